@@ -23,7 +23,7 @@ These parameters mean the same in all functions:
 
 All functions raise ``TypeError`` or ``ValueError`` for what is no number, negative, too large, or has an
 unknown unit. A rank that the communicator does not have, a communicator that does not exist, and a wait for
-a request that is not under way end the run with an ``ApplicationError`` that names the line.
+a request that is not active end the run with an ``ApplicationError`` that names the line.
 """
 
 from __future__ import annotations

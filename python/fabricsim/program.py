@@ -225,7 +225,7 @@ def _communicators(
     return {name: number for number, name in enumerate(found, start=1)}, lists
 
 
-def _told(error: BaseException, passed: TracebackType | None) -> str:
+def _described(error: BaseException, passed: TracebackType | None) -> str:
     """An exception in one line, with the last line of the user's that it passed."""
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error}"

@@ -160,9 +160,9 @@ def test_wrong_communicators_are_refused(tmp_path: Path, returned: str, error: s
         ("yield alltoallv([1, 2, 3, 4], [])", "MPI_Alltoallv: receives has 0 entries for 4 ranks"),
         ("yield allgatherv([2**62] * 4)", "more than 2.64 bytes"),
         ("yield reduce_scatter_block(2**62)", "more than 2.64 bytes"),
-        ("yield wait(isend(1, 8))", r"MPI_Wait: MPI_Isend\(dest=1, bytes=8, tag=0\) is not under way"),
-        ("r = yield isend(2, 8); yield wait(r); yield wait(r)", "is not under way"),
-        ("r = isend(2, 8); yield r; yield r", "MPI_Isend: this request is under way already"),
+        ("yield wait(isend(1, 8))", r"MPI_Wait: MPI_Isend\(dest=1, bytes=8, tag=0\) is not active"),
+        ("r = yield isend(2, 8); yield wait(r); yield wait(r)", "is not active"),
+        ("r = isend(2, 8); yield r; yield r", "MPI_Isend: this request is already active"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: str, error: str) -> None:
@@ -631,7 +631,7 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "stop").unlink()
     resumed = command(tmp_path, "resume", "out")
     assert resumed.returncode == 0, resumed.stderr
-    assert "goes on from" in resumed.stdout
+    assert "continues from" in resumed.stdout
     result = fabricsim.load(tmp_path / "out")
     assert result.summary.run.resumed_at_ns > 0
     assert result.digest == fabricsim.run(asked).digest

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{CommandFailure, ExportArguments, print};
 
-/// The names of all formats, each with what it is for.
+/// The names of all formats with their summaries.
 pub(crate) fn formats() -> PossibleValuesParser {
     let value = |format: &&ExportFormat| PossibleValue::new(format.name).help(format.summary);
     PossibleValuesParser::new(FORMATS.iter().map(value))

@@ -1,10 +1,10 @@
-//! The command line: one definition of each subcommand, without logic of its own. The Python package's
-//! `fabricsim` command is the same function, beside what stands on Python's ecosystem and is therefore defined
-//! there: this command hands it over (`python.rs`).
+//! The command line: one definition of each subcommand, without logic of its own. The `fabricsim` command of the
+//! Python package calls the same function. The Python package implements the subcommands that need Python's
+//! ecosystem; this command hands them over (`python.rs`).
 //!
-//! Exit status: 0 done; 1 the result or a checkpoint could not be written or read, or an internal check failed;
-//! 2 the input is wrong (experiment, trace, arguments, an application that waits for ever); 130 interrupted.
-//! All processes of a run end with the same status, and one of them says why.
+//! Exit status: 0 success; 1 a result or checkpoint could not be written or read, or an internal check failed; 2 the
+//! input is wrong (experiment, trace, arguments, a deadlocked application); 130 interrupted. All processes of a run
+//! end with the same status, and one of them prints the reason.
 
 mod explain;
 mod export;
@@ -23,9 +23,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use sim::{Every, Interpreters};
 
-/// The input is wrong.
+/// Wrong input.
 const WRONG_INPUT: u8 = 2;
-/// Something else went wrong.
+/// Any other failure.
 const FAILED: u8 = 1;
 /// Interrupted from the keyboard.
 const INTERRUPTED: u8 = 130;
@@ -42,26 +42,26 @@ struct Cli {
 enum Command {
     /// Run an experiment and write a result folder with tables and a report
     Run(RunArguments),
-    /// Go on with a run that was broken off, from its last checkpoint
+    /// Continue an interrupted run from its last checkpoint
     Resume(ResumeArguments),
-    /// Do everything but the run: build the network, find places for the jobs, look for deadlocks, compute bounds of
-    /// synthetic traffic
+    /// Check an experiment without running it: build the network, place the jobs, search for deadlocks, compute
+    /// bounds of synthetic traffic
     Check(CheckArguments),
-    /// List what an experiment can name: topologies, routings, patterns, ...
+    /// List what an experiment can name: topologies, routings, patterns, ..., and its keys
     List(ListArguments),
-    /// Look into recorded traces
+    /// Inspect recorded traces
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// Write report.html of a result folder anew
+    /// Regenerate report.html of a result folder
     Report(ReportArguments),
-    /// Say why the jobs of a result take their time: the critical path of each, and what it waits for. The run must
-    /// have collected timeline and waits
+    /// Explain the time of each job: its critical path and what it waits for. The run must have collected timeline
+    /// and waits
     Explain(ExplainArguments),
     /// Compare results side by side; the first is the baseline
     Compare(CompareArguments),
-    /// Write a result in the format of another tool: for trace viewers, spreadsheets, graph programs
+    /// Export a result to another tool's format: trace viewers, spreadsheets, graph programs
     Export(ExportArguments),
-    /// Look at results in the browser: loads of links over time, histories, what ranks did
+    /// View results in the browser: link loads over time, histories, activity of ranks
     View(ViewArguments),
     /// Run many experiments that differ in some keys, and compare them: tables, curves, costs (needs the Python
     /// package)
@@ -69,7 +69,7 @@ enum Command {
     Sweep(SweepArguments),
 }
 
-/// The experiment and changes to it.
+/// The experiment and its overrides.
 #[derive(Args)]
 struct ExperimentArguments {
     /// Experiment file (TOML)
@@ -86,28 +86,28 @@ struct RunArguments {
     experiment: ExperimentArguments,
     #[command(flatten)]
     machine: MachineArguments,
-    /// Result folder; an earlier result there is replaced [default: results/NAME for NAME.toml]
+    /// Result folder; replaces an earlier result [default: results/NAME for NAME.toml]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Also run each job of ranks alone, on the same hosts, and say how much slower it is in company
+    /// Also run each job of ranks alone, on the same hosts, and print its slowdown by the other jobs
     #[arg(long, conflicts_with_all = ["checkpoint_every", "checkpoint_every_simulated"])]
     interference: bool,
 }
 
-/// How a run is carried out; the result is the same.
+/// How a run executes; the result is the same.
 #[derive(Args)]
 struct MachineArguments {
     /// sequential, conservative or optimistic [default: run.executor of the experiment]
     #[arg(long)]
     executor: Option<String>,
-    /// Threads, of each process if there are several [default: run.threads]
+    /// Threads per process [default: run.threads]
     #[arg(long)]
     threads: Option<u32>,
-    /// Write a checkpoint into the result folder each time that this much wall-clock time has passed, for example
-    /// 60s; `fabricsim resume DIR` goes on from it
+    /// Write a checkpoint into the result folder at this wall-clock interval, for example 60s; `fabricsim resume DIR`
+    /// continues from it
     #[arg(long, value_name = "TIME", value_parser = wall_time)]
     checkpoint_every: Option<Duration>,
-    /// Write a checkpoint each time that this much time has been simulated, for example "50 us"
+    /// Write a checkpoint at this interval of simulated time, for example "50 us"
     #[arg(long, value_name = "TIME", value_parser = simulated_time, conflicts_with = "checkpoint_every")]
     checkpoint_every_simulated: Option<u64>,
     /// Print summary.json instead of a table
@@ -136,7 +136,7 @@ impl MachineArguments {
 
 #[derive(Args)]
 struct ResumeArguments {
-    /// Result folder with the checkpoint of a run that was broken off
+    /// Result folder with the checkpoint of an interrupted run
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     #[command(flatten)]
@@ -154,7 +154,7 @@ struct CheckArguments {
 
 #[derive(Args)]
 struct ListArguments {
-    /// Which kind of parts; all if left out
+    /// Kind of parts; all kinds if left out
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(sim::PART_KINDS))]
     kind: Option<String>,
     /// Print JSON
@@ -164,7 +164,7 @@ struct ListArguments {
 
 #[derive(Subcommand)]
 enum TraceCommand {
-    /// Print what is in a trace: ranks, span, MPI calls, messages, compute share
+    /// Print a summary of a trace: ranks, span, MPI calls, messages, compute share
     Info(TraceArguments),
 }
 
@@ -182,19 +182,19 @@ struct TraceArguments {
 struct ReportArguments {
     /// Result folder
     result: PathBuf,
-    /// Print JSON: where the report is
+    /// Print JSON: the path of the report
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
 struct ExplainArguments {
-    /// Result folder; critical_path.parquet and critical_path.json are written into it
+    /// Result folder; receives critical_path.parquet and critical_path.json
     result: PathBuf,
     /// Only this job [default: all jobs of ranks]
     #[arg(long, value_name = "NAME")]
     job: Option<String>,
-    /// Print critical_path.json instead of sentences
+    /// Print critical_path.json instead of text
     #[arg(long)]
     json: bool,
 }
@@ -207,16 +207,16 @@ struct ExportArguments {
     /// Format
     #[arg(long, value_parser = export::formats())]
     format: String,
-    /// File or folder to write; an earlier export there is replaced [default: beside DIR and named after it]
+    /// File or folder to write; replaces an earlier export [default: beside DIR and named after it]
     #[arg(long, value_name = "FILE_OR_DIR")]
     out: Option<PathBuf>,
-    /// csv: only this table, as one file
+    /// csv: export only this table, as one file
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
-    /// perfetto: curves of the loads of so many links, those that were busy longest [default: 16]
+    /// perfetto: number of links with load curves, the busiest first [default: 16]
     #[arg(long, value_name = "NUMBER")]
     links: Option<usize>,
-    /// Print JSON: where the export is, and what is not in it
+    /// Print JSON: path of the export, and what it leaves out
     #[arg(long)]
     json: bool,
 }
@@ -229,16 +229,17 @@ struct CompareArguments {
     /// Print JSON: a list of the results' names and summaries
     #[arg(long)]
     json: bool,
-    /// Also write a page with plots: bars relative to the first, distributions side by side (needs the Python package)
+    /// Also write a page with plots: bars relative to the first result, distributions side by side (needs the Python
+    /// package)
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Cost table (TOML) for the page: what each network costs
+    /// Cost table (TOML) for the page: the cost of each network
     #[arg(long, value_name = "FILE", requires = "html")]
     costs: Option<PathBuf>,
 }
 
 impl CompareArguments {
-    /// The same command line again, for the Python package.
+    /// The command line for the Python package.
     fn with_page(&self, page: &Path) -> Vec<OsString> {
         let mut line: Vec<OsString> = vec!["compare".into(), "--html".into(), page.into()];
         if let Some(costs) = &self.costs {
@@ -247,14 +248,14 @@ impl CompareArguments {
         if self.json {
             line.push("--json".into());
         }
-        // What follows are folders, whatever they are called.
+        // Everything after `--` is a folder, whatever its name.
         line.push("--".into());
         line.extend(self.results.iter().map(OsString::from));
         line
     }
 }
 
-/// Options are defined where they are read: in `python/fabricsim/sweep/command.py`.
+/// `python/fabricsim/sweep/command.py` defines the options.
 #[derive(Args)]
 struct SweepArguments {
     /// Sweep file (TOML) and options; `fabricsim sweep --help` lists them
@@ -268,22 +269,22 @@ struct SweepArguments {
 
 #[derive(Args)]
 struct ViewArguments {
-    /// Result folders, side by side
+    /// Result folders, shown side by side
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Port on 127.0.0.1, for example for a tunnel [default: any that is free]
+    /// Port on 127.0.0.1, for example for a tunnel [default: any free port]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Do not open a browser, only print the address
+    /// Print the address without opening a browser
     #[arg(long)]
     no_browser: bool,
-    /// Print JSON: where the page is
+    /// Print JSON: the address of the page
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the command line; returns the exit status. `arguments` begin with the program's name; `interpreters`
-/// carry out programs in other languages.
+/// Runs the command line; returns the exit status. `arguments` begin with the program's name. `interpreters` run
+/// programs in other languages.
 pub fn main(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     interpreters: Interpreters<'_>,
@@ -291,7 +292,7 @@ pub fn main(
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are "errors" that go to stdout with status 0.
+            // Clap reports help and version as errors with status 0.
             let _ = error.print();
             return error.exit_code() as u8;
         }
@@ -317,11 +318,11 @@ pub fn main(
     };
     match done {
         Ok(()) => 0,
-        Err(failure) => failure.told().status,
+        Err(failure) => failure.reported().status,
     }
 }
 
-/// Why a command ends without success.
+/// Why a command fails.
 struct CommandFailure {
     message: String,
     status: u8,
@@ -335,7 +336,7 @@ impl CommandFailure {
         }
     }
 
-    /// Another process of the run says why.
+    /// For a failure that another process of the run reports.
     fn silent(status: u8) -> CommandFailure {
         CommandFailure {
             message: String::new(),
@@ -343,8 +344,8 @@ impl CommandFailure {
         }
     }
 
-    /// Says why, once.
-    fn told(self) -> CommandFailure {
+    /// Prints the message, once.
+    fn reported(self) -> CommandFailure {
         if !self.is_silent() {
             eprintln!("fabricsim: {}", self.message);
         }
@@ -400,7 +401,7 @@ fn key_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Prints a line; a closed pipe (`fabricsim ... | head`) is no error.
+/// Prints a line. A closed pipe (`fabricsim ... | head`) is not an error.
 fn print(text: impl std::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{text}");

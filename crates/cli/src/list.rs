@@ -27,7 +27,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), CommandFailure> {
         let width = parts.iter().map(|p| p.name.len()).max().unwrap_or(0);
         for part in parts {
             print(format!("  {:width$}  {}", part.name, part.summary));
-            for parameter in part.parameters {
+            for parameter in &part.parameters {
                 print(format!("  {:width$}    {parameter}", ""));
             }
             for (collective, rules) in &part.rules {

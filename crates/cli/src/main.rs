@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// Rooms of events and waiting packets grow and move often: with this allocator a large halo exchange
-/// takes a tenth less time than with glibc's (benches/README.md).
+/// Buffers of events and waiting packets grow and move often: with this allocator a large halo exchange takes a tenth
+/// less time than with glibc's (benches/README.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The progress bar of a run: simulated time, rate, time left. Only on a terminal.
+//! The progress bar of a run: simulated time, rate, time left. It appears on terminals only.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use sim::Control;
 
-/// A bar that follows a run in the background.
+/// A progress bar in a background thread.
 pub(crate) struct RunProgress {
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Shows the progress of a run until simulated time `end_ps`, or an open-ended one.
+/// Shows the progress of a run until simulated time `end_ps`; `None` if the end is unknown.
 pub(crate) fn show(control: &Arc<Control>, end_ps: Option<u64>) -> RunProgress {
     let done = Arc::new(AtomicBool::new(false));
     let thread = std::io::stderr().is_terminal().then(|| {
@@ -26,7 +26,7 @@ pub(crate) fn show(control: &Arc<Control>, end_ps: Option<u64>) -> RunProgress {
 }
 
 impl RunProgress {
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(self) {
         self.done.store(true, Relaxed);
         if let Some(thread) = self.thread {

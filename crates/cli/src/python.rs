@@ -1,7 +1,7 @@
-//! Commands of the Python package, which has what stands on Python's ecosystem: sweeps, pages that compare. They run
-//! by `python3 -m fabricsim`, in the place of this process, where that package is installed.
+//! Commands that the Python package implements: sweeps and comparison pages. `python3 -m fabricsim` replaces this
+//! process to run them.
 //!
-//! The package's own `fabricsim` command carries them out itself and never comes here.
+//! The package's own `fabricsim` command runs them directly.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use crate::CommandFailure;
 
 const INTERPRETER: &str = "python3";
 
-/// Runs a command line of the Python package; `command` is what the user asked for, for messages.
+/// Runs a command line of the Python package. `command` is the user's command, for messages.
 pub(crate) fn hand_over(command: &str, line: &[OsString]) -> Result<(), CommandFailure> {
     look_for_package(command)?;
     let mut python = Command::new(INTERPRETER);
@@ -40,7 +40,7 @@ fn look_for_package(command: &str) -> Result<(), CommandFailure> {
     }
 }
 
-/// Becomes the command, so that signals and the exit status are its own. Returns only if that fails.
+/// Replaces this process, so that signals and the exit status are the command's own. Returns only on failure.
 #[cfg(unix)]
 fn replace(command: &mut Command) -> std::io::Result<()> {
     use std::os::unix::process::CommandExt;

@@ -27,13 +27,13 @@ fn load(
 }
 
 pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), CommandFailure> {
-    let team = RunTeam::join()?;
+    let processes = RunProcesses::join()?;
     let set = &mut arguments.experiment.set;
     set.extend(arguments.machine.overrides());
     let out = arguments
         .out
         .unwrap_or_else(|| default_folder(&arguments.experiment.experiment));
-    let experiment = team.agree(|| {
+    let experiment = processes.agree(|| {
         let experiment = load(&arguments.experiment, interpreters)?;
         results::may_write(&out).map_err(CommandFailure::wrong_input)?;
         Ok(experiment)
@@ -42,15 +42,15 @@ pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -
         true => RunKind::Interference,
         false => RunKind::Whole,
     };
-    execute(&team, &experiment, kind, &arguments.machine, &out)
+    execute(&processes, &experiment, kind, &arguments.machine, &out)
 }
 
 pub(crate) fn resume(
     arguments: &ResumeArguments,
     interpreters: Interpreters<'_>,
 ) -> Result<(), CommandFailure> {
-    let team = RunTeam::join()?;
-    let (checkpoint, experiment) = team.agree(|| {
+    let processes = RunProcesses::join()?;
+    let (checkpoint, experiment) = processes.agree(|| {
         let file = arguments.folder.join(results::CHECKPOINT);
         if !file.exists() {
             let folder = arguments.folder.display();
@@ -63,14 +63,14 @@ pub(crate) fn resume(
         let experiment = checkpoint.experiment(&arguments.machine.overrides(), interpreters)?;
         Ok((checkpoint, experiment))
     })?;
-    if team.is_first() && !arguments.machine.json {
+    if processes.is_first() && !arguments.machine.json {
         let time = config::Duration {
             ps: checkpoint.time_ps(),
         };
-        print(format!("goes on from {time} of simulated time"));
+        print(format!("continues from {time} of simulated time"));
     }
     execute(
-        &team,
+        &processes,
         &experiment,
         RunKind::Rest(&checkpoint),
         &arguments.machine,
@@ -78,20 +78,20 @@ pub(crate) fn resume(
     )
 }
 
-/// What is run of an experiment.
+/// The part of an experiment that runs.
 #[derive(Clone, Copy)]
 enum RunKind<'a> {
-    /// All of it.
+    /// The whole experiment.
     Whole,
-    /// What comes after a checkpoint.
+    /// Everything after a checkpoint.
     Rest(&'a Checkpoint),
-    /// All of it, and each job alone.
+    /// The whole experiment, and each job alone.
     Interference,
 }
 
 /// Runs an experiment and writes the result.
 fn execute(
-    team: &RunTeam,
+    processes: &RunProcesses,
     experiment: &Experiment,
     kind: RunKind<'_>,
     machine: &MachineArguments,
@@ -99,26 +99,27 @@ fn execute(
 ) -> Result<(), CommandFailure> {
     let control = Arc::new(Control::new());
     let interrupt = control.clone();
-    // Fails only if a handler is installed already, as in a second run within one Python process.
+    // Fails only if a handler exists already, as in a second run within one Python process.
     let _ = ctrlc::set_handler(move || interrupt.stop());
     let checkpoints = machine.every().map(|every| Checkpoints {
         file: out.join(results::CHECKPOINT),
         every,
     });
-    let running = team.agree(|| {
-        let goes_on = matches!(kind, RunKind::Rest(_));
+    let running = processes.agree(|| {
+        let resumes = matches!(kind, RunKind::Rest(_));
         let begin = || {
             let settings = experiment.settings.clone();
-            RunningFolder::begin(out, settings, now(), sim::running_tables(), goes_on)
+            RunningFolder::begin(out, settings, now(), sim::running_tables(), resumes)
         };
-        team.is_first()
+        processes
+            .is_first()
             .then(begin)
             .transpose()
             .map_err(CommandFailure::failed)
     })?;
     let parts = running.as_ref().map(RunningFolder::parts);
-    let way = RunContext {
-        processes: &team.0,
+    let context = RunContext {
+        processes: &processes.0,
         checkpoints: checkpoints.as_ref(),
         from: match kind {
             RunKind::Rest(checkpoint) => Some(checkpoint),
@@ -127,13 +128,13 @@ fn execute(
         partition: None,
         parts: parts.as_deref(),
     };
-    let bar = team
+    let bar = processes
         .is_first()
         .then(|| progress::show(&control, experiment.run.until.map(|t| t.ps())));
-    let result = team.agree(|| {
+    let result = processes.agree(|| {
         let result = match kind {
-            RunKind::Interference => sim::run_with_interference(experiment, &control, &way),
-            RunKind::Whole | RunKind::Rest(_) => sim::run_in(experiment, &control, &way),
+            RunKind::Interference => sim::run_with_interference(experiment, &control, &context),
+            RunKind::Whole | RunKind::Rest(_) => sim::run_in(experiment, &control, &context),
         };
         if let Some(bar) = bar {
             bar.finish();
@@ -172,34 +173,36 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The processes of a run, of which one speaks.
-struct RunTeam(cluster::Membership);
+/// The processes of a run; the first one prints.
+struct RunProcesses(cluster::ProcessGroup);
 
-impl RunTeam {
-    fn join() -> Result<RunTeam, CommandFailure> {
-        Ok(RunTeam(cluster::join().map_err(CommandFailure::wrong_input)?))
+impl RunProcesses {
+    fn join() -> Result<RunProcesses, CommandFailure> {
+        Ok(RunProcesses(
+            cluster::join().map_err(CommandFailure::wrong_input)?,
+        ))
     }
 
     fn is_first(&self) -> bool {
         self.0.index() == 0
     }
 
-    /// Does something in all processes. If it fails in any, it fails in all with the same status, and the first
-    /// of them says why: at once, as the launcher ends them all when one of them has ended with an error.
+    /// Runs `work` in all processes. If it fails in any, it fails in all with the same status. The first failed
+    /// process prints the message at once, because the launcher ends all processes as soon as one ends with an error.
     fn agree<T>(&self, work: impl FnOnce() -> Result<T, CommandFailure>) -> Result<T, CommandFailure> {
         let done = work();
         let mine = self.0.index() as u64;
-        // What failed elsewhere is told there.
-        let teller = match &done {
+        // The process that failed reports its own failure.
+        let reporter = match &done {
             Err(failure) if !failure.is_silent() => mine << 8 | u64::from(failure.status),
             _ => u64::MAX,
         };
-        let mut values = [teller, u64::from(done.is_ok())];
+        let mut values = [reporter, u64::from(done.is_ok())];
         self.0.least(&mut values);
         match done {
             Ok(done) if values[1] == 1 => Ok(done),
             Err(failure) if values[0] == u64::MAX => Err(failure),
-            Err(failure) if values[0] == teller => Err(failure.told()),
+            Err(failure) if values[0] == reporter => Err(failure.reported()),
             _ => Err(CommandFailure::silent((values[0] & 0xFF) as u8)),
         }
     }

@@ -5,12 +5,12 @@ use view::View;
 
 use crate::{CommandFailure, ViewArguments, print};
 
-/// Serves the page until it is interrupted, which is how it is meant to end.
+/// Serves the page until it is interrupted.
 pub(crate) fn view(arguments: &ViewArguments) -> Result<(), CommandFailure> {
     let opened = View::open(&arguments.folders).map_err(CommandFailure::wrong_input)?;
     let view = opened.listen(arguments.port).map_err(CommandFailure::failed)?;
     let stop = view.stop();
-    // Fails where a process has set one before, which then remains.
+    // Fails if the process has a handler already; that handler stays.
     let _ = ctrlc::set_handler(move || stop.stop());
     let url = view.url();
     if arguments.json {

@@ -465,7 +465,7 @@ fn a_checkpoint_goes_on_with_another_number_of_processes() {
             fs::create_dir_all(&out).unwrap();
             fs::write(&file, &checkpoint).unwrap();
             let printed = succeeds(processes, &["resume", &out, "--executor", "optimistic"]);
-            assert_eq!(printed.matches("goes on from ").count(), 1, "{printed}");
+            assert_eq!(printed.matches("continues from ").count(), 1, "{printed}");
             assert!(!file.exists(), "it is of no use any more");
             assert_eq!(summary(&whole)["digest"], summary(Path::new(&out))["digest"]);
             assert!(tables(&whole) == tables(Path::new(&out)), "tables differ");

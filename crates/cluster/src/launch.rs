@@ -1,35 +1,35 @@
-//! Whether an MPI launcher has started this process, and as one of how many, from the environment.
+//! Detects from the environment whether an MPI launcher started this process, and among how many.
 //!
-//! | launcher | what it sets |
+//! | launcher | variables |
 //! | --- | --- |
 //! | Open MPI's `mpirun` | `OMPI_COMM_WORLD_SIZE` (and the variables of PMIx) |
 //! | Hydra, the `mpirun` of MPICH and Intel MPI; `srun --mpi=pmi2`; Flux | `PMI_SIZE` |
 //! | `srun --mpi=pmix` | `PMIX_RANK`, and like every `srun` `SLURM_STEP_NUM_TASKS` |
 //! | other launchers of PMIx, such as `prterun` | `PMIX_RANK`; the size is known to MPI only |
 //!
-//! In this order, so that the innermost counts: `mpirun` uses `srun` to start its own processes on the
-//! nodes of a Slurm allocation. `srun` without MPI (`--mpi=none`) starts processes that cannot reach each
-//! other and are meant to be alone, such as the runs of a parameter sweep; `SLURM_STEP_NUM_TASKS` by itself
-//! therefore says nothing, and `SLURM_NTASKS` never does: batch scripts have it, too.
+//! The table is in order of priority, so that the innermost launcher counts: `mpirun` uses `srun` to start its own
+//! processes on the nodes of a Slurm allocation. `srun` without MPI (`--mpi=none`) starts independent processes, such
+//! as the runs of a parameter sweep. `SLURM_STEP_NUM_TASKS` alone therefore means nothing. `SLURM_NTASKS` never does,
+//! because batch scripts have it too.
 
 /// How this process was started.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Launch {
-    /// By no MPI launcher, or as the only process.
+    /// Without an MPI launcher, or as the only process.
     SingleProcess,
-    /// As one of so many.
+    /// As one of this many processes.
     Several(usize),
-    /// By an MPI launcher that does not say how many there are.
+    /// By an MPI launcher that does not report the number of processes.
     Unknown,
 }
 
 impl Launch {
-    /// Asks for the values of environment variables.
+    /// Evaluates environment variables, which `variable` returns by name.
     pub(crate) fn of(variable: impl Fn(&str) -> Option<String>) -> Launch {
         let size = |name| variable(name)?.trim().parse().ok();
-        let said = size("OMPI_COMM_WORLD_SIZE").or_else(|| size("PMI_SIZE"));
+        let reported = size("OMPI_COMM_WORLD_SIZE").or_else(|| size("PMI_SIZE"));
         let by_pmix = variable("PMIX_RANK").is_some();
-        match said.or_else(|| size("SLURM_STEP_NUM_TASKS").filter(|_| by_pmix)) {
+        match reported.or_else(|| size("SLURM_STEP_NUM_TASKS").filter(|_| by_pmix)) {
             Some(0 | 1) => Launch::SingleProcess,
             Some(size) => Launch::Several(size),
             None if by_pmix => Launch::Unknown,

@@ -1,20 +1,19 @@
 //! The processes of one run, on one machine or several, over MPI.
 //!
-//! [`join`] makes this process a member of what an MPI launcher (`mpirun`, `srun`) has started, and
-//! [`Membership`] is the kernel's interface to it, [`des::Processes`]. Knows nothing of what the processes
-//! compute. Without the feature `mpi` the interface is the same, and a process is always alone.
+//! [`join`] makes one run of the processes that an MPI launcher (`mpirun`, `srun`) started. [`ProcessGroup`]
+//! implements the kernel's interface to them, [`des::Processes`]. The crate does not know what the processes compute.
+//! Without the feature `mpi` the interface is the same, and every process is a group of one.
 //!
-//! **What blocks.** [`Processes::least`] and [`Processes::exchange`] return when all processes have called
-//! them, and dropping a [`Membership`] when all have got there.
+//! **Blocking.** [`Processes::least`] and [`Processes::exchange`] return when all processes have called them.
+//! Dropping a [`ProcessGroup`] returns when all processes drop theirs.
 //!
-//! **Threads.** MPI is initialised with `MPI_THREAD_FUNNELED`: only the thread that joined may communicate,
-//! or drop the membership; a call from another one panics.
+//! **Threads.** MPI is initialised with `MPI_THREAD_FUNNELED`: only the thread that joined may communicate or drop the
+//! group; a call from another thread panics.
 //!
-//! **Failures.** A process that ends without dropping its membership would leave the others waiting, so one
-//! that fails by itself calls [`Membership::abort`]. A panic that unwinds through the owner of the
-//! membership does so by itself, with status 101, if it comes from the thread that joined; whoever catches
-//! panics of other threads must abort. A process that is killed is noticed by the launcher, which ends the
-//! others. Errors of MPI itself end all processes as well (MPI's default, `MPI_ERRORS_ARE_FATAL`).
+//! **Failures.** A process that ends without dropping its group would leave the others waiting, so a process that
+//! fails alone calls [`ProcessGroup::abort`]. A panic of the thread that joined aborts with status 101 when it unwinds
+//! through the owner of the group; code that catches panics of other threads must abort. The launcher notices a killed
+//! process and ends the others. Errors of MPI itself end all processes too (MPI's default, `MPI_ERRORS_ARE_FATAL`).
 
 mod launch;
 #[cfg(feature = "mpi")]
@@ -29,7 +28,7 @@ use std::sync::MutexGuard;
 pub use des::Processes;
 
 use launch::Launch;
-use world::World;
+use world::MpiWorld;
 
 /// Why a process could not join the others.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,19 +39,19 @@ pub enum JoinError {
         size.map_or(String::new(), |size| format!("as one of {size} processes "))
     )]
     WithoutMpi {
-        /// Number of processes, if the launcher says it.
+        /// Number of processes, if the launcher reports it.
         size: Option<usize>,
     },
     /// The launcher belongs to another MPI library.
     #[error(
-        "the launcher has started {said} processes, but MPI knows of one only: use the launcher of the MPI \
+        "the launcher has started {launched} processes, but MPI knows of one only: use the launcher of the MPI \
          library that fabricsim was built with"
     )]
     AnotherMpi {
-        /// Number of processes that the launcher says.
-        said: usize,
+        /// Number of processes that the launcher reports.
+        launched: usize,
     },
-    /// MPI can be initialised once in the life of a process.
+    /// A process can initialise MPI only once.
     #[error("this process has initialised MPI before, which it can do only once")]
     JoinedBefore,
     /// The MPI library does not support threads.
@@ -60,43 +59,42 @@ pub enum JoinError {
     WithoutThreads,
 }
 
-/// Joins the other processes, if an MPI launcher has started several; call it first in `main`, once.
+/// Joins the other processes, if an MPI launcher started several. Call it first in `main`, once.
 ///
-/// A process that was started without a launcher, or as the only one, is alone and does not initialise
-/// MPI: that takes time, and can fail where nobody meant to use MPI. Before it is initialised only the
-/// environment tells, then MPI is believed. So a command that a process of an MPI program starts is taken
-/// for that process, by its environment.
+/// A process without a launcher, or the only one, does not initialise MPI: that takes time, and can fail on machines
+/// where nobody wants MPI. Before initialisation the environment decides; afterwards MPI does. A command that a
+/// process of an MPI program starts therefore counts as that process.
 ///
 /// # Errors
-/// Several processes without the feature `mpi`, or with the launcher of another MPI library; MPI initialised
-/// before; an MPI library without threads.
-pub fn join() -> Result<Membership, JoinError> {
-    // Not by `var`: a value that is no text is no number either.
+/// Several processes without the feature `mpi`, or with the launcher of another MPI library; MPI initialised before;
+/// an MPI library without threads.
+pub fn join() -> Result<ProcessGroup, JoinError> {
+    // Not `var`: a value that is not Unicode is not a number either.
     enter(&Launch::of(|name| std::env::var(name).ok()))
 }
 
-fn enter(launch: &Launch) -> Result<Membership, JoinError> {
+fn enter(launch: &Launch) -> Result<ProcessGroup, JoinError> {
     let world = match launch {
         Launch::SingleProcess => None,
-        Launch::Several(size) => Some(World::join(Some(*size))?),
-        Launch::Unknown => Some(World::join(None)?),
+        Launch::Several(size) => Some(MpiWorld::join(Some(*size))?),
+        Launch::Unknown => Some(MpiWorld::join(None)?),
     };
-    Ok(Membership {
+    Ok(ProcessGroup {
         world,
         stays_in_thread: PhantomData,
     })
 }
 
-/// This process among those of a run. Dropping it takes leave of the others: it waits for them, and
-/// finalises MPI; or, while the thread panics, ends them.
-pub struct Membership {
-    world: Option<World>,
-    /// Shared with other threads, but not moved to one: it would be dropped there, and MPI finalised.
+/// This process among those of a run. Dropping it waits for the others and finalises MPI; while the thread panics,
+/// dropping it ends all processes.
+pub struct ProcessGroup {
+    world: Option<MpiWorld>,
+    /// Shared with other threads, but never moved to one, which would drop it there and finalise MPI.
     stays_in_thread: PhantomData<MutexGuard<'static, ()>>,
 }
 
-impl Membership {
-    /// Ends all processes with this exit status, for one that has failed and cannot tell them.
+impl ProcessGroup {
+    /// Ends all processes with this exit status, after a failure that the others cannot know of.
     pub fn abort(&self, status: i32) -> ! {
         match &self.world {
             Some(world) => world.abort(status),
@@ -104,21 +102,21 @@ impl Membership {
         }
     }
 
-    /// For tests: sends no more than this many bytes in one go, instead of 1 GiB.
+    /// For tests: limits one MPI call to this many bytes, instead of 1 GiB.
     #[doc(hidden)]
-    pub fn in_pieces_of(mut self, bytes: usize) -> Membership {
+    pub fn in_pieces_of(mut self, bytes: usize) -> ProcessGroup {
         self.world = self.world.take().map(|world| world.in_pieces_of(bytes));
         self
     }
 }
 
-impl Processes for Membership {
+impl Processes for ProcessGroup {
     fn index(&self) -> usize {
-        self.world.as_ref().map_or(0, World::rank)
+        self.world.as_ref().map_or(0, MpiWorld::rank)
     }
 
     fn count(&self) -> usize {
-        self.world.as_ref().map_or(1, World::count)
+        self.world.as_ref().map_or(1, MpiWorld::count)
     }
 
     fn least(&self, values: &mut [u64]) {
@@ -167,6 +165,6 @@ mod tests {
     #[test]
     fn a_membership_is_shared_between_threads() {
         fn shared<T: Sync>() {}
-        shared::<Membership>();
+        shared::<ProcessGroup>();
     }
 }

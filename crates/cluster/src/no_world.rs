@@ -1,16 +1,16 @@
-//! What stands for the world of MPI in a build without it: there is none.
+//! The MPI world of a build without MPI: a type without values.
 
 use crate::JoinError;
 
-/// Never made.
-pub(crate) enum World {}
+/// Has no values.
+pub(crate) enum MpiWorld {}
 
-impl World {
-    pub(crate) fn join(size: Option<usize>) -> Result<World, JoinError> {
+impl MpiWorld {
+    pub(crate) fn join(size: Option<usize>) -> Result<MpiWorld, JoinError> {
         Err(JoinError::WithoutMpi { size })
     }
 
-    pub(crate) fn in_pieces_of(self, _: usize) -> World {
+    pub(crate) fn in_pieces_of(self, _: usize) -> MpiWorld {
         self
     }
 

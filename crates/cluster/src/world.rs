@@ -1,4 +1,4 @@
-//! All processes that MPI has started, `MPI_COMM_WORLD`, and the collectives that a run needs.
+//! The processes that MPI started, `MPI_COMM_WORLD`, and the collectives of a run.
 
 use std::ops::Range;
 use std::thread::{self, ThreadId};
@@ -12,13 +12,13 @@ use rsmpi::traits::{Communicator, CommunicatorCollectives};
 
 use crate::JoinError;
 
-/// What one call of MPI sends and receives at most: MPI counts bytes in 32 bits with sign.
+/// Maximum bytes of one MPI call: MPI counts bytes in signed 32-bit integers.
 const PIECE: usize = 1 << 30;
 
 /// Exit status of a process that panics.
 const PANICKED: i32 = 101;
 
-pub(crate) struct World {
+pub(crate) struct MpiWorld {
     /// Finalises MPI when it is dropped.
     universe: Universe,
     rank: usize,
@@ -27,10 +27,10 @@ pub(crate) struct World {
     piece: usize,
 }
 
-impl World {
-    /// Initialises MPI. `said` is the number of processes that the launcher has said; MPI is believed, unless
-    /// it knows of nobody else.
-    pub(crate) fn join(said: Option<usize>) -> Result<World, JoinError> {
+impl MpiWorld {
+    /// Initialises MPI. `launched` is the number of processes that the launcher reports. MPI's own number counts,
+    /// unless it is 1.
+    pub(crate) fn join(launched: Option<usize>) -> Result<MpiWorld, JoinError> {
         let (universe, provided) =
             rsmpi::initialize_with_threading(Threading::Funneled).ok_or(JoinError::JoinedBefore)?;
         if provided < Threading::Funneled {
@@ -39,10 +39,10 @@ impl World {
         let all = universe.world();
         let number = |n: i32| usize::try_from(n).expect("MPI counts from 0");
         let (rank, count) = (number(all.rank()), number(all.size()));
-        if let Some(said) = said.filter(|said| *said > 1 && count == 1) {
-            return Err(JoinError::AnotherMpi { said });
+        if let Some(launched) = launched.filter(|launched| *launched > 1 && count == 1) {
+            return Err(JoinError::AnotherMpi { launched });
         }
-        Ok(World {
+        Ok(MpiWorld {
             universe,
             rank,
             count,
@@ -51,7 +51,7 @@ impl World {
         })
     }
 
-    pub(crate) fn in_pieces_of(mut self, bytes: usize) -> World {
+    pub(crate) fn in_pieces_of(mut self, bytes: usize) -> MpiWorld {
         self.piece = bytes.min(PIECE);
         self
     }
@@ -80,43 +80,42 @@ impl World {
 
     pub(crate) fn exchange(&self, mut parcels: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         assert_eq!(parcels.len(), self.count, "one parcel for each process");
-        // What a process gives to itself need not be copied.
+        // The parcel of a process to itself is not copied.
         let own = std::mem::take(&mut parcels[self.rank]);
         let (lengths, longest) = self.announce(&parcels);
         let mut received: Vec<Vec<u8>> = lengths.iter().map(|&l| Vec::with_capacity(l)).collect();
-        // Every process sends and receives at most a piece per round, and as all know the longest parcel,
-        // they agree on the number of rounds: none if there is nothing to send.
-        let share = (self.piece / self.count).max(1);
-        for start in (0..longest).step_by(share) {
-            let part = start..start + share;
+        // Every process sends and receives at most one piece per round. All know the longest parcel, so they agree on
+        // the number of rounds; it is 0 if there is nothing to send.
+        let step = (self.piece / self.count).max(1);
+        for start in (0..longest).step_by(step) {
+            let part = start..start + step;
             self.round(&parcels, part, &lengths, &mut received);
         }
         received[self.rank] = own;
         received
     }
 
-    /// Tells each process the length of its parcel. Gives the lengths of the parcels for this process, and
-    /// that of the longest parcel of all. The latter would take a second collective, if each process
-    /// did not tell all others its own longest along with the length.
+    /// Sends each process the length of its parcel. Returns the lengths of the parcels for this process, and the
+    /// length of the longest parcel of all. Each process sends its own longest length along, which saves a second
+    /// collective.
     fn announce(&self, parcels: &[Vec<u8>]) -> (Vec<usize>, usize) {
         let own_longest = parcels.iter().map(Vec::len).max().unwrap_or(0);
-        let said: Vec<u64> = parcels
+        let announced: Vec<u64> = parcels
             .iter()
             .flat_map(|parcel| [parcel.len() as u64, own_longest as u64])
             .collect();
-        let mut heard = vec![0u64; said.len()];
-        self.all().all_to_all_into(&said[..], &mut heard[..]);
+        let mut gathered = vec![0u64; announced.len()];
+        self.all().all_to_all_into(&announced[..], &mut gathered[..]);
         let number = |n: u64| usize::try_from(n).expect("a length that fits into memory");
-        let lengths = heard.iter().step_by(2).map(|&n| number(n)).collect();
-        let longest = heard.iter().skip(1).step_by(2).copied().max();
+        let lengths = gathered.iter().step_by(2).map(|&n| number(n)).collect();
+        let longest = gathered.iter().skip(1).step_by(2).copied().max();
         (lengths, number(longest.unwrap_or(0)))
     }
 
-    /// Exchanges the same part of all parcels, as far as they reach.
+    /// Exchanges the same range of all parcels.
     fn round(&self, parcels: &[Vec<u8>], part: Range<usize>, lengths: &[usize], received: &mut [Vec<u8>]) {
         let sizes = parcels.iter().map(|parcel| within(&part, parcel.len()).len());
-        // Neither buffer is without memory: an empty one would have the address 1, which is Open MPI's
-        // MPI_IN_PLACE.
+        // Both buffers are allocated: an empty one would have the address 1, which is Open MPI's MPI_IN_PLACE.
         let mut outgoing = Vec::with_capacity(sizes.clone().sum::<usize>().max(1));
         for parcel in parcels {
             outgoing.extend_from_slice(&parcel[within(&part, parcel.len())]);
@@ -149,18 +148,18 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for MpiWorld {
     fn drop(&mut self) {
-        // Finalising waits for the others, who may be waiting for this process.
+        // Finalising waits for the other processes, which may wait for this one.
         if thread::panicking() {
             self.abort(PANICKED);
         }
     }
 }
 
-/// The number with sign in the same place of the order. MPI libraries are not to be trusted with numbers
-/// without sign: the least of 5 and 2⁶⁴ - 1 is 2⁶⁴ - 1 for MPICH 4.0.2 (`MPI_UINT64_T`, `MPI_UNSIGNED_LONG`)
-/// and for Open MPI 4.1.4 (`MPI_UNSIGNED_LONG`).
+/// Maps unsigned to signed integers and keeps their order. MPI libraries get unsigned minima wrong: the minimum of 5
+/// and 2⁶⁴ - 1 is 2⁶⁴ - 1 in MPICH 4.0.2 (`MPI_UINT64_T`, `MPI_UNSIGNED_LONG`) and in Open MPI 4.1.4
+/// (`MPI_UNSIGNED_LONG`).
 fn signed(value: u64) -> i64 {
     (value ^ (1 << 63)).cast_signed()
 }
@@ -169,12 +168,12 @@ fn unsigned(value: i64) -> u64 {
     value.cast_unsigned() ^ (1 << 63)
 }
 
-/// What a part covers of a parcel of this length.
+/// The range of a parcel of this length that `part` covers.
 fn within(part: &Range<usize>, length: usize) -> Range<usize> {
     part.start.min(length)..part.end.min(length)
 }
 
-/// Counts and displacements, as MPI wants them, of blocks that follow each other.
+/// Counts and displacements of consecutive blocks, as MPI requires them.
 fn layout(sizes: impl Iterator<Item = usize>) -> (Vec<i32>, Vec<i32>) {
     let small = |n: usize| i32::try_from(n).expect("a piece has at most 1 GiB");
     let mut end = 0;

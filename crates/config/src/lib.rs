@@ -10,8 +10,10 @@ mod error;
 mod parameter;
 mod quantity;
 mod section;
+mod setting;
 
 pub use error::{Error, Location, nearest};
 pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration};
-pub use section::{NameOrSome, OneOrEach, Section, Setting, Value};
+pub use section::Section;
+pub use setting::{NameOrSome, OneOrEach, Setting, Value};

@@ -1,4 +1,4 @@
-//! Parameters as registries declare them: name, type, default and meaning, each stated once.
+//! Typed parameters of registered parts and keys of tables: name, type, default and meaning.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -6,9 +6,9 @@ use crate::Value;
 
 /// A parameter of a registered part, or a key of a table.
 ///
-/// [`Section::declare`](crate::Section::declare) makes a section know the parameters of the part that reads it;
-/// [`Section::get`](crate::Section::get) then takes the default from here. `fabricsim list`, the tables of
-/// `docs/formats/experiment.md` and the Python classes are made from it, too.
+/// A part passes its parameters to [`Section::declare`](crate::Section::declare).
+/// [`Section::get`](crate::Section::get) then takes the default from here. `fabricsim list` prints them, the Python
+/// classes are made from them, and tests compare `docs/formats/experiment.md` with them.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Key in the experiment file.
@@ -17,7 +17,7 @@ pub struct Parameter {
     pub kind: Type,
     /// Value if the key is not given.
     pub default: DefaultValue,
-    /// One line with its meaning.
+    /// Its meaning in one line.
     pub summary: &'static str,
 }
 
@@ -48,7 +48,7 @@ pub enum Type {
     Either(&'static [Type]),
 }
 
-/// The value of a parameter that is not given.
+/// The default of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum DefaultValue {
     /// The key must be given.
@@ -61,7 +61,7 @@ pub enum DefaultValue {
     Flag(bool),
     /// This text, or this quantity with its unit.
     Text(&'static str),
-    /// It depends on other parameters or on the network; says how, in a few words.
+    /// It depends on other parameters or on the network; the text says how.
     Computed(&'static str),
 }
 
@@ -81,12 +81,12 @@ impl Parameter {
         }
     }
 
-    /// One that must be given.
+    /// A parameter without a default.
     pub const fn required(name: &'static str, kind: Type, summary: &'static str) -> Parameter {
         Parameter::new(name, kind, DefaultValue::Required, summary)
     }
 
-    /// One whose default depends on others or on the network, as `how` says.
+    /// A parameter whose default depends on others or on the network; `how` says how.
     pub const fn computed(
         name: &'static str,
         kind: Type,
@@ -126,7 +126,7 @@ impl Parameter {
         Parameter::new(name, Type::Size, DefaultValue::Text(default), summary)
     }
 
-    /// One of some texts; the first is the default.
+    /// One of several texts; the first is the default.
     pub const fn choice(
         name: &'static str,
         choices: &'static [&'static str],
@@ -145,15 +145,16 @@ impl Parameter {
         Parameter { default, ..self }
     }
 
-    /// Whether the settings that [`Section::finish`](crate::Section::finish) gives have its default: so they must
-    /// if the key is not given, unless the default is computed or the part did not need it. For tests of parts.
+    /// Whether `settings`, the result of [`Section::finish`](crate::Section::finish), have the constant default of
+    /// this parameter. True for a computed default and for a parameter that the part did not read. For tests of
+    /// parts.
     pub fn is_default_in(&self, settings: &Json) -> bool {
         let default = self.default.to_json();
         default.is_null() || settings.get(self.name).is_none_or(|value| *value == default)
     }
 
-    /// The parameter as `fabricsim list --json` shows it: `name`, `type`, `choices` where there are some, and
-    /// `default`, or `computed` with how it is found; a required one has neither.
+    /// The parameter as `fabricsim list --json` prints it: `name`, `type`, `choices` if it has some, `default` or
+    /// `computed` if it has a default, and `summary`.
     pub fn to_json(&self) -> Json {
         let mut all = Map::new();
         all.insert("name".into(), self.name.into());
@@ -190,10 +191,10 @@ impl Type {
     /// A list of whole numbers.
     pub const INTEGERS: Type = Type::List(&Type::Integer);
 
-    /// One whole number for all of several things, or a list with one for each.
+    /// One whole number for all items, or a list with one number for each item.
     pub const ONE_OR_EACH: Type = Type::Either(&[Type::Integer, Type::INTEGERS]);
 
-    /// The texts that a value can be; none if any can.
+    /// The allowed texts; `None` if the type is not a choice.
     pub fn choices(&self) -> Option<&'static [&'static str]> {
         match self {
             Type::Choice(choices) => Some(choices),
@@ -226,7 +227,7 @@ impl std::fmt::Display for Type {
 }
 
 impl DefaultValue {
-    /// As written in an experiment file; `None` if there is no constant.
+    /// The constant default as the file has it; `None` if there is none.
     pub(crate) fn value(self) -> Option<Value> {
         match self {
             DefaultValue::Integer(value) => Some(Value::Integer(value)),
@@ -237,7 +238,7 @@ impl DefaultValue {
         }
     }
 
-    /// The constant, as printed settings have it; null if there is none.
+    /// The constant default as printed settings have it; null if there is none.
     pub fn to_json(self) -> Json {
         match self {
             DefaultValue::Integer(value) => value.into(),

@@ -1,7 +1,6 @@
-//! Exact quantities with units: a decimal number times a unit, as an integer.
+//! Exact quantities with units: a decimal number times a unit, stored as an integer.
 //!
-//! No unit library in the registry keeps picoseconds exactly and distinguishes bits from bytes and powers of
-//! ten from powers of two.
+//! No unit library keeps picoseconds exactly and distinguishes bits from bytes and powers of ten from powers of two.
 
 use std::fmt;
 
@@ -26,7 +25,7 @@ pub struct Bytes {
     pub bytes: u64,
 }
 
-/// Unit names with their factor, largest first within a family. Printing uses the first that divides.
+/// Unit names with their factors, largest factor first within a family. Printing uses the first factor that divides.
 type Units = &'static [(&'static str, u128)];
 
 const TIME: Units = &[

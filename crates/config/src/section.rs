@@ -13,203 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Location, nearest};
 use crate::parameter::{DefaultValue, Parameter};
-use crate::quantity::{Bandwidth, Bytes, Duration};
-
-/// A setting as written.
-#[derive(Clone, Debug)]
-pub enum Value {
-    /// A whole number.
-    Integer(i64),
-    /// A number with a decimal point.
-    Float(f64),
-    /// true or false.
-    Boolean(bool),
-    /// A quoted string.
-    String(String),
-    /// A list.
-    List(Vec<Value>),
-    /// A table.
-    Table(Box<Section>),
-    /// A list of tables, `[[name]]`.
-    Tables(Vec<Section>),
-}
-
-impl Value {
-    /// The value as a message quotes it: `"text"`, `12`, `a table`.
-    fn quoted(&self) -> String {
-        match self {
-            Value::Integer(i) => i.to_string(),
-            Value::Float(x) => x.to_string(),
-            Value::Boolean(b) => b.to_string(),
-            Value::String(s) => format!("\"{s}\""),
-            Value::List(_) => "a list".into(),
-            Value::Table(_) => "a table".into(),
-            Value::Tables(_) => "a list of tables".into(),
-        }
-    }
-}
-
-/// A type that a setting can have.
-pub trait Setting: Sized {
-    /// What a message says was expected, for example `a whole number`.
-    const EXPECTED: &'static str;
-    /// Reads the value; the error says what is wrong with it.
-    fn read(value: &Value) -> Result<Self, String>;
-    /// The value as it is printed back in the result.
-    fn show(&self) -> Json;
-}
-
-fn unexpected<T: Setting>(value: &Value) -> String {
-    format!("{} is not {}", value.quoted(), T::EXPECTED)
-}
-
-macro_rules! whole_number {
-    ($($type:ty),*) => {$(
-        impl Setting for $type {
-            const EXPECTED: &'static str = "a whole number";
-            fn read(value: &Value) -> Result<Self, String> {
-                let Value::Integer(i) = value else { return Err(unexpected::<Self>(value)) };
-                <$type>::try_from(*i).map_err(|_| {
-                    format!("{i} is out of range; expected {} to {}", <$type>::MIN, <$type>::MAX)
-                })
-            }
-            fn show(&self) -> Json {
-                Json::from(*self)
-            }
-        }
-    )*};
-}
-whole_number!(u8, u16, u32, u64, i32, i64);
-
-impl Setting for f64 {
-    const EXPECTED: &'static str = "a number";
-    fn read(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::Integer(i) => Ok(*i as f64),
-            Value::Float(x) if x.is_finite() => Ok(*x),
-            _ => Err(unexpected::<Self>(value)),
-        }
-    }
-    fn show(&self) -> Json {
-        Json::from(*self)
-    }
-}
-
-impl Setting for bool {
-    const EXPECTED: &'static str = "true or false";
-    fn read(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::Boolean(b) => Ok(*b),
-            _ => Err(unexpected::<Self>(value)),
-        }
-    }
-    fn show(&self) -> Json {
-        Json::from(*self)
-    }
-}
-
-impl Setting for String {
-    const EXPECTED: &'static str = "a string in quotes";
-    fn read(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::String(s) => Ok(s.clone()),
-            _ => Err(unexpected::<Self>(value)),
-        }
-    }
-    fn show(&self) -> Json {
-        Json::from(self.as_str())
-    }
-}
-
-impl<T: Setting> Setting for Vec<T> {
-    const EXPECTED: &'static str = "a list in brackets";
-    fn read(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::List(items) => items.iter().map(T::read).collect(),
-            _ => Err(format!(
-                "{}, each item {}",
-                unexpected::<Self>(value),
-                T::EXPECTED
-            )),
-        }
-    }
-    fn show(&self) -> Json {
-        Json::Array(self.iter().map(T::show).collect())
-    }
-}
-
-/// One number for all of several parts, or a list with one for each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OneOrEach {
-    /// The same for all.
-    One(u32),
-    /// One for each, in their order.
-    Each(Vec<u32>),
-}
-
-impl Setting for OneOrEach {
-    const EXPECTED: &'static str = "a whole number or a list of whole numbers";
-    fn read(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::Integer(_) => u32::read(value).map(OneOrEach::One),
-            Value::List(_) => Vec::read(value).map(OneOrEach::Each),
-            _ => Err(unexpected::<Self>(value)),
-        }
-    }
-    fn show(&self) -> Json {
-        match self {
-            OneOrEach::One(number) => number.show(),
-            OneOrEach::Each(numbers) => numbers.show(),
-        }
-    }
-}
-
-/// A name for all or none of several things, or a list of some of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NameOrSome {
-    /// What a name stands for.
-    Name(String),
-    /// These.
-    Some(Vec<u32>),
-}
-
-impl Setting for NameOrSome {
-    const EXPECTED: &'static str = "a string in quotes or a list of whole numbers";
-    fn read(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::String(_) => String::read(value).map(NameOrSome::Name),
-            Value::List(_) => Vec::read(value).map(NameOrSome::Some),
-            _ => Err(unexpected::<Self>(value)),
-        }
-    }
-    fn show(&self) -> Json {
-        match self {
-            NameOrSome::Name(name) => name.show(),
-            NameOrSome::Some(numbers) => numbers.show(),
-        }
-    }
-}
-
-macro_rules! quantity {
-    ($($type:ty),*) => {$(
-        impl Setting for $type {
-            const EXPECTED: &'static str = <$type>::EXPECTED;
-            fn read(value: &Value) -> Result<Self, String> {
-                match value {
-                    Value::String(s) => <$type>::parse(s),
-                    Value::Integer(_) | Value::Float(_) => {
-                        Err(format!("{} has no unit; expected {}", value.quoted(), Self::EXPECTED))
-                    }
-                    _ => Err(unexpected::<Self>(value)),
-                }
-            }
-            fn show(&self) -> Json {
-                Json::from(self.to_string())
-            }
-        }
-    )*};
-}
-quantity!(Duration, Bandwidth, Bytes);
+use crate::setting::{Setting, Value};
 
 #[derive(Clone, Debug)]
 struct SectionEntry {
@@ -217,22 +21,21 @@ struct SectionEntry {
     location: Location,
 }
 
-/// One table of settings with its place in the file.
+/// A table of settings with its location in the file.
 ///
-/// Reading goes through `&self`, so that several parts can read their own tables of one file; what was
-/// asked is remembered inside.
+/// All readers take `&self`, so that several parts can read one file. The section records the keys that they ask for.
 #[derive(Clone)]
 pub struct Section {
     path: String,
     location: Location,
-    /// What paths in it are relative to; empty for the current folder.
+    /// Base folder of relative paths; empty for the current folder.
     folder: Arc<Path>,
     entries: BTreeMap<String, SectionEntry>,
-    /// Keys that some part asked for, in the order of asking, with the value that holds (null: none).
+    /// Requested keys in the order of the requests, with the value that holds; null for no value.
     asked: RefCell<Map<String, Json>>,
-    /// Parameters of the parts that read this table, the latest part last.
+    /// Parameters of the parts that read this table; the latest part is last.
     declared: RefCell<Vec<&'static [Parameter]>>,
-    /// Stands in for tables that the file leaves out.
+    /// Empty tables in place of those that the file leaves out.
     absent: FrozenBTreeMap<String, Box<Section>>,
 }
 
@@ -246,8 +49,7 @@ impl fmt::Debug for Section {
 }
 
 impl Section {
-    /// Parses a whole TOML file; `file` is the name that messages give. Paths in it are relative to the
-    /// current folder.
+    /// Parses a TOML file. `file` is its name in messages. Relative paths start from the current folder.
     ///
     /// # Errors
     /// A syntax error, with its line.
@@ -255,7 +57,7 @@ impl Section {
         Section::from_toml_in(Path::new(""), text, file)
     }
 
-    /// Parses a whole TOML file; paths in it, and in overrides, are relative to `folder`.
+    /// Parses a TOML file. Relative paths in it and in overrides start from `folder`.
     ///
     /// # Errors
     /// A syntax error, with its line.
@@ -269,7 +71,7 @@ impl Section {
         table_section("", table.get_ref(), lines.at(0), &lines)
     }
 
-    /// An empty table that stands nowhere; for parts built from code.
+    /// An empty table without a location, for parts that are built from code.
     pub fn empty(path: &str) -> Section {
         let location = Location {
             file: "built-in defaults".into(),
@@ -290,11 +92,11 @@ impl Section {
         }
     }
 
-    /// Overrides one key: `set("network.topology.groups", "9")`, as `--set` does. The value is read as
-    /// TOML, or as a string if it is not TOML. `job.0.traffic.load` reaches into a list of tables.
+    /// Overrides one key, as `--set` does: `set("network.topology.groups", "9")`. The value is read as TOML, or as a
+    /// string if it is not TOML. `job.0.traffic.load` addresses the first table of the list `job`.
     ///
     /// # Errors
-    /// A path that leads through something that is not a table.
+    /// The path leads through a value that is not a table.
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
         let location = Location {
             file: "--set".into(),
@@ -369,12 +171,12 @@ impl Section {
         &self.path
     }
 
-    /// Whether the file (or an override) gives this key.
+    /// Whether the file or an override gives this key.
     pub fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
     }
 
-    /// Where the key stands, or the table if the key is not given.
+    /// Location of the key, or of the table if the key is not given.
     pub fn location(&self, key: &str) -> Location {
         self.entries
             .get(key)
@@ -382,7 +184,7 @@ impl Section {
             .clone()
     }
 
-    /// An error about this key (`""`: about the table), with its place.
+    /// An error about this key, with its location. The key `""` stands for the table.
     pub fn error(&self, key: &str, message: impl Into<String>) -> Error {
         Error {
             location: Some(self.location(key)),
@@ -403,7 +205,7 @@ impl Section {
         self.asked.borrow_mut().insert(key.into(), shown);
     }
 
-    /// The value of `key`, or nothing if it is not given.
+    /// The value of `key`; `None` if it is not given.
     ///
     /// # Errors
     /// The value is not a `T`.
@@ -417,8 +219,8 @@ impl Section {
         Ok(Some(value))
     }
 
-    /// Makes known the parameters of a part that is about to read this table with [`get`](Section::get) and
-    /// [`choice`](Section::choice). Of two with the same name, the latest counts.
+    /// Declares the parameters of a part before the part reads them with [`get`](Section::get) and
+    /// [`choice`](Section::choice). The latest declaration of a name applies.
     pub fn declare(&self, parameters: &'static [Parameter]) -> &Section {
         self.declared.borrow_mut().push(parameters);
         self
@@ -483,20 +285,19 @@ impl Section {
         })
     }
 
-    /// The path that `key` gives, from the folder that the file's paths are relative to; nothing if it is not
-    /// given.
+    /// The path in `key`, relative to the base folder; `None` if it is not given.
     ///
     /// # Errors
-    /// Not a string.
+    /// The value is not a string.
     pub fn optional_path(&self, key: &str) -> Result<Option<PathBuf>, Error> {
         let path: Option<String> = self.optional(key)?;
         Ok(path.map(|path| self.folder.join(path)))
     }
 
-    /// The choice that the declared parameter `key` gives, or its default.
+    /// The value of the declared parameter `key`, one of its choices, or its default.
     ///
     /// # Errors
-    /// Not a string, or not one of the choices; the nearest is suggested.
+    /// The value is not a string, or not one of the choices; the error suggests the nearest.
     ///
     /// # Panics
     /// No part [declared](Section::declare) it with choices and a default.
@@ -504,10 +305,10 @@ impl Section {
         self.choice_of(key, self.declared(key).kind.choices().unwrap_or_default())
     }
 
-    /// As [`choice`](Section::choice), where only some of the choices are possible.
+    /// As [`choice`](Section::choice), with a subset of the choices.
     ///
     /// # Errors
-    /// Not a string, or not one of the names; the nearest is suggested.
+    /// The value is not a string, or not one of `names`; the error suggests the nearest.
     ///
     /// # Panics
     /// No part [declared](Section::declare) it with a default.
@@ -518,10 +319,10 @@ impl Section {
         }
     }
 
-    /// One of a fixed set of names, or `default`.
+    /// One of `names`, or `default`.
     ///
     /// # Errors
-    /// Not a string, or not one of the names; the nearest is suggested.
+    /// The value is not a string, or not one of `names`; the error suggests the nearest.
     pub fn choice_or<'n>(&self, key: &str, default: &'n str, names: &[&'n str]) -> Result<&'n str, Error> {
         let name = self.or(key, default.to_string())?;
         match names.iter().find(|n| **n == name) {
@@ -530,20 +331,20 @@ impl Section {
         }
     }
 
-    /// The error for a name that is none of `known`.
+    /// The error for a name that is not in `known`.
     pub fn unknown_name<'a>(&self, key: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
         self.error(key, format!("unknown name '{name}'{}", nearest(name, known)))
     }
 
-    /// Keys of this table in alphabetical order, for tables whose keys the user invents.
+    /// Keys of this table in alphabetical order, for tables with arbitrary keys.
     pub fn keys(&self) -> Vec<String> {
         self.entries.keys().cloned().collect()
     }
 
-    /// The table under `key`; an empty one if it is not given.
+    /// The table under `key`; an empty table if it is not given.
     ///
     /// # Errors
-    /// Something else than a table is given.
+    /// The value is not a table.
     pub fn section(&self, key: &str) -> Result<&Section, Error> {
         match self.entries.get(key) {
             Some(SectionEntry {
@@ -564,10 +365,10 @@ impl Section {
         }
     }
 
-    /// The tables of `[[key]]`; none if it is not given.
+    /// The tables of `[[key]]`; empty if it is not given.
     ///
     /// # Errors
-    /// Something else than a list of tables is given.
+    /// The value is not a list of tables.
     pub fn sections(&self, key: &str) -> Result<&[Section], Error> {
         self.note(key, Json::Null);
         match self.entries.get(key) {
@@ -587,10 +388,10 @@ impl Section {
         }
     }
 
-    /// All of this table, for those whose keys and values the user invents.
+    /// The whole table, for tables with arbitrary keys and values.
     ///
     /// # Errors
-    /// A number that is infinite or none.
+    /// A number is not finite.
     pub fn everything(&self) -> Result<Map<String, Json>, Error> {
         let mut all = Map::new();
         for (key, entry) in &self.entries {
@@ -624,16 +425,16 @@ impl Section {
         })
     }
 
-    /// Names that parts have asked for, in the order of asking.
+    /// The requested keys, in the order of the requests.
     pub fn asked(&self) -> Vec<String> {
         self.asked.borrow().keys().cloned().collect()
     }
 
-    /// Ends reading: every key given must have been asked for, here and in all tables below.
-    /// Returns all settings with their defaults.
+    /// Ends reading: parts must have requested every given key, here and in all tables below. Returns all settings
+    /// with their defaults.
     ///
     /// # Errors
-    /// The first key that nobody asked for, with the nearest that somebody did.
+    /// The first key that no part requested, with the nearest requested key.
     pub fn finish(&self) -> Result<Json, Error> {
         let asked = self.asked.borrow();
         for (key, entry) in &self.entries {
@@ -668,7 +469,8 @@ impl Section {
     }
 }
 
-/// Byte offsets of line starts, to turn a span into a line number; with what else all tables of a file share.
+/// The data that all tables of a file share: offsets of line starts, which turn a span into a line number, file name
+/// and base folder.
 struct Lines {
     starts: Vec<usize>,
     file: Arc<str>,
@@ -755,6 +557,7 @@ fn read_value(path: &str, item: &Spanned<DeValue<'_>>, lines: &Lines) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Bandwidth, Bytes, Duration};
 
     const FILE: &str =
         "packet = \"256 B\"\n[link]\nbandwith = \"100 Gbps\"\nlatency = 50\n[[job]]\nname = \"a\"\n";
@@ -866,18 +669,6 @@ mod tests {
         assert_eq!(a.asked(), ["file", "other", "none"]);
         let here = Section::from_toml(text, "x.toml").unwrap();
         assert_eq!(path(here.section("a").unwrap(), "file"), Some("net.txt".into()));
-    }
-
-    #[test]
-    fn one_number_or_a_list_is_read_and_printed_back() {
-        let file = Section::from_toml("a = 2\nb = [1, 2]\nc = \"2\"\nd = [-1]", "x.toml").unwrap();
-        assert_eq!(file.required::<OneOrEach>("a").unwrap(), OneOrEach::One(2));
-        let each = file.required::<OneOrEach>("b").unwrap();
-        assert_eq!(each, OneOrEach::Each(vec![1, 2]));
-        assert_eq!(each.show().to_string(), "[1,2]");
-        assert_eq!(OneOrEach::One(2).show().to_string(), "2");
-        assert!(file.required::<OneOrEach>("c").is_err());
-        assert!(file.required::<OneOrEach>("d").is_err());
     }
 
     #[test]

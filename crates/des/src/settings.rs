@@ -61,14 +61,19 @@ pub struct Optimism {
     pub memory: usize,
 }
 
+impl Optimism {
+    /// The default limits.
+    pub const DEFAULT: Optimism = Optimism {
+        batch: 16,
+        gvt_interval: 64,
+        ahead: None,
+        memory: 128 << 20,
+    };
+}
+
 impl Default for Optimism {
     fn default() -> Self {
-        Optimism {
-            batch: 16,
-            gvt_interval: 64,
-            ahead: None,
-            memory: 128 << 20,
-        }
+        Optimism::DEFAULT
     }
 }
 

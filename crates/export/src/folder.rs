@@ -409,7 +409,7 @@ pub(crate) mod tests {
         fs::write(parts.join("timeline.00000.partial"), "PAR1").unwrap();
         let folder = ExportSource::open(here.path()).unwrap();
         assert!(folder.summary().is_none());
-        assert!(folder.note().unwrap().contains("under way or was killed"));
+        assert!(folder.note().unwrap().contains("still running or was killed"));
         assert_eq!(folder.tables().collect::<Vec<_>>(), ["link_series"]);
         assert_eq!(read(&folder, "link_series"), (0..12).collect::<Vec<_>>());
         assert!(folder.why_not("links").contains("writes this table at its end"));

@@ -1,8 +1,8 @@
-//! Putting messages together again at the receiving NIC, in whatever order their packets come.
+//! Reassembly of messages at the receiving NIC. Packets may arrive in any order.
 //!
-//! Changes are taken back step by step ([`InboxUndo`]). An inbox under an optimistic executor may see a
-//! message announced twice, or packets of it from two timelines: the later announcement counts, and
-//! surplus packets wait for a message that never comes, until it is all taken back.
+//! Under an optimistic executor, an inbox may receive a message's announcement twice, or its packets from two
+//! timelines. The later announcement counts, and surplus packets wait for a message that never comes, until they
+//! are undone ([`InboxUndo`]).
 
 mod table;
 
@@ -12,10 +12,10 @@ use topology::HostId;
 
 use table::{OpenMessages, TablePlace};
 
-/// Messages of which something is still missing. `T` is what their announcement says of them.
+/// Incomplete messages. `T` is the content of an announcement.
 ///
-/// A message is announced out of band by its sender when it is handed to the NIC: the announcement
-/// stands for the header fields that every packet would carry, and takes no part in timing.
+/// The sender announces a message out of band when it hands the message to the NIC. The announcement replaces
+/// header fields that every packet would carry, and has no effect on timing.
 #[derive(Clone, Debug)]
 pub struct Inbox<T> {
     partial: OpenMessages<T>,
@@ -27,33 +27,33 @@ struct Partial<T> {
     announced: Option<(u64, T)>,
 }
 
-/// One step back of an inbox, for [`Inbox::undo`].
+/// An undo step of an inbox, for [`Inbox::undo`].
 #[derive(Clone, Debug)]
 pub enum InboxUndo<T> {
-    /// The first was heard of a message.
+    /// The first packet or the announcement of a message arrived.
     Opened {
         /// Sender.
         source: HostId,
         /// Number.
         message: u32,
     },
-    /// A message of which packets had come was announced.
+    /// A message was announced after some of its packets.
     Announced {
         /// Sender.
         source: HostId,
         /// Number.
         message: u32,
     },
-    /// A message was announced once more.
+    /// A message was announced again.
     AnnouncedAgain {
         /// Sender.
         source: HostId,
         /// Number.
         message: u32,
-        /// What its announcement had been: bytes and what it said.
+        /// Its previous announcement: bytes and content.
         before: Box<(u64, T)>,
     },
-    /// A packet came of a message that is still not complete.
+    /// A packet of an incomplete message arrived.
     Received {
         /// Sender.
         source: HostId,
@@ -62,7 +62,7 @@ pub enum InboxUndo<T> {
         /// Bytes.
         bytes: u32,
     },
-    /// The last packet came, and the message was forgotten.
+    /// The last packet arrived, and the message was removed.
     Completed {
         /// Sender.
         source: HostId,
@@ -70,15 +70,15 @@ pub enum InboxUndo<T> {
         message: u32,
         /// Bytes received before.
         received: u64,
-        /// Its announcement: bytes and what it said.
+        /// Its announcement: bytes and content.
         announced: Box<(u64, T)>,
     },
 }
 
-/// All that an inbox holds.
+/// The state of an inbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InboxState<T> {
-    /// In ascending order.
+    /// Messages in ascending order.
     partial: Vec<((HostId, u32), Partial<T>)>,
 }
 
@@ -91,7 +91,7 @@ impl<T> Default for Inbox<T> {
 }
 
 impl<T: Copy> Inbox<T> {
-    /// Learns that `message` of `source` has `bytes` bytes. Comes before its last packet.
+    /// Announces that `message` of `source` has `bytes` bytes. Precedes its last packet.
     pub fn announced<J: Journal<InboxUndo<T>>>(
         &mut self,
         source: HostId,
@@ -113,7 +113,7 @@ impl<T: Copy> Inbox<T> {
         });
     }
 
-    /// Takes in a packet; gives back the message's announcement if this was the last of it.
+    /// Accepts a packet. Returns the message's announcement if this was its last packet.
     pub fn packet<J: Journal<InboxUndo<T>>>(
         &mut self,
         source: HostId,
@@ -151,14 +151,13 @@ impl<T: Copy> Inbox<T> {
         Some(announced.1)
     }
 
-    /// Asks for the memory that a packet of this message will touch.
+    /// Prefetches the memory that a packet of this message will touch.
     #[inline]
     pub fn prefetch_for(&self, source: HostId, message: u32) {
         self.partial.prefetch(source, message);
     }
 
-    /// Takes back one step that was noted in a journal. Steps are taken back in reverse order, all of
-    /// those that were noted since.
+    /// Undoes one step of the journal. Steps are undone in reverse order.
     pub fn undo(&mut self, step: InboxUndo<T>) {
         match step {
             InboxUndo::Opened { source, message } => {
@@ -202,7 +201,7 @@ impl<T: Copy> Inbox<T> {
         self.partial.open(source, message).0
     }
 
-    /// All that it holds, in a form without accident.
+    /// The state in canonical form.
     pub fn state(&self) -> InboxState<T> {
         let known = |(source, message, place)| {
             let partial = Partial {
@@ -216,10 +215,10 @@ impl<T: Copy> Inbox<T> {
         InboxState { partial }
     }
 
-    /// Brings an inbox into the state of another.
+    /// Restores a saved state.
     ///
     /// # Errors
-    /// A message is there twice, or not in its place; the inbox is then as it was.
+    /// A message occurs twice or out of order; the inbox is unchanged.
     pub fn restore(&mut self, state: InboxState<T>) -> Result<(), String> {
         let mut pairs = state.partial.windows(2);
         if let Some(pair) = pairs.find(|pair| pair[0].0 >= pair[1].0) {
@@ -238,7 +237,7 @@ impl<T: Copy> Inbox<T> {
         Ok(())
     }
 
-    /// Number of messages that are not complete.
+    /// Number of incomplete messages.
     pub fn incomplete(&self) -> usize {
         self.partial.len()
     }
@@ -271,9 +270,9 @@ mod tests {
 
     #[derive(Clone, Debug)]
     pub(crate) enum Op {
-        /// Also twice.
+        /// May announce a message twice.
         Announce(HostId, u32, u64, What),
-        /// Also more than the message has.
+        /// May exceed the size of the message.
         Packet(HostId, u32, u32),
     }
 

@@ -1,14 +1,14 @@
 //! Packets, links, credits, NICs and routers as plain state machines that know their ports and not their neighbours.
 //! A method call is an input, and an out-parameter receives the outputs. So tests drive a router without an engine.
 //!
-//! Flow control is lossless and credit based: a packet leaves only if the buffer at the far end of its
-//! link has space for all of it (virtual cut-through; Kermani and Kleinrock 1979). In the `packet` router, packets of
-//! an input buffer wait by output ("virtual output queues"), so that a packet is held up only by those that need the
-//! same link and channel. In the `input-queued` router, packets of one input and channel leave in their order.
+//! Flow control is lossless and credit based: a packet leaves only if the buffer at the far end of its link has
+//! space for all of it (virtual cut-through; Kermani and Kleinrock 1979). In the `packet` router, packets of an
+//! input buffer wait by output ("virtual output queues"), so a packet is delayed only by packets that need the same
+//! link and channel. In the `input-queued` router, packets of one input and channel leave in order.
 //!
-//! A state machine notes an undo step for every change in a [`des::Journal`]. Under an optimistic executor it may see
-//! facts that contradict each other until they are undone: then its numbers may be meaningless (counters wrap), but
-//! it neither panics nor hangs.
+//! A state machine notes an undo step for every change in a [`des::Journal`]. Under an optimistic executor it may
+//! receive contradictory inputs until they are undone. Its numbers may then be meaningless (counters wrap), but it
+//! neither panics nor hangs.
 
 mod inbox;
 mod link;

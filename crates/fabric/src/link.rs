@@ -1,38 +1,37 @@
-//! What a link has been used for, counted at its sending end.
+//! Use of a link, counted at its sending end.
 
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-/// Use of one direction of a cable. The measured part of a run begins with the warm-up's end.
+/// Use of one direction of a cable. The measured part of a run begins at the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkUse {
     /// Packets begun in the measured part.
     pub packets: u64,
-    /// Bytes of those.
+    /// Their bytes.
     pub bytes: u64,
-    /// Time in the measured part during which bits were on the wire.
+    /// Time in the measured part during which the link carried bits.
     pub busy: Time,
-    /// Time in the measured part during which a packet waited and the wire was free, but no waiting
-    /// packet had room at the far end: "its buffers were full".
+    /// Time in the measured part during which the link was free and packets waited, but none had credits.
     pub buffer_full: Time,
-    /// The same four of the whole run.
+    /// The same quantities over the whole run.
     pub total: Flow,
 }
 
-/// What a link has carried up to some time in the whole run.
+/// Use of a link from the start of the run to a point in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// Packets begun.
     pub packets: u64,
-    /// Bytes of those.
+    /// Their bytes.
     pub bytes: u64,
-    /// Time during which bits were on the wire.
+    /// Time during which the link carried bits.
     pub busy: Time,
-    /// Time during which its buffers were full.
+    /// Time during which no waiting packet had credits.
     pub buffer_full: Time,
 }
 
-/// Counters that every packet touches; small, so that they fit the cache line of their port.
+/// Counters that every packet touches. They are small, so that they fit the cache line of their port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LinkCounters {
     packets: u64,
@@ -40,16 +39,17 @@ pub(crate) struct LinkCounters {
     busy: Time,
 }
 
-/// Counters that packets seldom touch.
+/// Counters that few packets touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StallCounters {
-    /// Before the measured part.
+    /// Use before the measured part.
     before: Flow,
     buffer_full: Time,
 }
 
 impl LinkCounters {
-    /// A packet begins now and takes `serialization`; measuring begins at `warmup`, and `held` is asked for before.
+    /// A packet starts now and takes `serialization`. Measuring begins at `warmup`; `stalls` is called only before
+    /// that.
     #[inline]
     pub(crate) fn depart<'a>(
         &mut self,
@@ -57,7 +57,7 @@ impl LinkCounters {
         serialization: Time,
         bytes: u32,
         warmup: Time,
-        held: impl FnOnce() -> &'a mut StallCounters,
+        stalls: impl FnOnce() -> &'a mut StallCounters,
     ) {
         if now >= warmup {
             self.packets += 1;
@@ -66,21 +66,21 @@ impl LinkCounters {
         } else {
             let measured = (now + serialization).saturating_sub(warmup);
             self.busy += measured;
-            let held = held();
-            held.before.packets += 1;
-            held.before.bytes += u64::from(bytes);
-            held.before.busy += serialization - measured;
+            let stalls = stalls();
+            stalls.before.packets += 1;
+            stalls.before.bytes += u64::from(bytes);
+            stalls.before.busy += serialization - measured;
         }
     }
 
-    /// Takes back the latest [`LinkCounters::depart`], which had the same arguments.
+    /// Undoes the latest [`LinkCounters::depart`], which had the same arguments.
     pub(crate) fn undo_depart<'a>(
         &mut self,
         now: Time,
         serialization: Time,
         bytes: u32,
         warmup: Time,
-        held: impl FnOnce() -> &'a mut StallCounters,
+        stalls: impl FnOnce() -> &'a mut StallCounters,
     ) {
         if now >= warmup {
             self.packets -= 1;
@@ -89,23 +89,23 @@ impl LinkCounters {
         } else {
             let measured = (now + serialization).saturating_sub(warmup);
             self.busy = self.busy - measured;
-            let held = held();
-            held.before.packets -= 1;
-            held.before.bytes -= u64::from(bytes);
-            held.before.busy = held.before.busy - (serialization - measured);
+            let stalls = stalls();
+            stalls.before.packets -= 1;
+            stalls.before.bytes -= u64::from(bytes);
+            stalls.before.busy = stalls.before.busy - (serialization - measured);
         }
     }
 }
 
 impl StallCounters {
-    /// The link's packets had no room from `since` until now.
+    /// The link's packets lacked credits from `since` until now.
     #[inline]
     pub(crate) fn unblock(&mut self, since: Time, now: Time, warmup: Time) {
         self.buffer_full += now.saturating_sub(since.max(warmup));
         self.before.buffer_full += now.min(warmup).saturating_sub(since);
     }
 
-    /// Takes back the latest [`StallCounters::unblock`], which had the same arguments.
+    /// Undoes the latest [`StallCounters::unblock`], which had the same arguments.
     pub(crate) fn undo_unblock(&mut self, since: Time, now: Time, warmup: Time) {
         self.buffer_full = self.buffer_full - now.saturating_sub(since.max(warmup));
         self.before.buffer_full = self.before.buffer_full - now.min(warmup).saturating_sub(since);
@@ -113,20 +113,20 @@ impl StallCounters {
 }
 
 impl LinkUse {
-    /// All that was counted up to `end`, while the wire is busy until `busy_until`.
-    pub(crate) fn new(counters: LinkCounters, held: StallCounters, end: Time, busy_until: Time) -> LinkUse {
+    /// Use until `end` of a link that is busy until `busy_until`.
+    pub(crate) fn new(counters: LinkCounters, stalls: StallCounters, end: Time, busy_until: Time) -> LinkUse {
         let to_come = busy_until.saturating_sub(end);
-        let before = held.before;
+        let before = stalls.before;
         LinkUse {
             packets: counters.packets,
             bytes: counters.bytes,
             busy: counters.busy.saturating_sub(to_come),
-            buffer_full: held.buffer_full,
+            buffer_full: stalls.buffer_full,
             total: Flow {
                 packets: before.packets + counters.packets,
                 bytes: before.bytes + counters.bytes,
                 busy: (before.busy + counters.busy).saturating_sub(to_come),
-                buffer_full: before.buffer_full + held.buffer_full,
+                buffer_full: before.buffer_full + stalls.buffer_full,
             },
         }
     }

@@ -20,13 +20,13 @@ pub struct Outgoing<T> {
     pub destination: HostId,
     /// Its number, which its packets carry.
     pub number: u32,
-    /// Bytes on the wire, all packets together; at least 1.
+    /// Bytes on the wire, summed over its packets; at least 1.
     pub bytes: u64,
     /// Job.
     pub job: u16,
-    /// Whether its packets count by themselves (see [`Packet::standalone`]).
+    /// Whether its packets count individually (see [`Packet::standalone`]).
     pub standalone: bool,
-    /// If given, is reported when the last byte has left.
+    /// Reported when the last byte has left.
     pub report: Option<T>,
 }
 
@@ -49,7 +49,7 @@ pub enum NicUndo<T> {
     Taken,
     /// The timer expired.
     Woken {
-        /// Whether it was set.
+        /// Whether a timer was pending.
         pending: bool,
     },
     /// The timer was set.
@@ -65,7 +65,7 @@ pub enum NicUndo<T> {
     Departed {
         /// Bytes of the packet.
         bytes: u32,
-        /// Until when the link had been reserved.
+        /// End of the previous link reservation.
         busy_until: Time,
         /// Since when the packet had lacked credits.
         blocked_since: Option<Time>,
@@ -80,18 +80,18 @@ pub enum NicUndo<T> {
         number: u32,
         /// Job.
         job: u16,
-        /// Whether it counts by its packets.
+        /// Whether its packets count individually.
         standalone: bool,
-        /// What was to be reported.
+        /// The report that was due.
         report: Option<T>,
-        /// When it was handed over.
+        /// Time at which the host handed it over.
         created_at: Time,
     },
 }
 
 const _: () = assert!(size_of::<NicUndo<(u16, u32)>>() == 32);
 
-/// All of a [`Nic`] that changes.
+/// The mutable state of a [`Nic`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicState<T> {
     queue: Vec<Queued<T>>,
@@ -105,13 +105,13 @@ pub struct NicState<T> {
 
 /// A model of one port of a NIC, with an injection link and an ejection link: a state machine like a router.
 pub trait NicModel: Sized {
-    /// What identifies a message to the layer above.
+    /// Identifies a message to the layer above.
     type Report: Copy;
     /// An undo step.
     type Undo;
-    /// All of it that changes.
+    /// The mutable state.
     type State: Serialize + DeserializeOwned;
-    /// What a wake-up carries.
+    /// Content of a timer.
     type Timer: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
 
     /// Takes a message that is created at the second time, not before now.
@@ -122,13 +122,13 @@ pub trait NicModel: Sized {
         out: &mut O,
     );
 
-    /// The router's input buffer has so many free bytes more.
+    /// The router's input buffer has freed `bytes` bytes.
     fn credit<O: NicOutputs<Self>>(&mut self, now: Time, bytes: u32, out: &mut O);
 
-    /// A timer that was set by [`NicOutputs::timer`] expires. Gives a packet that is delivered now, if any.
+    /// A timer that was set by [`NicOutputs::timer`] expires. Returns the packet that is delivered now, if any.
     fn timer<O: NicOutputs<Self>>(&mut self, now: Time, timer: Self::Timer, out: &mut O) -> Option<Packet>;
 
-    /// The tail of a packet has arrived from the network. Gives a packet that is delivered now, if any.
+    /// The tail of a packet has arrived from the network. Returns the packet that is delivered now, if any.
     #[inline(always)]
     fn arrived<O: NicOutputs<Self>>(&mut self, now: Time, packet: Packet, out: &mut O) -> Option<Packet> {
         let _ = (now, out);
@@ -138,20 +138,20 @@ pub trait NicModel: Sized {
     /// Undoes one step that was noted in [`NicOutputs`]. Steps are undone in reverse order.
     fn undo(&mut self, step: Self::Undo);
 
-    /// All that changes; equal where no input can tell two NICs apart.
+    /// The mutable state. States that no input can distinguish are equal.
     fn state(&self) -> Self::State;
 
-    /// Brings a new NIC into the state of one with the same settings.
+    /// Restores a saved state into a new NIC with the same settings.
     ///
     /// # Errors
     /// The state contradicts itself; the NIC is unchanged.
     fn restore(&mut self, state: Self::State) -> Result<(), String>;
 }
 
-/// What a NIC does, and where it notes undo steps.
+/// The outputs of a NIC, and the journal of its undo steps.
 pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
-    /// The packet starts onto the injection link after `wait`; its tail leaves `serialization` later. `last` says
-    /// whether it is the last packet that this port has of its message.
+    /// The packet starts onto the injection link after `wait`; its tail leaves `serialization` later. `last` tells
+    /// whether it is the last packet of its message on this port.
     fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool);
 
     /// Whether a reservation of the link that begins at this time may be made now.
@@ -172,9 +172,9 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
     fn lacks_credits(&mut self) {}
 }
 
-/// One port of a NIC that sends packets of its messages in turn and delivers packets as they arrive. Under an
-/// optimistic executor it may see a credit for a packet that it has not sent in this timeline: its credits wrap.
-// What every packet touches lies in front.
+/// One port of a NIC. It sends packets of its messages in turn and delivers packets on arrival. Under an optimistic
+/// executor it may receive a credit for a packet that it has not sent in this timeline, so its credits wrap. Fields
+/// that every packet touches come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Nic<T> {
@@ -213,13 +213,13 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         }
     }
 
-    /// Whether nothing waits to be sent.
+    /// Whether no message waits.
     #[inline]
     pub fn is_clear(&self) -> bool {
         !self.wake_pending && self.queue.is_empty()
     }
 
-    /// Sends a message of one packet that is certain to start at `start`, without the queue.
+    /// Sends a message of one packet that is certain to start at `start`. It bypasses the queue.
     #[inline]
     fn send_at_once<O: NicOutputs<Self>>(
         &mut self,
@@ -244,7 +244,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         out.depart(packet, wait, serialization, true);
     }
 
-    /// A packet of a message, on its first link.
+    /// A packet of a message, at its first link.
     #[inline]
     fn packet(&self, of: (HostId, u32, u16, bool), created_at: Time, bytes: u32) -> Packet {
         let (destination, number, job, standalone) = of;
@@ -254,7 +254,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         packet
     }
 
-    /// Takes credits and reserves the link from `start` on. Gives for how long.
+    /// Takes credits and reserves the link from `start` on. Returns the serialization time.
     #[inline]
     fn reserve_link(&mut self, start: Time, bytes: u32) -> Time {
         let serialization = self.rate.serialization(bytes);
@@ -306,7 +306,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         self.backlog -= u64::from(bytes);
         let queued = self.queue.pop_front().expect("not empty");
         if self.queue.is_empty() {
-            // The next message takes the same memory, which is in a cache then.
+            // The next message reuses this memory, which is still in a cache.
             self.queue.clear();
         }
         out.note(|| queued.undo_departure());
@@ -346,7 +346,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         }
     }
 
-    /// Prefetches what its next packet touches.
+    /// Prefetches the memory that its next packet touches.
     #[inline]
     pub fn prefetch(&self) {
         des::prefetch_begin(self.queue.as_slices().0, 0);
@@ -362,7 +362,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         self.credits
     }
 
-    /// Use of the injection link up to `end`.
+    /// Use of the injection link until `end`.
     pub fn used(&self, end: Time) -> LinkUse {
         let mut stalls = self.stalls;
         if let Some(since) = self.blocked_since {
@@ -371,7 +371,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         LinkUse::new(self.counters, stalls, end, self.busy_until)
     }
 
-    /// Whether its link is still in use, or blocked, at `time` if nothing happens before.
+    /// Whether its link is busy or blocked at `time` if no event comes before.
     pub fn is_active(&self, time: Time) -> bool {
         self.busy_until > time || self.blocked_since.is_some()
     }
@@ -482,7 +482,7 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
     fn restore(&mut self, state: NicState<T>) -> Result<(), String> {
         if state.blocked_since.is_some() && state.queue.is_empty() {
             return Err(format!(
-                "NIC port {}: by its saved state it lacks credits, but has nothing to send",
+                "NIC port {}: its saved state lacks credits, but has nothing to send",
                 self.end_point.0
             ));
         }
@@ -499,7 +499,7 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
 }
 
 impl<T: Copy> Queued<T> {
-    /// The step that makes it the first again, once its packet has left.
+    /// The step that makes the current first message the first again after its packet has left.
     fn undo_departure(&self) -> NicUndo<T> {
         if self.left > 0 {
             return NicUndo::MovedBack;
@@ -595,15 +595,15 @@ mod tests {
         assert_eq!(nic.used(Time(500_000)).buffer_full, Time(30_000));
     }
 
-    /// As large as what identifies a request to the layer above.
+    /// As large as the identifier of a request in the layer above.
     type Report = (u16, u32);
 
     #[derive(Clone, Debug)]
     pub(crate) enum Op {
         Send(Outgoing<Report>),
-        /// Also when none was set.
+        /// May come without a pending timer.
         Timer,
-        /// Also of what was never sent.
+        /// May be for a packet that was never sent.
         Credit(u32),
     }
 

@@ -1,36 +1,35 @@
-//! The unit that travels.
+//! Packets.
 
 use des::Time;
 use routing::RouteState;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
-/// A packet. Plain data of 36 bytes with 4-byte alignment, so that an event that carries one fits a
-/// cache line.
+/// A packet: plain data of 36 bytes with 4-byte alignment, so that an event with a packet fits a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Packet {
-    /// The end point that it left from.
+    /// The sending end point.
     pub source: HostId,
-    /// The end point that it goes to.
+    /// The receiving end point.
     pub destination: HostId,
     /// Number of the message among those of the sending host, modulo 2^32.
     pub message: u32,
     /// Bytes on the wire, at least 1.
     pub bytes: u32,
     created_at: [u32; 2],
-    /// The routing algorithm's own.
+    /// State of the routing algorithm.
     pub route: RouteState,
-    /// Index of the job it belongs to.
+    /// Index of its job.
     pub job: u16,
-    /// Links begun so far; stays at 255 from there on.
+    /// Links entered so far; saturates at 255.
     pub hops: u8,
-    /// Whether it counts by itself: nobody waits for its message as a whole (synthetic traffic).
+    /// Whether the packet counts individually, since no rank waits for the whole message (synthetic traffic).
     pub standalone: bool,
 }
 
 impl Packet {
-    /// A packet that is still in its NIC.
+    /// A packet that has not left its NIC.
     pub fn new(
         source: HostId,
         destination: HostId,
@@ -52,18 +51,18 @@ impl Packet {
         }
     }
 
-    /// When its message was handed to the NIC.
+    /// Time at which the host handed its message to the NIC.
     #[inline]
     pub fn created_at(&self) -> Time {
         Time(u64::from(self.created_at[0]) | u64::from(self.created_at[1]) << 32)
     }
 
-    /// The packet that begins one more link.
+    /// The packet at its next link.
     #[inline]
     pub(crate) fn on_next_link(&self) -> Packet {
         Packet {
             hops: self.hops.saturating_add(1),
-            // By itself: a router has just written it, and it would be read together with its neighbours.
+            // Copied separately: a router has just written it, and a wider read would stall.
             route: self.route,
             ..*self
         }

@@ -9,7 +9,7 @@ use crate::packet::{PacketIdentity, PacketProgress};
 /// End of a chain.
 const NONE: u32 = u32::MAX;
 
-/// The entries of all queues of a router. `T` is a packet and what the router model knows of it.
+/// The entries of all queues of a router. `T` is a packet with data of the router model.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketPool<T> {
     entries: Vec<PoolEntry<T>>,
@@ -61,7 +61,7 @@ impl<T: AsMut<Packet>> PacketPool<T> {
         (fifo.head != NONE).then(|| &self.entries[fifo.head as usize].item)
     }
 
-    /// The first item of a queue, to change it.
+    /// The first item of a queue, mutable.
     #[inline]
     pub(crate) fn front_mut(&mut self, fifo: Fifo) -> Option<&mut T> {
         (fifo.head != NONE).then(|| &mut self.entries[fifo.head as usize].item)
@@ -119,13 +119,13 @@ impl<T: AsMut<Packet>> PacketPool<T> {
         self.free = index;
     }
 
-    /// The first half of undoing [`PacketPool::pop_front`]: fills the entry that was released last.
+    /// First half of the undo of [`PacketPool::pop_front`]: fills the entry that was released last.
     pub(crate) fn undo_release(&mut self, identity: PacketIdentity) {
         let entry = &mut self.entries[self.free as usize];
         entry.item.as_mut().set_identity(identity);
     }
 
-    /// The second half: the entry is the first of its queue again. The caller restores the rest of the item.
+    /// Second half: the entry becomes the first of its queue again. The caller restores the rest of the item.
     pub(crate) fn undo_pop_front(&mut self, fifo: &mut Fifo, progress: PacketProgress) -> &mut T {
         let index = self.free;
         let entry = &mut self.entries[index as usize];
@@ -138,7 +138,7 @@ impl<T: AsMut<Packet>> PacketPool<T> {
         &mut entry.item
     }
 
-    /// Removes all items; the queues are invalid from here on.
+    /// Removes all items. The queues are invalid afterwards.
     pub(crate) fn clear(&mut self) {
         *self = PacketPool::default();
     }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     proptest! {
-        /// A push for each packet given, a pop for each one missing.
+        /// A push for each `Some`, a pop for each `None`.
         #[test]
         fn it_holds_queues_and_undoes_their_changes(
             ops in prop::collection::vec((0usize..2, prop::option::of(packets(1u32..99))), 0..60),

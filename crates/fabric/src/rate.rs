@@ -10,17 +10,17 @@ const FRACTION_BITS: u32 = 24;
 pub struct Rate(u64);
 
 impl Rate {
-    /// Slowest link that can be expressed: at 1 Mbps a byte takes 8 us.
+    /// Bandwidth of the slowest link that can be expressed: at 1 Mbps a byte takes 8 us.
     pub const MIN_BITS_PER_S: u64 = 1_000_000;
 
-    /// A link of so many bits per second, at least [`Rate::MIN_BITS_PER_S`].
+    /// The rate of a link in bits per second, at least [`Rate::MIN_BITS_PER_S`].
     pub fn bits_per_s(bits: u64) -> Rate {
         assert!(bits >= Rate::MIN_BITS_PER_S, "{bits} bits per second is too slow");
         let fixed = (8_000_000_000_000u128 << FRACTION_BITS).div_ceil(u128::from(bits));
         Rate(u64::try_from(fixed).expect("a megabit per second gives 2^47"))
     }
 
-    /// How long so many bytes occupy the link.
+    /// Serialization time of `bytes` bytes.
     #[inline]
     pub fn serialization(self, bytes: u32) -> Time {
         let fixed = u128::from(bytes) * u128::from(self.0);

@@ -1,4 +1,4 @@
-//! The proof that a state machine can be rolled back: run, undo, compare, run again.
+//! Checks that a state machine can be rolled back: run, undo, compare, run again.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Remembers undo steps, if `KEPT`, and outputs.
+/// Records outputs and, if `KEPT`, undo steps.
 pub(crate) struct UndoRecorder<Step, Output, const KEPT: bool> {
     pub(crate) steps: Vec<Step>,
     pub(crate) outputs: Vec<Output>,
@@ -36,7 +36,7 @@ pub(crate) trait Reversible: Sized {
     type Output: PartialEq + Debug;
     type State: PartialEq + Debug + Serialize + DeserializeOwned;
 
-    /// One in its first state; always the same.
+    /// A state machine in its initial state, which is always the same.
     fn fresh() -> Self;
     fn apply<const KEPT: bool>(
         &mut self,
@@ -49,12 +49,12 @@ pub(crate) trait Reversible: Sized {
     fn restore(&mut self, state: Self::State) -> Result<(), String>;
 }
 
-/// Operations, each at a time not before the last.
+/// Operations with ascending times.
 pub(crate) fn script<Op: Debug>(
     op: impl Strategy<Value = Op>,
     step_ps: u64,
 ) -> impl Strategy<Value = Vec<(Time, Op)>> {
-    // Now and then several at one time.
+    // Some operations have the same time.
     let gap = prop_oneof![2 => Just(0), 3 => 0..step_ps];
     prop::collection::vec((gap, op), 0..60).prop_map(|script| {
         let mut now = 0;
@@ -66,7 +66,7 @@ pub(crate) fn script<Op: Debug>(
     })
 }
 
-/// What one operation did.
+/// The effects of one operation.
 struct Done<R: Reversible> {
     before: R::State,
     after: R::State,
@@ -86,7 +86,7 @@ fn run<R: Reversible>(subject: &mut R, (now, op): &(Time, R::Op)) -> Done<R> {
     }
 }
 
-/// Takes the last operations of a history back and does them again.
+/// Undoes the last operations of a history and executes them again.
 fn rewind<R: Reversible>(
     subject: &mut R,
     script: &[(Time, R::Op)],
@@ -98,19 +98,19 @@ fn rewind<R: Reversible>(
         for step in std::mem::take(&mut done.steps).into_iter().rev() {
             subject.undo(step);
         }
-        prop_assert_eq!(&subject.state(), &done.before, "{:?} taken back", op);
+        prop_assert_eq!(&subject.state(), &done.before, "{:?} undone", op);
     }
     for (done, op) in history[from..].iter_mut().zip(&script[from..]) {
         let again = run(subject, op);
-        prop_assert_eq!(&again.after, &done.after, "{:?} done again", op);
-        prop_assert_eq!(&again.outputs, &done.outputs, "{:?} done again", op);
+        prop_assert_eq!(&again.after, &done.after, "{:?} executed again", op);
+        prop_assert_eq!(&again.outputs, &done.outputs, "{:?} executed again", op);
         done.steps = again.steps;
     }
     Ok(())
 }
 
-/// Runs a script with rollbacks over one, some and all operations; beside it, without a journal, on copies
-/// that are saved and restored now and then.
+/// Executes a script with rollbacks over one, some and all operations. Beside it, executes the script without a
+/// journal on copies that are saved and restored repeatedly.
 pub(crate) fn check<R: Reversible>(script: &[(Time, R::Op)]) -> Result<(), TestCaseError> {
     let (mut subject, mut copy) = (R::fresh(), R::fresh());
     let first = subject.state();
@@ -140,6 +140,6 @@ pub(crate) fn check<R: Reversible>(script: &[(Time, R::Op)]) -> Result<(), TestC
     {
         subject.undo(step);
     }
-    prop_assert_eq!(&subject.state(), &first, "all taken back");
+    prop_assert_eq!(&subject.state(), &first, "all undone");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a program that is replayed.
+//! Errors of a replayed program.
 
 use des::Time;
 use thiserror::Error;
@@ -51,7 +51,7 @@ pub enum ReplayError {
         /// The request as the program numbers it.
         request: u64,
     },
-    /// More collectives of one communicator under way than can be told apart.
+    /// Too many collectives of one communicator are in progress to distinguish them.
     #[error(
         "rank {rank}: {call}: {limit} collectives of communicator {communicator} are in progress, more than the \
          simulator distinguishes; wait for some of them first"
@@ -63,7 +63,7 @@ pub enum ReplayError {
         call: &'static str,
         /// Communicator.
         communicator: u32,
-        /// How many there may be.
+        /// Largest allowed number.
         limit: u32,
     },
     /// A call names a communicator that the job does not have.
@@ -109,7 +109,7 @@ pub enum ReplayError {
         rank: u32,
         /// Name of the call.
         call: &'static str,
-        /// How many counts there are.
+        /// Number of counts.
         given: usize,
         /// Communicator.
         communicator: u32,
@@ -126,21 +126,21 @@ pub enum ReplayError {
         /// Span that does not fit.
         span: Time,
     },
-    /// The owner of the rank called it with something that the rank did not ask for: a defect of the
-    /// simulator, not of the program.
+    /// The owner called the rank with input that the rank did not request: a defect of the simulator, not of the
+    /// program.
     #[error("rank {rank}: defect of the simulator: {what}")]
     Contract {
-        /// Rank.
+        /// Description.
         rank: u32,
         /// What happened.
         what: String,
     },
-    /// A saved state that is none of this rank in this job.
-    #[error("rank {rank}: cannot go on from the checkpoint: {what}")]
+    /// A saved state that does not belong to this rank in this job.
+    #[error("rank {rank}: cannot continue from the checkpoint: {what}")]
     Checkpoint {
         /// Rank.
         rank: u32,
-        /// What does not fit.
+        /// The contradiction.
         what: &'static str,
     },
     /// The ranks or communicators of a job contradict each other.

@@ -18,7 +18,7 @@ use crate::{CollectiveCall, ReplayError};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CpuStep {
     Continue,
-    /// The CPU suspends; the state tells until when.
+    /// The CPU suspends; the state has the end.
     Suspend,
 }
 
@@ -79,9 +79,9 @@ impl Rank {
             }
             CpuActivity::Call { call, calls } => {
                 self.stats.count_call(call, calls, span, &mut self.journal);
-                // A call that ended with a wait has been traced.
-                let told = span > Time::ZERO && self.traced_until() == now;
-                if !told && (span > Time::ZERO || calls > 0) {
+                // A call that ended with a wait is already traced.
+                let is_traced = span > Time::ZERO && self.traced_until() == now;
+                if !is_traced && (span > Time::ZERO || calls > 0) {
                     self.trace_rest(TracedActivity::Call(call), now, out);
                 }
             }

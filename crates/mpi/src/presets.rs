@@ -106,7 +106,7 @@ impl Preset {
 /// # Errors
 /// The name is unknown.
 pub(crate) fn read(section: &Section) -> Result<&'static Preset, Error> {
-    let name: String = section.or("preset", PRESETS[0].name.to_string())?;
+    let name: String = section.get("preset")?;
     let found = PRESETS.iter().find(|preset| preset.name == name);
     found.ok_or_else(|| section.unknown_name("preset", &name, PRESETS.iter().map(|preset| preset.name)))
 }

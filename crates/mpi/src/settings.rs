@@ -31,21 +31,12 @@ pub struct MpiSettings {
 }
 
 impl Default for MpiSettings {
-    /// 8 KiB eager threshold; 300 ns of overhead on each side, the order of magnitude of present host fabrics,
-    /// to be replaced by a measurement; 64 B control messages; 32 B headers; recorded computation.
+    /// The defaults of [`MpiSettings::PARAMETERS`] and recorded computation.
+    ///
+    /// 300 ns of overhead on each side is the order of magnitude of present host fabrics; a measurement should
+    /// replace it.
     fn default() -> MpiSettings {
-        MpiSettings {
-            eager_threshold: 8 << 10,
-            copy_threshold: 0,
-            send_overhead: Time::from_ns(300),
-            receive_overhead: Time::from_ns(300),
-            matching_overhead: Time::ZERO,
-            nic_gap: Time::ZERO,
-            control_bytes: 64,
-            header_bytes: 32,
-            compute: ComputeRule::default(),
-            collectives: AlgorithmSelection::default(),
-        }
+        MpiSettings::read(&Section::empty("mpi")).expect("the defaults are valid")
     }
 }
 
@@ -97,23 +88,21 @@ impl MpiSettings {
     /// # Errors
     /// A value has no unit or the wrong type, or an algorithm is unknown.
     pub fn read(section: &Section) -> Result<MpiSettings, Error> {
-        let default = presets::read(section)?.settings();
-        let size = |key: &str, bytes: u64| section.or(key, Bytes { bytes }).map(|size| size.bytes);
-        let time = |key: &str, time: Time| {
-            section
-                .or(key, Duration { ps: time.ps() })
-                .map(|duration| Time::from_ps(duration.ps))
-        };
+        section.declare(MpiSettings::PARAMETERS);
+        let preset = presets::read(section)?;
+        let threshold = |key: &str, bytes: u64| section.or(key, Bytes { bytes }).map(|size| size.bytes);
+        let size = |key: &str| section.get(key).map(|size: Bytes| size.bytes);
+        let time = |key: &str| section.get(key).map(|time: Duration| Time::from_ps(time.ps));
         Ok(MpiSettings {
-            eager_threshold: size("eager_threshold", default.eager_threshold)?,
-            copy_threshold: size("copy_threshold", default.copy_threshold)?,
-            send_overhead: time("send_overhead", default.send_overhead)?,
-            receive_overhead: time("receive_overhead", default.receive_overhead)?,
-            matching_overhead: time("matching_overhead", default.matching_overhead)?,
-            nic_gap: time("nic_gap", default.nic_gap)?,
-            control_bytes: size("control_size", default.control_bytes)?,
-            header_bytes: size("header_size", default.header_bytes)?,
-            compute: default.compute,
+            eager_threshold: threshold("eager_threshold", preset.eager_threshold)?,
+            copy_threshold: threshold("copy_threshold", preset.copy_threshold)?,
+            send_overhead: time("send_overhead")?,
+            receive_overhead: time("receive_overhead")?,
+            matching_overhead: time("matching_overhead")?,
+            nic_gap: time("nic_gap")?,
+            control_bytes: size("control_size")?,
+            header_bytes: size("header_size")?,
+            compute: ComputeRule::default(),
             collectives: AlgorithmSelection::read(section.section("collectives")?)?,
         })
     }

@@ -1,5 +1,5 @@
-//! Trace events of a rank, from which timelines and message histories are made. They are off by default and do
-//! not affect the simulation.
+//! Trace events of a rank, the source of timelines and message histories. They are off by default and do not affect
+//! the simulation.
 
 use des::Time;
 use serde::{Deserialize, Serialize};
@@ -66,8 +66,8 @@ impl Rank {
             return;
         };
         let what = TracedActivity::Call(call);
-        let (begin, told) = (paid, self.traced_until());
-        let parts = [(told, begin, false), (begin, now, true)];
+        let (begin, traced) = (paid, self.traced_until());
+        let parts = [(traced, begin, false), (begin, now, true)];
         for (since, until, blocked) in parts.into_iter().filter(|(since, until, _)| since < until) {
             out.push(Action::Trace(TraceEvent::Activity {
                 what,

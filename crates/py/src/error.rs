@@ -11,7 +11,7 @@ pub(crate) fn of_class(py: Python<'_>, class: &str, message: &str) -> PyErr {
     }
 }
 
-/// The exception for what can go wrong between an experiment and its result.
+/// The exception for an error between experiment and result.
 pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
     let class = match error {
         sim::Error::Config(wrong) => return of_config(py, wrong),
@@ -28,7 +28,7 @@ pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
     of_class(py, class, &error.to_string())
 }
 
-/// An `ExperimentError` that knows where the offending setting stands.
+/// An `ExperimentError` with the location of the wrong setting.
 fn of_config(py: Python<'_>, wrong: &config::Error) -> PyErr {
     let file = wrong.location.as_ref().map(|l| l.file.to_string());
     let line = wrong.location.as_ref().map(|l| l.line).filter(|line| *line > 0);

@@ -1,5 +1,4 @@
-//! Running an experiment while Python stays alive: the interpreter's lock is released, Ctrl-C is
-//! noticed, progress is reported.
+//! Experiments and their runs: releases the interpreter's lock, handles Ctrl-C, reports progress.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,52 +10,51 @@ use std::time::{Duration, SystemTime};
 use pyo3::prelude::*;
 use sim::Control;
 
-use crate::program::{Given, Interpreter};
+use crate::program::{FunctionArguments, PythonInterpreter};
 use crate::{error, json};
 
-/// How often a waiting Python thread looks for signals and reports progress.
+/// Interval of a waiting Python thread between two checks of signals and progress reports.
 const STEP: Duration = Duration::from_millis(50);
 
-/// A checked experiment: the network is built, the jobs have their places.
+/// A checked experiment with its network and the hosts of its jobs.
 #[pyclass(frozen, module = "fabricsim._core")]
 pub(crate) struct Experiment {
     inner: sim::Experiment,
 }
 
 /// Why a run gave no result.
-enum Failure {
+enum RunFailure {
     Simulation(sim::Error),
     Write(results::WriteError),
-    /// A bug of the simulator; the panic's message.
+    /// A bug of the simulator, with the panic's message.
     Panic(String),
-    /// A signal, or the progress callback raised.
+    /// A signal, or an exception of the progress callback.
     Python(PyErr),
 }
 
 #[pymethods]
 impl Experiment {
-    /// Reads an experiment file; paths in it are relative to its folder. `set` are pairs of a key and a
-    /// value in TOML.
+    /// Reads an experiment file; paths in it are relative to its folder. `set` has pairs of a key and a value in
+    /// TOML.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>) -> PyResult<Experiment> {
-        let inner = py.detach(|| sim::Experiment::load_with(&path, &set, &[&Interpreter::new()]));
+        let inner = py.detach(|| sim::Experiment::load_with(&path, &set, &[&PythonInterpreter::new()]));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_sim(py, &e))?,
         })
     }
 
-    /// Reads an experiment in TOML; `name` stands for the file in messages, and paths are relative to the
-    /// current folder. `programs` are functions that take the place of those that a job's workload names, by
-    /// the path of its table.
+    /// Reads an experiment in TOML. `name` replaces the file name in messages; paths are relative to the current
+    /// folder. `programs` maps the path of a workload's table to the function that replaces the named one.
     #[staticmethod]
     fn from_toml(
         py: Python<'_>,
         text: String,
         name: String,
         set: Vec<(String, String)>,
-        programs: BTreeMap<String, Given>,
+        programs: BTreeMap<String, FunctionArguments>,
     ) -> PyResult<Experiment> {
-        let interpreter = Interpreter::with(programs);
+        let interpreter = PythonInterpreter::with(programs);
         let inner = py.detach(|| sim::Experiment::from_toml_with(&text, &name, &set, &[&interpreter]));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_sim(py, &e))?,
@@ -68,7 +66,7 @@ impl Experiment {
         json(&self.inner.settings)
     }
 
-    /// What the experiment amounts to, as JSON, and the same for people.
+    /// The report of `check`, as JSON and as text.
     fn check(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let report = py
             .detach(|| sim::check(&self.inner))
@@ -76,9 +74,9 @@ impl Experiment {
         Ok((json(&report), report.to_string()))
     }
 
-    /// Runs the experiment, writes the result folder `out`, returns its summary as JSON. `progress` is
-    /// called with the simulated time and the end, if it is known, in nanoseconds. `interference`: each job of
-    /// ranks is also run alone.
+    /// Runs the experiment, writes the result folder `out`, and returns its summary as JSON. `progress` is called
+    /// with the simulated time and the end in nanoseconds; the end is `None` if unknown. With `interference`, each
+    /// job of ranks also runs alone.
     #[pyo3(signature = (out, progress=None, interference=false))]
     fn run(
         &self,
@@ -95,26 +93,26 @@ impl Experiment {
             None => Ok(()),
         };
         run(py, &self.inner, &out, interference, report).map_err(|failure| match failure {
-            Failure::Simulation(e) => error::of_sim(py, &e),
-            Failure::Write(e) => error::of_class(py, "ResultError", &e.to_string()),
-            Failure::Panic(message) => {
+            RunFailure::Simulation(e) => error::of_sim(py, &e),
+            RunFailure::Write(e) => error::of_class(py, "ResultError", &e.to_string()),
+            RunFailure::Panic(message) => {
                 let message = format!("the simulator failed, please report this: {message}");
                 error::of_class(py, "FabricSimError", &message)
             }
-            Failure::Python(e) => e,
+            RunFailure::Python(e) => e,
         })
     }
 }
 
-/// Runs in a thread of its own; this one waits without the interpreter's lock, in short steps.
+/// Runs in a separate thread. This thread waits in short steps without the interpreter's lock.
 fn run(
     py: Python<'_>,
     experiment: &sim::Experiment,
     out: &Path,
     interference: bool,
     report: impl Fn(&Control) -> PyResult<()>,
-) -> Result<String, Failure> {
-    results::may_write(out).map_err(Failure::Write)?;
+) -> Result<String, RunFailure> {
+    results::may_write(out).map_err(RunFailure::Write)?;
     let control = Control::new();
     let (sender, receiver) = mpsc::channel::<()>();
     let receiver = Mutex::new(receiver);
@@ -124,38 +122,38 @@ fn run(
     };
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            // Dropped at the end, also of a panic: that is what the waiting thread notices.
+            // Dropped at the end and on a panic, which wakes the waiting thread.
             let _running = sender;
             let settings = experiment.settings.clone();
             let tables = sim::running_tables();
-            let running =
-                results::RunningFolder::begin(out, settings, now(), tables, false).map_err(Failure::Write)?;
+            let running = results::RunningFolder::begin(out, settings, now(), tables, false)
+                .map_err(RunFailure::Write)?;
             let parts = running.parts();
-            let way = sim::RunContext {
+            let context = sim::RunContext {
                 parts: Some(&parts),
                 ..sim::RunContext::default()
             };
             let result = match interference {
-                true => sim::run_with_interference(experiment, &control, &way),
-                false => sim::run_in(experiment, &control, &way),
+                true => sim::run_with_interference(experiment, &control, &context),
+                false => sim::run_in(experiment, &control, &context),
             };
-            let result = result.map_err(Failure::Simulation)?;
+            let result = result.map_err(RunFailure::Simulation)?;
             let result = result.expect("a process that is alone has the result");
-            result.write(out, true).map_err(Failure::Write)?;
+            result.write(out, true).map_err(RunFailure::Write)?;
             running.end();
             Ok(json(&result.summary))
         });
         while py.detach(wait) == Err(RecvTimeoutError::Timeout) {
             if let Err(e) = py.check_signals().and_then(|()| report(&control)) {
                 control.stop();
-                // Whether it was stopped in time does not matter: the exception is what is raised.
+                // The exception is raised, whether or not the run stopped in time.
                 let _ = py.detach(|| worker.join());
-                return Err(Failure::Python(e));
+                return Err(RunFailure::Python(e));
             }
         }
         match py.detach(|| worker.join()) {
             Ok(result) => result,
-            Err(panic) => Err(Failure::Panic(message(panic.as_ref()))),
+            Err(panic) => Err(RunFailure::Panic(message(panic.as_ref()))),
         }
     })
 }

@@ -1,7 +1,7 @@
-//! The extension module `fabricsim._core`: a skin over `sim`, `results` and the command line, without
-//! logic of its own. The Python package around it gives types, documentation and Arrow tables; what
-//! crosses the border is text: TOML in, JSON out, paths of Parquet files; and, one by one, the operations that
-//! programs in Python yield.
+//! The extension module `fabricsim._core`: a thin layer over `sim`, `results` and the command line.
+//!
+//! The Python package around it adds types, documentation and Arrow tables. Text crosses the border: TOML in, JSON
+//! and paths of Parquet files out. Programs in Python pass their operations one by one.
 
 mod error;
 mod experiment;
@@ -10,7 +10,7 @@ mod program;
 
 use pyo3::prelude::*;
 
-use program::Interpreter;
+use program::PythonInterpreter;
 
 /// The allocator of the command line.
 #[global_allocator]
@@ -41,10 +41,10 @@ mod _core {
 /// Runs the command line; returns the exit status. `arguments` begin with the program's name.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<String>) -> u8 {
-    py.detach(|| cli::main(arguments, &[&Interpreter::new()]))
+    py.detach(|| cli::main(arguments, &[&PythonInterpreter::new()]))
 }
 
-/// All parts that an experiment can name, as JSON: {kind: [{name, summary, parameters}]}.
+/// All parts that an experiment can name, and its keys, as JSON: {kind: [{name, summary, parameters}]}.
 #[pyfunction]
 fn list_parts() -> String {
     let parts = sim::PART_KINDS
@@ -53,7 +53,7 @@ fn list_parts() -> String {
     json(&parts.collect::<std::collections::BTreeMap<_, _>>())
 }
 
-/// What a trace holds, as JSON.
+/// The contents of a trace, as JSON.
 #[pyfunction]
 fn trace_info(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
     let info = py.detach(|| workload::info(&path));
@@ -61,14 +61,14 @@ fn trace_info(py: Python<'_>, path: std::path::PathBuf) -> PyResult<String> {
         .map_err(|e| error::of_class(py, "TraceError", &e.to_string()))
 }
 
-/// Writes report.html of a result folder anew; returns its path.
+/// Regenerates report.html of a result folder; returns its path.
 #[pyfunction]
 fn regenerate_report(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<std::path::PathBuf> {
     let written = py.detach(|| results::regenerate_report(&folder));
     written.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))
 }
 
-/// Writes the critical paths of a result's jobs, or of one, into its folder; returns critical_path.json.
+/// Writes the critical paths of a result's jobs, or of one job, into its folder; returns critical_path.json.
 #[pyfunction]
 #[pyo3(signature = (folder, job=None))]
 fn explain(py: Python<'_>, folder: std::path::PathBuf, job: Option<String>) -> PyResult<String> {
@@ -77,7 +77,7 @@ fn explain(py: Python<'_>, folder: std::path::PathBuf, job: Option<String>) -> P
     Ok(json(&paths))
 }
 
-/// Writes a result in the format of another tool; returns the notes, as JSON.
+/// Exports a result to another tool's format; returns the notes, as JSON.
 #[pyfunction]
 #[pyo3(signature = (folder, format, out, table=None, links=None))]
 fn export(
@@ -88,7 +88,7 @@ fn export(
     table: Option<String>,
     links: Option<usize>,
 ) -> PyResult<String> {
-    // The function makes a module of its own name.
+    // The function `export` shadows the crate.
     let options = ::export::Options { table, links };
     let exported = py.detach(|| {
         let format = ::export::ExportFormat::named(format)?;
@@ -115,7 +115,7 @@ fn compare(py: Python<'_>, folders: Vec<(String, std::path::PathBuf)>) -> PyResu
     Ok(results::compare(&runs))
 }
 
-/// As JSON; what is passed here is plain data, which always has a JSON form.
+/// Plain data as JSON.
 fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("plain data")
 }

@@ -1,7 +1,7 @@
-//! Operations as programs in Python yield them, and what they say to the MPI layer.
+//! The operations that Python programs yield, and their translation for the MPI layer.
 //!
-//! Numbers are checked where an operation is made, in the line of the user's program; what depends on the
-//! rank and the communicator is checked when it is yielded.
+//! Creating an operation checks its numbers, so that the error names the line of the user's program. Yielding it
+//! checks everything that depends on the rank and the communicator.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
@@ -12,22 +12,22 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use workload::{Call, Collective, Counts, WORLD};
 
-/// Largest tag, as 32 bits with a sign have it.
+/// Largest tag: the maximum of a signed 32-bit integer.
 const LAST_TAG: u64 = i32::MAX as u64;
 
-/// Longest computation: 100 days, as for the start of a job.
+/// Longest computation: 100 days, the limit of a job's start too.
 const LONGEST_PS: u64 = 8_640_000_000_000_000_000;
 
-/// Something that a rank does; a program yields it. Made by the functions of ``fabricsim.mpi``.
+/// An operation of a rank. The functions of ``fabricsim.mpi`` make it, and a program yields it.
 #[pyclass(frozen, subclass, module = "fabricsim._core")]
 pub(crate) struct Operation {
     what: OperationKind,
     call: Call,
-    /// Name of the communicator; none: that of all ranks.
+    /// Name of the communicator; `None` for all ranks.
     communicator: Option<Py<PyAny>>,
 }
 
-/// An operation that goes on while the rank does: yield it, and later wait for it.
+/// A nonblocking operation. Yield it to start it, and wait for it later.
 #[pyclass(frozen, extends = Operation, module = "fabricsim._core")]
 pub(crate) struct Request;
 
@@ -36,40 +36,40 @@ enum OperationKind {
         ps: u64,
         region: Option<String>,
     },
-    Send(Envelope),
-    Receive(Envelope),
+    Send(MessageArguments),
+    Receive(MessageArguments),
     SendReceive {
-        send: Envelope,
-        receive: Envelope,
+        send: MessageArguments,
+        receive: MessageArguments,
     },
     Wait(Vec<Py<Request>>),
-    Probe(Envelope),
+    Probe(MessageArguments),
     Collective {
         collective: Collective,
         root: u32,
-        share: Share,
+        contribution: CollectiveBytes,
     },
-    Put(Envelope),
-    Get(Envelope),
+    Put(MessageArguments),
+    Get(MessageArguments),
     Fence,
 }
 
-/// The other side of a message; what is left out is any.
-struct Envelope {
+/// Peer, tag and size of a message; `None` matches any.
+struct MessageArguments {
     peer: Option<u32>,
     tag: Option<u32>,
     bytes: u64,
 }
 
-/// How much the ranks give in a collective.
-enum Share {
-    /// What the MPI layer calls the bytes of the operation.
+/// Contribution of the ranks to a collective.
+enum CollectiveBytes {
+    /// Bytes of the operation, as the MPI layer counts them.
     Bytes(u64),
-    /// So much for each rank of the communicator, of a vector that all have.
+    /// Bytes for each rank of the communicator, of a vector that all ranks have.
     Block(u64),
-    /// The part of each rank; the same list in all of them.
+    /// Bytes of each rank; the same list in all ranks.
     Parts(Vec<u64>),
-    /// To and from each rank.
+    /// Bytes to and from each rank.
     Exchange { sends: Vec<u64>, receives: Vec<u64> },
 }
 
@@ -122,7 +122,7 @@ fn span(value: &Bound<'_, PyAny>) -> PyResult<u64> {
                 "time is {value}; expected seconds, or a text such as \"10 us\""
             ))
         })?;
-        // Rounded once, here; all that follows is whole picoseconds.
+        // Rounded here once; everything after it uses whole picoseconds.
         let ps = (seconds * 1e12).round();
         if (0.0..=LONGEST_PS as f64).contains(&ps) {
             return Ok(ps as u64);
@@ -133,8 +133,12 @@ fn span(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     )))
 }
 
-fn sent(dest: &Bound<'_, PyAny>, bytes: &Bound<'_, PyAny>, of: &Bound<'_, PyAny>) -> PyResult<Envelope> {
-    Ok(Envelope {
+fn sent(
+    dest: &Bound<'_, PyAny>,
+    bytes: &Bound<'_, PyAny>,
+    of: &Bound<'_, PyAny>,
+) -> PyResult<MessageArguments> {
+    Ok(MessageArguments {
         peer: Some(rank(dest, "dest")?),
         tag: Some(tag(of)?),
         bytes: size(bytes)?,
@@ -145,22 +149,22 @@ fn received(
     source: Option<&Bound<'_, PyAny>>,
     bytes: &Bound<'_, PyAny>,
     of: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Envelope> {
-    Ok(Envelope {
+) -> PyResult<MessageArguments> {
+    Ok(MessageArguments {
         peer: source.map(|source| rank(source, "source")).transpose()?,
         tag: of.map(tag).transpose()?,
         bytes: size(bytes)?,
     })
 }
 
-/// A call by its number in the list of all calls.
+/// The call with this number in the list of all calls.
 fn call_of(number: usize) -> PyResult<Call> {
     let call = Call::ALL.get(number).copied();
     call.ok_or_else(|| PyValueError::new_err(format!("there is no call {number}")))
 }
 
 impl Operation {
-    /// As an operation that goes on while the rank does.
+    /// The operation as a request.
     fn request(self, py: Python<'_>) -> PyResult<Py<Request>> {
         Py::new(py, PyClassInitializer::from(self).add_subclass(Request))
     }
@@ -214,11 +218,13 @@ impl Operation {
                     .collect::<PyResult<Vec<_>>>()?;
                 say("requests", &format!("[{}]", several.join(", ")));
             }
-            OperationKind::Collective { root, share, .. } => {
-                match share {
-                    Share::Bytes(bytes) | Share::Block(bytes) => say("bytes", bytes),
-                    Share::Parts(parts) => say("counts", &format!("{parts:?}")),
-                    Share::Exchange { sends, receives } => {
+            OperationKind::Collective {
+                root, contribution, ..
+            } => {
+                match contribution {
+                    CollectiveBytes::Bytes(bytes) | CollectiveBytes::Block(bytes) => say("bytes", bytes),
+                    CollectiveBytes::Parts(parts) => say("counts", &format!("{parts:?}")),
+                    CollectiveBytes::Exchange { sends, receives } => {
                         say("sends", &format!("{sends:?}"));
                         say("receives", &format!("{receives:?}"));
                     }
@@ -324,7 +330,7 @@ pub(crate) fn probe(
 
 type Object<'py> = Bound<'py, PyAny>;
 
-/// `send` and `receive` are peer, bytes and tag each.
+/// `send` and `receive` are tuples of peer, bytes and tag.
 #[pyfunction]
 pub(crate) fn send_receive<'py>(
     send: (Object<'py>, Object<'py>, Object<'py>),
@@ -363,7 +369,7 @@ pub(crate) fn wait(call: usize, requests: &Bound<'_, PyAny>) -> PyResult<Operati
 fn collective_with(
     call: Call,
     root: u32,
-    share: Share,
+    contribution: CollectiveBytes,
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     use Call::*;
@@ -390,14 +396,14 @@ fn collective_with(
         what: OperationKind::Collective {
             collective,
             root,
-            share,
+            contribution,
         },
         call,
         communicator,
     })
 }
 
-/// A collective in which all ranks give the same.
+/// A collective with the same contribution of all ranks.
 #[pyfunction]
 pub(crate) fn collective(
     call: usize,
@@ -406,11 +412,11 @@ pub(crate) fn collective(
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     let (call, bytes) = (call_of(call)?, size(bytes)?);
-    let share = match call {
-        Call::ReduceScatterBlock | Call::IreduceScatterBlock => Share::Block(bytes),
-        _ => Share::Bytes(bytes),
+    let contribution = match call {
+        Call::ReduceScatterBlock | Call::IreduceScatterBlock => CollectiveBytes::Block(bytes),
+        _ => CollectiveBytes::Bytes(bytes),
     };
-    collective_with(call, rank(root, "root")?, share, communicator)
+    collective_with(call, rank(root, "root")?, contribution, communicator)
 }
 
 #[pyfunction]
@@ -424,7 +430,7 @@ pub(crate) fn begin_collective(
     collective(call, bytes, root, communicator)?.request(py)
 }
 
-/// A collective in which each rank has a part of its own size.
+/// A collective with a contribution of a different size for each rank.
 #[pyfunction]
 pub(crate) fn collective_of_parts(
     call: usize,
@@ -432,8 +438,8 @@ pub(crate) fn collective_of_parts(
     root: &Bound<'_, PyAny>,
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
-    let share = Share::Parts(sizes(counts)?);
-    collective_with(call_of(call)?, rank(root, "root")?, share, communicator)
+    let contribution = CollectiveBytes::Parts(sizes(counts)?);
+    collective_with(call_of(call)?, rank(root, "root")?, contribution, communicator)
 }
 
 #[pyfunction]
@@ -447,7 +453,7 @@ pub(crate) fn begin_collective_of_parts(
     collective_of_parts(call, counts, root, communicator)?.request(py)
 }
 
-/// An all-to-all in which each pair has a size of its own.
+/// An all-to-all with a different size for each pair.
 #[pyfunction]
 pub(crate) fn exchange(
     call: usize,
@@ -455,11 +461,11 @@ pub(crate) fn exchange(
     receives: &Bound<'_, PyAny>,
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
-    let share = Share::Exchange {
+    let contribution = CollectiveBytes::Exchange {
         sends: sizes(sends)?,
         receives: sizes(receives)?,
     };
-    collective_with(call_of(call)?, 0, share, communicator)
+    collective_with(call_of(call)?, 0, contribution, communicator)
 }
 
 #[pyfunction]
@@ -473,7 +479,7 @@ pub(crate) fn begin_exchange(
     exchange(call, sends, receives, communicator)?.request(py)
 }
 
-/// A put, a get, or a fence, which has neither peer nor bytes.
+/// A put, a get, or a fence. A fence ignores peer and bytes.
 #[pyfunction]
 pub(crate) fn one_sided(
     call: usize,
@@ -482,16 +488,16 @@ pub(crate) fn one_sided(
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     let call = call_of(call)?;
-    let envelope = |name: &str| -> PyResult<Envelope> {
-        Ok(Envelope {
+    let message = |name: &str| -> PyResult<MessageArguments> {
+        Ok(MessageArguments {
             peer: Some(rank(peer, name)?),
             tag: None,
             bytes: size(bytes)?,
         })
     };
     let what = match call {
-        Call::Put => OperationKind::Put(envelope("dest")?),
-        Call::Get => OperationKind::Get(envelope("source")?),
+        Call::Put => OperationKind::Put(message("dest")?),
+        Call::Get => OperationKind::Get(message("source")?),
         _ => OperationKind::Fence,
     };
     Ok(Operation {
@@ -501,22 +507,22 @@ pub(crate) fn one_sided(
     })
 }
 
-/// What a program declares before it runs.
-pub(crate) struct DeclaredArguments {
+/// Declarations of a program before it runs.
+pub(crate) struct Declarations {
     /// Members of each communicator, by index.
     pub(crate) members: Arc<[Vec<u32>]>,
     /// Indices of communicators, by name.
     pub(crate) names: Py<PyDict>,
-    /// Names of the parts of the code that computations are told apart by.
+    /// Names of the code regions of computations.
     pub(crate) regions: Arc<[String]>,
 }
 
-/// Turns what one rank yields into what the MPI layer is told.
+/// Translates the operations of one rank for the MPI layer.
 pub(crate) struct Translation {
     rank: u32,
-    /// This rank in the communicators that it has used.
+    /// Position of this rank in the communicators that it has used.
     positions: BTreeMap<u32, u32>,
-    /// Requests that are open, by address; each is held here, so that no other has it.
+    /// Open requests by address. Each is kept alive here, so that its address stays unique.
     open: BTreeMap<usize, (u64, Py<Request>)>,
     /// Number of the next request.
     next: u64,
@@ -532,11 +538,11 @@ impl Translation {
         }
     }
 
-    /// Adds what `yielded` stands for. An error says what is wrong with it.
+    /// Appends the operations that `yielded` stands for. The error says what is wrong with it.
     pub(crate) fn translate(
         &mut self,
         yielded: &Bound<'_, PyAny>,
-        declared: &DeclaredArguments,
+        declared: &Declarations,
         out: &mut VecDeque<workload::Operation>,
     ) -> Result<(), String> {
         let Ok(operation) = yielded.cast::<Operation>() else {
@@ -612,11 +618,11 @@ impl Translation {
             OperationKind::Collective {
                 collective,
                 root,
-                share,
+                contribution,
             } => {
                 let root = peer("root", *root)?;
                 let mine = self.positions.get(&communicator).copied().unwrap_or(self.rank);
-                let (bytes, counts) = share
+                let (bytes, counts) = contribution
                     .of(*collective, mine, root, members)
                     .map_err(|message| format!("{}: {message}", call.name()))?;
                 out.push_back(workload::Operation::Collective {
@@ -646,12 +652,12 @@ impl Translation {
         Ok(())
     }
 
-    /// The communicator of an operation, which this rank must be a member of.
+    /// The communicator of an operation; this rank must be a member.
     fn communicator(
         &mut self,
         py: Python<'_>,
         operation: &Operation,
-        declared: &DeclaredArguments,
+        declared: &Declarations,
     ) -> Result<u32, String> {
         let Some(name) = &operation.communicator else {
             return Ok(WORLD);
@@ -689,7 +695,7 @@ impl Translation {
         if self.open.contains_key(&address) {
             let name = call.name();
             return Err(format!(
-                "{name}: this request is under way already; wait for it before it is yielded again"
+                "{name}: this request is already active; wait for it before yielding it again"
             ));
         }
         let number = self.number();
@@ -703,7 +709,7 @@ impl Translation {
             None => {
                 let repr = request.bind(py).as_super().get().__repr__(py);
                 Err(format!(
-                    "{}: {} is not under way: it was not yielded, or was waited for before",
+                    "{}: {} is not active: it was not yielded, or was waited for before",
                     call.name(),
                     repr.unwrap_or_default()
                 ))
@@ -712,7 +718,7 @@ impl Translation {
     }
 }
 
-impl Envelope {
+impl MessageArguments {
     fn send(&self, to: u32, communicator: u32, request: Option<u64>, call: Call) -> workload::Operation {
         workload::Operation::Send {
             to,
@@ -742,8 +748,8 @@ impl Envelope {
     }
 }
 
-impl Share {
-    /// Bytes and counts of the operation, for rank `mine` of a communicator of `ranks`.
+impl CollectiveBytes {
+    /// Bytes and counts of the operation, for rank `mine` of a communicator with `ranks` ranks.
     fn of(
         &self,
         collective: Collective,
@@ -760,12 +766,12 @@ impl Share {
             sum.ok_or("these are more than 2^64 bytes")
         };
         Ok(match self {
-            Share::Bytes(bytes) => (*bytes, None),
-            Share::Block(bytes) => {
+            CollectiveBytes::Bytes(bytes) => (*bytes, None),
+            CollectiveBytes::Block(bytes) => {
                 let whole = bytes.checked_mul(ranks);
                 (whole.ok_or("these are more than 2^64 bytes")?, None)
             }
-            Share::Parts(parts) => {
+            CollectiveBytes::Parts(parts) => {
                 check("counts", parts)?;
                 let own = parts[mine as usize];
                 let at_root = |list: &[u64]| if mine == root { list.to_vec() } else { Vec::new() };
@@ -779,7 +785,7 @@ impl Share {
                     _ => (mean, counts(vec![own], parts.clone())),
                 }
             }
-            Share::Exchange { sends, receives } => {
+            CollectiveBytes::Exchange { sends, receives } => {
                 check("sends", sends)?;
                 check("receives", receives)?;
                 total(receives)?;
@@ -793,13 +799,13 @@ impl Share {
     }
 }
 
-/// An object for a message: its type and how it prints, if that is short.
+/// An object as messages describe it: its type, and its text if that is short.
 fn described(object: &Bound<'_, PyAny>) -> String {
     let kind = object.get_type().name().map(|name| name.to_string());
     let kind = kind.unwrap_or_else(|_| "object".into());
     match object.repr() {
         _ if object.is_none() => "None".into(),
-        // Others print their address.
+        // The default text is an address.
         Ok(repr) if !repr.to_string().starts_with('<') && repr.to_string().len() <= 60 => {
             format!("the {kind} {repr}")
         }
@@ -807,7 +813,7 @@ fn described(object: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// The communicator of an operation, for a message.
+/// The communicator of an operation, as messages name it.
 fn named(py: Python<'_>, operation: &Operation) -> String {
     match &operation.communicator {
         None => "the job".into(),

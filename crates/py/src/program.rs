@@ -1,8 +1,8 @@
-//! Programs in Python: a generator function that is called once per rank, as a [`Workload`].
+//! Programs in Python as a [`Workload`]: a generator function that is called once per rank.
 //!
-//! Executors ask for operations from any thread and without the interpreter's lock. A program takes it for
-//! several operations at a time: nothing that happens in the simulation comes back to a generator, so that it
-//! may run ahead. What is read of files, and of tracebacks, is in `python/fabricsim/program.py`.
+//! Executors request operations from any thread, without the interpreter's lock. A program takes the lock for several
+//! operations at a time. It may run ahead, because nothing in the simulation returns to a generator.
+//! `python/fabricsim/program.py` reads files and describes exceptions.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -15,37 +15,37 @@ use pyo3::types::iterator::PySendResult;
 use pyo3::types::{PyDict, PyIterator};
 use workload::{Operation, Program, TraceError, Workload};
 
-use crate::operation::{DeclaredArguments, Request, Translation};
+use crate::operation::{Declarations, Request, Translation};
 use crate::{error, json};
 
-/// Operations that a program gives before it lets go of the interpreter's lock.
+/// Operations that a program generates per acquisition of the interpreter's lock.
 const AHEAD: usize = 32;
 
-/// Most ranks of a program: the lists of their communicators fit memory.
+/// Maximum ranks of a program; the lists of its communicators fit into memory.
 const MAX_RANKS: u32 = 1 << 24;
 
 /// Reads the key `python` of a job's workload.
-pub(crate) struct Interpreter {
-    /// Functions that are given as they are, by the path of their table.
-    given: BTreeMap<String, Given>,
+pub(crate) struct PythonInterpreter {
+    /// Function objects by the path of their table.
+    given: BTreeMap<String, FunctionArguments>,
 }
 
-/// A function that is given as it is: it, its communicators', its regions, and what the table says of its file.
+/// A function object, its `communicators` function, its regions, and the file name in its table.
 #[derive(FromPyObject)]
-pub(crate) struct Given(Py<PyAny>, Option<Py<PyAny>>, Vec<String>, String);
+pub(crate) struct FunctionArguments(Py<PyAny>, Option<Py<PyAny>>, Vec<String>, String);
 
-impl Interpreter {
+impl PythonInterpreter {
     /// For programs in files only.
-    pub(crate) fn new() -> Interpreter {
-        Interpreter::with(BTreeMap::new())
+    pub(crate) fn new() -> PythonInterpreter {
+        PythonInterpreter::with(BTreeMap::new())
     }
 
-    pub(crate) fn with(given: BTreeMap<String, Given>) -> Interpreter {
-        Interpreter { given }
+    pub(crate) fn with(given: BTreeMap<String, FunctionArguments>) -> PythonInterpreter {
+        PythonInterpreter { given }
     }
 }
 
-impl workload::Interpreter for Interpreter {
+impl workload::Interpreter for PythonInterpreter {
     fn key(&self) -> &'static str {
         "python"
     }
@@ -62,7 +62,7 @@ impl workload::Interpreter for Interpreter {
         Python::attach(|py| {
             let given = self.given.get(section.path());
             let source = match given.filter(|given| given.3 == file) {
-                Some(Given(function, communicators, regions, file)) => Source {
+                Some(FunctionArguments(function, communicators, regions, file)) => ProgramSource {
                     function: function.clone_ref(py),
                     communicators: communicators.as_ref().map(|c| c.clone_ref(py)),
                     regions: regions.clone(),
@@ -73,7 +73,7 @@ impl workload::Interpreter for Interpreter {
                     let path = folder.join(&file);
                     let file = path.display().to_string();
                     let module = support(py, "load", (&file,))
-                        .map_err(|e| section.error("python", format!("{file}: {}", told(py, &e))))?;
+                        .map_err(|e| section.error("python", format!("{file}: {}", described(py, &e))))?;
                     let Ok(found) = module.getattr(&*function) else {
                         let known: Vec<String> = support(py, "functions", (&module,))
                             .and_then(|names| names.extract())
@@ -88,7 +88,7 @@ impl workload::Interpreter for Interpreter {
                         })?,
                         _ => Vec::new(),
                     };
-                    Source {
+                    ProgramSource {
                         function: found.unbind(),
                         communicators: module.getattr("communicators").ok().map(Bound::unbind),
                         regions,
@@ -104,17 +104,17 @@ impl workload::Interpreter for Interpreter {
                 } else {
                     "python"
                 };
-                section.error(key, format!("{file}: {}", told(py, &e)))
+                section.error(key, format!("{file}: {}", described(py, &e)))
             };
             let arguments = support(py, "arguments", (json(&arguments),)).map_err(wrong)?;
             let arguments = arguments.cast_into().map_err(|e| wrong(e.into()))?;
-            let programs = Programs::new(&source, ranks, &arguments).map_err(wrong)?;
+            let programs = PythonWorkload::new(&source, ranks, &arguments).map_err(wrong)?;
             Ok(Arc::new(programs) as Arc<dyn Workload>)
         })
     }
 }
 
-/// Calls a function of the Python package.
+/// Calls a function of `fabricsim.program`.
 fn support<'py>(
     py: Python<'py>,
     function: &str,
@@ -125,15 +125,15 @@ fn support<'py>(
         .call1(arguments)
 }
 
-/// What an exception says, and where in the user's program.
-fn told(py: Python<'_>, exception: &PyErr) -> String {
-    let told =
-        support(py, "told", (exception.value(py), exception.traceback(py))).and_then(|told| told.extract());
-    told.unwrap_or_else(|_| exception.to_string())
+/// An exception in one line, with its location in the user's program.
+fn described(py: Python<'_>, exception: &PyErr) -> String {
+    let described = support(py, "described", (exception.value(py), exception.traceback(py)))
+        .and_then(|text| text.extract());
+    described.unwrap_or_else(|_| exception.to_string())
 }
 
-/// Where a program comes from.
-struct Source {
+/// A program before it is called.
+struct ProgramSource {
     function: Py<PyAny>,
     communicators: Option<Py<PyAny>>,
     regions: Vec<String>,
@@ -141,25 +141,24 @@ struct Source {
     reopens: bool,
 }
 
-/// What the programs of all ranks share.
-struct Shared {
+/// The data that the programs of all ranks share.
+struct SharedProgram {
     function: Py<PyAny>,
     arguments: Py<PyDict>,
     ranks: u32,
-    declared: DeclaredArguments,
+    declared: Declarations,
     file: String,
 }
 
 /// The programs of all ranks.
-struct Programs {
-    shared: Arc<Shared>,
+struct PythonWorkload {
+    shared: Arc<SharedProgram>,
     reopens: bool,
 }
 
-impl Programs {
-    /// Asks for the communicators, and begins the program of rank 0 in vain: arguments that it does not take
-    /// are found at once.
-    fn new(source: &Source, ranks: u32, arguments: &Bound<'_, PyDict>) -> PyResult<Programs> {
+impl PythonWorkload {
+    /// Calls `communicators`, and starts the program of rank 0 once to report wrong arguments at once.
+    fn new(source: &ProgramSource, ranks: u32, arguments: &Bound<'_, PyDict>) -> PyResult<PythonWorkload> {
         let py = arguments.py();
         let asked = support(
             py,
@@ -169,25 +168,25 @@ impl Programs {
         let (names, lists): (Bound<'_, PyDict>, Vec<Vec<u32>>) = asked.extract()?;
         let members = std::iter::once((0..ranks).collect()).chain(lists).collect();
         support(py, "start", (&source.function, 0, ranks, arguments))?;
-        let shared = Shared {
+        let shared = SharedProgram {
             function: source.function.clone_ref(py),
             arguments: arguments.clone().unbind(),
             ranks,
-            declared: DeclaredArguments {
+            declared: Declarations {
                 members,
                 names: names.unbind(),
                 regions: source.regions.clone().into(),
             },
             file: source.file.clone(),
         };
-        Ok(Programs {
+        Ok(PythonWorkload {
             shared: Arc::new(shared),
             reopens: source.reopens,
         })
     }
 }
 
-impl Workload for Programs {
+impl Workload for PythonWorkload {
     fn ranks(&self) -> u32 {
         self.shared.ranks
     }
@@ -201,7 +200,7 @@ impl Workload for Programs {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(Generator::new(self.shared.clone(), rank)))
+        Ok(Box::new(RankProgram::new(self.shared.clone(), rank)))
     }
 
     fn reopens(&self) -> bool {
@@ -210,49 +209,49 @@ impl Workload for Programs {
 }
 
 /// The program of one rank.
-struct Generator {
-    shared: Arc<Shared>,
+struct RankProgram {
+    shared: Arc<SharedProgram>,
     rank: u32,
-    stage: Stage,
+    state: ProgramState,
     translation: Translation,
-    /// What was yielded and is not yet asked for.
+    /// Operations that were yielded and not requested yet.
     ready: VecDeque<Operation>,
 }
 
-enum Stage {
+enum ProgramState {
     /// Not yet called.
-    Before,
-    /// The generator, and what its next step is given.
+    NotStarted,
+    /// The generator, and the value that its next step receives.
     Running(Py<PyIterator>, Py<PyAny>),
-    Over(Result<(), TraceError>),
+    Ended(Result<(), TraceError>),
 }
 
-/// Why a program cannot go on, and the exception, if it is one.
-struct Failure {
+/// Why a program cannot continue, and the exception behind it.
+struct ProgramFailure {
     message: String,
     exception: Option<PyErr>,
 }
 
-impl Generator {
-    fn new(shared: Arc<Shared>, rank: u32) -> Generator {
-        Generator {
+impl RankProgram {
+    fn new(shared: Arc<SharedProgram>, rank: u32) -> RankProgram {
+        RankProgram {
             shared,
             rank,
-            stage: Stage::Before,
+            state: ProgramState::NotStarted,
             translation: Translation::new(rank),
             ready: VecDeque::new(),
         }
     }
 
-    /// Goes on until there are some operations, or to the end.
-    fn fill(&mut self, py: Python<'_>) -> Result<(), Failure> {
-        let raised = |e: PyErr| Failure {
-            message: told(py, &e),
+    /// Runs the program until some operations are ready, or to its end.
+    fn fill(&mut self, py: Python<'_>) -> Result<(), ProgramFailure> {
+        let raised = |e: PyErr| ProgramFailure {
+            message: described(py, &e),
             exception: Some(e),
         };
-        let (generator, mut given) = match &self.stage {
-            Stage::Before => {
-                let Shared {
+        let (generator, mut given) = match &self.state {
+            ProgramState::NotStarted => {
+                let SharedProgram {
                     function,
                     arguments,
                     ranks,
@@ -262,13 +261,13 @@ impl Generator {
                 let started = started.map_err(raised)?.cast_into::<PyIterator>();
                 (started.map_err(|e| raised(e.into()))?, py.None().into_bound(py))
             }
-            Stage::Running(generator, given) => (generator.bind(py).clone(), given.bind(py).clone()),
-            Stage::Over(_) => return Ok(()),
+            ProgramState::Running(generator, given) => (generator.bind(py).clone(), given.bind(py).clone()),
+            ProgramState::Ended(_) => return Ok(()),
         };
         while self.ready.len() < AHEAD {
             match generator.send(&given).map_err(raised)? {
                 PySendResult::Return(_) => {
-                    self.stage = Stage::Over(Ok(()));
+                    self.state = ProgramState::Ended(Ok(()));
                     return Ok(());
                 }
                 PySendResult::Next(yielded) => {
@@ -277,19 +276,21 @@ impl Generator {
                     done.map_err(|message| {
                         let line = support(py, "line", (&generator,)).and_then(|l| l.extract());
                         let line: String = line.unwrap_or_default();
-                        Failure {
+                        ProgramFailure {
                             message: format!("{line}{message}"),
                             exception: None,
                         }
                     })?;
-                    given = match yielded.is_instance_of::<Request>() && hears(&generator).map_err(raised)? {
+                    given = match yielded.is_instance_of::<Request>()
+                        && accepts_values(&generator).map_err(raised)?
+                    {
                         true => yielded,
                         false => py.None().into_bound(py),
                     };
                 }
             }
         }
-        self.stage = Stage::Running(generator.unbind(), given.unbind());
+        self.state = ProgramState::Running(generator.unbind(), given.unbind());
         Ok(())
     }
 
@@ -302,24 +303,24 @@ impl Generator {
     }
 }
 
-impl Program for Generator {
+impl Program for RankProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         if self.ready.is_empty()
-            && !matches!(self.stage, Stage::Over(_))
-            && let Err(Failure { message, .. }) = Python::attach(|py| self.fill(py))
+            && !matches!(self.state, ProgramState::Ended(_))
+            && let Err(ProgramFailure { message, .. }) = Python::attach(|py| self.fill(py))
         {
-            self.stage = Stage::Over(Err(self.error(message)));
+            self.state = ProgramState::Ended(Err(self.error(message)));
         }
-        match (self.ready.pop_front(), &self.stage) {
+        match (self.ready.pop_front(), &self.state) {
             (Some(operation), _) => Ok(Some(operation)),
-            (None, Stage::Over(Err(error))) => Err(error.clone()),
+            (None, ProgramState::Ended(Err(error))) => Err(error.clone()),
             (None, _) => Ok(None),
         }
     }
 }
 
-/// Whether a generator can be given anything: not while it yields from a list, say.
-fn hears(generator: &Bound<'_, PyIterator>) -> PyResult<bool> {
+/// Whether the generator accepts values; it does not while it yields from a list, for example.
+fn accepts_values(generator: &Bound<'_, PyIterator>) -> PyResult<bool> {
     let py = generator.py();
     let mut innermost = generator.as_any().clone();
     while let Some(inner) = innermost.getattr_opt(intern!(py, "gi_yieldfrom"))? {
@@ -331,27 +332,27 @@ fn hears(generator: &Bound<'_, PyIterator>) -> PyResult<bool> {
     innermost.hasattr(intern!(py, "send"))
 }
 
-/// The operations of one rank as JSON: a list of tables. At most `limit`, if it is given.
+/// The operations of one rank as JSON, a list of tables; at most `limit`, if given.
 #[pyfunction]
 #[pyo3(signature = (given, rank, ranks, arguments, limit))]
 pub(crate) fn program_operations(
     py: Python<'_>,
-    given: Given,
+    given: FunctionArguments,
     rank: u32,
     ranks: u32,
     arguments: &Bound<'_, PyDict>,
     limit: Option<usize>,
 ) -> PyResult<String> {
-    let Given(function, communicators, regions, file) = given;
-    let source = Source {
+    let FunctionArguments(function, communicators, regions, file) = given;
+    let source = ProgramSource {
         function,
         communicators,
         regions,
         file,
         reopens: false,
     };
-    let shared = Programs::new(&source, ranks, arguments)?.shared;
-    let mut program = Generator::new(shared, rank);
+    let shared = PythonWorkload::new(&source, ranks, arguments)?.shared;
+    let mut program = RankProgram::new(shared, rank);
     let mut all = Vec::new();
     while limit.is_none_or(|limit| all.len() < limit) {
         if program.ready.is_empty()
@@ -370,7 +371,7 @@ pub(crate) fn program_operations(
     Ok(json(&all))
 }
 
-/// An operation as one flat table, with the names that MPI has for calls.
+/// An operation as one flat table, with MPI's names of calls.
 fn table(operation: &Operation) -> serde_json::Value {
     let call = match operation {
         Operation::Compute { .. } => None,

@@ -544,9 +544,6 @@ mod tests {
         let error = Stream::<JobSeriesRow>::restored(&TableStore::Memory, state)
             .err()
             .unwrap();
-        assert!(
-            error.to_string().contains("only be continued with a folder"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("only with that folder"), "{error}");
     }
 }

@@ -209,13 +209,10 @@ impl fmt::Display for Misroute {
             Fault::NoSuchVc(vc) => write!(f, "is sent on VC {vc}, which does not exist there"),
             Fault::WrongHost(host) => write!(f, "is delivered to host {}", host.0),
             Fault::Endless => write!(f, "can come back to where it was, and so travel for ever"),
-            Fault::NoEscape => write!(
-                f,
-                "gets hops for which there must be room at once, and none to wait for"
-            ),
+            Fault::NoEscape => write!(f, "gets hops that need free space at once, and none to wait for"),
             Fault::NoRoomForBubbles => write!(
                 f,
-                "needs a bubble, in buffers that need not have room for two packets"
+                "needs a bubble, in buffers that may be too small for two packets"
             ),
         }
     }

@@ -65,8 +65,8 @@ pub enum BufferClaim {
     /// Space for the packet, for which it waits in a queue.
     #[default]
     Credit,
-    /// Space that was free when the hop was chosen ([`Congestion::room`]) and is reserved for the packet, which never
-    /// waits for others.
+    /// Space that was free when the hop was chosen ([`Congestion::free_space`]) and is reserved for the packet. The
+    /// packet never waits.
     Reserved,
     /// Space for the packet and for one more packet of the largest size, for which it waits in a queue (bubble flow
     /// control).
@@ -122,7 +122,7 @@ pub trait Congestion {
     /// Bytes of free space on a VC of the buffer behind this port that no packet has taken, reserved or waits for:
     /// the space that a packet with [`BufferClaim::Reserved`] can have. 0 if it is too small for the packet that
     /// asks, so that any other value suffices.
-    fn room(&self, port: Port, vc: u8) -> u64;
+    fn free_space(&self, port: Port, vc: u8) -> u64;
 
     /// A reported load of another router, in bytes, rounded up to units of [`Reports::UNIT`]; see
     /// [`Routing::reports`]. 0 without a report.

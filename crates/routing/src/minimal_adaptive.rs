@@ -85,9 +85,9 @@ impl Vcs {
     pub(crate) fn roomiest(self, port: Port, congestion: &dyn Congestion) -> Option<u8> {
         let mut best = (0, None);
         for vc in self.adaptive() {
-            let room = congestion.room(port, vc);
-            if room > best.0 {
-                best = (room, Some(vc));
+            let free_space = congestion.free_space(port, vc);
+            if free_space > best.0 {
+                best = (free_space, Some(vc));
             }
         }
         best.1

@@ -1,4 +1,4 @@
-//! Routing in several planes is that of one plane, in each of them.
+//! Routing in several planes equals routing in one plane, in each of them.
 
 use std::sync::Arc;
 
@@ -38,14 +38,14 @@ const NETWORKS: &[(&str, &[&str])] = &[
     ("kind = \"slim-fly\"\nq = 3\nhosts_per_router = 1", &["minimal"]),
 ];
 
-/// Ports that differ in load, the same in all planes.
+/// Ports with different loads, equal in all planes.
 struct Loads;
 
 impl Congestion for Loads {
     fn load(&self, port: Port) -> u64 {
         u64::from(port.0) * 7919 % 5 * 2048
     }
-    fn room(&self, _: Port, _: u8) -> u64 {
+    fn free_space(&self, _: Port, _: u8) -> u64 {
         4096
     }
 }
@@ -63,8 +63,8 @@ fn section(text: &str) -> Section {
     Section::from_toml(text, "x.toml").unwrap()
 }
 
-/// Routers passed, and the hops taken from them.
-fn way(topology: &dyn Topology, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u32, Hop)> {
+/// The routers of a path, and the hops from them.
+fn path(topology: &dyn Topology, routing: &dyn Routing, source: u32, destination: u32) -> Vec<(u32, Hop)> {
     let (source, destination) = (HostId(source), HostId(destination));
     let (router, input) = topology.attachment(source);
     let mut at = At {
@@ -128,9 +128,9 @@ fn packets_go_the_same_way_in_each_plane() {
             }
             for source in 0..plane.hosts() {
                 for destination in 0..plane.hosts() {
-                    let expected = way(&*plane, &*inner, source, destination);
+                    let expected = path(&*plane, &*inner, source, destination);
                     for k in 0..PLANES {
-                        let found = way(&planes, &routing, source * PLANES + k, destination * PLANES + k);
+                        let found = path(&planes, &routing, source * PLANES + k, destination * PLANES + k);
                         let there: Vec<_> = expected
                             .iter()
                             .map(|(router, hop)| (router * PLANES + k, *hop))
@@ -143,7 +143,7 @@ fn packets_go_the_same_way_in_each_plane() {
     }
 }
 
-/// The proof is for one plane; here is one for all of them together, where packets stay in theirs.
+/// The proof covers one plane. This test covers all planes together; packets stay in theirs.
 #[test]
 fn a_proof_for_one_plane_holds_for_all() {
     for (network, algorithms) in NETWORKS {
@@ -160,7 +160,7 @@ fn a_proof_for_one_plane_holds_for_all() {
                 (0..planes.hosts()).flat_map(|a| (0..planes.hosts()).map(move |b| (a, b)))
             {
                 if source % PLANES == destination % PLANES {
-                    for (router, hop) in way(&planes, &all, source, destination) {
+                    for (router, hop) in path(&planes, &all, source, destination) {
                         if let Peer::Router(far, _) = planes.peer(RouterId(router), hop.port) {
                             assert_eq!(far.0 % PLANES, router % PLANES, "stays in its plane");
                             used.insert((router, hop.port, hop.vc));

@@ -1,4 +1,4 @@
-//! Routing over legs: lengths of paths, VCs, what is compared, and where a minimal path can be left.
+//! Routing over path segments: path lengths, VCs, compared loads, and the routers where a minimal path can be left.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ impl<F: Fn(Port) -> u64> Congestion for Load<F> {
         (self.0)(port)
     }
 
-    fn room(&self, _: Port, _: u8) -> u64 {
-        unreachable!("no leg asks for room")
+    fn free_space(&self, _: Port, _: u8) -> u64 {
+        unreachable!("no path segment asks for free space")
     }
 }
 
@@ -73,7 +73,7 @@ fn beyond(topology: &dyn Topology, at: At, hop: Hop) -> Option<At> {
     }
 }
 
-/// The routers behind the first one, with the VC on which the packet came.
+/// The routers after the first one, with the VC on which the packet arrived.
 fn path(
     topology: &dyn Topology,
     routing: &dyn Routing,
@@ -93,8 +93,8 @@ fn path(
     }
 }
 
-/// A leg between routers of different groups takes 1 + 2 * 7/8 links on average: either end is one of the
-/// eight routers, one of which has the global link. To an intermediate group it takes 1 + 7/8.
+/// A segment between routers of different groups has 1 + 2 * 7/8 links on average: each end is one of the eight
+/// routers, of which one has the global link. A segment to an intermediate group has 1 + 7/8.
 #[test]
 fn valiant_takes_two_legs_between_groups() {
     let topology = network(BOOKSIM);
@@ -130,8 +130,7 @@ fn valiant_takes_two_legs_between_groups() {
     }
 }
 
-/// Source and destination in one group and in two: every router is offered once, that of the source as the minimal
-/// path.
+/// Source and destination in one group and in two: every router is offered once, the source's as the minimal path.
 #[test]
 fn valiant_can_go_through_any_router() {
     let topology = network(SMALL);
@@ -143,7 +142,7 @@ fn valiant_can_go_through_any_router() {
         let (mut options, mut direct) = (Vec::new(), Vec::new());
         valiant.options(at, RouteState::default(), &mut options);
         minimal.options(at, RouteState::default(), &mut direct);
-        // On VC 2 and 3, as the last leg.
+        // On VC 2 and 3, as the last segment.
         let (there, elsewhere): (Vec<(Hop, RouteState)>, Vec<_>) =
             options.iter().partition(|(hop, _)| hop.vc > 1);
         assert_eq!((there.len(), there[0].0.port), (1, direct[0].0.port));
@@ -156,8 +155,8 @@ fn valiant_can_go_through_any_router() {
             path.iter()
                 .any(|(router, _)| ![0, destination.0 / 8].contains(&(router.0 / 4)))
         });
-        // Between two groups through 28 of 36 routers. Within one through 24: the way to the other 8 passes the
-        // destination, and ends there.
+        // Between two groups through 28 of 36 routers; within one group through 24, since the path to the other 8
+        // passes the destination and ends there.
         let (left, expected) = match destination {
             HostId(7) => (left_groups.count(), 667),
             _ => (left_groups.count(), 778),
@@ -183,8 +182,7 @@ fn slim_fly_takes_four_links_with_four_vcs_at_most() {
                 links += path.len();
             }
         }
-        // Valiant: twice the mean distance, (7 + 42 * 2) / 49, a little less where the destination comes
-        // first.
+        // Valiant: twice the mean distance, (7 + 42 * 2) / 49, slightly less if the destination comes first.
         if algorithm == "valiant" {
             let mean = f64::from(links as u32) / (100.0 * 98.0);
             assert!((3.55..2.0 * 91.0 / 49.0).contains(&mean), "{mean}");
@@ -206,7 +204,7 @@ fn vcs_are_those_of_the_legs() {
         (hyperx, "valiant", "", 2),
         (hyperx, "ugal", "", 2),
         (hyperx, "par", "", 3),
-        // Nothing to go through.
+        // No intermediate place exists.
         ("kind = \"hyperx\"\nshape = [2]", "par", "", 1),
     ] {
         let topology = network(toml);
@@ -239,8 +237,8 @@ fn without_a_third_place_all_paths_are_minimal() {
     }
 }
 
-/// Over all draws of one place: the least load, in steps of 10 bytes, on the port of the minimal path with
-/// which a packet takes another path.
+/// Over all draws of one place: the least load on the port of the minimal path, in steps of 10 bytes, with which a
+/// packet takes another path.
 fn first_load_refused(
     topology: &Arc<dyn Topology>,
     parameters: &str,
@@ -263,8 +261,8 @@ fn first_load_refused(
     })
 }
 
-/// 3 x 3 x 3 routers: to a router three links away, over the paths through routers that lie on the way (three
-/// links), and up to six links. To a neighbour, paths through a third router of the same line have two links.
+/// 3 x 3 x 3 routers: to a router three links away, through routers on a minimal path (three links) or others (up
+/// to six links). To a neighbour, paths through a third router of the same line have two links.
 #[test]
 fn hop_weighted_cost_is_load_times_links() {
     let topology = network("kind = \"hyperx\"\nshape = [3, 3, 3]");
@@ -275,20 +273,20 @@ fn hop_weighted_cost_is_load_times_links() {
     assert_eq!(refused("bias = \"500 B\"", (0, 1), 100), Some(710));
     assert_eq!(refused("cost = \"load\"", (0, 1), 100), Some(110));
     assert_eq!(refused("weight = 0", (0, 1), 100), Some(10));
-    // Three links against three: the weight of the loads alone.
+    // Three links against three: only the loads count.
     assert_eq!(refused("", (0, 26), 100), Some(110));
 
-    // Slim Fly: one link against at least two, two against at least two; not all are behind another port.
+    // Slim Fly: one link against at least two, two against at least two; some candidates share the port.
     let topology = network("kind = \"slim-fly\"\nq = 5\nhosts_per_router = 1");
     let neighbour = (1..50).find(|to| topology.distance(RouterId(0), RouterId(*to)) == 1);
     let far = (1..50).find(|to| topology.distance(RouterId(0), RouterId(*to)) == 2);
-    // A Slim Fly of q = 5 has no triangles: three links from neighbour to neighbour.
+    // A Slim Fly of q = 5 has no triangles: three links between neighbours.
     let refused = |ends, other| first_load_refused(&topology, "", ends, other);
     assert_eq!(refused((0, neighbour.unwrap()), 100), Some(310));
-    // Two links, if the first is another one: three through a neighbour.
+    // Two links if the first one differs: three through a neighbour.
     assert_eq!(refused((0, far.unwrap()), 100), Some(160));
 
-    // A dragonfly: four links at least through another group, if not over the minimal port itself.
+    // A dragonfly: at least four links through another group, unless over the minimal port.
     let topology = network(SMALL);
     let refused = |parameters| first_load_refused(&topology, parameters, (0, 71), 100);
     let weighted = refused("bias = \"0 B\"\nweight = 1\ncost = \"load-hops\"").unwrap();
@@ -319,8 +317,8 @@ fn the_cheapest_of_the_candidates_is_taken() {
     );
 }
 
-/// Source router, and one with the global link: the load there sends the packet elsewhere, on VCs above that of
-/// the link between the two.
+/// The source router, and the router with the global link: the load there that diverts the packet, to VCs above
+/// that of the link between the two.
 #[test]
 fn par_leaves_the_minimal_path_at_the_second_router() {
     for (toml, ends) in [
@@ -330,7 +328,7 @@ fn par_leaves_the_minimal_path_at_the_second_router() {
         let topology = network(toml);
         let (par, ugal) = (routing("par", "", &topology), routing("ugal", "", &topology));
         let at = start(&*topology, HostId(ends.0), HostId(ends.1));
-        // Minimal at the source: nothing is loaded.
+        // Minimal at the source: no load.
         let mut draws = Draws(7);
         let mut first = RouteState::default();
         let hop = par.route(at, &mut first, &Load(|_| 0), &mut draws);
@@ -343,7 +341,7 @@ fn par_leaves_the_minimal_path_at_the_second_router() {
         let hop = par.route(second, &mut leaves, &load, &mut draws);
         assert_ne!(hop.port, direct, "{toml}");
         assert!(hop.vc >= 1);
-        // It goes on to its destination, and leaves no other path.
+        // It continues to its destination and leaves no other path.
         let (mut here, mut state, mut vcs, mut links) = (second, leaves, vec![0, hop.vc], 2);
         let mut next = beyond(&*topology, here, hop);
         while let Some(at) = next {
@@ -364,7 +362,7 @@ fn par_leaves_the_minimal_path_at_the_second_router() {
         assert_eq!(here.router, topology.attachment(at.destination).0);
         assert!(vcs.is_sorted() && vcs[vcs.len() - 1] == par.vcs() - 1, "{vcs:?}");
         assert!((4..=7).contains(&links), "{links}");
-        // UGAL stays, whatever the second router sees.
+        // UGAL keeps its path, whatever the load at the second router.
         let mut state = RouteState::default();
         ugal.route(at, &mut state, &Load(|_| 0), &mut draws);
         let hop = ugal.route(second, &mut state, &load, &mut draws);

@@ -1,4 +1,4 @@
-//! PHOLD on every executor: events per second, and how they depend on threads and remote events.
+//! PHOLD on every executor: events per second by thread count and share of remote events.
 //!
 //! `cargo bench -p fabricsim-testkit`; divan prints items (committed events) per second.
 
@@ -12,11 +12,11 @@ fn main() {
 
 const LPS: u32 = 1024;
 
-/// Chances of an event to go to another LP, in 65536ths: a tenth, and all.
+/// Probabilities that an event goes to another LP, in 65536ths: a tenth, and 1.
 const REMOTE: [u64; 2] = [6_554, 65_536];
 
-/// 1,024 LPs with 16 events each; delays between LPs are the lookahead and up to 2 ns more, so that the mean
-/// delay depends little on it.
+/// 1,024 LPs with 16 events each. Delays between LPs are the lookahead plus at most 2 ns, so the mean delay hardly
+/// depends on the lookahead.
 fn phold(remote: u64, lookahead: Time) -> Phold {
     Phold {
         lps: LPS,
@@ -87,13 +87,13 @@ group!(
     Time::from_ns(200)
 );
 group!(
-    /// It holds a hundred or two.
+    /// A window holds one or two hundred events.
     lookahead_10_ps,
     Time(10),
     Time::from_ns(100)
 );
 group!(
-    /// It holds some ten.
+    /// A window holds some ten events.
     lookahead_1_ps,
     Time(1),
     Time::from_ns(20)

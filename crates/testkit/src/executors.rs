@@ -1,9 +1,9 @@
-//! The ways to carry out a run that tests compare: all must give the same results.
+//! The executors and thread counts that tests compare. All must give the same results.
 
 use des::Executor;
 
-/// Executors and threads; the first is the reference. The reverse check is not among them, as it compares
-/// a whole LP at each event.
+/// Executors and threads; the first is the reference. The reverse check is left out, since it compares a whole LP
+/// at each event.
 pub const EXECUTORS: [(Executor, usize); 7] = [
     (Executor::Sequential, 1),
     (Executor::Conservative, 1),
@@ -24,8 +24,7 @@ pub const DISTRIBUTED: [(Executor, usize, usize); 6] = [
     (Executor::Optimistic, 4, 1),
 ];
 
-/// As [`EXECUTORS`], for whole simulations: without threads and with so many that a thread in the middle has two
-/// neighbours.
+/// As [`EXECUTORS`], for whole simulations: one thread, and enough threads that one has two neighbours.
 pub const OF_SIMULATIONS: [(Executor, usize); 5] = [
     (Executor::Sequential, 1),
     (Executor::Conservative, 1),
@@ -34,8 +33,8 @@ pub const OF_SIMULATIONS: [(Executor, usize); 5] = [
     (Executor::Optimistic, 3),
 ];
 
-/// As [`DISTRIBUTED`], for whole simulations: no more threads in all than a small machine can bear, as they wait for
-/// each other at every window. Six of them on two cores took as long as all other executors together, four times over.
+/// As [`DISTRIBUTED`], for whole simulations. The total number of threads is small, since threads wait for each
+/// other at every window: six threads on two cores took four times as long as all other executors together.
 pub const OF_DISTRIBUTED_SIMULATIONS: [(Executor, usize, usize); 4] = [
     (Executor::Conservative, 2, 2),
     (Executor::Conservative, 3, 1),

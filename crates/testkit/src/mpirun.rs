@@ -1,4 +1,4 @@
-//! Starts a program under `mpirun`, as a test needs it: on any machine, and never for ever.
+//! Runs a program under `mpirun` with a time limit, on any machine.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -7,16 +7,16 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What Open MPI wants to be told; other implementations need nothing and ignore it.
+/// Settings for Open MPI; other implementations ignore them.
 const SETTINGS: &[(&str, &str)] = &[
-    // Containers of continuous integration run as root,
+    // Containers of continuous integration run as root.
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    // have fewer cores than a test has processes (Open MPI 4, then 5),
+    // Their cores may be fewer than the processes of a test (Open MPI 4, then 5).
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
     ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
     ("OMPI_MCA_mpi_yield_when_idle", "1"),
-    // and often may not read the memory of another process.
+    // They often forbid reading the memory of another process.
     ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
     ("OMPI_MCA_btl_sm_single_copy_mechanism", "none"),
 ];
@@ -24,12 +24,12 @@ const SETTINGS: &[(&str, &str)] = &[
 /// Runs `count` processes of a program to their end.
 ///
 /// # Panics
-/// If there is no `mpirun`, or if it has not ended by itself within the limit.
+/// `mpirun` is missing, or has not ended within the limit.
 pub fn mpirun<A: AsRef<OsStr>>(count: usize, program: &Path, arguments: &[A], limit: Duration) -> Output {
     mpirun_with(count, program, arguments, &[], limit)
 }
 
-/// The same, with variables in the environment of the processes.
+/// As [`mpirun`], with environment variables for the processes.
 ///
 /// # Panics
 /// As [`mpirun`].
@@ -83,7 +83,7 @@ fn finish(mut command: Command, limit: Duration) -> Output {
     }
 }
 
-/// Reads a pipe while the process runs, which would wait for ever if it were full.
+/// Reads a pipe while the process runs, which would block on a full pipe.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut text = Vec::new();
@@ -92,7 +92,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u
     })
 }
 
-/// Ends `mpirun` politely, so that it ends the processes that it has started, and then surely.
+/// Terminates `mpirun`, so that it ends its processes, and kills it if that fails.
 fn end(child: &mut Child) {
     let _ = Command::new("kill")
         .args(["-TERM", &child.id().to_string()])

@@ -1,5 +1,5 @@
-//! PHOLD, the field's synthetic benchmark of event engines: a fixed population of events that hop
-//! between LPs at random. Source: Fujimoto, *Performance of Time Warp under synthetic workloads* (1990).
+//! PHOLD, the standard synthetic benchmark of event engines: a fixed population of events that move between LPs at
+//! random. Source: Fujimoto, *Performance of Time Warp under synthetic workloads* (1990).
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
 
@@ -12,16 +12,16 @@ pub struct Phold {
     pub population: u32,
     /// Least delay between two LPs.
     pub lookahead: Time,
-    /// Delays are uniform between the lookahead and the lookahead plus this; to itself, an LP may send
-    /// with any delay from 1 ps on.
+    /// Delays are uniform between the lookahead and the lookahead plus this. An LP may send to itself with any
+    /// delay from 1 ps on.
     pub spread: Time,
-    /// Chance of an event to go to another LP, in 65536ths.
+    /// Probability that an event goes to another LP, in 65536ths.
     pub remote: u64,
     /// Whether every event emits a record.
     pub records: bool,
 }
 
-/// One LP: what it has seen, order included.
+/// The state of one LP, which depends on the order of its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ball {
     /// Events handled.
@@ -30,7 +30,7 @@ pub struct Ball {
     pub history: u64,
 }
 
-/// How to take back an event.
+/// Undo step of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
     history: u64,
@@ -42,7 +42,7 @@ impl Phold {
         let choice = context.random();
         let delay = context.random();
         if choice & 0xFFFF < self.remote && self.lps > 1 {
-            // Any LP but this one.
+            // Any LP except this one.
             let step = 1 + ((choice >> 16) % u64::from(self.lps - 1)) as u32;
             let target = LpId((me.0 + step) % self.lps);
             context.send(

@@ -1,4 +1,4 @@
-//! Processes of a run that are threads of a test: what several processes compute, without MPI.
+//! Processes of a run as threads of a test, without MPI.
 
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,62 +6,62 @@ use std::thread;
 
 use des::Processes;
 
-/// One of several "processes". They share no more than real ones do: what each gives to the others.
+/// One of several simulated processes. They share only the data that each passes to the others.
 ///
-/// One that is dropped, at its end or by a panic, lets the others panic as soon as they wait for it.
-pub struct Together {
+/// When one is dropped, at its end or by a panic, the others panic at their next wait for it.
+pub struct ThreadProcess {
     rank: usize,
-    meeting: Arc<Meeting>,
+    exchange: Arc<Exchange>,
 }
 
-struct Meeting {
+struct Exchange {
     table: Mutex<ExchangeTable>,
-    turn: Condvar,
+    all_arrived: Condvar,
 }
 
 struct ExchangeTable {
-    /// What each process has brought.
-    brought: Vec<Brought>,
-    /// How many have come to the present meeting, and how many meetings there have been.
+    /// Contributions of each process.
+    contributions: Vec<Contribution>,
+    /// Number of processes that have arrived at the current exchange, and number of completed exchanges.
     present: usize,
-    held: u64,
-    /// The first who left, for good.
+    completed: u64,
+    /// The first process that has ended.
     left: Option<usize>,
 }
 
-enum Brought {
+enum Contribution {
     Nothing,
     Values(Vec<u64>),
     Parcels(Vec<Vec<u8>>),
 }
 
-impl Together {
-    /// As many processes, by rank.
-    pub fn new(count: usize) -> Vec<Together> {
-        let meeting = Arc::new(Meeting {
+impl ThreadProcess {
+    /// Creates `count` processes, by rank.
+    pub fn new(count: usize) -> Vec<ThreadProcess> {
+        let exchange = Arc::new(Exchange {
             table: Mutex::new(ExchangeTable {
-                brought: (0..count).map(|_| Brought::Nothing).collect(),
+                contributions: (0..count).map(|_| Contribution::Nothing).collect(),
                 present: 0,
-                held: 0,
+                completed: 0,
                 left: None,
             }),
-            turn: Condvar::new(),
+            all_arrived: Condvar::new(),
         });
-        let process = |rank| Together {
+        let process = |rank| ThreadProcess {
             rank,
-            meeting: Arc::clone(&meeting),
+            exchange: Arc::clone(&exchange),
         };
         (0..count).map(process).collect()
     }
 
-    /// Runs a body as so many processes, each in a thread of its own, and returns what they return, by rank.
+    /// Runs a body in `count` processes, each in its own thread. Returns their results by rank.
     ///
     /// # Panics
-    /// If one of them panics.
-    pub fn run<T: Send>(count: usize, body: impl Fn(&Together) -> T + Sync) -> Vec<T> {
+    /// One of the processes panics.
+    pub fn run<T: Send>(count: usize, body: impl Fn(&ThreadProcess) -> T + Sync) -> Vec<T> {
         thread::scope(|scope| {
             let start = |process| scope.spawn(|| body(&{ process }));
-            let started: Vec<_> = Together::new(count).into_iter().map(start).collect();
+            let started: Vec<_> = ThreadProcess::new(count).into_iter().map(start).collect();
             let ended: Vec<_> = started.into_iter().map(|thread| thread.join()).collect();
             ended
                 .into_iter()
@@ -70,49 +70,49 @@ impl Together {
         })
     }
 
-    fn bring(&self, what: Brought) {
-        self.meeting.lock().brought[self.rank] = what;
-        self.meet();
+    fn contribute(&self, what: Contribution) {
+        self.exchange.lock().contributions[self.rank] = what;
+        self.synchronise();
     }
 
-    /// Returns when all have called it.
-    fn meet(&self) {
-        let mut table = self.meeting.lock();
+    /// Returns when all processes have called it.
+    fn synchronise(&self) {
+        let mut table = self.exchange.lock();
         table.present += 1;
-        if table.present == table.brought.len() {
+        if table.present == table.contributions.len() {
             table.present = 0;
-            table.held += 1;
-            self.meeting.turn.notify_all();
+            table.completed += 1;
+            self.exchange.all_arrived.notify_all();
             return;
         }
-        let held = table.held;
-        while table.held == held {
+        let completed = table.completed;
+        while table.completed == completed {
             if let Some(left) = table.left {
                 drop(table);
                 panic!("process {} waits for process {left}, which has ended", self.rank);
             }
             table = self
-                .meeting
-                .turn
+                .exchange
+                .all_arrived
                 .wait(table)
                 .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-impl Processes for Together {
+impl Processes for ThreadProcess {
     fn index(&self) -> usize {
         self.rank
     }
 
     fn count(&self) -> usize {
-        self.meeting.lock().brought.len()
+        self.exchange.lock().contributions.len()
     }
 
     fn least(&self, values: &mut [u64]) {
-        self.bring(Brought::Values(values.to_vec()));
-        for brought in &self.meeting.lock().brought {
-            let Brought::Values(others) = brought else {
+        self.contribute(Contribution::Values(values.to_vec()));
+        for contribution in &self.exchange.lock().contributions {
+            let Contribution::Values(others) = contribution else {
                 panic!("all processes call the same methods in the same order");
             };
             assert_eq!(others.len(), values.len(), "all give equally many values");
@@ -120,34 +120,37 @@ impl Processes for Together {
                 *value = (*value).min(*other);
             }
         }
-        // Nobody brings anything new before all have seen this.
-        self.meet();
+        // No process contributes new values before all have read these.
+        self.synchronise();
     }
 
     fn exchange(&self, parcels: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         assert_eq!(parcels.len(), self.count(), "one parcel for each process");
-        self.bring(Brought::Parcels(parcels));
-        let mut table = self.meeting.lock();
-        let mine = table.brought.iter_mut().map(|brought| match brought {
-            Brought::Parcels(parcels) => mem::take(&mut parcels[self.rank]),
-            _ => panic!("all processes call the same methods in the same order"),
-        });
+        self.contribute(Contribution::Parcels(parcels));
+        let mut table = self.exchange.lock();
+        let mine = table
+            .contributions
+            .iter_mut()
+            .map(|contribution| match contribution {
+                Contribution::Parcels(parcels) => mem::take(&mut parcels[self.rank]),
+                _ => panic!("all processes call the same methods in the same order"),
+            });
         let mine = mine.collect();
         drop(table);
-        self.meet();
+        self.synchronise();
         mine
     }
 }
 
-impl Drop for Together {
+impl Drop for ThreadProcess {
     fn drop(&mut self) {
-        self.meeting.lock().left.get_or_insert(self.rank);
-        self.meeting.turn.notify_all();
+        self.exchange.lock().left.get_or_insert(self.rank);
+        self.exchange.all_arrived.notify_all();
     }
 }
 
-impl Meeting {
-    /// A process that panics does not hide why by letting the others panic over a poisoned lock.
+impl Exchange {
+    /// Ignores poisoning, so that a panic is reported by the process in which it occurred.
     fn lock(&self) -> MutexGuard<'_, ExchangeTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,28 +160,28 @@ impl Meeting {
 mod tests {
     use super::*;
 
-    /// Runs the body and expects that every process panics or ends, and at least one panics.
-    fn fails(count: usize, body: impl Fn(&Together) + Sync) {
+    /// Runs a body and expects that every process ends or panics, and at least one panics.
+    fn fails(count: usize, body: impl Fn(&ThreadProcess) + Sync) {
         thread::scope(|scope| {
-            let start = |process: Together| scope.spawn(|| body(&{ process }));
-            let started: Vec<_> = Together::new(count).into_iter().map(start).collect();
+            let start = |process: ThreadProcess| scope.spawn(|| body(&{ process }));
+            let started: Vec<_> = ThreadProcess::new(count).into_iter().map(start).collect();
             let failed = started.into_iter().filter_map(|thread| thread.join().err());
             assert!(failed.count() > 0);
         });
     }
 
     #[test]
-    fn a_panic_reaches_those_who_wait() {
+    fn a_panic_reaches_waiting_processes() {
         fails(3, |process| {
             process.least(&mut [1]);
             assert!(process.index() != 1, "fails by itself");
             process.exchange(vec![Vec::new(); 3]);
-            unreachable!("process 1 never comes");
+            unreachable!("process 1 has panicked");
         });
     }
 
     #[test]
-    fn who_waits_for_one_that_has_ended_panics() {
+    fn waiting_for_an_ended_process_panics() {
         fails(2, |process| {
             if process.index() == 0 {
                 process.least(&mut [1]);
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn different_calls_do_not_meet() {
+    fn different_calls_panic() {
         fails(2, |process| {
             if process.index() == 0 {
                 process.least(&mut [1]);
@@ -198,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn different_numbers_of_values_do_not_meet() {
+    fn different_numbers_of_values_panic() {
         fails(2, |process| process.least(&mut vec![1; process.index() + 1]));
     }
 
     #[test]
     fn the_least_of_each_place() {
-        let seen = Together::run(3, |process| {
+        let seen = ThreadProcess::run(3, |process| {
             let mut values = [process.index() as u64, 10 - process.index() as u64, u64::MAX];
             process.least(&mut values);
             values
@@ -213,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn parcels_arrive_round_after_round() {
+    fn parcels_arrive_in_every_round() {
         for count in 1..=4 {
-            Together::run(count, |process| {
+            ThreadProcess::run(count, |process| {
                 for round in 0..200 {
                     let parcel =
                         |from: usize, to: usize| vec![(from * 7 + to) as u8; (round * from + to) % 5];

@@ -1,5 +1,5 @@
-//! The map in ARCHITECTURE.md is true: dependencies point down, the kernel knows no networks, and the
-//! paths that the map names exist.
+//! ARCHITECTURE.md is correct: dependencies point down, the kernel contains no terms of networks, and all named
+//! paths exist.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What each crate may use directly. Nothing else may appear, and no crate may be missing.
+/// Direct dependencies that each crate may have. Every crate is listed.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("des", &[]),
@@ -43,7 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("testkit", &["des"]),
 ];
 
-/// Words of networks, none of which the kernel may know. ("Message" is not one: Time Warp has anti-messages.)
+/// Terms of networks, which the kernel must not contain. ("Message" is allowed: Time Warp has anti-messages.)
 const FOREIGN: &[&str] = &[
     "router",
     "packet",
@@ -124,7 +124,7 @@ fn the_map_names_what_exists() {
         let mut paths = 0;
         for quoted in text.split('`').skip(1).step_by(2) {
             let is_path = quoted.contains('/') && !quoted.contains([' ', '*', '<', '$', ':', '=']);
-            // Made by a build or a run, or beside the project: not part of a clone.
+            // Created by a build or a run, or outside the project: absent from a clone.
             let made = ["target/", "results/", "http", "../"]
                 .iter()
                 .any(|p| quoted.starts_with(p));

@@ -1,4 +1,4 @@
-//! Constants that the documentation quotes are those of the code.
+//! Constants in the documentation equal those in the code.
 //!
 //! Each row names a page, the words around the number, and the constant. `{}` stands for the number, with commas
 //! where it has five digits or more (or as the page writes it).

@@ -1,5 +1,5 @@
-//! The names of types: one name for one thing. `docs/glossary.md` names types that exist, and a name that several
-//! crates use stands in the glossary with the reason.
+//! Type names: one name for one thing. `docs/glossary.md` names existing types, and gives the reason for each name
+//! that several crates use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,11 +19,29 @@ fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Names of the types that a text of Rust declares, those of its tests left out.
+/// The text without its inline modules of tests.
+fn without_tests(text: &str) -> String {
+    let mut parts = text.split("#[cfg(test)]\n");
+    let mut code = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let is_module = part
+            .lines()
+            .next()
+            .is_some_and(|line| line.contains("mod ") && line.ends_with('{'));
+        let rest = if is_module {
+            part.split_once("\n}\n")
+        } else {
+            Some(("", part))
+        };
+        code.push_str(rest.unwrap_or_default().1);
+    }
+    code
+}
+
+/// Names of the types that a text of Rust declares outside its tests.
 fn declared(text: &str) -> BTreeSet<String> {
-    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let mut names = BTreeSet::new();
-    for line in code.lines() {
+    for line in without_tests(text).lines() {
         let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
         if let (Some("struct" | "enum" | "trait"), Some(name)) = (words.next(), words.next()) {
             let end = name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len());
@@ -43,7 +61,7 @@ fn types() -> BTreeMap<String, BTreeSet<String>> {
         rust_files(&folder.join("src"), &mut files);
         files.retain(|file| {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-            !(stem == "tests" || stem.ends_with("_tests") || stem == "test_support")
+            !(stem.starts_with("test") || stem.ends_with("_tests"))
         });
         for file in files {
             for name in declared(&std::fs::read_to_string(&file).expect("readable")) {
@@ -69,6 +87,13 @@ fn rows(page: &str) -> impl Iterator<Item = Vec<&str>> {
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     let quoted = cell.split('`').skip(1).step_by(2);
     quoted.filter(|name| name.starts_with(char::is_uppercase))
+}
+
+#[test]
+fn types_of_tests_do_not_count() {
+    let text =
+        "#[cfg(test)]\nmod helpers;\nstruct A;\n#[cfg(test)]\nmod tests {\n    struct B;\n}\npub enum C {}\n";
+    assert_eq!(declared(text), ["A", "C"].map(String::from).into());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! All executors give the same result for PHOLD, whatever the number of threads.
+//! All executors give the same result for PHOLD with any number of threads.
 
 use des::{
     Context, Control, EngineStatistics, Event, Executor, Finished, LpId, Model, Observer, Optimism,
@@ -6,10 +6,10 @@ use des::{
 };
 use fabricsim_testkit::executors::{DISTRIBUTED, EXECUTORS};
 use fabricsim_testkit::phold::{Ball, Phold};
-use fabricsim_testkit::processes::Together;
+use fabricsim_testkit::processes::ThreadProcess;
 use proptest::prelude::*;
 
-/// Everything that must not depend on the executor.
+/// The results that must not depend on the executor.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     balls: Vec<Ball>,
@@ -24,7 +24,7 @@ fn balls(finished: &Finished<Phold>) -> Vec<Ball> {
     finished.lps.iter().cloned().collect()
 }
 
-/// All ways to carry out a run; the first is the reference.
+/// All executors and thread counts; the first is the reference.
 fn executors() -> impl Iterator<Item = (Executor, usize)> {
     EXECUTORS.into_iter().chain([(Executor::ReverseCheck, 1)])
 }
@@ -43,7 +43,7 @@ fn outcome(model: &Phold, settings: &Settings) -> (Outcome, EngineStatistics) {
     outcome_in(&SingleProcess, model, settings)
 }
 
-/// What this process knows: of several, all of it is known to the first.
+/// The outcome in this process; the first process has all of it.
 fn outcome_in(processes: &dyn Processes, model: &Phold, settings: &Settings) -> (Outcome, EngineStatistics) {
     let mut records = Vec::new();
     let run = Run {
@@ -73,7 +73,7 @@ fn outcome_in(processes: &dyn Processes, model: &Phold, settings: &Settings) -> 
     (outcome, finished.statistics)
 }
 
-/// Parts with borders at these shares of the LPs; some may be empty.
+/// Parts with borders at these fractions of the LPs; some may be empty.
 fn cut(lps: u32, shares: &[f64]) -> Partition {
     let mut bounds: Vec<u32> = shares
         .iter()
@@ -112,7 +112,7 @@ proptest! {
             let (other, _) = outcome(&model, &settings(executor, threads));
             prop_assert_eq!(&reference, &other, "{:?} with {} threads", executor, threads);
         }
-        // Parts of any size, and any pace.
+        // Parts of any size, with any limits of optimism.
         let partition = cut(lps, &cuts);
         let optimism = Optimism { batch, gvt_interval, ahead: ahead.map(Time), memory };
         for executor in [Executor::Conservative, Executor::Optimistic] {
@@ -121,11 +121,11 @@ proptest! {
             prop_assert_eq!(&reference, &other, "{:?} with {:?}", executor, settings);
             prop_assert_eq!(statistics.committed, statistics.processed - statistics.rolled_back);
         }
-        // The same in several processes.
+        // The same run in several processes.
         let partition = cut(lps, &borders[..processes * threads - 1]);
         for executor in [Executor::Conservative, Executor::Optimistic] {
             let settings = Settings { partition: partition.clone(), optimism, ..settings(executor, 1) };
-            let outcomes = Together::run(processes, |process| outcome_in(process, &model, &settings));
+            let outcomes = ThreadProcess::run(processes, |process| outcome_in(process, &model, &settings));
             let (first, statistics) = &outcomes[0];
             prop_assert_eq!(&reference, first, "{:?} in {} processes with {:?}", executor, processes, settings);
             prop_assert_eq!(statistics.committed, statistics.processed - statistics.rolled_back);
@@ -141,7 +141,7 @@ proptest! {
 
 #[test]
 fn ties_at_one_time_have_one_order() {
-    // No spread: all events of a generation share a time stamp.
+    // Without spread, all events of a generation have the same time.
     let model = Phold {
         lps: 7,
         population: 5,
@@ -158,7 +158,7 @@ fn ties_at_one_time_have_one_order() {
     }
 }
 
-/// With a lookahead of 1 ps and threads that look at their mail seldom, stragglers are the rule.
+/// A lookahead of 1 ps and rare reads of the mailbox make stragglers frequent.
 #[test]
 fn thousands_of_rollbacks_leave_no_trace() {
     let model = Phold {
@@ -197,10 +197,10 @@ fn thousands_of_rollbacks_leave_no_trace() {
     }
 }
 
-/// Keeps the records, and one snapshot.
+/// Keeps all records and one snapshot.
 struct Keeper {
     records: Vec<(Time, (u32, u64))>,
-    /// The time from which on it wants a snapshot, until it has one.
+    /// Time from which it wants a snapshot, until it has one.
     wanted: Time,
     snapshot: Option<(Snapshot<u64>, usize)>,
 }
@@ -220,7 +220,7 @@ impl Observer<Phold> for Keeper {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// A run that is broken off and continued elsewhere ends as if nothing had happened.
+    /// A run that is continued from a snapshot on another executor has the same end.
     #[test]
     fn a_snapshot_continues_anywhere(
         lps in 1u32..20,
@@ -248,7 +248,7 @@ proptest! {
         let finished = first.execute(&mut keeper).unwrap();
         prop_assert_eq!(&balls(&finished), &reference.balls, "a snapshot does not disturb the run");
         prop_assert_eq!(&keeper.records, &reference.records);
-        // The sequential executor looks every some thousand events only.
+        // The sequential executor checks only every few thousand events.
         let Some((snapshot, committed)) = keeper.snapshot else {
             return Ok(());
         };
@@ -263,7 +263,7 @@ proptest! {
                 from: Some(&snapshot),
             };
             let finished = rest.execute(&mut |time, record| records.push((time, record))).unwrap();
-            // Records at the snapshot's own time and later come again.
+            // Records at or after the snapshot's time are emitted again.
             prop_assert_eq!(&records, &reference.records, "{:?} with {} threads", executor, threads);
             prop_assert_eq!(&balls(&finished), &reference.balls);
             prop_assert_eq!((&finished.end, finished.time), (&reference.end, reference.time));
@@ -273,7 +273,7 @@ proptest! {
                 optimism: Optimism { batch: 100, ahead: Some(Time::MAX), ..Optimism::default() },
                 ..settings(executor, lps, processes * threads, until, seed)
             };
-            let ends = Together::run(processes, |process| {
+            let ends = ThreadProcess::run(processes, |process| {
                 let mut records = keeper.records[..committed].to_vec();
                 let rest = Run {
                     model: &model,
@@ -328,10 +328,10 @@ fn a_snapshot_of_another_model_is_refused() {
     assert_eq!(execute(5, Some(&again), &mut ignore), Ok(Time(10_000)));
 }
 
-/// Every thread may be the one that finds it out, and none goes on.
+/// Any thread may detect the error, and all threads stop.
 #[test]
 fn a_snapshot_that_cannot_be_restored_is_refused_everywhere() {
-    // The LPs of a chain are 8 bytes each.
+    // The LPs of a chain have 8 bytes each.
     struct First(Option<Snapshot<u64>>);
     impl Observer<Chain> for First {
         fn commit(&mut self, _: Time, _: u64) {}
@@ -377,7 +377,7 @@ fn a_snapshot_that_cannot_be_restored_is_refused_everywhere() {
     }
 }
 
-/// A model whose undo forgets something is found out.
+/// The reverse check detects a model whose undo is incomplete.
 #[test]
 fn the_reverse_check_finds_a_wrong_undo() {
     struct Forgetful;
@@ -421,7 +421,7 @@ fn the_reverse_check_finds_a_wrong_undo() {
     assert!(what.contains("byte 8 of the saved state"), "{what}");
 }
 
-/// A chain of events that ends in a stop, in a failure, or by itself.
+/// A chain of events that ends in a stop, in a failure, or without events.
 struct Chain {
     length: u64,
     stop_at: u64,
@@ -492,7 +492,7 @@ fn a_stop_takes_effect_one_lookahead_later_everywhere() {
         fail_at: u64::MAX,
     };
     for (executor, threads) in executors() {
-        // The event of 210 ps stops at 310 ps: 0, 30, ..., 300 are carried out on every LP.
+        // The event at 210 ps stops the run at 310 ps: 0, 30, ..., 300 execute on every LP.
         assert_eq!(
             chain(&model, executor, threads),
             (RunEnd::Stopped, Time(310), vec![11; 4], 44)
@@ -530,8 +530,8 @@ fn the_first_failure_in_the_total_order_counts() {
     }
 }
 
-/// All LPs but the first fail at the same time, so that every process has failures; the first in the total order
-/// counts. It is told where it happened, and everybody else knows that it did.
+/// All LPs except the first fail at the same time, so every process has failures. The first failure in the total
+/// order counts: its process reports the error, and the others report that another process has it.
 #[test]
 fn a_failure_in_one_process_ends_the_others() {
     let model = Chain {
@@ -555,7 +555,7 @@ fn a_failure_in_one_process_ends_the_others() {
                 settings.partition = Partition::new(bounds);
             }
             let owner = settings.partition.owner(LpId(1)) / threads;
-            let ends = Together::run(processes, |process| {
+            let ends = ThreadProcess::run(processes, |process| {
                 let run = Run {
                     model: &model,
                     settings: &settings,
@@ -577,7 +577,7 @@ fn a_failure_in_one_process_ends_the_others() {
     }
 }
 
-/// Panics at an event of one of its LPs.
+/// Panics at an event of one LP.
 struct Bomb;
 
 impl Bomb {
@@ -623,13 +623,13 @@ impl Model for Bomb {
     }
 }
 
-/// A bug of a model in one process: all threads of all processes panic, and none waits for ever.
+/// A panic in one process makes all threads of all processes panic, and none waits for ever.
 #[test]
 fn a_panic_in_one_process_ends_the_others() {
     for (executor, processes, threads) in DISTRIBUTED {
         let settings = settings(executor, Bomb::LPS, processes * threads, Time::MAX, 1);
         let panics = std::thread::scope(|scope| {
-            let started: Vec<_> = Together::new(processes)
+            let started: Vec<_> = ThreadProcess::new(processes)
                 .into_iter()
                 .map(|process| {
                     let settings = &settings;

@@ -1,4 +1,4 @@
-//! Networks from files: one graph in every format, and what is refused, with its place.
+//! Networks from files: one graph in every format, and errors with their location.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn built_in(folder: &Path, parameters: &str) -> Result<Box<dyn Topology>, String
     Ok(topology)
 }
 
-/// All ports of all routers, with where they lead.
+/// All ports of all routers, with their far ends.
 fn wiring(topology: &dyn Topology) -> Vec<(String, Vec<Peer>)> {
     let routers = (0..topology.routers()).map(RouterId);
     let ports = |router| (0..topology.ports(router)).map(Port).collect::<Vec<_>>();
@@ -82,7 +82,7 @@ fn routers_keep_names_and_hosts_follow_the_routers() {
         network.peer(RouterId(0), Port(2)),
         Peer::Router(RouterId(1), Port(2))
     );
-    // Numbers are sorted as numbers; hosts follow the routers, whatever their own numbers.
+    // Numbers are sorted as numbers; hosts follow the routers, whatever their numbers.
     write(
         "any",
         "router 10 node 0 router 9\nrouter 9 node 2 node 1 router 10\nnode 7 router 10",
@@ -92,7 +92,7 @@ fn routers_keep_names_and_hosts_follow_the_routers() {
     assert_eq!(network.router_links(), 2);
     let routers: Vec<u32> = (0..4).map(|host| network.attachment(HostId(host)).0.0).collect();
     assert_eq!(routers, [0, 0, 1, 1]);
-    // Hosts as nodes and as a number on one router, none on another one.
+    // Hosts as nodes, as a number on one router, and none on another.
     write(
         "hosts.json",
         r#"{"nodes": [{"id": "x", "hosts": 2}, {"id": "y"}, {"id": "z", "type": "host"}],
@@ -111,7 +111,7 @@ fn routers_keep_names_and_hosts_follow_the_routers() {
         (network.hosts(), network.shape().graph().unwrap().diameter()),
         (4, 0)
     );
-    // Latencies that may be passed over, and keywords as the BookSim README writes them.
+    // Optional latencies, and keywords as in BookSim's README.
     write("slow.anynet", "Router 0 node 0 2 Router 1 15\nrouter 1 node 1");
     assert!(built_in(folder.path(), "file = \"slow.anynet\"\nignore_latencies = true").is_ok());
 }
@@ -318,7 +318,7 @@ fn wrong_parameters_of_files_are_refused() {
     }
 }
 
-/// More routers than there is room for what their searches find.
+/// More routers than the memory limit of the searches allows.
 #[test]
 fn large_networks_forget_and_search_again() {
     let routers = 70_000u32;
@@ -343,7 +343,7 @@ fn large_networks_forget_and_search_again() {
     }
 }
 
-/// How long it takes to find all distances: the figures of docs/methods/topologies/graph.md.
+/// Prints the time of all searches, for docs/methods/topologies/graph.md.
 #[test]
 #[ignore = "measures"]
 fn time_of_all_distances() {
@@ -357,7 +357,7 @@ fn time_of_all_distances() {
         (1 << 16, 8),
         (1 << 18, 8),
     ] {
-        // Rings with an odd step each, spread over the network: all routers have two links in each.
+        // Rings with one long step each, spread over the network: all routers have two links in each.
         let step = |ring: u32| {
             if ring == 0 {
                 1
@@ -391,7 +391,7 @@ fn time_of_all_distances() {
              a step in {each:.0?} ({crossed})",
             2 * rings
         );
-        // Searches from all of more routers take minutes.
+        // Searches from all routers of larger networks take minutes.
         if routers <= 1 << 14 {
             let start = std::time::Instant::now();
             let diameter = graph.diameter();

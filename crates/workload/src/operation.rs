@@ -310,7 +310,7 @@ pub struct Counts {
     pub receives: Vec<u64>,
 }
 
-/// An error of a workload while it is read.
+/// An error while a workload is read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}: {}{message}", rank.map(|r| format!("rank {r}: ")).unwrap_or_default())]
 pub struct TraceError {
@@ -318,7 +318,7 @@ pub struct TraceError {
     pub file: String,
     /// Rank, if the error belongs to one.
     pub rank: Option<u32>,
-    /// What is wrong and what to do.
+    /// The error and its remedy.
     pub message: String,
 }
 

@@ -78,10 +78,10 @@ pub trait Interpreter: Send + Sync {
     fn read(&self, section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error>;
 }
 
-/// Interpreters besides what this crate reads.
+/// Interpreters of sources that this crate does not read.
 pub type Interpreters<'a> = &'a [&'a dyn Interpreter];
 
-/// The one of [`SOURCES`] that the table `workload` of a job names.
+/// The source that the table `workload` of a job names.
 ///
 /// # Errors
 /// The table names none or several.

@@ -142,7 +142,7 @@ pub(crate) fn head(file: &Path) -> std::io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// What a file of no known format may be, for people who gave the wrong one.
+/// A likely description of a file of unknown format, for the error message.
 fn resemblance(head: &[u8]) -> &'static str {
     let is_text = head
         .iter()

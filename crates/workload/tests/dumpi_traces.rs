@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 use fabricsim_workload::{Call, Collective, Operation, TraceInfo, WORLD, Workload, info, open};
 use pairing::pair_up;
 
-/// Calls, messages, their bytes, receives, collectives that the application asked for, other communicators
-/// than that of all ranks.
+/// Calls, messages, their bytes, receives, collectives of the application, and communicators besides that of all
+/// ranks.
 const TRACES: [(&str, [u64; 6]); 12] = [
     ("chatterbug-pairs-32", [2304, 656, 41_943_104, 656, 96, 0]),
     (
@@ -48,7 +48,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The trace that is part of the repository.
+/// The trace in the repository.
 fn incast() -> PathBuf {
     repository().join("examples/traces/dumpi-ember-incast-16")
 }
@@ -118,7 +118,7 @@ fn totals_are_those_of_dumpi2ascii() {
     }
 }
 
-/// The calls that `stats.txt` beside a trace counts, by name.
+/// The numbers of calls agree with `stats.txt` beside a trace.
 #[test]
 fn calls_are_those_of_the_traces_own_statistics() {
     for (trace, _) in traces() {
@@ -144,7 +144,7 @@ fn sends_and_receives_pair_up_in_order() {
     for (trace, _) in traces() {
         let name = trace.display().to_string();
         let (from_anyone, _) = pair_up(&*open(&trace).unwrap(), &name);
-        // One application does not ask for the statuses of receives from anyone: 16 of them.
+        // One application requests no statuses of receives from any source: 16 of them.
         let expected = if trace.ends_with("chatterbug-pairs-32") {
             16
         } else {
@@ -203,7 +203,7 @@ fn members_of_a_communicator_agree_on_its_collectives() {
 
 #[test]
 fn computation_is_the_cpu_time_between_calls() {
-    // dumpi2ascii: rank 1 leaves its first MPI_Barrier and enters MPI_Send, both on the CPU's clock, at
+    // dumpi2ascii: rank 1 leaves its first MPI_Barrier and enters MPI_Send, both on the CPU clock, at
     let text = fs::read_to_string(incast().join("dumpi2ascii-0001.txt")).unwrap();
     let cpu = |line: &str| {
         let (_, rest) = line.split_once("cputime ").unwrap();
@@ -241,7 +241,7 @@ fn a_trace_opens_by_its_folder_its_meta_file_and_a_ranks_file() {
     for name in ["ember-incast-16.meta", "ember-incast-16-0003.bin"] {
         assert_eq!(strip(info(incast().join(name)).unwrap()), by_folder);
     }
-    // Without a meta file, the ranks are those whose files are there.
+    // Without a meta file, the ranks are those with a file.
     let folder = tempfile::tempdir().unwrap();
     for rank in 0..16 {
         let name = |name: &str| format!("{name}-{rank:04}.bin");

@@ -1,5 +1,4 @@
-//! Recorded traces through the liballprof reader. The expected numbers are counted here from the lines, by
-//! splitting them.
+//! Recorded traces through the liballprof reader. The test counts the expected numbers from the lines.
 
 mod pairing;
 
@@ -20,7 +19,7 @@ fn sweep3d() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The calls of a rank: what is between the colons.
+/// The calls of a rank as fields between colons.
 fn lines(folder: &Path, rank: u32) -> Vec<Vec<String>> {
     let text = fs::read_to_string(folder.join(format!("pmpi-trace-rank-{rank}.txt"))).unwrap();
     let calls = text.lines().filter(|line| line.starts_with("MPI_"));
@@ -29,7 +28,7 @@ fn lines(folder: &Path, rank: u32) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Picoseconds of a time in microseconds, which all are whole here.
+/// Picoseconds of a time in microseconds; all these times are whole.
 fn ps(time: &str) -> u64 {
     let whole = time.strip_suffix(".000000").unwrap();
     // The seconds before the trace do not fit.
@@ -67,7 +66,7 @@ fn totals_are_those_of_the_lines() {
             .map(|pair| ps(&pair[1][1]) - ps(pair[0].last().unwrap()));
         let gaps: u64 = gaps.sum();
         computed += gaps;
-        // From the end of MPI_Init to the begin of MPI_Finalize.
+        // From the end of MPI_Init to the start of MPI_Finalize.
         longest = longest.max(ps(&lines.last().unwrap()[1]) - ps(lines[0].last().unwrap()));
 
         let mut program = workload.program(rank).unwrap();
@@ -135,7 +134,7 @@ fn what_is_cut_off_is_an_error_with_file_and_rank() {
         assert!(text.contains("pmpi-trace-rank-2.txt: rank 2: "), "{cut}: {text}");
         assert!(text.contains("cut off"), "{cut}: {text}");
     }
-    // A send is gone: one receive too many.
+    // A send is missing: one receive has no message.
     let text = String::from_utf8(whole.clone()).unwrap();
     let without: Vec<&str> = text.lines().collect();
     let send = without

@@ -1,6 +1,5 @@
-//! Motifs against recordings of the codes that they come from, message for message: what each rank sends and
-//! receives, with whom, with which tag and how many bytes, what it waits for, and the collectives with their
-//! members, all in order. Computation and its time are left out.
+//! Motifs against recordings of their codes, message for message: the sends and receives of each rank with peer,
+//! tag and bytes, its waits, and its collectives with their members, in order. Computation is left out.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use fabricsim_workload::{Call, Collective, Operation, Workload, motif, open};
 
 use config::Section;
 
-/// A recording; none, with a notice, where it is not there or cannot be read yet.
+/// A recording; `None`, with a notice, if it is missing or its format cannot be read.
 fn recorded(name: &str) -> Option<Arc<dyn Workload>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/traces")
@@ -37,7 +36,7 @@ fn motif(text: &str) -> Arc<dyn Workload> {
     workload
 }
 
-/// What is compared of an operation. Peers are ranks of the world.
+/// The compared part of an operation. Peers are ranks of the world.
 #[derive(Clone, Debug, PartialEq)]
 enum Fact {
     Send {
@@ -52,7 +51,7 @@ enum Fact {
         bytes: u64,
         blocking: bool,
     },
-    /// For so many requests.
+    /// Number of requests.
     Wait(usize),
     Collective {
         collective: Collective,
@@ -69,7 +68,7 @@ fn facts(workload: &dyn Workload, rank: u32) -> Vec<Fact> {
     while let Some(operation) = program.next().unwrap_or_else(|e| panic!("{e}")) {
         facts.push(match operation {
             Operation::Compute { .. } => continue,
-            // Readers may take the making of communicators for the exchange that it is; motifs leave it out.
+            // Readers may replay the creation of communicators as the exchange that it performs; motifs omit it.
             Operation::Collective {
                 call: Call::CommDup | Call::CommSplit | Call::CommCreate | Call::CartCreate,
                 ..
@@ -119,7 +118,7 @@ fn facts(workload: &dyn Workload, rank: u32) -> Vec<Fact> {
     facts
 }
 
-/// Compares all ranks; gives the numbers of sends and collectives.
+/// Compares all ranks. Returns the numbers of sends and collectives.
 fn compare(trace: &str, text: &str) -> Option<(usize, usize)> {
     let (recorded, motif) = (recorded(trace)?, motif(text));
     assert_eq!(recorded.ranks(), motif.ranks());
@@ -140,7 +139,7 @@ fn compare(trace: &str, text: &str) -> Option<(usize, usize)> {
     Some((sends, collectives))
 }
 
-/// `halo3d-26 -nx 16 -ny 16 -nz 16 -pex 4 -pey 4 -pez 4 -iterations 10 -vars 4`. Ember's code leaves corners out.
+/// `halo3d-26 -nx 16 -ny 16 -nz 16 -pex 4 -pey 4 -pez 4 -iterations 10 -vars 4`. Ember's code omits corners.
 const HALO3D_26: &str = "motif = \"halo3d-26\"\nnx = 16\nny = 16\nnz = 16\npex = 4\npey = 4\npez = 4\niterations = 10\nvars = 4\ncorners = false";
 
 #[test]
@@ -199,7 +198,7 @@ fn stencil4d_is_the_one_recorded_with_dumpi() {
     }
 }
 
-/// A list that was taken from a recording with dumpi2ascii, and is part of the repository: it needs neither the
+/// A list that was extracted from a recording with dumpi2ascii. It is in the repository and needs neither the
 /// recording nor a reader.
 fn listed(name: &str) -> Vec<Vec<Fact>> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -214,7 +213,7 @@ fn listed(name: &str) -> Vec<Vec<Fact>> {
             let (number, operations) = line.split_once(": ").unwrap();
             assert_eq!(number.parse::<usize>().unwrap(), rank);
             let mut facts = Vec::new();
-            // A number of times, and where the facts begin that are repeated.
+            // A number of repetitions, and the index of the first repeated fact.
             let mut repeated = None;
             for mut word in operations.split(' ') {
                 if let Some((times, first)) = word.split_once("*(") {
@@ -276,7 +275,7 @@ fn lists_of_recordings_agree() {
     }
 }
 
-/// `incast`, all as its defaults say.
+/// `incast` with its defaults.
 const INCAST: &str = "motif = \"incast\"\nranks = 16";
 
 #[test]

@@ -1,5 +1,5 @@
-//! Recorded traces through the OTF2 reader. The expected numbers are those of `otf2-print` and of the
-//! traces' own notes.
+//! Recorded traces through the OTF2 reader. The expected numbers are from `otf2-print` and from the notes of the
+//! traces.
 
 mod pairing;
 
@@ -15,7 +15,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The trace that is part of the repository; none where this build has no library to read it.
+/// The trace in the repository; `None` if this build has no library to read it.
 fn lammps() -> Option<PathBuf> {
     readable(repository().join("examples/traces/otf2-lammps-melt-27"))
 }
@@ -67,7 +67,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What opening a trace and running rank 2 says.
+/// The error of opening a trace and running rank 2.
 fn failure(folder: &Path) -> String {
     let run = || {
         let mut program = open(folder)?.program(2)?;
@@ -142,7 +142,7 @@ fn events_that_end_early_without_damage_are_errors() {
     let Some(trace) = lammps() else { return };
     let folder = tempfile::tempdir().unwrap();
     copy(&trace, folder.path());
-    // Another rank's whole file, two events shorter than what the archive declares of rank 0.
+    // The file of another rank, with two events fewer than the archive declares for rank 0.
     fs::copy(trace.join("traces/1.evt"), folder.path().join("traces/0.evt")).unwrap();
     let mut program = open(folder.path()).unwrap().program(0).unwrap();
     let error = loop {
@@ -163,7 +163,7 @@ fn lammps_in_numbers() {
     let Some(trace) = lammps() else { return };
     let i = info(&trace).unwrap();
     assert_eq!((i.ranks, i.events, i.mpi_calls), (27, 205_094, 70_768));
-    // The clock definition says 28948550 ticks: it counts the last one, too.
+    // The clock definition has 28948550 ticks: it includes the last one.
     assert_eq!(i.span_ps, 28_948_549_000);
     for (name, n) in [
         ("MPI_Irecv", 17_496),
@@ -367,7 +367,7 @@ fn score_ps_mapping_tables_are_applied() {
         return;
     };
     let i = info(&trace).unwrap();
-    // Local region ids differ from global ones in a Score-P trace; unmapped they would name other functions.
+    // Local region ids differ from global ones in a Score-P trace; without the mapping they name other functions.
     for (name, n) in [
         ("MPI_Irecv", 512),
         ("MPI_Send", 512),
@@ -397,7 +397,7 @@ fn programs_read_the_same_whoever_else_reads() {
     let Some(trace) = lammps() else { return };
     let alone = operations(&*open(&trace).unwrap(), 5);
     let workload = open(&trace).unwrap();
-    // Two programs of one rank and one of another take turns, and the trace is open twice.
+    // Two programs of one rank and one of another are read alternately, and the trace is open twice.
     let mut turns: Vec<_> = [5, 5, 6].iter().map(|r| workload.program(*r).unwrap()).collect();
     let mut seen = vec![Vec::new(); 3];
     for step in 0..alone.len() * 3 {
@@ -466,7 +466,7 @@ fn computation_is_the_time_between_calls() {
     }
 }
 
-/// Made up by `tests/corpus/traces/write_one_sided.c`.
+/// Written by `tests/corpus/traces/write_one_sided.c`.
 #[test]
 fn one_sided_transfers_regions_and_splits_come_through_the_library() {
     let Some(trace) = readable(repository().join("tests/corpus/traces/one-sided-2")) else {

@@ -130,7 +130,7 @@ fn a_killed_run_goes_on_to_the_same_result() {
     .unwrap();
     let printed = bench.succeeds(&["resume", "here"]);
     assert!(
-        printed.contains("goes on from ") && printed.contains("report  here/report.html"),
+        printed.contains("continues from ") && printed.contains("report  here/report.html"),
         "{printed}"
     );
     assert_holds_a_result_only(&bench);

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use des::Processes;
-use fabricsim_cluster::{self as cluster, Membership};
+use fabricsim_cluster::{self as cluster, ProcessGroup};
 
 fn main() {
     let case = std::env::args().nth(1).expect("the name of a case");
@@ -57,7 +57,7 @@ fn main() {
 }
 
 /// Says that all processes are there.
-fn begin(member: &Membership) {
+fn begin(member: &ProcessGroup) {
     member.least(&mut [1]);
     println!("under way");
     // A launcher that ends its processes may drop what they have said but a moment ago.
@@ -65,12 +65,12 @@ fn begin(member: &Membership) {
 }
 
 /// Waits for all processes, one of which never comes.
-fn wait(member: &Membership) {
+fn wait(member: &ProcessGroup) {
     member.exchange(vec![Vec::new(); member.count()]);
     unreachable!("one process never comes");
 }
 
-fn alone(member: &Membership) {
+fn alone(member: &ProcessGroup) {
     assert_eq!((member.index(), member.count()), (0, 1));
     assert_eq!(member.exchange(vec![vec![5]]), [[5]]);
     assert!(!rsmpi::environment::is_initialized());
@@ -78,7 +78,7 @@ fn alone(member: &Membership) {
 
 /// Exchanges parcels whose contents everyone can compute: of many lengths, often empty, in some rounds
 /// all empty, in some from one process only.
-fn is_right(member: &Membership, rounds: u64, longest: u64) {
+fn is_right(member: &ProcessGroup, rounds: u64, longest: u64) {
     let (own, count) = (member.index(), member.count());
     for round in 0..rounds {
         let parcel = |from: usize, to: usize| -> Vec<u8> {

@@ -161,7 +161,7 @@ fn tables_that_are_not_there_or_contradict_themselves_are_errors() {
         table(&here.join("messages.parquet"), messages(&["telepathy"]));
     });
     assert!(
-        strange.contains("its column 'protocol' says 'telepathy'"),
+        strange.contains("its column 'protocol' has the unknown value 'telepathy'"),
         "{strange}"
     );
     let huge = error(&|here| {

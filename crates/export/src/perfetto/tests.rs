@@ -410,7 +410,7 @@ fn curves_are_the_bins_and_0_between_them() {
         [(0, 0.0), (2, 25.0), (4, 50.0), (6, 0.0)]
     );
     assert_eq!(
-        curve("network / up links: held up by full buffers (%)"),
+        curve("network / up links: stalled by full buffers (%)"),
         [(0, 0.0), (4, 10.0), (6, 0.0)]
     );
     assert_eq!(curve("a / sent (Gb/s)"), [(0, 8.0), (1, 0.0)]);

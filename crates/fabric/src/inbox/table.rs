@@ -1,24 +1,24 @@
-//! The messages of an inbox by sender and number: what every packet looks up.
+//! The incomplete messages of an inbox by sender and number: the lookup of every packet.
 //!
-//! Open addressing with linear probing, the entries behind a removed one moved up (D. E. Knuth, "The Art of
-//! Computer Programming", vol. 3, 2nd edition, section 6.4, algorithm R). What a packet touches of its message
-//! is one key and one number, 16 bytes, whose address follows from the key and can be asked for ahead; what was
-//! announced lies apart. A general hash map gives neither.
+//! Open addressing with linear probing; a removal moves later entries up (D. E. Knuth, "The Art of Computer
+//! Programming", vol. 3, 2nd edition, section 6.4, algorithm R). A packet touches one key and one number of its
+//! message, 16 bytes, whose address follows from the key and can be prefetched. The contents of announcements are
+//! stored apart. A general hash map offers neither.
 
 use topology::HostId;
 
-/// No message: no host has so high a number, as hosts and routers are numbered together.
+/// The key of a free entry. Hosts and routers are numbered together, so no host has so large a number.
 const EMPTY: u64 = u64::MAX;
 
-/// Entries of the smallest table.
+/// Number of entries of the smallest table.
 const SMALLEST: usize = 4;
 
-/// Messages by sender and number, with what is known of each.
+/// Messages by sender and number.
 #[derive(Clone, Debug)]
 pub(super) struct OpenMessages<T> {
-    /// A power of two of them, at most three quarters in use; or none.
+    /// A power of two of entries, at most three quarters of them in use; or none.
     entries: Vec<TableEntry>,
-    /// Of the same entries: bytes, and what the announcement said.
+    /// Announcements of the same entries: bytes and content.
     announced: Vec<Option<(u64, T)>>,
     used: usize,
 }
@@ -26,11 +26,11 @@ pub(super) struct OpenMessages<T> {
 #[derive(Clone, Copy, Debug)]
 struct TableEntry {
     key: u64,
-    /// Bytes announced less bytes received, modulo 2^64.
+    /// Announced bytes less received bytes, modulo 2^64.
     missing: u64,
 }
 
-/// The place of a message, until another one is opened or removed.
+/// Index of a message, valid until a message is opened or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TablePlace(usize);
 
@@ -50,7 +50,7 @@ impl<T: Copy> OpenMessages<T> {
         self.used
     }
 
-    /// Asks for the memory that looking up a message will touch.
+    /// Prefetches the memory of the lookup of a message.
     #[inline]
     pub(super) fn prefetch(&self, source: HostId, message: u32) {
         if !self.entries.is_empty() {
@@ -58,7 +58,7 @@ impl<T: Copy> OpenMessages<T> {
         }
     }
 
-    /// The place of a message, and whether it is new there.
+    /// The index of a message, and whether it was added.
     #[inline]
     pub(super) fn open(&mut self, source: HostId, message: u32) -> (TablePlace, bool) {
         if self.used >= self.entries.len() / 4 * 3 {
@@ -79,12 +79,12 @@ impl<T: Copy> OpenMessages<T> {
         }
     }
 
-    /// Bytes received so far, modulo 2^64.
+    /// Bytes received, modulo 2^64.
     pub(super) fn received(&self, place: TablePlace) -> u64 {
         self.total(place).wrapping_sub(self.entries[place.0].missing)
     }
 
-    /// So many bytes more have come; tells whether that, with what was announced, can be all.
+    /// Adds received bytes. Returns whether the message may be complete.
     #[inline]
     pub(super) fn receive(&mut self, place: TablePlace, bytes: u64) -> bool {
         let missing = &mut self.entries[place.0].missing;
@@ -92,12 +92,12 @@ impl<T: Copy> OpenMessages<T> {
         *missing as i64 <= 0
     }
 
-    /// What was announced: bytes, and what the announcement said.
+    /// The announcement: bytes and content.
     pub(super) fn announced(&self, place: TablePlace) -> Option<(u64, T)> {
         self.announced[place.0]
     }
 
-    /// Sets what was announced, and gives what was before; bytes received stay.
+    /// Sets the announcement and returns the previous one. Received bytes are unchanged.
     pub(super) fn announce(&mut self, place: TablePlace, what: Option<(u64, T)>) -> Option<(u64, T)> {
         let received = self.received(place);
         let before = std::mem::replace(&mut self.announced[place.0], what);
@@ -105,11 +105,11 @@ impl<T: Copy> OpenMessages<T> {
         before
     }
 
-    /// Forgets a message.
+    /// Removes a message.
     pub(super) fn remove(&mut self, place: TablePlace) {
         let mut hole = place.0;
         let mut at = self.after(hole);
-        // Whoever could not have its home because of those before it moves up.
+        // Entries that earlier ones displaced from their home move up.
         while self.entries[at].key != EMPTY {
             let home = self.home(self.entries[at].key);
             let mask = self.entries.len() - 1;
@@ -139,7 +139,7 @@ impl<T: Copy> OpenMessages<T> {
         self.announced[place.0].map_or(0, |(bytes, _)| bytes)
     }
 
-    /// Where a key is looked for first: Fibonacci hashing (Knuth, as above).
+    /// Home index of a key: Fibonacci hashing (Knuth, as above).
     #[inline]
     fn home(&self, key: u64) -> usize {
         let bits = self.entries.len().trailing_zeros();

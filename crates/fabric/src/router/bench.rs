@@ -1,4 +1,4 @@
-//! Routers under test: one router of any model with all its outputs, and inputs for property tests.
+//! Test bench: one router of any model with its outputs, and inputs for property tests.
 
 use std::fmt::Debug;
 
@@ -14,7 +14,7 @@ use crate::{Packet, Rate};
 /// 8 Gbps: 1000 ps per byte.
 pub(super) const SLOW: u64 = 8_000_000_000;
 
-/// A router with everything that it does.
+/// A router with its outputs.
 pub(super) struct Bench<M: RouterModel> {
     pub(super) router: M,
     pub(super) now: Time,
@@ -27,7 +27,7 @@ pub(super) struct Agenda<M: RouterModel> {
     timers: Vec<(Time, M::Timer)>,
     /// Start, port, VC and end of every departure.
     pub(super) departed: Vec<(u64, u16, u8, u64)>,
-    /// The packets of those.
+    /// The packets of these departures.
     pub(super) packets: Vec<Packet>,
     pub(super) credits: Vec<(u64, u16, u8, u32)>,
     draws: BenchDraws,
@@ -38,7 +38,7 @@ struct BenchDraws(u32);
 
 impl Random for BenchDraws {
     fn below(&mut self, bound: u32) -> u32 {
-        // A generator of full period, of which the high bits are good enough.
+        // A generator of full period. Its high bits are sufficiently random.
         self.0 = self.0.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
         ((u64::from(self.0) * u64::from(bound)) >> 32) as u32
     }
@@ -121,7 +121,7 @@ impl<M: RouterModel> Bench<M> {
         self.router.credit(self.now, port, vc, bytes, &mut self.agenda);
     }
 
-    /// Lets all timers expire that are due by then.
+    /// Expires all timers that are due by `end`.
     pub(super) fn until(&mut self, end: Time) {
         while let Some(i) = (0..self.agenda.timers.len()).min_by_key(|i| self.agenda.timers[*i].0)
             && self.agenda.timers[i].0 <= end
@@ -142,7 +142,7 @@ impl<M: RouterModel> Bench<M> {
     }
 }
 
-/// What a router does, as the reverse check compares it.
+/// An output of a router, for the comparison of the reverse check.
 #[derive(Debug, PartialEq)]
 pub(super) enum Output<Timer> {
     Depart(u16, u8, Packet, Time, Time),
@@ -173,7 +173,7 @@ impl<M: RouterModel, const KEPT: bool> RouterOutputs<M> for RouterRecorder<M, KE
         struct Recorded<'a, T>(&'a mut Vec<Output<T>>);
         impl<T> Random for Recorded<'_, T> {
             fn below(&mut self, bound: u32) -> u32 {
-                // The same numbers when an operation is done again.
+                // A repeated operation draws the same numbers.
                 let number = (self.0.len() as u32 * 5 + 3) % bound;
                 self.0.push(Output::Drawn(number));
                 number
@@ -183,7 +183,7 @@ impl<M: RouterModel, const KEPT: bool> RouterOutputs<M> for RouterRecorder<M, KE
     }
 }
 
-/// Any packets of these sizes.
+/// Random packets of these sizes.
 pub(crate) fn packets(bytes: impl Strategy<Value = u32>) -> impl Strategy<Value = Packet> {
     let packet = (
         any::<[u32; 3]>(),

@@ -8,8 +8,8 @@
 //! which the buffer at the far end has credits; of several, the [`Arbiter`] selects one. The packet's buffer space
 //! becomes free, and its credit leaves, when the tail leaves.
 //!
-//! All tails that leave at one moment release their ports before any output chooses. Then the free outputs choose
-//! one after the other. The first output to choose moves on by one each time. The matching is maximal.
+//! All tails that leave at the same time release their ports before any output chooses. Then the free outputs
+//! choose one after the other; the output that chooses first changes by one each time. The matching is maximal.
 //!
 //! Source: the queueing model is that of M. J. Karol, M. G. Hluchyj and S. P. Morgan, "Input versus output
 //! queueing on a space-division packet switch", IEEE Trans. Communications COM-35(12), 1987, with packets of
@@ -25,19 +25,21 @@ use routing::{At, BufferClaim, Congestion, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::{Arrival, BufferedPacket, Model, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
+use super::{
+    Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+};
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{InputQueuedObservation, InputQueuedWaitTracker, RouterDeparture};
 use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
 
-/// How an output chooses among packets that could be sent.
+/// The arbitration of an output among packets that could be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arbiter {
-    /// The first input port and VC after the one that was chosen last.
+    /// Round robin: the first input port and VC after the last chosen one.
     #[default]
     RoundRobin,
-    /// Each with equal probability.
+    /// Uniformly random.
     Random,
 }
 
@@ -45,7 +47,7 @@ impl Arbiter {
     /// Names in experiments; the first is the default.
     pub const NAMES: [&str; 2] = ["round-robin", "random"];
 
-    /// The one with this name.
+    /// The arbiter of this name.
     pub fn named(name: &str) -> Option<Arbiter> {
         match name {
             "round-robin" => Some(Arbiter::RoundRobin),
@@ -58,13 +60,13 @@ impl Arbiter {
 /// The parameters of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
-    /// How outputs choose.
+    /// Arbitration of the outputs.
     pub arbiter: Arbiter,
 }
 
 /// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
-pub enum Undo {
+pub enum InputQueuedUndo {
     /// A packet went to the end of a queue.
     Arrived {
         /// Input port.
@@ -83,7 +85,7 @@ pub enum Undo {
         /// Its route state before.
         before: RouteState,
     },
-    /// The far end of an output gave credits back.
+    /// The far end of an output returned credits.
     Credited {
         /// Output port.
         output: u16,
@@ -102,11 +104,11 @@ pub enum Undo {
         input_vc: u8,
         /// VC at the far end of the output.
         output_vc: u8,
-        /// What the packet needed there.
+        /// The packet's claim on the buffer there.
         claim: BufferClaim,
         /// The queue that the output had preferred.
         preferred: u32,
-        /// Until when the link had been reserved.
+        /// End of the previous link reservation.
         busy_until: Time,
     },
     /// A packet left the front of its queue.
@@ -115,7 +117,7 @@ pub enum Undo {
         input: u16,
         /// VC.
         vc: u8,
-        /// When its head had arrived.
+        /// Arrival time of its head.
         arrived: Time,
         /// Half of the packet.
         progress: PacketProgress,
@@ -131,25 +133,25 @@ pub enum Undo {
         /// VC of the input buffer.
         vc: u8,
     },
-    /// Another output is the first to choose.
+    /// The output that chooses first changed.
     FirstMoved,
     /// An output became blocked: no packet had credits.
     Blocked {
         /// Output port.
         output: u16,
     },
-    /// An output ceased to be blocked.
+    /// An output is no longer blocked.
     Unblocked {
         /// Output port.
         output: u16,
-        /// Since when it had been blocked.
+        /// Start of the blocked time.
         since: Time,
-        /// When this ended.
+        /// End of the blocked time.
         now: Time,
     },
 }
 
-const _: () = assert!(size_of::<Undo>() <= 32);
+const _: () = assert!(size_of::<InputQueuedUndo>() <= 32);
 
 /// An output port.
 #[derive(Clone, Debug)]
@@ -159,13 +161,13 @@ struct Output {
     /// Input port and VC whose packet is leaving.
     from: Option<(u16, u8)>,
     busy_until: Time,
-    /// Bytes that wait here, are in flight, or whose credit is not back.
+    /// Bytes that wait for this port, are in flight, or whose credit has not returned.
     load: u64,
-    /// Packets that have been routed here and wait.
+    /// Packets that are routed to this port and wait.
     requested: u32,
-    /// The queue that is preferred: the one after that served last.
+    /// The preferred queue: the one after the queue that was served last.
     preferred: u32,
-    /// Since when the link has idled because no packet has credits.
+    /// Time from which the link has idled because no packet has credits.
     blocked_since: Option<Time>,
     counters: LinkCounters,
     stalls: StallCounters,
@@ -175,11 +177,12 @@ struct Output {
 #[derive(Clone, Debug)]
 struct InputQueue {
     packets: Fifo,
-    /// Where the first packet goes; `None` if there is none, or the tail of the packet before it is leaving.
+    /// Decision for the first packet; `None` if there is no packet, or the tail of the previous one is still
+    /// leaving.
     decision: Option<Decision>,
 }
 
-/// Where a packet goes next.
+/// The routing decision for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Decision {
     output: u16,
@@ -191,7 +194,7 @@ struct Decision {
 #[derive(Clone, Debug)]
 struct FarBuffer {
     credits: u32,
-    /// Packets that wait for credits of it.
+    /// Packets that wait for its credits.
     waiting: u32,
 }
 
@@ -199,7 +202,7 @@ struct FarBuffer {
 #[derive(Clone, Copy, Debug)]
 struct Buffered {
     packet: Packet,
-    /// When its head arrived.
+    /// Arrival time of its head.
     arrived: Time,
 }
 
@@ -233,7 +236,7 @@ pub struct Router {
     pool: PacketPool<Buffered>,
 }
 
-/// All of a router that changes.
+/// The mutable state of a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputQueuedRouterState {
     first: u16,
@@ -258,11 +261,11 @@ struct OutputState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct QueueState {
     decision: Option<Decision>,
-    /// With the time at which their heads arrived.
+    /// Packets with the arrival times of their heads.
     packets: Vec<(Packet, Time)>,
 }
 
-/// The congestion that the routing of a packet of so many bytes sees.
+/// The congestion that the routing of a packet of this size sees.
 struct LocalCongestion<'a> {
     router: &'a Router,
     bytes: u32,
@@ -278,7 +281,7 @@ impl Congestion for LocalCongestion<'_> {
         self.context.reported_load(slot)
     }
 
-    fn room(&self, port: Port, vc: u8) -> u64 {
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
         let buffer = &self.router.far_buffers[self.router.index(port.0, vc)];
         if buffer.waiting == 0 && buffer.credits >= self.bytes {
             u64::from(buffer.credits)
@@ -289,13 +292,13 @@ impl Congestion for LocalCongestion<'_> {
 }
 
 impl Router {
-    /// The index of a port's VC, among input queues and far buffers alike.
+    /// Index of a VC of a port, for input queues and far buffers.
     #[inline]
     fn index(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
-    /// Routes the first packet of a queue; gives the output.
+    /// Routes the first packet of a queue. Returns the output.
     fn route<O: RouterOutputs<Router>>(
         &mut self,
         now: Time,
@@ -342,7 +345,7 @@ impl Router {
             debug_assert!(*credits >= bytes, "routing reserves credits that it has seen");
             *credits = credits.wrapping_sub(bytes);
         }
-        out.note(|| Undo::Routed { input, vc, before });
+        out.note(|| InputQueuedUndo::Routed { input, vc, before });
         let ready = self.ready_at(queue, decision);
         if ready > now {
             out.timer((), ready - now);
@@ -350,7 +353,7 @@ impl Router {
         decision.output
     }
 
-    /// The first packet of a queue that has one.
+    /// The first packet of a queue, which is not empty.
     fn head(&self, queue: usize) -> &Buffered {
         let head = self.pool.front(self.queues[queue].packets);
         head.expect("the queue has a packet")
@@ -369,7 +372,7 @@ impl Router {
         }
     }
 
-    /// The first packet of a queue waits no longer; gives where it was to go.
+    /// The first packet of a queue no longer waits. Returns its decision.
     fn withdraw(&mut self, queue: usize) -> Option<Decision> {
         let decision = self.queues[queue].decision.take()?;
         let bit = self.request_bit(decision.output, queue);
@@ -395,7 +398,7 @@ impl Router {
         self.queues.len().div_ceil(64)
     }
 
-    /// Queues whose first packets are routed to an output, in their order.
+    /// Queues whose first packets are routed to an output, in ascending order.
     fn requesting(&self, output: u16) -> impl Iterator<Item = usize> {
         let first = usize::from(output) * self.words();
         let words = &self.requests[first..first + self.words()];
@@ -406,7 +409,7 @@ impl Router {
         })
     }
 
-    /// From when on the first packet of a queue cannot underrun on its output.
+    /// Time from which the first packet of a queue cannot underrun on its output.
     fn ready_at(&self, queue: usize, decision: Decision) -> Time {
         let Buffered { packet, arrived } = self.head(queue);
         if self.one_rate {
@@ -418,7 +421,7 @@ impl Router {
         *arrived + slow.saturating_sub(fast)
     }
 
-    /// Whether the first packet of a queue has the credits that it needs.
+    /// Whether the first packet of a queue has its credits.
     fn has_credits(&self, queue: usize, decision: Decision) -> bool {
         let bytes = u64::from(self.head(queue).packet.bytes);
         let needed = match decision.claim {
@@ -430,7 +433,7 @@ impl Router {
         self.outputs[usize::from(decision.output)].to_host || u64::from(credits) >= needed
     }
 
-    /// Lets an output take a packet if it is free.
+    /// Lets a free output take a packet.
     fn serve<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, out: &mut O) {
         let output = &self.outputs[usize::from(port)];
         if output.from.is_some() || output.requested == 0 {
@@ -474,23 +477,23 @@ impl Router {
         }
     }
 
-    /// Whether nothing inside the router holds up the first packet of a queue, except its output.
+    /// Whether nothing in the router except its output delays the first packet of a queue.
     fn may_go(&self, now: Time, queue: usize, decision: Decision) -> bool {
         self.inputs[queue / usize::from(self.vcs)].is_none() && self.ready_at(queue, decision) <= now
     }
 
-    /// Counts the time for which a free output had packets, but none with credits.
+    /// Counts the time during which a free output had packets, but none with credits.
     fn set_blocked<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, blocked: bool, out: &mut O) {
         let output = &mut self.outputs[usize::from(port)];
         match output.blocked_since {
             None if blocked => {
                 output.blocked_since = Some(now);
-                out.note(|| Undo::Blocked { output: port });
+                out.note(|| InputQueuedUndo::Blocked { output: port });
             }
             Some(since) if !blocked => {
                 output.blocked_since = None;
                 output.stalls.unblock(since, now, self.warmup);
-                out.note(|| Undo::Unblocked {
+                out.note(|| InputQueuedUndo::Unblocked {
                     output: port,
                     since,
                     now,
@@ -516,7 +519,7 @@ impl Router {
         let queues = self.queues.len() as u32;
         let output = &mut self.outputs[usize::from(decision.output)];
         let serialization = output.rate.serialization(bytes);
-        out.note(|| Undo::Sent {
+        out.note(|| InputQueuedUndo::Sent {
             output: decision.output,
             input,
             input_vc: vc,
@@ -539,13 +542,13 @@ impl Router {
         }
         self.inputs[usize::from(input)] = Some(vc);
         let (identity, progress) = packet.split();
-        out.note(|| Undo::Dequeued {
+        out.note(|| InputQueuedUndo::Dequeued {
             input,
             vc,
             arrived,
             progress,
         });
-        out.note(|| Undo::Released(identity));
+        out.note(|| InputQueuedUndo::Released(identity));
         self.pool.pop_front(&mut self.queues[queue].packets);
         if let Some(ready) = ready {
             let departure = RouterDeparture {
@@ -618,7 +621,9 @@ impl Router {
         }
         if usize::from(state.first) >= ports {
             let first = state.first;
-            return Err(format!("router {id}: port {first} in the saved state is none"));
+            return Err(format!(
+                "router {id}: port {first} in the saved state does not exist"
+            ));
         }
         let fits = |port: u16, vc: u8| usize::from(port) < ports && vc < self.vcs;
         let mut leaving = vec![false; ports];
@@ -657,7 +662,7 @@ impl Router {
 }
 
 impl RouterModel for Router {
-    const MODEL: Model = Model {
+    const MODEL: RouterModelKind = RouterModelKind {
         name: "input-queued",
         summary: "virtual cut-through with credits, a first-in first-out queue for each input port and virtual \
                   channel: head-of-line blocking",
@@ -668,13 +673,13 @@ impl RouterModel for Router {
         )],
     };
     const HAS_SLOTS: bool = false;
-    // A credit that arrives together with a timer lets its output choose before the others.
+    // A credit that arrives at the time of a timer lets its output choose before the others.
     const REPORTS_CREDIT_WAITS: bool = false;
 
     type Parameters = Parameters;
-    type Undo = Undo;
+    type Undo = InputQueuedUndo;
     type State = InputQueuedRouterState;
-    /// A tail has left, or a packet can no longer underrun.
+    /// A tail has left, or an underrun guard has expired.
     type Timer = ();
     type Signal = Never;
     type WaitTracker = InputQueuedWaitTracker;
@@ -730,7 +735,7 @@ impl RouterModel for Router {
         }
     }
 
-    // Not inlined, so that the dispatch stays as small for `packet` as without this model.
+    // Not inlined, so that this model does not enlarge the dispatch for `packet`.
     #[inline(never)]
     fn arrived<O: RouterOutputs<Self>>(
         &mut self,
@@ -745,7 +750,7 @@ impl RouterModel for Router {
         let is_first = packets.is_empty();
         let buffered = Buffered { packet, arrived: now };
         let previous = self.pool.push_back(packets, buffered);
-        out.note(|| Undo::Arrived { input, vc, previous });
+        out.note(|| InputQueuedUndo::Arrived { input, vc, previous });
         if out.tracks_waits() {
             out.observe(packet, (0, 0), InputQueuedObservation::Arrived);
         }
@@ -762,7 +767,7 @@ impl RouterModel for Router {
         *credits = credits.wrapping_add(bytes);
         let load = &mut self.outputs[usize::from(port)].load;
         *load = load.wrapping_sub(u64::from(bytes));
-        out.note(|| Undo::Credited {
+        out.note(|| InputQueuedUndo::Credited {
             output: port,
             vc,
             bytes,
@@ -788,7 +793,7 @@ impl RouterModel for Router {
             released = true;
             output.from = None;
             self.inputs[usize::from(input)] = None;
-            out.note(|| Undo::TailLeft {
+            out.note(|| InputQueuedUndo::TailLeft {
                 output: port,
                 input,
                 vc,
@@ -799,7 +804,7 @@ impl RouterModel for Router {
         }
         if released {
             self.first = (self.first + 1) % ports;
-            out.note(|| Undo::FirstMoved);
+            out.note(|| InputQueuedUndo::FirstMoved);
         }
         for output in (self.first..ports).chain(0..self.first) {
             self.serve(now, output, out);
@@ -817,22 +822,22 @@ impl RouterModel for Router {
         match signal {}
     }
 
-    fn undo(&mut self, step: Undo) {
+    fn undo(&mut self, step: InputQueuedUndo) {
         match step {
-            Undo::Arrived { input, vc, previous } => {
+            InputQueuedUndo::Arrived { input, vc, previous } => {
                 let queue = self.index(input, vc);
                 self.pool
                     .undo_push_back(&mut self.queues[queue].packets, previous);
             }
-            Undo::Routed { input, vc, before } => self.undo_route(self.index(input, vc), before),
-            Undo::Credited { output, vc, bytes } => {
+            InputQueuedUndo::Routed { input, vc, before } => self.undo_route(self.index(input, vc), before),
+            InputQueuedUndo::Credited { output, vc, bytes } => {
                 let buffer = self.index(output, vc);
                 let credits = &mut self.far_buffers[buffer].credits;
                 *credits = credits.wrapping_sub(bytes);
                 let load = &mut self.outputs[usize::from(output)].load;
                 *load = load.wrapping_add(u64::from(bytes));
             }
-            Undo::Sent {
+            InputQueuedUndo::Sent {
                 output,
                 input,
                 input_vc,
@@ -845,8 +850,8 @@ impl RouterModel for Router {
                 let queue = self.index(input, input_vc);
                 self.undo_send(queue, Decision { output, vc, claim }, busy_until);
             }
-            Undo::Released(identity) => self.pool.undo_release(identity),
-            Undo::Dequeued {
+            InputQueuedUndo::Released(identity) => self.pool.undo_release(identity),
+            InputQueuedUndo::Dequeued {
                 input,
                 vc,
                 arrived,
@@ -856,16 +861,16 @@ impl RouterModel for Router {
                 let packets = &mut self.queues[queue].packets;
                 self.pool.undo_pop_front(packets, progress).arrived = arrived;
             }
-            Undo::TailLeft { output, input, vc } => {
+            InputQueuedUndo::TailLeft { output, input, vc } => {
                 self.outputs[usize::from(output)].from = Some((input, vc));
                 self.inputs[usize::from(input)] = Some(vc);
             }
-            Undo::FirstMoved => {
+            InputQueuedUndo::FirstMoved => {
                 let ports = self.outputs.len() as u16;
                 self.first = (self.first + ports - 1) % ports;
             }
-            Undo::Blocked { output } => self.outputs[usize::from(output)].blocked_since = None,
-            Undo::Unblocked { output, since, now } => {
+            InputQueuedUndo::Blocked { output } => self.outputs[usize::from(output)].blocked_since = None,
+            InputQueuedUndo::Unblocked { output, since, now } => {
                 let output = &mut self.outputs[usize::from(output)];
                 output.blocked_since = Some(since);
                 output.stalls.undo_unblock(since, now, self.warmup);
@@ -959,7 +964,7 @@ impl RouterModel for Router {
         }
     }
 
-    /// Bytes that have been routed to `port`, are in flight there, or whose credit is not back.
+    /// Bytes that are routed to `port`, are in flight there, or whose credit has not returned.
     fn load(&self, port: u16) -> u64 {
         self.outputs[usize::from(port)].load
     }
@@ -986,7 +991,7 @@ impl RouterModel for Router {
         LinkUse::new(output.counters, stalls, end, output.busy_until)
     }
 
-    /// The first packets of their queues that are routed to `port`; the others are not routed yet.
+    /// Counts the first packets of queues only, since the others are not routed yet.
     fn waiting_at(&self, port: u16) -> u32 {
         self.outputs[usize::from(port)].requested
     }

@@ -10,8 +10,8 @@ type Bench = bench::Bench<Router>;
 /// Bytes of the largest packet.
 const LARGEST: u32 = 200;
 
-/// Sends a packet out of the port that its destination names; its source names the VC and what it needs
-/// there, as far as there is room to keep. Draws, and changes what the packet carries.
+/// Sends a packet to the port that its destination names. Its source names the VC and the claim, which is reduced
+/// if credits are missing. Draws a random number and changes the routing state.
 struct Explicit;
 
 const EXPLICIT: RoutingContext<'static> = RoutingContext {
@@ -42,7 +42,7 @@ impl Routing for Explicit {
         let (port, vc) = (Port((at.destination.0 % 4) as u16), (at.source.0 % 2) as u8);
         let claim = match at.source.0 / 2 % 3 {
             0 => BufferClaim::Credit,
-            1 if seen.room(port, vc) >= u64::from(LARGEST) => BufferClaim::Reserved,
+            1 if seen.free_space(port, vc) >= u64::from(LARGEST) => BufferClaim::Reserved,
             1 => BufferClaim::Credit,
             _ => BufferClaim::Bubble,
         };
@@ -71,7 +71,7 @@ impl Bench {
         self.arrive_on(at, (input, 0), (output, source(0, BufferClaim::Credit)), bytes);
     }
 
-    /// The packet's message is the number of its input.
+    /// The packet's message has the number of its input.
     fn arrive_on(&mut self, at: u64, (input, vc): (u16, u8), to: (u32, HostId), bytes: u32) {
         self.until(Time(at));
         let packet = Packet::new(to.1, HostId(to.0), input.into(), bytes, Time(at), 0);
@@ -92,7 +92,7 @@ fn the_first_of_a_queue_holds_up_those_behind_it_though_their_output_is_free() {
     bench.arrive(0, 0, 2, 100);
     bench.arrive(0, 0, 1, 100);
     bench.until(Time(1_000_000));
-    // Input 0's second packet has output 1 for itself, and waits until the first has left.
+    // Input 0's second packet is alone at output 1, and waits until the first has left.
     assert_eq!(bench.starts(), [(0, 2), (100_000, 2), (200_000, 1)]);
     assert_eq!(bench.buffered(), 0);
 }
@@ -148,12 +148,13 @@ fn round_robin_takes_inputs_in_turn_and_random_takes_all_equally_often() {
     assert!(share.iter().all(|n| n.abs_diff(200) <= 46), "{share:?}");
 }
 
-/// Karol's slots: whose tails leave together compete together, however their events are ordered.
+/// Slots as in Karol's model: packets whose tails leave together compete together, whatever the order of their
+/// events.
 #[test]
 fn all_tails_of_a_moment_are_gone_before_an_output_chooses() {
     let mut bench = Bench::new(1_000_000);
-    // Output 1's turn is at input 1 after it has taken one of input 0, so that of two, input 1 wins,
-    // though input 0's tail is the first to be seen to leave.
+    // Output 1 prefers input 1 after a packet of input 0. So of two packets that of input 1 wins, although the tail
+    // of input 0 is observed first.
     bench.arrive(0, 0, 1, 100);
     bench.arrive(0, 1, 2, 100);
     bench.arrive(0, 0, 1, 60);
@@ -171,14 +172,14 @@ fn a_channel_without_credit_holds_up_its_own_queue_only() {
     }
     bench.arrive_on(0, (1, 1), (2, source(1, BufferClaim::Credit)), 100);
     bench.until(Time(1_000_000));
-    // VC 0 has room for one packet; the second waits for credit, the other channel's does not.
+    // VC 0 has space for one packet. The second waits for a credit, the other channel's packet does not.
     let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(vcs, [(0, 0), (100_000, 1)]);
     assert_eq!(bench.buffered(), 1);
     bench.credit(1_000_000, 2, 0, 100);
     bench.until(Time(2_000_000));
     assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
-    // Without room from 200 to 1000 ns.
+    // Blocked from 200 to 1000 ns.
     assert_eq!(bench.router.used(2, Time(2_000_000)).buffer_full, Time(800_000));
     bench.arrive(2_000_000, 0, 2, 100);
     let used = bench.router.used(2, Time(2_300_000));
@@ -200,7 +201,7 @@ fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun() {
     let mut bench = Bench::new(1000);
     bench.arrive(0, 0, 3, 100);
     bench.until(Time(1_000_000));
-    // It comes in over 100 ns and leaves in 50: the tails meet.
+    // It arrives over 100 ns and leaves in 50, so both tails coincide.
     assert_eq!(bench.agenda.departed, [(50_000, 3, 0, 100_000)]);
 }
 
@@ -208,15 +209,15 @@ fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun() {
 fn congestion_counts_what_waits_and_what_has_no_credit_back() {
     let mut bench = Bench::new(150);
     bench.arrive(0, 0, 2, 100);
-    assert_eq!(seen(&bench.router, 1).room(Port(2), 0), 50);
-    assert_eq!(seen(&bench.router, 51).room(Port(2), 0), 0, "too little");
+    assert_eq!(seen(&bench.router, 1).free_space(Port(2), 0), 50);
+    assert_eq!(seen(&bench.router, 51).free_space(Port(2), 0), 0, "too little");
     bench.arrive(0, 1, 2, 100);
     bench.arrive(0, 1, 2, 100);
     let seen = |bench: &Bench| {
         let seen = seen(&bench.router, 1);
-        (seen.load(Port(2)), seen.room(Port(2), 0))
+        (seen.load(Port(2)), seen.free_space(Port(2), 0))
     };
-    // One has left, one waits for room, the third is not known yet.
+    // One has left, one waits for credits, the third is not routed yet.
     assert_eq!(seen(&bench), (200, 0));
     bench.credit(1_000_000, 2, 0, 100);
     bench.until(Time(2_000_000));
@@ -231,11 +232,11 @@ fn congestion_counts_what_waits_and_what_has_no_credit_back() {
 fn room_that_is_kept_is_nobody_else_s() {
     let mut bench = Bench::new(300);
     bench.arrive(0, 0, 2, 50);
-    // Both want VC 1; the first has its room from now on, though the wire is taken.
+    // Both need VC 1. The first has reserved its credits, although the link is busy.
     bench.arrive_on(0, (1, 0), (2, source(1, BufferClaim::Reserved)), 200);
     bench.arrive_on(0, (1, 1), (2, source(1, BufferClaim::Credit)), 150);
     assert_eq!(
-        seen(&bench.router, 1).room(Port(2), 1),
+        seen(&bench.router, 1).free_space(Port(2), 1),
         0,
         "the rest is waited for"
     );
@@ -260,9 +261,9 @@ fn a_bubble_leaves_room_for_one_more_packet() {
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Arrive(Arrival),
-    /// Also when none was set.
+    /// May come without a pending timer.
     Timer,
-    /// Also of what was never sent.
+    /// May be for a packet that was never sent.
     Credit(u16, u8, u32),
 }
 
@@ -271,7 +272,7 @@ struct Subject(Router);
 
 impl Reversible for Subject {
     type Op = Op;
-    type Step = Undo;
+    type Step = InputQueuedUndo;
     type Output = Output<()>;
     type State = InputQueuedRouterState;
 
@@ -289,7 +290,7 @@ impl Reversible for Subject {
         }
     }
 
-    fn undo(&mut self, step: Undo) {
+    fn undo(&mut self, step: InputQueuedUndo) {
         self.0.undo(step);
     }
     fn state(&self) -> InputQueuedRouterState {
@@ -342,7 +343,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     );
     refused(|s| s.queues.truncate(7), "its saved state 4, 7 and 8");
     refused(|s| s.credits.truncate(7), "its saved state 4, 8 and 7");
-    refused(|s| s.first = 4, "port 4 in the saved state is none");
+    refused(|s| s.first = 4, "port 4 in the saved state does not exist");
     refused(
         |s| s.queues[0].decision = None,
         "input 0, VC 0 contradicts itself",

@@ -1,4 +1,4 @@
-//! Router models, a ladder of fidelity; one file each.
+//! Router models of different fidelity, one file each.
 //!
 //! A model implements [`RouterModel`] and has a line in `router_models!` below, from which follow the enums of
 //! all models and their dispatch.
@@ -20,11 +20,11 @@ use topology::RouterId;
 use crate::waits::WaitTracker;
 use crate::{LinkUse, Packet, Rate};
 
-/// Up to this number of ports, most ports take part in a batch of events, and are prefetched together. With more
+/// Up to this number of ports, most ports take part in a batch of events and are prefetched together. With more
 /// ports, single ports are prefetched.
 pub const FEW_PORTS: usize = 64;
 
-/// What a router routes by: the routing algorithm, and the loads that other routers reported.
+/// Inputs of routing decisions: the routing algorithm, and the loads that other routers reported.
 #[derive(Clone, Copy)]
 pub struct RoutingContext<'a> {
     /// The routing algorithm.
@@ -34,7 +34,7 @@ pub struct RoutingContext<'a> {
 }
 
 impl RoutingContext<'_> {
-    /// One of the reported loads, in bytes.
+    /// One reported load, in bytes.
     fn reported_load(&self, slot: usize) -> u64 {
         self.loads
             .get(slot)
@@ -42,18 +42,18 @@ impl RoutingContext<'_> {
     }
 }
 
-/// What a port of a router is connected to.
+/// Settings of a router's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSetting {
-    /// Speed of its cable, in both directions.
+    /// Bandwidth of its cable, in both directions.
     pub rate: Rate,
-    /// Whether it leads to a host, which accepts all packets.
+    /// Whether the port leads to a host, which accepts all packets.
     pub to_host: bool,
     /// Size of each VC's buffer at the far end, in bytes.
     pub credits: u32,
 }
 
-/// What a router of any model is built from.
+/// The settings from which a router of any model is built.
 #[derive(Clone, Copy, Debug)]
 pub struct RouterSetup<'a> {
     /// Its id.
@@ -66,7 +66,7 @@ pub struct RouterSetup<'a> {
     pub largest_packet: u32,
     /// Whether routing uses bubble flow control ([`routing::BufferClaim::Bubble`]).
     pub bubbles: bool,
-    /// When measuring begins.
+    /// Start of the measured part of the run.
     pub warmup: Time,
 }
 
@@ -76,7 +76,7 @@ impl RouterSetup<'_> {
         self.ports.iter().all(|p| p.rate == self.ports[0].rate)
     }
 
-    /// A value for each VC of each port.
+    /// One value for each VC of each port.
     fn per_vc<T: Clone>(&self, of: impl Fn(&PortSetting) -> T) -> Vec<T> {
         let vcs = usize::from(self.vcs);
         let ports = self.ports.iter();
@@ -106,15 +106,15 @@ pub struct BufferedPacket {
     pub input: u16,
     /// VC of the input buffer.
     pub input_vc: u8,
-    /// Output port and VC of which the packet holds credits, if it does.
+    /// Output port and VC whose credits the packet has reserved, if any.
     pub reserved: Option<(u16, u8)>,
 }
 
-/// What a registry says of a router model.
-pub struct Model {
+/// Registry entry of a router model.
+pub struct RouterModelKind {
     /// Name in experiments, `fabricsim list` and the docs.
     pub name: &'static str,
-    /// One line for people.
+    /// One-line description.
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],
@@ -122,30 +122,30 @@ pub struct Model {
 
 /// A router model: a state machine that is driven by method calls and acts through [`RouterOutputs`].
 ///
-/// Every method that changes the router notes how to undo that ([`Journal`]). Under an optimistic executor a router
-/// may see a credit for a packet that it has not sent in this timeline: counters wrap, and no method panics.
+/// Every method that changes the router notes an undo step ([`Journal`]). Under an optimistic executor a router may
+/// receive a credit for a packet that it has not sent in this timeline. So counters wrap, and no method panics.
 pub trait RouterModel: Sized {
-    /// Its registry entry.
-    const MODEL: Model;
+    /// The registry entry.
+    const MODEL: RouterModelKind;
     /// Whether its buffers are divided into slots of the largest packet where routing uses bubbles
     /// ([`routing::BufferClaim::Bubble`]); routing with bubbles needs such a model.
     const HAS_SLOTS: bool;
-    /// Whether it reports each packet that waits for credits ([`RouterOutputs::lacks_credits`]), and credits have no
-    /// other effect: the time at which they arrive has none before the first such report.
+    /// Whether the router reports each packet that waits for credits ([`RouterOutputs::lacks_credits`]), and
+    /// credits have no other effect. The arrival time of a credit then has no effect before the first report.
     const REPORTS_CREDIT_WAITS: bool;
 
     /// Its parameters in experiments.
     type Parameters: Copy + Debug + PartialEq + Eq;
     /// An undo step.
     type Undo: Debug + Send;
-    /// All of a router that changes.
+    /// The mutable state of a router.
     type State: Serialize + DeserializeOwned;
-    /// What a wake-up of the router carries: at most 43 bytes, so that an event fits a cache line.
+    /// Content of a timer: at most 43 bytes, so that an event fits a cache line.
     type Timer: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
-    /// What travels on links besides packets and credits: tails, flits, acknowledgements, numbered packets. At most
-    /// 40 bytes, so that an event fits a cache line.
+    /// Content of links besides packets and credits: tails, flits, acknowledgements, numbered packets. At most 40
+    /// bytes, so that an event fits a cache line.
     type Signal: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
-    /// Tracks which packets wait for whom.
+    /// Tracks the waits of packets and their causes.
     type WaitTracker: WaitTracker;
 
     /// Reads the parameters from the section `network.router` of an experiment.
@@ -154,7 +154,7 @@ pub trait RouterModel: Sized {
     /// A value is out of range or of a wrong type.
     fn read(section: &Section) -> Result<Self::Parameters, config::Error>;
 
-    /// Memory of one port of a router with so many ports and VCs, in bytes.
+    /// Memory of one port in bytes, for a router with this many ports and VCs.
     fn bytes_per_port(ports: u64, vcs: u64, bubbles: bool) -> u64;
 
     /// An empty router.
@@ -175,7 +175,7 @@ pub trait RouterModel: Sized {
         out: &mut O,
     );
 
-    /// Packets of `bytes` bytes in all have left the buffer of `vc` at the far end of `port`.
+    /// Packets of `bytes` bytes in total have left the buffer of `vc` at the far end of `port`.
     fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O);
 
     /// A timer that was set by [`RouterOutputs::timer`] expires.
@@ -200,10 +200,10 @@ pub trait RouterModel: Sized {
     /// Undoes one step that was noted in [`RouterOutputs`]. Steps are undone in reverse order.
     fn undo(&mut self, step: Self::Undo);
 
-    /// All that changes; equal where no input can tell two routers apart.
+    /// The mutable state. States that no input can distinguish are equal.
     fn state(&self) -> Self::State;
 
-    /// Brings a new router into the state of one with the same settings.
+    /// Restores a saved state into a new router with the same settings.
     ///
     /// # Errors
     /// The state does not fit these settings; the router is unchanged.
@@ -212,7 +212,7 @@ pub trait RouterModel: Sized {
     /// Its id.
     fn id(&self) -> RouterId;
 
-    /// Shows each packet in its input buffers.
+    /// Calls `see` for each packet in the input buffers.
     fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket));
 
     /// The packet in a pending timer, if it holds buffer space.
@@ -227,7 +227,7 @@ pub trait RouterModel: Sized {
         None
     }
 
-    /// Bytes that wait for `port`, are in flight there, or whose credit is not back.
+    /// Bytes that wait for `port`, are in flight there, or whose credit has not returned.
     fn load(&self, port: u16) -> u64;
 
     /// Credits for a VC of the link at `port`, in bytes.
@@ -236,49 +236,49 @@ pub trait RouterModel: Sized {
     /// Use of the link at `port` up to `end`.
     fn used(&self, port: u16, end: Time) -> LinkUse;
 
-    /// Packets that are known to wait for `port`.
+    /// Number of packets known to wait for `port`.
     fn waiting_at(&self, port: u16) -> u32;
 
-    /// Whether the link at `port` is still in use, or blocked, at `time` if nothing happens before.
+    /// Whether the link at `port` is busy or blocked at `time` if no event comes before.
     fn is_active(&self, port: u16, time: Time) -> bool;
 
-    /// Prefetches what most events touch.
+    /// Prefetches the memory that most events touch.
     #[inline]
     fn prefetch(&self) {}
 
-    /// Prefetches what a credit for this VC touches.
+    /// Prefetches the memory that a credit for this VC touches.
     #[inline]
     fn prefetch_credit(&self, port: u16, vc: u8) {
         let _ = (port, vc);
     }
 
-    /// Prefetches what a packet to this output touches, in a router with many ports.
+    /// Prefetches the memory that a packet to this output touches, in a router with many ports.
     #[inline]
     fn prefetch_output(&self, port: u16) {
         let _ = port;
     }
 }
 
-/// What a router does, and where it notes undo steps.
+/// The outputs of a router, and the journal of its undo steps.
 pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
-    /// The packet starts onto the link of `port` after `wait`, bound for VC `vc`; its tail leaves `serialization`
-    /// later. A host gets it when the tail has arrived, a router with the head. A model that does not know the
-    /// tail's time sends [`RouterModel::Signal`]s between routers, and calls this for a host when the tail leaves.
+    /// The packet starts onto the link of `port` after `wait`, to VC `vc`; its tail leaves `serialization` later. A
+    /// host receives it with its tail, a router with its head. A model that does not know the time of the tail
+    /// sends [`RouterModel::Signal`]s between routers, and calls this for a host when the tail leaves.
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
 
-    /// After this span the buffer of input `port`, VC `vc` has `bytes` bytes of free space more.
+    /// After this span, `bytes` bytes of the buffer of input `port`, VC `vc` become free.
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
 
     /// [`RouterModel::timer`] is called after this span, at least 1 ps.
     fn timer(&mut self, timer: M::Timer, after: Time);
 
-    /// The signal starts onto the link of `port` after this span; it takes as long as the head of a packet.
+    /// The signal starts onto the link of `port` after this span. It takes as long as the head of a packet.
     fn signal(&mut self, port: u16, signal: M::Signal, after: Time);
 
     /// The router's random stream.
     fn random(&mut self) -> impl Random;
 
-    /// A packet lacks credits, and waits.
+    /// A packet begins to wait for credits.
     #[inline]
     fn lacks_credits(&mut self) {}
 
@@ -288,8 +288,8 @@ pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
         false
     }
 
-    /// For the wait tracker, where waits are tracked: what happened to a packet for an output port and VC. Comes
-    /// before the packet's departure.
+    /// Reports an observation of a packet for an output port and VC to the wait tracker, if waits are tracked. It
+    /// precedes the packet's departure.
     fn observe(
         &mut self,
         packet: Packet,
@@ -310,28 +310,31 @@ pub trait Registered: RouterModel {
     fn any_undo(step: Self::Undo) -> RouterUndo;
     /// A timer of this model.
     fn any_timer(timer: Self::Timer) -> RouterTimer;
-    /// The timer, if it is one of this model.
+    /// The timer, if it belongs to this model.
     fn own_timer(timer: RouterTimer) -> Option<Self::Timer>;
     /// A signal of this model.
     fn any_signal(signal: Self::Signal) -> RouterSignal;
-    /// The signal, if it is one of this model.
+    /// The signal, if it belongs to this model.
     fn own_signal(signal: RouterSignal) -> Option<Self::Signal>;
-    /// The wait tracker, if it is one of this model.
+    /// The wait tracker, if it belongs to this model.
     fn own_wait_tracker(wait_tracker: &mut RouterWaitTracker) -> Option<&mut Self::WaitTracker>;
     /// An undo step of this model's wait tracker.
     fn any_wait_undo(step: <Self::WaitTracker as WaitTracker>::Undo) -> RouterWaitUndo;
 }
 
+/// Name of the router model of experiments that name none.
+pub const DEFAULT_MODEL: &str = packet::Router::MODEL.name;
+
 /// An operation on a router of any model, compiled for each.
 pub trait RouterVisitor {
-    /// What it gives.
+    /// The result.
     type Output;
     /// The operation.
     fn visit<M: Registered>(self, router: &mut M) -> Self::Output;
 }
 
-/// Defines the enums of all models, a variant for each, and their dispatch. The first argument is a dollar sign, for
-/// the macro that this one defines.
+/// Defines the enums of all models, with one variant for each, and their dispatch. The first argument is a dollar
+/// sign for the macro that this macro defines.
 macro_rules! router_models {
     ($dollar:tt $($name:ident: $module:ident,)*) => {
         /// Evaluates an expression for a router as its own type.
@@ -344,7 +347,7 @@ macro_rules! router_models {
         }
 
         /// All router models, in alphabetical order.
-        pub const MODELS: &[Model] = &[$($module::Router::MODEL),*];
+        pub const MODELS: &[RouterModelKind] = &[$($module::Router::MODEL),*];
 
         /// A router model with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -366,21 +369,21 @@ macro_rules! router_models {
             $($name(<$module::Router as RouterModel>::Undo),)*
         }
 
-        /// What a wake-up of a router carries.
+        /// Content of a timer of a router.
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum RouterTimer {
             $($name(<$module::Router as RouterModel>::Timer),)*
         }
 
-        /// What travels on links besides packets and credits.
+        /// Content of links besides packets and credits.
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum RouterSignal {
             $($name(<$module::Router as RouterModel>::Signal),)*
         }
 
-        /// All of a router that changes.
+        /// The mutable state of a router.
         #[derive(Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum RouterState {
@@ -408,7 +411,7 @@ macro_rules! router_models {
             /// The model is unknown, or a parameter wrong.
             pub fn read(section: &Section) -> Result<RouterParameters, config::Error> {
                 let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
-                let name = section.choice_or("model", packet::Router::MODEL.name, &names)?;
+                let name = section.choice_or("model", DEFAULT_MODEL, &names)?;
                 $(if name == $module::Router::MODEL.name {
                     section.declare($module::Router::MODEL.parameters);
                     return $module::Router::read(section).map(RouterParameters::$name);
@@ -467,7 +470,7 @@ macro_rules! router_models {
             /// See [`RouterModel::restore`].
             ///
             /// # Errors
-            /// The state is that of a router of another model, or with other settings.
+            /// The state belongs to another router model, or to other settings.
             pub fn restore(&mut self, state: RouterState) -> Result<(), String> {
                 match (self, state) {
                     $((Router::$name(router), RouterState::$name(state)) => router.restore(state),)*
@@ -495,7 +498,7 @@ macro_rules! router_models {
         }
 
         impl RouterWaitTracker {
-            /// An empty one for a router of this model with so many ports and VCs.
+            /// An empty tracker for a router of this model with this many ports and VCs.
             pub fn new(parameters: RouterParameters, ports: usize, vcs: u8) -> RouterWaitTracker {
                 match parameters {
                     $(RouterParameters::$name(_) => {

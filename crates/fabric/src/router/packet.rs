@@ -6,8 +6,8 @@
 //! order of their reservations. Otherwise it waits, in order, for credits of its output's VC, and holds up no packet
 //! of another queue. Its buffer space becomes free, and its credit leaves, when the tail leaves.
 //!
-//! As a packet reserves the link when it gets its credits, a router needs no event for a link that becomes free. A hop
-//! costs two events: one for the packet and one for its credit.
+//! A packet reserves the link when it gets its credits, so a router needs no event for a link that becomes free. A
+//! hop costs two events: one for the packet and one for its credit.
 //!
 //! Besides waiting for credits, a packet can enter a buffer in two ways ([`BufferClaim`]), for routing that needs
 //! them against deadlock:
@@ -34,8 +34,8 @@ use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
 use super::{
-    Arrival, BufferedPacket, FEW_PORTS, Model, Never, PortSetting, RouterModel, RouterOutputs, RouterSetup,
-    RoutingContext,
+    Arrival, BufferedPacket, FEW_PORTS, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
+    RouterSetup, RoutingContext,
 };
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
@@ -44,13 +44,13 @@ use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
 
 /// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
-pub enum Undo {
+pub enum PacketUndo {
     /// A packet was routed to an output, whose load grew; it was not sent at once.
     Arrived {
         /// Output port.
         output: u16,
         /// Bytes of credits that it takes or waits for.
-        room: u32,
+        needed: u32,
     },
     /// A packet that was routed took its credits.
     Reserved {
@@ -59,9 +59,9 @@ pub enum Undo {
         /// VC.
         vc: u8,
         /// Bytes of credits.
-        room: u32,
+        needed: u32,
     },
-    /// A packet with reserved credits is sent. The step [`Undo::Sent`] that follows would return its credits a
+    /// A packet with reserved credits is sent. The step [`PacketUndo::Sent`] that follows would return its credits a
     /// second time.
     ReservationUsed {
         /// Output port.
@@ -69,7 +69,7 @@ pub enum Undo {
         /// VC.
         vc: u8,
         /// Bytes of credits.
-        room: u32,
+        needed: u32,
     },
     /// The far end of an output returned credits.
     Credited {
@@ -84,13 +84,13 @@ pub enum Undo {
     Sent {
         /// Output port.
         output: u16,
-        /// VC of the credits; none on the way to a host.
+        /// VC of the credits; unused on a link to a host.
         vc: u8,
         /// Bytes of the packet.
         bytes: u32,
-        /// Until when the link had been reserved.
+        /// End of the previous link reservation.
         busy_until: Time,
-        /// Since when it had idled for lack of credits.
+        /// Time from which the link had idled for lack of credits.
         idle_since: Time,
     },
     /// A packet was routed to an output and sent at once. Fields as above.
@@ -101,16 +101,16 @@ pub enum Undo {
         vc: u8,
         /// Bytes of the packet.
         bytes: u32,
-        /// Until when the link had been reserved.
+        /// End of the previous link reservation.
         busy_until: Time,
-        /// Since when it had idled.
+        /// Time from which the link had idled for lack of credits.
         idle_since: Time,
     },
     /// The first packet of an output began to wait for credits.
     Stalled {
         /// Output port.
         output: u16,
-        /// Since when the link had idled for lack of credits before.
+        /// Time from which the link had idled for lack of credits before.
         idle_since: Time,
     },
     /// A packet went to the end of a queue.
@@ -143,9 +143,9 @@ pub enum Undo {
     Released(PacketIdentity),
 }
 
-const _: () = assert!(size_of::<Undo>() == 24);
+const _: () = assert!(size_of::<PacketUndo>() == 24);
 
-/// A packet with its output, which holds its place in the input buffer until its tail has left.
+/// A packet with its output. It occupies its input buffer until its tail has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoutedPacket {
     /// The packet.
@@ -158,11 +158,11 @@ pub struct RoutedPacket {
     pub input_vc: u8,
     /// VC at the far end of the output.
     pub output_vc: u8,
-    /// What it needs there.
+    /// Its claim on the buffer there.
     pub claim: BufferClaim,
 }
 
-/// Whether the undo step of a packet's arrival has been noted; otherwise that of its departure includes it.
+/// Whether the undo step of the packet's arrival has been noted. Otherwise the step of its departure includes it.
 #[derive(Clone, Copy)]
 struct IsNoted(bool);
 
@@ -223,18 +223,18 @@ impl RoutedPacket {
     }
 }
 
-/// An output port: what sending a packet touches, in one cache line.
+/// An output port: the data that sending a packet touches, in one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Output {
     busy_until: Time,
     rate: Rate,
-    /// Bytes that wait here, are in flight, or whose credit is not back.
+    /// Bytes that wait for this port, are in flight, or whose credit has not returned.
     load: u64,
     /// Packets that wait for credits.
     waiting: u32,
     to_host: bool,
-    /// While packets wait for credits: since when the link idles.
+    /// Time from which the link idles, while packets wait for credits.
     idle_since: Time,
     counters: LinkCounters,
 }
@@ -253,7 +253,7 @@ pub struct Router {
     one_rate: bool,
     warmup: Time,
     outputs: Vec<Output>,
-    /// By output; empty before the first is needed.
+    /// Counters by output; empty until the first one is needed.
     stalls: Vec<StallCounters>,
     /// Free bytes at the far end, by output, then VC.
     credits: Vec<u32>,
@@ -263,13 +263,13 @@ pub struct Router {
     pool: PacketPool<RoutedPacket>,
 }
 
-/// All of a router that changes.
+/// The mutable state of a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketRouterState {
     outputs: Vec<OutputState>,
     /// By port, then VC.
     credits: Vec<u32>,
-    /// As in the router.
+    /// Queues by output, then VC; behind these the queues of packets that wait for a bubble.
     queues: Vec<Vec<RoutedPacket>>,
 }
 
@@ -277,17 +277,17 @@ pub struct PacketRouterState {
 struct OutputState {
     busy_until: Time,
     load: u64,
-    /// `None` while no packet waits, as nothing depends on it then.
+    /// `None` while no packet waits.
     idle_since: Option<Time>,
     counters: LinkCounters,
     stalls: StallCounters,
 }
 
-/// The congestion that the routing of a packet of so many bytes sees.
+/// The congestion that the routing of a packet of this size sees.
 struct LocalCongestion<'a> {
     router: &'a Router,
     bytes: u32,
-    /// Behind a reference: copied whole, it would be read before it is all written.
+    /// A reference: a copy of the router would be read before its stores complete.
     context: &'a RoutingContext<'a>,
 }
 
@@ -300,10 +300,10 @@ impl Congestion for LocalCongestion<'_> {
         self.context.reported_load(slot)
     }
 
-    fn room(&self, port: Port, vc: u8) -> u64 {
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
         let LocalCongestion { router, bytes, .. } = *self;
         let vc_index = router.vc_index(port.0, vc);
-        if router.has_room(vc_index, bytes.max(router.slot)) {
+        if router.has_credits(vc_index, bytes.max(router.slot)) {
             u64::from(router.credits[vc_index])
         } else {
             0
@@ -326,7 +326,7 @@ impl Router {
         }
     }
 
-    /// Decides where a packet goes.
+    /// Routes a packet.
     #[inline]
     fn route(&self, routed: &mut RoutedPacket, context: &RoutingContext<'_>, random: &mut dyn Random) {
         let RoutedPacket { packet, .. } = routed;
@@ -346,12 +346,12 @@ impl Router {
         (routed.output, routed.output_vc, routed.claim) = (hop.port.0, hop.vc, hop.claim);
     }
 
-    /// A packet has been routed. It may leave once it cannot underrun on its output.
+    /// A packet has been routed. It may leave when it cannot underrun on its output.
     #[inline]
     fn enter<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
-        let room = routed.packet.bytes.max(self.slot);
+        let needed = routed.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(routed.output)].load;
-        *load = load.wrapping_add(u64::from(room));
+        *load = load.wrapping_add(u64::from(needed));
         if routed.claim == BufferClaim::Reserved {
             self.reserve(now, routed, out);
             return;
@@ -362,26 +362,26 @@ impl Router {
     #[inline]
     fn note_arrival<O: RouterOutputs<Router>>(&self, routed: &RoutedPacket, is_noted: IsNoted, out: &mut O) {
         if !is_noted.0 {
-            out.note(|| Undo::Arrived {
+            out.note(|| PacketUndo::Arrived {
                 output: routed.output,
-                room: routed.packet.bytes.max(self.slot),
+                needed: routed.packet.bytes.max(self.slot),
             });
         }
     }
 
-    /// Takes the credits that routing has chosen for a packet. If there are none, it waits like all others.
+    /// Takes the credits that routing has chosen for a packet. Without credits, the packet waits in the queue.
     #[inline(never)]
     fn reserve<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         self.note_arrival(routed, IsNoted(false), out);
         let mut routed = *routed;
         let (output, vc) = (routed.output, routed.output_vc);
         let vc_index = self.vc_index(output, vc);
-        let room = routed.packet.bytes.max(self.slot);
-        if self.outputs[usize::from(output)].to_host || !self.has_room(vc_index, room) {
+        let needed = routed.packet.bytes.max(self.slot);
+        if self.outputs[usize::from(output)].to_host || !self.has_credits(vc_index, needed) {
             routed.claim = BufferClaim::Credit;
         } else {
-            self.credits[vc_index] -= room;
-            out.note(|| Undo::Reserved { output, vc, room });
+            self.credits[vc_index] -= needed;
+            out.note(|| PacketUndo::Reserved { output, vc, needed });
         }
         self.leave(now, &routed, IsNoted(true), out);
     }
@@ -407,7 +407,7 @@ impl Router {
         self.ready(now, routed, is_noted, out);
     }
 
-    /// A packet may leave as soon as it has credits.
+    /// A packet leaves as soon as it has credits.
     #[inline(always)]
     fn ready<O: RouterOutputs<Router>>(
         &mut self,
@@ -422,10 +422,10 @@ impl Router {
             return;
         }
         let credits = &mut self.credits[vc_index];
-        let room = routed.packet.bytes.max(self.slot);
+        let needed = routed.packet.bytes.max(self.slot);
         let first = self.outputs[usize::from(routed.output)].waiting == 0 || self.queues[vc_index].is_empty();
-        if routed.claim == BufferClaim::Credit && first && *credits >= room {
-            *credits -= room;
+        if routed.claim == BufferClaim::Credit && first && *credits >= needed {
+            *credits -= needed;
             self.send(now, routed, is_noted, out);
             return;
         }
@@ -433,7 +433,7 @@ impl Router {
         self.ready_otherwise(now, vc_index, routed, out);
     }
 
-    /// The same for a packet that lacks credits, or has another claim.
+    /// As [`Router::ready`], for a packet that lacks credits or has another claim.
     #[inline(never)]
     fn ready_otherwise<O: RouterOutputs<Router>>(
         &mut self,
@@ -442,15 +442,15 @@ impl Router {
         routed: &RoutedPacket,
         out: &mut O,
     ) {
-        let room = routed.packet.bytes.max(self.slot);
+        let needed = routed.packet.bytes.max(self.slot);
         match routed.claim {
-            BufferClaim::Reserved => out.note(|| Undo::ReservationUsed {
+            BufferClaim::Reserved => out.note(|| PacketUndo::ReservationUsed {
                 output: routed.output,
                 vc: routed.output_vc,
-                room,
+                needed,
             }),
-            BufferClaim::Bubble if self.has_room(vc_index, room.saturating_add(self.slot)) => {
-                self.credits[vc_index] -= room;
+            BufferClaim::Bubble if self.has_credits(vc_index, needed.saturating_add(self.slot)) => {
+                self.credits[vc_index] -= needed;
             }
             BufferClaim::Credit | BufferClaim::Bubble => {
                 self.wait(now, vc_index, routed, out);
@@ -460,7 +460,7 @@ impl Router {
         self.send(now, routed, IsNoted(true), out);
     }
 
-    /// A packet waits for credits.
+    /// A packet begins to wait for credits.
     fn wait<O: RouterOutputs<Router>>(
         &mut self,
         now: Time,
@@ -477,7 +477,7 @@ impl Router {
         } = *routed;
         let output = &mut self.outputs[usize::from(port)];
         if output.waiting == 0 {
-            out.note(|| Undo::Stalled {
+            out.note(|| PacketUndo::Stalled {
                 output: port,
                 idle_since: output.idle_since,
             });
@@ -490,7 +490,7 @@ impl Router {
         }
         let queue = self.queue_index(vc_index, claim);
         let previous = self.pool.push_back(&mut self.queues[queue], *routed);
-        out.note(|| Undo::Enqueued {
+        out.note(|| PacketUndo::Enqueued {
             output: port,
             vc,
             claim,
@@ -498,38 +498,38 @@ impl Router {
         });
     }
 
-    /// Whether there are so many credits for which no packet waits.
-    fn has_room(&self, vc_index: usize, room: u32) -> bool {
+    /// Whether this many credits are free and no packet waits for them.
+    fn has_credits(&self, vc_index: usize, needed: u32) -> bool {
         let queues = [BufferClaim::Credit, BufferClaim::Bubble];
         queues
             .map(|claim| self.queues[self.queue_index(vc_index, claim)])
             .iter()
             .all(|queue| queue.is_empty())
-            && self.credits[vc_index] >= room
+            && self.credits[vc_index] >= needed
     }
 
-    /// Credits that the first packet of a queue takes, if there is a packet.
+    /// Credits that the first packet of a queue takes; `None` for an empty queue.
     #[inline]
-    fn first_room(&self, queue: usize) -> Option<u32> {
+    fn first_needed(&self, queue: usize) -> Option<u32> {
         let routed = self.pool.front(self.queues[queue])?;
         Some(routed.packet.bytes.max(self.slot))
     }
 
-    /// Sends packets that have waited for a bubble, if there is one.
+    /// Sends packets that wait for a bubble, while there is one.
     #[inline(never)]
     fn send_entering<O: RouterOutputs<Router>>(&mut self, now: Time, vc_index: usize, out: &mut O) {
         let queue = self.queue_index(vc_index, BufferClaim::Bubble);
-        // With so many credits, no packet is left that needs fewer.
-        while let Some(room) = self.first_room(queue)
+        // With this many credits, no packet waits that needs fewer.
+        while let Some(needed) = self.first_needed(queue)
             && self.queues[vc_index].is_empty()
-            && self.credits[vc_index] >= room.saturating_add(self.slot)
+            && self.credits[vc_index] >= needed.saturating_add(self.slot)
         {
             self.send_waiting(now, vc_index, queue, out);
         }
     }
 
-    /// Sends the first packet of a queue. The packet goes from the pool directly into its event: a copy between them
-    /// would be read before it is all written.
+    /// Sends the first packet of a queue. The packet moves from the pool directly into its event: an intermediate
+    /// copy would be read before its stores complete.
     #[inline]
     fn send_waiting<O: RouterOutputs<Router>>(
         &mut self,
@@ -548,14 +548,14 @@ impl Router {
             out.observe(routed.packet, (output, vc), observation);
         }
         let span = self.reserve_link(now, (output, vc), bytes, IsNoted(true), out);
-        // After the reservation: while the packet waited, the link idled because of full buffers.
+        // Follows the reservation: while the packet waited, the link idled because of full buffers.
         self.outputs[usize::from(output)].waiting -= 1;
         let Some(routed) = self.pool.front(self.queues[queue]) else {
             return;
         };
         let (input, input_vc) = (routed.input, routed.input_vc);
         depart(routed, span, out);
-        out.note(|| Undo::Dequeued {
+        out.note(|| PacketUndo::Dequeued {
             output,
             vc,
             input,
@@ -563,7 +563,7 @@ impl Router {
             claim: routed.claim,
             progress: routed.packet.split().1,
         });
-        out.note(|| Undo::Released(routed.packet.split().0));
+        out.note(|| PacketUndo::Released(routed.packet.split().0));
         self.pool.pop_front(&mut self.queues[queue]);
         out.credit(input, input_vc, bytes, span[0] + span[1]);
     }
@@ -584,7 +584,8 @@ impl Router {
         out.credit(routed.input, routed.input_vc, bytes, span[0] + span[1]);
     }
 
-    /// Reserves the link of `port` for a packet of so many bytes: how long until it starts, and how long it takes.
+    /// Reserves the link of `port` for a packet of this size. Returns the wait until its start, and its
+    /// serialization time.
     #[inline(always)]
     fn reserve_link<O: RouterOutputs<Router>>(
         &mut self,
@@ -601,14 +602,14 @@ impl Router {
         let wait = start - now;
         let (busy_until, idle_since) = (output.busy_until, output.idle_since);
         out.note(|| match is_noted.0 {
-            true => Undo::Sent {
+            true => PacketUndo::Sent {
                 output: port,
                 vc,
                 bytes,
                 busy_until,
                 idle_since,
             },
-            false => Undo::ArrivedAndSent {
+            false => PacketUndo::ArrivedAndSent {
                 output: port,
                 vc,
                 bytes,
@@ -633,9 +634,9 @@ impl Router {
         [wait, serialization]
     }
 
-    fn undo_arrival(&mut self, output: u16, room: u32) {
+    fn undo_arrival(&mut self, output: u16, needed: u32) {
         let load = &mut self.outputs[usize::from(output)].load;
-        *load = load.wrapping_sub(u64::from(room));
+        *load = load.wrapping_sub(u64::from(needed));
     }
 
     fn undo_send(&mut self, port: u16, vc: u8, bytes: u32, busy_until: Time, idle_since: Time) {
@@ -715,7 +716,7 @@ impl Router {
 }
 
 impl RouterModel for Router {
-    const MODEL: Model = Model {
+    const MODEL: RouterModelKind = RouterModelKind {
         name: "packet",
         summary: "virtual cut-through, input-buffered virtual channels with credits, no head-of-line blocking \
                   between outputs",
@@ -725,9 +726,9 @@ impl RouterModel for Router {
     const REPORTS_CREDIT_WAITS: bool = true;
 
     type Parameters = ();
-    type Undo = Undo;
+    type Undo = PacketUndo;
     type State = PacketRouterState;
-    /// The packet can no longer underrun on its output.
+    /// A packet whose underrun guard has expired.
     type Timer = ReadyPacket;
     type Signal = Never;
     type WaitTracker = PacketWaitTracker;
@@ -796,7 +797,7 @@ impl RouterModel for Router {
         output.load = output.load.wrapping_sub(u64::from(bytes));
         let credits = &mut self.credits[vc_index];
         *credits = credits.wrapping_add(bytes);
-        out.note(|| Undo::Credited {
+        out.note(|| PacketUndo::Credited {
             output: port,
             vc,
             bytes,
@@ -804,8 +805,8 @@ impl RouterModel for Router {
         if output.waiting == 0 {
             return;
         }
-        while let Some(room) = self.first_room(vc_index)
-            && self.credits[vc_index] >= room
+        while let Some(needed) = self.first_needed(vc_index)
+            && self.credits[vc_index] >= needed
         {
             self.send_waiting(now, vc_index, vc_index, out);
         }
@@ -836,26 +837,28 @@ impl RouterModel for Router {
         match signal {}
     }
 
-    fn undo(&mut self, step: Undo) {
+    fn undo(&mut self, step: PacketUndo) {
         match step {
-            Undo::Arrived { output, room } => self.undo_arrival(output, room),
-            Undo::Reserved { output, vc, room } => self.add_credits(self.vc_index(output, vc), room),
-            Undo::ReservationUsed { output, vc, room } => {
-                self.take_credits(self.vc_index(output, vc), room);
+            PacketUndo::Arrived { output, needed } => self.undo_arrival(output, needed),
+            PacketUndo::Reserved { output, vc, needed } => {
+                self.add_credits(self.vc_index(output, vc), needed)
             }
-            Undo::Credited { output, vc, bytes } => {
+            PacketUndo::ReservationUsed { output, vc, needed } => {
+                self.take_credits(self.vc_index(output, vc), needed);
+            }
+            PacketUndo::Credited { output, vc, bytes } => {
                 let load = &mut self.outputs[usize::from(output)].load;
                 *load = load.wrapping_add(u64::from(bytes));
                 self.take_credits(self.vc_index(output, vc), bytes);
             }
-            Undo::Sent {
+            PacketUndo::Sent {
                 output,
                 vc,
                 bytes,
                 busy_until,
                 idle_since,
             } => self.undo_send(output, vc, bytes, busy_until, idle_since),
-            Undo::ArrivedAndSent {
+            PacketUndo::ArrivedAndSent {
                 output,
                 vc,
                 bytes,
@@ -865,10 +868,10 @@ impl RouterModel for Router {
                 self.undo_send(output, vc, bytes, busy_until, idle_since);
                 self.undo_arrival(output, bytes.max(self.slot));
             }
-            Undo::Stalled { output, idle_since } => {
+            PacketUndo::Stalled { output, idle_since } => {
                 self.outputs[usize::from(output)].idle_since = idle_since;
             }
-            Undo::Enqueued {
+            PacketUndo::Enqueued {
                 output,
                 vc,
                 claim,
@@ -878,8 +881,8 @@ impl RouterModel for Router {
                 self.pool.undo_push_back(&mut self.queues[queue], previous);
                 self.outputs[usize::from(output)].waiting -= 1;
             }
-            Undo::Released(identity) => self.pool.undo_release(identity),
-            Undo::Dequeued {
+            PacketUndo::Released(identity) => self.pool.undo_release(identity),
+            PacketUndo::Dequeued {
                 output,
                 vc,
                 input,
@@ -1031,7 +1034,7 @@ fn resize(stalls: &mut Vec<StallCounters>, ports: usize) {
     stalls.resize(ports, StallCounters::default());
 }
 
-/// A packet starts onto its link after the first span, and takes the second.
+/// A packet starts onto its link after the first span; its serialization takes the second.
 #[inline(always)]
 fn depart<O: RouterOutputs<Router>>(routed: &RoutedPacket, [wait, serialization]: [Time; 2], out: &mut O) {
     let packet = routed.packet.on_next_link();

@@ -7,8 +7,8 @@ use topology::HostId;
 
 type Bench = bench::Bench<Router>;
 
-/// Sends a packet out of the port that its destination names, on the VC that its source names, with the claim
-/// that `flags` of its state names.
+/// Sends a packet to the port that its destination names, on the VC that its source names, with the claim that
+/// `flags` of its state names.
 struct Explicit;
 
 const EXPLICIT: RoutingContext<'static> = RoutingContext {
@@ -103,7 +103,7 @@ fn a_channel_without_credit_does_not_hold_up_the_other() {
     bench.arrive(0, 0, 2, 0, 100);
     bench.arrive(0, 1, 2, 1, 100);
     bench.until(Time(1_000_000));
-    // VC 0 has room for one packet; the second goes after VC 1's and only with credit.
+    // VC 0 has space for one packet. The second leaves after that of VC 1, when a credit arrives.
     let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(vcs, [(0, 0), (100_000, 1)]);
     assert_eq!(bench.buffered(), 2);
@@ -111,7 +111,7 @@ fn a_channel_without_credit_does_not_hold_up_the_other() {
     bench.until(Time(2_000_000));
     assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
     let used = bench.router.used(2, Time(2_000_000));
-    // Without room from 200 to 1000 ns, and again from 1100 ns to the end.
+    // Blocked from 200 to 1000 ns, and from 1100 ns to the end.
     assert_eq!(used.buffer_full, Time(800_000 + 900_000));
 }
 
@@ -130,7 +130,7 @@ fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun() {
     let mut bench = Bench::new(1000);
     bench.arrive(0, 0, 3, 0, 100);
     bench.until(Time(1_000_000));
-    // It comes in over 100 ns and leaves in 50: the tails meet.
+    // It arrives over 100 ns and leaves in 50, so both tails coincide.
     assert_eq!(bench.agenda.departed, [(50_000, 3, 0, 100_000)]);
 }
 
@@ -148,22 +148,22 @@ fn congestion_counts_what_waits_and_what_has_no_credit_back() {
 #[test]
 fn room_is_what_nobody_has_or_waits_for() {
     let mut bench = Bench::new(250);
-    let room = |bench: &Bench, bytes| seen(&bench.router, bytes).room(Port(2), 1);
-    assert_eq!(room(&bench, 250), 250);
-    assert_eq!(room(&bench, 251), 0, "too little for the packet that asks");
+    let free_space = |bench: &Bench, bytes| seen(&bench.router, bytes).free_space(Port(2), 1);
+    assert_eq!(free_space(&bench, 250), 250);
+    assert_eq!(free_space(&bench, 251), 0, "too little for the packet that asks");
     bench.arrive_for(BufferClaim::Reserved, 0, 0, 2, 1, 100);
-    assert_eq!(room(&bench, 150), 150);
+    assert_eq!(free_space(&bench, 150), 150);
     bench.arrive(0, 0, 2, 1, 200);
-    assert_eq!(room(&bench, 50), 0, "somebody waits");
+    assert_eq!(free_space(&bench, 50), 0, "a packet waits");
     bench.credit(1_000_000, 2, 1, 100);
-    assert_eq!(room(&bench, 50), 50);
+    assert_eq!(free_space(&bench, 50), 50);
 
     let mut bench = Bench::with_slots(300);
     bench.arrive(0, 0, 2, 1, 1);
-    assert_eq!(room(&bench, 1), 200, "a packet takes a slot");
+    assert_eq!(free_space(&bench, 1), 200, "a packet takes a slot");
     bench.arrive(0, 0, 2, 1, 100);
     bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 1, 100);
-    assert_eq!(room(&bench, 1), 0, "somebody waits for a bubble");
+    assert_eq!(free_space(&bench, 1), 0, "a packet waits for a bubble");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_kept_packet_has_its_room_from_the_moment_of_routing() {
         let ports = [port(SLOW), port(2 * SLOW), port(2 * SLOW)];
         Bench::of(Router::new(&setup(&ports, 100, false), ()), EXPLICIT)
     };
-    // It may leave only after 50 ns; what comes meanwhile does not get its room.
+    // It may leave only after 50 ns. Later packets do not get its credits.
     bench.arrive_for(BufferClaim::Reserved, 0, 0, 2, 0, 100);
     assert_eq!(bench.router.credits(2, 0), 50);
     bench.arrive(10_000, 1, 2, 0, 100);
@@ -198,7 +198,7 @@ fn a_packet_for_which_no_room_can_be_kept_waits_as_others() {
     bench.arrive_for(BufferClaim::Reserved, 0, 1, 3, 0, 100);
     bench.until(Time(1_000_000));
     let ports: Vec<u16> = bench.agenda.departed.iter().map(|d| d.1).collect();
-    assert_eq!(ports, [2, 3], "hosts take all that comes");
+    assert_eq!(ports, [2, 3], "hosts accept all packets");
     assert_eq!((bench.buffered(), bench.router.credits(2, 0)), (1, 50));
 }
 
@@ -210,7 +210,7 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (1, 200));
     bench.arrive_for(BufferClaim::Bubble, 0, 3, 2, 0, 60);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (2, 100));
-    // Two want in; of two that go round the first takes the last slot and the second waits.
+    // Two packets enter. Of two packets inside the ring, the first takes the last slot and the second waits.
     bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 0, 10);
     bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 0, 20);
     bench.arrive(0, 1, 2, 0, 30);
@@ -220,7 +220,7 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
     bench.credit(1_000_000, 2, 0, 60);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (4, 0));
     bench.credit(2_000_000, 2, 0, 100);
-    assert_eq!(departed(&bench), 4, "room, but no bubble");
+    assert_eq!(departed(&bench), 4, "free space, but no bubble");
     bench.credit(3_000_000, 2, 0, 100);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (5, 100));
     bench.credit(4_000_000, 2, 0, 200);
@@ -228,7 +228,7 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
     bench.until(Time(10_000_000));
     let lengths = bench.agenda.departed.iter().map(|d| (d.3 - d.0) / 1000);
     assert_eq!(lengths.collect::<Vec<_>>(), [60, 60, 30, 40, 10, 20]);
-    // A credit tells of a packet; what room that was is for the sender to know.
+    // A credit names a packet size; the sender maps it to slots.
     let freed: Vec<(u16, u32)> = bench.agenda.credits.iter().map(|c| (c.1, c.3)).collect();
     assert_eq!(freed, [(0, 60), (3, 60), (1, 30), (1, 40), (0, 10), (0, 20)]);
 }
@@ -236,9 +236,9 @@ fn whoever_enters_a_ring_leaves_a_bubble_and_holds_up_nobody_inside() {
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Arrive(RoutedPacket),
-    /// Also of packets that have never arrived.
+    /// May be a packet that has never arrived.
     Ready(RoutedPacket),
-    /// Also of what was never sent.
+    /// May be for a packet that was never sent.
     Credit(u16, u8, u32),
 }
 
@@ -247,7 +247,7 @@ struct Subject<const SLOTS: bool>(Router);
 
 impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
     type Op = Op;
-    type Step = Undo;
+    type Step = PacketUndo;
     type Output = Output<ReadyPacket>;
     type State = PacketRouterState;
 
@@ -268,7 +268,7 @@ impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
         }
     }
 
-    fn undo(&mut self, step: Undo) {
+    fn undo(&mut self, step: PacketUndo) {
         self.0.undo(step);
     }
     fn state(&self) -> PacketRouterState {

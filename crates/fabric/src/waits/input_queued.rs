@@ -1,9 +1,9 @@
 //! The wait tracker of the router model `input-queued`.
 //!
 //! Until a packet is the first of its queue, it waits for the packets before it. Each of these holds the queue from
-//! when it becomes the first until its tail has left. Then the packet waits for its output: for the link while that
-//! carries other packets; otherwise for its input port, if that sends a packet of another virtual channel; otherwise
-//! for credits. Nothing else keeps a free output from a packet.
+//! the time at which it becomes the first until its tail has left. Then the packet waits for its output: for the
+//! link while the link carries other packets; otherwise for its input port, if the port sends a packet of another
+//! virtual channel; otherwise for credits. There is no other reason to wait.
 
 use std::collections::BTreeMap;
 
@@ -25,15 +25,15 @@ pub struct RouterDeparture {
     pub output_vc: u8,
     /// Its job.
     pub job: u16,
-    /// When its head arrived.
+    /// Arrival time of its head.
     pub arrived: Time,
-    /// From when on it could not underrun on its output.
+    /// Time from which it could not underrun on its output.
     pub ready: Time,
-    /// How long it takes to send.
+    /// Serialization time.
     pub serialization: Time,
 }
 
-/// What happens to a packet in a router of the model `input-queued`.
+/// An observation of a packet in a router of the model `input-queued`.
 #[derive(Clone, Copy, Debug)]
 pub enum InputQueuedObservation {
     /// Its head has arrived.
@@ -46,30 +46,30 @@ pub enum InputQueuedObservation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputQueuedWaitTracker {
     vcs: u8,
-    /// Packets in the router by their time of arrival, for which spans are kept.
+    /// Number of packets in the router by arrival time. Spans are kept back to the earliest.
     present: BTreeMap<Time, u32>,
-    /// The job whose packet was the first of the queue, by input port, then VC.
+    /// Holders by input port, then VC: the job of the first packet of the queue.
     queues: Vec<Spans>,
-    /// The job whose packet the port sent, if any, by input port.
+    /// Holders by input port: the job whose packet the port sent, if any.
     inputs: Vec<Spans>,
-    /// The job whose packet the link carried, if any, by output port.
+    /// Holders by output port: the job whose packet the link carried, if any.
     wires: Vec<Spans>,
-    /// The job whose packet was sent last, by output port, then VC.
+    /// Holders by output port, then VC: the job that sent last.
     holders: Vec<Spans>,
-    /// The last span of `holders`, which is still open.
+    /// The open last span of each list of `holders`.
     last: Vec<Option<u16>>,
 }
 
 /// Selects one of the lists of spans.
 #[derive(Clone, Copy, Debug)]
 pub enum SpanList {
-    /// That of a queue: input port and VC.
+    /// The list of a queue: input port and VC.
     Queue(u16, u8),
-    /// That of an input port.
+    /// The list of an input port.
     Input(u16),
-    /// That of an output port.
+    /// The list of an output port.
     Wire(u16),
-    /// That of a VC of an output port.
+    /// The list of a VC of an output port.
     Holders(u16, u8),
 }
 
@@ -78,11 +78,11 @@ pub enum SpanList {
 pub enum InputQueuedWaitTrackerUndo {
     /// A packet arrived.
     Came(Time),
-    /// A packet left that had arrived then.
+    /// A packet with this arrival time left.
     Left(Time),
     /// Spans changed.
     Spans(SpanList, SpansUndo),
-    /// The job that had sent last into a VC of an output port.
+    /// The job that sent last into a VC of an output port changed; its previous value.
     Last(u16, u8, Option<u16>),
 }
 
@@ -158,7 +158,7 @@ impl InputQueuedWaitTracker {
             serialization,
         } = departure;
         let queue = SpanList::Queue(input, input_vc);
-        // The tail of the packet before it has left.
+        // The tail of the previous packet has left.
         let first = self.list(queue).end().clamp(ready.min(now), now);
         if ready < first {
             self.list(queue)
@@ -202,7 +202,7 @@ impl InputQueuedWaitTracker {
         }
     }
 
-    /// Parts of the wait of the first packet of a queue, with the whole length of each.
+    /// Parts of the wait of the first packet of a queue, each with its full length.
     fn parts_at_output(
         &self,
         departure: &RouterDeparture,
@@ -324,13 +324,13 @@ mod tests {
             wait_tracker.arrived(Time(arrived), &mut out);
         }
         wait_tracker.sent(Time(0), departure((0, 0), 2, 1, 0), &mut out);
-        // From another input to the same output: the wire.
+        // From another input to the same output: waits for the link.
         wait_tracker.sent(Time(10), departure((1, 0), 2, 2, 1), &mut out);
-        // Behind the first one in its queue, to another output.
+        // Behind the first packet in its queue, to another output.
         wait_tracker.sent(Time(10), departure((0, 0), 1, 3, 2), &mut out);
-        // Another VC of the same input, to an output that is free from 20 on, where no room comes until 27.
+        // Another VC of the same input, to an output that is free from 20 on and lacks credits until 27.
         wait_tracker.sent(Time(27), departure((0, 1), 2, 4, 3), &mut out);
-        // Behind the third one; its output is free, its input from 27 on not.
+        // Behind the third packet; its output is free, its input is busy from 27 on.
         wait_tracker.sent(Time(37), departure((0, 0), 0, 5, 4), &mut out);
         assert_eq!(
             shown(out),
@@ -342,7 +342,7 @@ mod tests {
                 (20, 27, "room", Some(2)),
                 (4, 10, "queue", Some(1)),
                 (10, 20, "queue", Some(3)),
-                // Into this output's VC nobody was sent.
+                // No packet was sent into this VC of the output.
                 (20, 27, "room", None),
                 (27, 37, "input", Some(4)),
             ]

@@ -1,13 +1,13 @@
-//! Wait trackers: which packet waited how long for whom, at a NIC port or a router. They exist only if the experiment
-//! asks for waits.
+//! Wait trackers: how long each packet waited at a NIC port or router, and for which job. They exist only if the
+//! experiment collects waits.
 //!
-//! A packet waits if it starts onto a link later than it was ready. The wait tracker observes each packet that queues
-//! and each that departs, and reports the waits that end with a departure. NIC and router do not depend on it.
+//! A packet waits if it starts onto a link later than it was ready. The wait tracker observes each packet that
+//! queues or departs, and reports waits when they end with a departure. NIC and router do not depend on it.
 //!
-//! A wait for the link is charged to the jobs whose packets the link carried meanwhile. A wait for credits is charged
-//! to the job that last sent a packet into the full buffer, at each moment of the wait: credits do not say whose
-//! packet has left. If several jobs held the link in turn, the wait is divided among them in proportion, with
-//! all parts of a job together, in the order of their first parts.
+//! A wait for the link is charged to the jobs whose packets the link carried meanwhile. A wait for credits is
+//! charged, at each moment, to the job that last sent a packet into the full buffer, since credits do not identify
+//! packets. If several jobs held the link in turn, the wait is divided among them in proportion. The parts of each
+//! job are merged, in the order of their first parts.
 //!
 //! Undo steps work as those of NICs and routers.
 
@@ -32,19 +32,19 @@ pub use packet::{PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, Vc
 pub trait WaitTracker: Serialize + DeserializeOwned {
     /// An undo step.
     type Undo: Debug + Send;
-    /// What happens to a packet.
+    /// An observation of a packet.
     type Observation;
 
-    /// An empty one for a router with so many ports and VCs.
+    /// An empty tracker for a router with this many ports and VCs.
     fn new(ports: usize, vcs: u8) -> Self;
 
-    /// Something happens to a packet; gives the waits that end with that.
+    /// Processes an observation. Reports the waits that end with it.
     fn observe<W: WaitOutputs<Self::Undo>>(&mut self, now: Time, observation: Self::Observation, out: &mut W);
 
     /// Undoes one step; steps are undone in reverse order.
     fn undo(&mut self, step: Self::Undo);
 
-    /// Whether it has the same numbers of ports and VCs as the other.
+    /// Whether both trackers have the same numbers of ports and VCs.
     fn fits(&self, other: &Self) -> bool;
 }
 
@@ -64,21 +64,21 @@ impl WaitTracker for () {
     }
 }
 
-/// Why a packet waited.
+/// The reason for a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reason {
     /// The link carried other packets.
     Wire,
     /// The buffer at the far end was full.
     Room,
-    /// It was not the first of its queue.
+    /// Other packets preceded it in its queue.
     Queue,
     /// Its input port sent other packets.
     Input,
 }
 
 impl Reason {
-    /// Name in the table `waits`; a wait for the link in a NIC is `nic` there.
+    /// Name in the table `waits`; there, a wait for the link in a NIC is `nic`.
     pub fn name(self) -> &'static str {
         match self {
             Reason::Wire => "wire",
@@ -89,26 +89,26 @@ impl Reason {
     }
 }
 
-/// A part of a wait, for which one job held the link.
+/// A part of a wait that is charged to one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// Begin.
     pub begin: Time,
     /// End, later than that.
     pub end: Time,
-    /// What the packet waited for.
+    /// The reason.
     pub reason: Reason,
-    /// The job whose packets held it, if known.
+    /// The job that held the link or buffer, if known.
     pub holder: Option<u16>,
 }
 
-/// Where waits go, and where a wait tracker notes undo steps.
+/// The receiver of waits, and the journal of undo steps.
 pub trait WaitOutputs<Step>: Journal<Step> {
-    /// The packet that departs has waited.
+    /// The departing packet has waited.
     fn waited(&mut self, wait: Wait);
 }
 
-/// What held a link from the end of the span before until the end of this one.
+/// The holder of a link from the end of the previous span to the end of this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     end: Time,
@@ -125,14 +125,14 @@ struct Spans(VecDeque<Span>);
 pub enum SpansUndo {
     /// A span was added.
     Added,
-    /// The last was made longer; its end before.
+    /// The last span was extended; its previous end.
     Extended(Time),
     /// The first was removed.
     Forgotten(Span),
 }
 
 impl Spans {
-    /// End of the last.
+    /// End of the last span.
     fn end(&self) -> Time {
         self.0.back().map_or(Time::ZERO, |span| span.end)
     }
@@ -150,7 +150,7 @@ impl Spans {
         }
     }
 
-    /// Removes the first if it ended by `time`.
+    /// Removes the first span if it ended by `time`.
     fn forget(&mut self, time: Time) -> Option<SpansUndo> {
         let first = *self.0.front().filter(|first| first.end <= time)?;
         self.0.pop_front();
@@ -171,8 +171,8 @@ impl Spans {
         }
     }
 
-    /// Divides the time from `begin` to `end` among the jobs that held the link then. After the last span, the holder
-    /// is unknown.
+    /// Divides the time from `begin` to `end` among the holders of the link. After the last span, the holder is
+    /// unknown.
     fn divide(&self, begin: Time, end: Time, reason: Reason, see: impl FnMut(Wait)) {
         let mut parts: Vec<(Reason, Option<u16>, Time)> = Vec::new();
         let rest = Span {
@@ -213,7 +213,7 @@ fn within(
     })
 }
 
-/// Reports the parts of a wait, one after the other.
+/// Reports the parts of a wait in sequence.
 fn show(parts: Vec<(Reason, Option<u16>, Time)>, begin: Time, mut see: impl FnMut(Wait)) {
     let mut begin = begin;
     for (reason, holder, length) in parts {
@@ -230,7 +230,7 @@ fn show(parts: Vec<(Reason, Option<u16>, Time)>, begin: Time, mut see: impl FnMu
 
 #[cfg(test)]
 mod recorder {
-    //! Waits as tests see them.
+    //! Records waits for tests.
     use super::*;
     use crate::reverse_check::UndoRecorder;
 

@@ -10,9 +10,9 @@ use super::{Reason, Span, Spans, SpansUndo, WaitOutputs};
 /// The wait tracker of one port of a NIC.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicWaitTracker {
-    /// Messages in the NIC's own order.
+    /// Messages in the order of the NIC.
     queue: VecDeque<QueuedPacket>,
-    /// What held the link while the oldest of them waited. When the link carried nothing, there were no credits, or
+    /// Holders of the link while the oldest message waited. A link without a packet lacked credits, or there were
     /// no messages and no waits.
     spans: Spans,
     /// The job whose packet left last.
@@ -22,9 +22,10 @@ pub struct NicWaitTracker {
 /// The next packet of a message in the queue of a NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedPacket {
-    /// When the message went to the end of the queue; those behind it went there later.
+    /// Time at which the message joined the end of the queue. Later entries joined later.
     queued: Time,
-    /// When the packet could have left: when the message came, or when the packet before it had left.
+    /// Time from which the packet could have left: the arrival of its message, or the departure of the previous
+    /// packet.
     ready: Time,
 }
 
@@ -33,11 +34,11 @@ pub struct QueuedPacket {
 pub enum NicWaitTrackerUndo {
     /// A message went to the end of the queue.
     Queued,
-    /// One left the front.
+    /// A message left the front.
     Left(QueuedPacket),
-    /// What held the link.
+    /// The holders of the link changed.
     Spans(SpansUndo),
-    /// The job whose packet had left last.
+    /// The job whose packet left last changed; its previous value.
     Last(Option<u16>),
 }
 
@@ -59,8 +60,8 @@ impl NicWaitTracker {
         journal.note(|| NicWaitTrackerUndo::Spans(step));
     }
 
-    /// A packet of the first message, of this job, starts onto the link for `serialization`. `last` says whether it
-    /// is the last packet of the message.
+    /// A packet of the first message starts onto the link for `serialization`; the message belongs to `job`. `last`
+    /// tells whether it is the last packet of the message.
     pub fn departed<W: WaitOutputs<NicWaitTrackerUndo>>(
         &mut self,
         now: Time,
@@ -131,12 +132,12 @@ mod tests {
         wait_tracker.taken(Time(0), &mut out);
         wait_tracker.departed(Time(0), 1, Time(10), false, &mut out);
         wait_tracker.taken(Time(4), &mut out);
-        // The second packet of the first message is ready at 10 and finds no room until 25.
+        // The second packet of the first message is ready at 10 and lacks credits until 25.
         wait_tracker.departed(Time(25), 1, Time(10), false, &mut out);
         wait_tracker.departed(Time(35), 2, Time(10), true, &mut out);
         wait_tracker.departed(Time(45), 1, Time(10), true, &mut out);
         assert_eq!(wait_tracker.queue.len(), 0);
-        // After a pause nothing is held against the next one.
+        // After a pause, no wait is charged to the previous job.
         wait_tracker.taken(Time(100), &mut out);
         wait_tracker.departed(Time(100), 1, Time(10), true, &mut out);
         assert_eq!(
@@ -153,7 +154,7 @@ mod tests {
     #[derive(Clone, Debug)]
     pub(crate) enum NicOp {
         Taken,
-        /// When the wire is free.
+        /// Time at which the link becomes free.
         Departed(u16, bool),
     }
 

@@ -11,26 +11,26 @@ use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, WaitTracker};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketWaitTracker {
     vcs: u8,
-    /// Reservations of the link that are not over, by output.
+    /// Link reservations that have not ended, by output.
     wires: Vec<Spans>,
-    /// By output, then VC.
+    /// Waits by output, then VC.
     vc_queues: Vec<VcWaits>,
 }
 
-/// What happened to one VC of one output.
+/// Waits for one VC of one output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct VcWaits {
-    /// Since when packets wait for credits, in their order.
+    /// Times from which packets wait for credits, in queue order.
     waiting: VecDeque<Time>,
-    /// Since when packets wait for a bubble, in their order.
+    /// Times from which packets wait for a bubble, in queue order.
     entering: VecDeque<Time>,
-    /// The job whose packet was sent last into the VC, over the time in which packets wait.
+    /// The jobs that sent last into the VC, over the time in which packets wait.
     holders: Spans,
     /// The job whose packet was sent last.
     last: Option<u16>,
 }
 
-/// What happens to a packet in a router of the model `packet`.
+/// An observation of a packet in a router of the model `packet`.
 #[derive(Clone, Copy, Debug)]
 pub enum PacketObservation {
     /// It begins to wait for credits.
@@ -45,9 +45,9 @@ pub enum PacketObservation {
         vc: u8,
         /// Its job.
         job: u16,
-        /// Until it starts.
+        /// Time until its start.
         wait: Time,
-        /// How long it takes.
+        /// Serialization time.
         serialization: Time,
     },
 }
@@ -59,7 +59,7 @@ pub struct VcQueue {
     pub output: u16,
     /// VC.
     pub vc: u8,
-    /// Whether it is that of packets that need a bubble.
+    /// Whether it is the queue of packets that need a bubble.
     pub entering: bool,
 }
 
@@ -68,13 +68,13 @@ pub struct VcQueue {
 pub enum PacketWaitTrackerUndo {
     /// A packet went to the end of a queue.
     Queued(VcQueue),
-    /// A packet left the front, which had waited since then.
+    /// A packet that had waited since this time left the front.
     Left(VcQueue, Time),
     /// Reservations of a link changed.
     Wire(u16, SpansUndo),
     /// The jobs that had sent into a VC changed.
     Holders(VcQueue, SpansUndo),
-    /// The job that had sent into it last.
+    /// The job that sent last into a VC changed; its previous value.
     Last(VcQueue, Option<u16>),
 }
 
@@ -89,7 +89,7 @@ impl VcWaits {
         }
     }
 
-    /// Since when the oldest packet waits.
+    /// Time from which the oldest packet waits.
     fn oldest(&self) -> Option<Time> {
         let fronts = [self.waiting.front(), self.entering.front()];
         fronts.into_iter().flatten().min().copied()
@@ -129,7 +129,7 @@ impl PacketWaitTracker {
         }
     }
 
-    /// A packet of this job reserves the link of an output, from `wait` on for `serialization`.
+    /// A packet of `job` reserves the link of an output for `serialization`, after `wait`.
     fn sent<W: WaitOutputs<PacketWaitTrackerUndo>>(
         &mut self,
         now: Time,
@@ -162,7 +162,7 @@ impl PacketWaitTracker {
         if of.last == Some(job) {
             return;
         }
-        // Only waiting packets need to know for how long it was another job.
+        // Spans of holders matter only while packets wait.
         if of.oldest().is_some_and(|oldest| oldest < now) {
             let held = Span {
                 end: now,
@@ -254,7 +254,7 @@ mod tests {
         wait_tracker.sent(Time(0), (0, 0, 1), Time(0), Time(10), &mut out);
         wait_tracker.sent(Time(2), (0, 0, 2), Time(8), Time(10), &mut out);
         wait_tracker.sent(Time(3), (0, 0, 1), Time(17), Time(10), &mut out);
-        // Another output is another wire.
+        // Another output has another link.
         wait_tracker.sent(Time(3), (1, 0, 3), Time(0), Time(10), &mut out);
         wait_tracker.sent(Time(5), (0, 0, 1), Time(25), Time(10), &mut out);
         assert_eq!(
@@ -263,7 +263,7 @@ mod tests {
                 (2, 10, "wire", Some(1)),
                 (3, 10, "wire", Some(1)),
                 (10, 20, "wire", Some(2)),
-                // Of job 1 until 10 and from 20 to 30.
+                // Job 1 holds the link until 10 and from 20 to 30.
                 (5, 20, "wire", Some(1)),
                 (20, 30, "wire", Some(2)),
             ]
@@ -292,14 +292,14 @@ mod tests {
         assert_eq!(
             wait_tracker.vc_queues[0].holders,
             Spans::default(),
-            "nobody waits any more"
+            "no packet waits"
         );
     }
 
     #[derive(Clone, Debug)]
     pub(crate) enum RouterOp {
         Queued(u16, u8, bool),
-        /// Also where none has queued.
+        /// May come without a queued packet.
         Left(u16, u8, bool, u16),
         Sent(u16, u8, u16),
     }
@@ -335,7 +335,7 @@ mod tests {
             let wait = self.wires[usize::from(output)].end().saturating_sub(now);
             let before = out.outputs.len();
             self.sent(now, (output, vc, job), wait, Time(15), out);
-            // The wait is divided without remainder among those who held the wire.
+            // The parts of the wait add up to the whole, and each has a holder.
             let mut at = now;
             for part in &out.outputs[before..] {
                 assert_eq!((part.begin, part.reason), (at, Reason::Wire));

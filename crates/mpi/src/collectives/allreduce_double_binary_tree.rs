@@ -145,8 +145,8 @@ mod tests {
                 let first = sizes[0].len() as u32;
                 // Segments of the first tree, then of the second. Messages between two ranks in one round are
                 // in this order.
-                let ways = |message: MessagePassage| {
-                    let mut ways = Vec::new();
+                let paths = |message: MessagePassage| {
+                    let mut paths = Vec::new();
                     for (second, sizes) in [false, true].into_iter().zip(&sizes) {
                         let tree = BinaryTree { ranks, second };
                         let (from, to) = (tree.node(message.from), tree.node(message.to));
@@ -156,19 +156,19 @@ mod tests {
                             let begin = if up { height - depth } else { height + depth };
                             let segment = message.round.wrapping_sub(begin);
                             if (segment as usize) < sizes.len() {
-                                ways.push((up, segment + if second { first } else { 0 }));
+                                paths.push((up, segment + if second { first } else { 0 }));
                             }
                         }
                     }
-                    ways[message.nth as usize]
+                    paths[message.nth as usize]
                 };
                 let tally = reduces_for_all(
                     &ALGORITHM,
                     ranks,
                     bytes,
                     &sizes.concat(),
-                    |message| vec![ways(message).1],
-                    |message| ways(message).0,
+                    |message| vec![paths(message).1],
+                    |message| paths(message).0,
                 );
                 let n = u64::from(ranks);
                 let segments = sizes.concat().len() as u64;

@@ -41,7 +41,7 @@ mod tests {
                 root,
                 100,
                 |rank| (rank == root).then_some(root),
-                |vector, _, _| (vector.expect("nothing is sent before it is there"), 100),
+                |vector, _, _| (vector.expect("a rank sends after it has received"), 100),
                 |vector, _, news| assert_eq!(vector.replace(news), None),
             );
             assert_eq!(vectors, vec![Some(root); ranks as usize]);

@@ -222,7 +222,7 @@ impl AlgorithmSelection {
             power_of_two: line.power_of_two,
             algorithm: variant
                 .algorithm(line.algorithm)
-                .expect("tables name algorithms that there are, as a test shows"),
+                .expect("a test checks the names in tables"),
         };
         let mut rules = array::from_fn(|_| Vec::new());
         for variant in CollectiveVariant::all() {
@@ -294,7 +294,7 @@ impl AlgorithmSelection {
             .any(|rule| rule.below.is_some())
             .then(|| variant.size(part))
             .flatten();
-        let (last, others) = rules.split_last().expect("there is one that always holds");
+        let (last, others) = rules.split_last().expect("the last rule is unconditional");
         others
             .iter()
             .find(|rule| rule.matches(size, part.ranks))
@@ -553,18 +553,18 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_told_to_people() {
+    fn rules_are_printed() {
         let default = AlgorithmSelection::default();
-        let told = |name: &str| {
+        let shown = |name: &str| {
             let variant = CollectiveVariant::all()
                 .find(|variant| variant.name() == name)
                 .unwrap();
             let rules = default.rules(variant).iter().map(SelectionRule::to_string);
             rules.collect::<Vec<String>>().join(", ")
         };
-        assert_eq!(told("barrier"), "dissemination");
+        assert_eq!(shown("barrier"), "dissemination");
         assert_eq!(
-            told("allgatherv"),
+            shown("allgatherv"),
             "recursive-doubling (below 512 KiB, a power of two of ranks), bruck (below 80 KiB), ring"
         );
     }

@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_tell_collectives_and_rounds_apart() {
+    fn tags_distinguish_collectives_and_rounds() {
         assert_ne!(tag(Collective::Scan, 0, 0), tag(Collective::Exscan, 0, 0));
         assert_ne!(
             tag(Collective::Scan, 0, 0),

@@ -81,8 +81,8 @@ pub fn run<State, Payload>(
     run_with(algorithm, ranks, root, bytes, |_| None, start, send, receive)
 }
 
-/// Runs all ranks. `send` gives what a message carries and the size that this has; `receive` adds it
-/// to the receiver's state. Returns the final states, and messages and bytes.
+/// Runs all ranks. `send` gives the content of a message and its size; `receive` adds the content to the receiver's
+/// state. Returns the final states, and messages and bytes.
 ///
 /// All sends of a round leave before its receives complete. The run checks that sizes of messages agree with
 /// payload and receiver, that ranks agree on rounds, that all ranks end, and that no message is left over.
@@ -172,7 +172,7 @@ pub fn run_with<State, Payload>(
     );
     assert!(
         network.values().all(VecDeque::is_empty),
-        "{} leaves messages over",
+        "{} leaves messages",
         algorithm.name
     );
     (states, tally)
@@ -212,7 +212,7 @@ impl Pieces<'_> {
                     .collect();
                 assert!(
                     sent.iter().all(|(_, sum)| *sum != ContributionSum::default()),
-                    "{} of {}: nothing is sent before it is there: {passage:?}",
+                    "{} of {}: a piece is sent before it arrives: {passage:?}",
                     self.algorithm.name,
                     self.ranks
                 );
@@ -246,7 +246,7 @@ impl Pieces<'_> {
     }
 }
 
-/// A barrier: everyone hears of everyone.
+/// A barrier: every rank receives news of every other.
 pub fn hears_of_everyone(algorithm: &CollectiveAlgorithm, ranks: u32) -> MessageTotals {
     let (heard, tally) = run(
         algorithm,
@@ -261,7 +261,7 @@ pub fn hears_of_everyone(algorithm: &CollectiveAlgorithm, ranks: u32) -> Message
     tally
 }
 
-/// A broadcast: everyone ends with all pieces of the root.
+/// A broadcast: every rank ends with all pieces of the root.
 pub fn bcasts(
     algorithm: &CollectiveAlgorithm,
     ranks: u32,
@@ -316,7 +316,7 @@ pub fn reduces(
     tally
 }
 
-/// An allreduce: everyone ends with every contribution to every piece, once.
+/// An allreduce: every rank ends with every contribution to every piece, once.
 pub fn reduces_for_all(
     algorithm: &CollectiveAlgorithm,
     ranks: u32,
@@ -345,7 +345,7 @@ fn varying_sizes(ranks: u32) -> Vec<u64> {
         .collect()
 }
 
-/// An allgather, with equal and with varying contributions: everyone ends with all of them.
+/// An allgather, with equal and with varying contributions: every rank ends with all of them.
 pub fn allgathers(
     algorithm: &CollectiveAlgorithm,
     ranks: u32,
@@ -379,7 +379,7 @@ pub fn allgathers(
     }
 }
 
-/// An alltoall in which each block goes straight to its rank, with equal and with varying blocks.
+/// An alltoall that sends each block directly to its rank, with equal and with varying blocks.
 pub fn alltoalls(algorithm: &CollectiveAlgorithm, ranks: u32, skips_empty: bool) {
     let varying = |from: u32, to: u32| u64::from((from * 7 + to * 13) % 5) * 10;
     for varies in [false, true] {
@@ -415,7 +415,7 @@ pub fn alltoalls(algorithm: &CollectiveAlgorithm, ranks: u32, skips_empty: bool)
     }
 }
 
-/// A gather or scatter in which each block goes straight to its rank, with equal and with varying blocks.
+/// A gather or scatter that sends each block directly to its rank, with equal and with varying blocks.
 pub fn rooted_with_counts(algorithm: &CollectiveAlgorithm, ranks: u32, root: u32, scatters: bool) {
     for (sizes, varies) in [(vec![100; ranks as usize], false), (varying_sizes(ranks), true)] {
         let counts = |rank: u32| {
@@ -455,8 +455,8 @@ pub fn rooted_with_counts(algorithm: &CollectiveAlgorithm, ranks: u32, root: u32
     }
 }
 
-/// A reduce-scatter, cut evenly and with counts: everyone ends with every contribution to its part, once.
-/// So many messages are sent, and as bytes so many vectors and the parts of those that sit out.
+/// A reduce-scatter, cut evenly and with counts: every rank ends with every contribution to its part, once.
+/// `messages` messages carry the bytes of `vectors` vectors and of the parts of ranks that sit out.
 pub fn reduce_scatters(
     algorithm: &CollectiveAlgorithm,
     ranks: u32,

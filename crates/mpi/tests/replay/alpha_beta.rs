@@ -1,5 +1,5 @@
-//! Times of all algorithms for powers of two against the alpha-beta forms of the literature: a message of x bytes
-//! takes alpha + beta x, whatever else is under way, and a rank goes on as soon as it has what it needs.
+//! Times of all algorithms for powers of two against the alpha-beta formulas of the literature: a message of x
+//! bytes takes alpha + beta x, independent of other messages, and a rank continues when its data has arrived.
 
 use des::Time;
 use mpi::{ALGORITHMS, MpiSettings};
@@ -10,16 +10,16 @@ use super::network::*;
 const ALPHA: u64 = 1000;
 const BYTES: u64 = 6400;
 
-/// Nanoseconds that n ranks need for `BYTES`, each as `docs/methods/collectives.md` has it.
+/// Time of `BYTES` on n ranks in nanoseconds, by the formulas of `docs/methods/collectives.md`.
 fn expected(collective: Collective, name: &str, n: u64) -> u64 {
     use Collective::*;
     let (log, b) = (u64::from(n.ilog2()), BYTES);
     let message = |bytes: u64| ALPHA + bytes;
-    // The parts of a vector that halves, down to 1 / n of it: b (n - 1) / n in log2 n messages.
+    // Parts of a vector that halve down to 1 / n: b (n - 1) / n in log2 n messages.
     let halving = log * ALPHA + b * (n - 1) / n;
-    // The contributions that double, up to n / 2 of them.
+    // Contributions that double up to n / 2 of them.
     let doubling = log * ALPHA + b * (n - 1);
-    // A message without payload has a byte on the wire.
+    // A message without payload has one byte on the wire.
     let signal = message(1);
     match (collective, name) {
         (Barrier, "dissemination" | "recursive-doubling") => log * signal,
@@ -27,7 +27,7 @@ fn expected(collective: Collective, name: &str, n: u64) -> u64 {
         (Barrier, "linear") => 2 * signal,
         (Bcast | Reduce, "binomial") => log * message(b),
         (Bcast | Reduce, "linear") => message(b),
-        // A chain, of one segment.
+        // A chain with one segment.
         (Bcast | Reduce, "pipeline") => (n - 1) * message(b),
         (Bcast, "scatter-recursive-doubling-allgather") => 2 * halving,
         (Bcast, "scatter-ring-allgather") => halving + (n - 1) * message(b / n),
@@ -51,7 +51,7 @@ fn expected(collective: Collective, name: &str, n: u64) -> u64 {
         (ReduceScatter, "recursive-doubling") => log * message(b) - b * (n - 1) / n,
         (Scan | Exscan, "recursive-doubling") => log * message(b),
         (Scan | Exscan, "linear") => (n - 1) * message(b),
-        _ => panic!("{collective:?} {name} has no form"),
+        _ => panic!("{collective:?} {name} has no formula"),
     }
 }
 

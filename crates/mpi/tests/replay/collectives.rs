@@ -1,4 +1,4 @@
-//! Every algorithm through whole ranks, over a network that changes the order.
+//! Every algorithm on whole ranks, over a network that reorders messages.
 
 use mpi::{ALGORITHMS, MpiSettings};
 use workload::{Call, Collective, Counts, Operation};
@@ -16,7 +16,7 @@ fn every_algorithm_ends_on_every_size() {
                     .choose(algorithm.collective, algorithm.name)
                     .unwrap();
                 let operation = collective(algorithm.collective, 0, ranks / 2, bytes);
-                // Twice, so that a fast rank is in the next one while others are in the first.
+                // Two calls, so that a fast rank is in the second while others are in the first.
                 let programs = vec![vec![operation.clone(), operation]; ranks as usize];
                 let outcome = run(settings, Delay::Random { seed: ranks.into() }, programs).unwrap();
                 outcome.assert_clean();
@@ -62,7 +62,7 @@ fn contributions_may_differ_between_ranks() {
     }
 }
 
-/// Without anything known of the others, ranks of a `v` variant choose alike whatever they give.
+/// The ranks of a `v` variant know no sizes of others, and select the same algorithm whatever they send.
 #[test]
 fn ranks_that_give_different_amounts_choose_alike() {
     for (which, call) in [
@@ -99,7 +99,7 @@ fn known_sizes_are_what_is_sent() {
     let size = |from: u32, to: u32| u64::from((from * 5 + to * 3) % 7) * 40;
     let all = |of: &dyn Fn(u32) -> u64| (0..RANKS).map(of).collect::<Vec<u64>>();
     let root = 4;
-    // What a rank gives and takes, and the bytes that go over the network in all.
+    // Bytes that a rank sends and receives, and the total on the network.
     type Sizes<'a> = Box<dyn Fn(u32) -> Counts + 'a>;
     let own = |rank: u32| size(rank, 0);
     let sum_of_own: u64 = (0..RANKS).map(own).sum();
@@ -132,7 +132,7 @@ fn known_sizes_are_what_is_sent() {
         (Collective::Gather, gatherv, sum_of_own - own(root)),
         (Collective::Scatter, scatterv, sum_of_own - own(root)),
         (Collective::Allgather, allgatherv, 5 * sum_of_own),
-        // Recursive halving: three vectors among four ranks, two from those that sit out, and their parts.
+        // Recursive halving: three vectors among four ranks, two of ranks that sit out, and their parts.
         (
             Collective::ReduceScatter,
             reduce_scatter,

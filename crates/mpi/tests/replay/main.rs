@@ -1,4 +1,4 @@
-//! Whole ranks against each other, over a network in memory.
+//! Whole ranks that exchange messages over a network in memory.
 
 extern crate fabricsim_mpi as mpi;
 

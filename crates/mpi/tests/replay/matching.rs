@@ -1,10 +1,10 @@
-//! What receives which message: order, wildcards, communicators.
+//! Matching of receives and messages: order, wildcards, communicators.
 
 use workload::{Call, Collective, Operation};
 
 use super::network::*;
 
-/// Buffers of exactly the sizes that are expected: any other match is too long for one of them.
+/// Buffers have exactly the expected sizes: any other match is too long for one of them.
 fn sizes() -> impl Iterator<Item = (u32, u64)> {
     [500u64, 3, 90, 400, 0, 101, 100, 7, 1000, 8]
         .into_iter()
@@ -68,8 +68,8 @@ fn communicators_and_collectives_are_kept_apart() {
         }
         operation
     };
-    // In communicator 1 the ranks count backwards. The wildcard receive is posted before the barrier
-    // and must not take its messages, nor the one in the other communicator.
+    // In communicator 1 the ranks are numbered backwards. The wildcard receive is posted before the barrier. It
+    // must not take messages of the barrier or of the other communicator.
     let programs = vec![
         vec![
             collective(Collective::Barrier, 0, 0, 0),

@@ -1,4 +1,4 @@
-//! A network in memory: every message takes a time, whatever else is under way.
+//! A network in memory. The time of a message is independent of other messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use mpi::{
 };
 use workload::{Call, Collective, Operation, Program, TraceError};
 
-/// Operations from a list.
+/// Operations of a list.
 pub struct List(pub std::vec::IntoIter<Operation>);
 
 impl Program for List {
@@ -19,17 +19,17 @@ impl Program for List {
     }
 }
 
-/// How long messages take.
+/// Message times.
 #[derive(Clone, Copy)]
 pub enum Delay {
     /// A latency, and a time per byte at the sender's NIC.
     Fixed { latency: Time, per_byte: Time },
-    /// Anything from 1 ps to 1 us, so that messages overtake each other.
+    /// Random from 1 ps to 1 us, so that messages overtake each other.
     Random { seed: u64 },
 }
 
 impl Delay {
-    /// Spans until the last byte has left and until all has arrived.
+    /// Spans until the last byte has left, and until all bytes have arrived.
     fn of(&mut self, wire_bytes: u64) -> (Time, Time) {
         match self {
             Delay::Fixed { latency, per_byte } => {
@@ -49,7 +49,7 @@ impl Delay {
     }
 }
 
-/// What the owner of a rank tells it.
+/// An input of a rank from its owner.
 #[derive(Clone, Copy, Debug)]
 pub enum Input {
     Start,
@@ -69,12 +69,12 @@ impl Input {
     }
 }
 
-/// All ranks of a job after they ran as far as they could.
+/// All ranks of a job after the last event.
 pub struct Outcome {
     pub ranks: Vec<Rank>,
-    /// Everything that was sent, in that order.
+    /// All sent messages in order.
     pub sent: Vec<Message>,
-    /// What they traced_stats, with rank and time.
+    /// All trace events, with rank and time.
     pub traced: Vec<(u32, Time, TraceEvent)>,
 }
 
@@ -83,17 +83,17 @@ impl Outcome {
         self.ranks[rank].stats()
     }
 
-    /// When the rank ended, in nanoseconds.
+    /// End of the rank in nanoseconds.
     pub fn end_ns(&self, rank: usize) -> u64 {
         let end = self.stats(rank).finished_at.expect("the rank has ended").ps();
         assert_eq!(end % 1000, 0);
         end / 1000
     }
 
-    /// What each rank traced_stats is gap-free, and adds up to what it counted.
+    /// Checks that the trace of each rank has no gaps and agrees with its statistics.
     pub fn assert_trace(&self) {
         for (index, rank) in (0..).zip(&self.ranks) {
-            let mut traced_stats = RankStats::default();
+            let mut traced = RankStats::default();
             let (mut at, mut calls) = (None, BTreeMap::<Call, (u64, Time)>::new());
             for (_, now, event) in self.traced.iter().filter(|(rank, ..)| *rank == index) {
                 let TraceEvent::Activity {
@@ -107,10 +107,10 @@ impl Outcome {
                 };
                 assert_eq!(since, at.unwrap_or(since), "rank {index}");
                 assert!(until <= *now && (until == *now || !blocked), "rank {index}");
-                traced_stats.started_at.get_or_insert(since);
+                traced.started_at.get_or_insert(since);
                 at = Some(until);
                 match what {
-                    TracedActivity::Compute(_) => traced_stats.compute += until - since,
+                    TracedActivity::Compute(_) => traced.compute += until - since,
                     TracedActivity::Call(call) => {
                         let (count, time) = calls.entry(call).or_default();
                         (*count, *time) = (*count + 1, *time + (until - since));
@@ -118,22 +118,19 @@ impl Outcome {
                 }
             }
             let stats = rank.stats();
-            assert_eq!(traced_stats.compute, stats.compute, "rank {index}");
+            assert_eq!(traced.compute, stats.compute, "rank {index}");
             if at.is_some() && rank.finished() {
-                assert_eq!(
-                    (traced_stats.started_at, at),
-                    (stats.started_at, stats.finished_at)
-                );
+                assert_eq!((traced.started_at, at), (stats.started_at, stats.finished_at));
             }
             assert_eq!(calls.len(), stats.calls().len(), "rank {index}");
             for call in stats.calls() {
                 let (count, time) = calls[&call.call];
                 assert_eq!(time, call.time, "rank {index}: {}", call.call.name());
-                // Calls are traced_stats of in parts.
+                // A call may be traced in parts.
                 assert!(count >= call.calls, "rank {index}: {}", call.call.name());
             }
         }
-        let traced_stats =
+        let count_traced =
             |of: fn(&TraceEvent) -> bool| self.traced.iter().filter(|(.., event)| of(event)).count();
         let asking = |m: &&Message| {
             let asks = [
@@ -146,12 +143,12 @@ impl Outcome {
         };
         let asked = self.sent.iter().filter(asking).count();
         assert_eq!(
-            traced_stats(|event| matches!(event, TraceEvent::SendIssued { .. })),
+            count_traced(|event| matches!(event, TraceEvent::SendIssued { .. })),
             asked
         );
     }
 
-    /// Everyone has ended, nothing is left over, and times and messages add up.
+    /// Checks that all ranks have ended, nothing is left over, and times and messages add up.
     pub fn assert_clean(&self) {
         self.assert_trace();
         let enveloped = |m: &&Message| [MessageKind::Eager, MessageKind::RequestToSend].contains(&{ m.kind });
@@ -203,7 +200,7 @@ pub fn run(
     run_in(settings, delay, vec![world], programs)
 }
 
-/// Runs programs in a job with these communicators until nothing happens any more.
+/// Runs programs in a job with these communicators until no event is left.
 pub fn run_in(
     settings: MpiSettings,
     delay: Delay,
@@ -220,8 +217,7 @@ pub fn run_in(
     })
 }
 
-/// Runs programs until nothing happens any more; `owner` gives each input to its rank, whose number comes
-/// first.
+/// Runs programs until no event is left. `owner` passes each input to its rank, whose number is the first argument.
 pub fn drive(
     job: Arc<MpiJob>,
     mut delay: Delay,

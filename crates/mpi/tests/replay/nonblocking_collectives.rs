@@ -1,4 +1,4 @@
-//! Non-blocking collectives: beside the program, several at once, in their order. Times as in `timing`.
+//! Non-blocking collectives: concurrent with the program, several at once, and their order. Times as in `timing`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::network::*;
 
 const CONTROL: u64 = 1000 + 4;
 
-/// The time that one rank of five takes for a non-blocking barrier with a computation before its wait.
+/// Time of one of five ranks for a non-blocking barrier with a computation before its wait.
 fn ibarrier(computed: u64) -> Outcome {
     let program = vec![
         nonblocking(Collective::Barrier, 0, 0, 0, 1),
@@ -51,7 +51,7 @@ fn computation_overlaps_with_the_network_and_not_with_the_overheads() {
 
 #[test]
 fn a_late_rank_holds_up_the_others() {
-    // Two ranks, one round: the message of the late one leaves when it begins.
+    // Two ranks, one round: the message of the late rank leaves when it starts.
     let late = |computed| {
         vec![
             compute(computed),
@@ -69,7 +69,7 @@ fn a_late_rank_holds_up_the_others() {
 
 #[test]
 fn several_end_in_any_order() {
-    // A long one, then a short one, which is waited for first; overheads are paid where it is waited.
+    // A long collective, then a short one that is waited for first. Each wait pays its overheads.
     let program = vec![
         nonblocking(Collective::Allreduce, 0, 0, 2000, 1),
         nonblocking(Collective::Barrier, 0, 0, 0, 2),
@@ -82,7 +82,7 @@ fn several_end_in_any_order() {
     let mut stopped = outcome.stats(0).call(Call::Wait);
     assert_eq!((stopped.calls, stopped.time.ps() / 1000), (2, outcome.end_ns(0)));
 
-    // In one wait, the CPU is a server of one queue.
+    // In one wait, the CPU serves one queue.
     let together = vec![
         nonblocking(Collective::Barrier, 0, 0, 0, 1),
         nonblocking(Collective::Barrier, 0, 0, 0, 2),
@@ -98,7 +98,7 @@ fn several_end_in_any_order() {
 
 #[test]
 fn blocking_ones_go_on_beside_them() {
-    // The blocking barrier begins and ends while the allreduce is under way, on the same communicator.
+    // The blocking barrier starts and ends while the allreduce on the same communicator is in progress.
     let program = vec![
         nonblocking(Collective::Allreduce, 0, 0, 2000, 1),
         collective(Collective::Barrier, 0, 0, 0),
@@ -161,7 +161,7 @@ fn every_algorithm_ends_beside_others() {
             let programs = vec![program; ranks];
             let outcome = run(settings.clone(), Delay::Random { seed: 5 }, programs.clone()).unwrap();
             outcome.assert_clean();
-            // As many messages and bytes as in blocking ones.
+            // The numbers of messages and bytes are those of blocking collectives.
             let blocking = |operation: &Operation| match operation.clone() {
                 Operation::Collective {
                     collective,
@@ -212,7 +212,7 @@ fn one_that_nobody_waits_for_ends_all_the_same() {
 }
 
 #[test]
-fn as_many_as_can_be_told_apart_are_under_way_at_once() {
+fn the_number_in_progress_is_limited() {
     let start = |count: u64| {
         (0..count)
             .map(|n| nonblocking(Collective::Barrier, 0, 0, 0, n))
@@ -226,7 +226,7 @@ fn as_many_as_can_be_told_apart_are_under_way_at_once() {
         "rank 0: MPI_Ibarrier: 1024 collectives of communicator 0 are in progress, more than the simulator \
          distinguishes; wait for some of them first"
     );
-    // With waits between them there may be any number.
+    // With waits between them, their number is unlimited.
     let program: Vec<Operation> = (0..3000)
         .flat_map(|n| [nonblocking(Collective::Barrier, 0, 0, 0, n), wait(&[n])])
         .collect();

@@ -28,7 +28,7 @@ fn a_put_is_over_when_its_acknowledgement_is_back() {
         .unwrap();
         outcome.assert_clean();
         let acknowledged = 10 + 1000 + bytes + 2 + CONTROL;
-        // Then a barrier of two ranks, one round; the message of rank 1 is there already.
+        // Then a barrier of two ranks with one round; the message of rank 1 has already arrived.
         assert_eq!(
             (outcome.end_ns(0), outcome.end_ns(1)),
             (acknowledged + 10 + 20, acknowledged + 10 + 1002 + 20)
@@ -65,7 +65,7 @@ fn a_get_is_over_when_its_data_are_here() {
             (outcome.end_ns(0), outcome.end_ns(1)),
             (back + 10 + 20, back + 10 + 1002 + 20)
         );
-        // Data count in the direction in which they move.
+        // Bytes count in the direction of the data.
         assert_eq!(traffic(outcome.stats(0)), [0, 0, 1, bytes]);
         assert_eq!(traffic(outcome.stats(1)), [1, bytes, 0, 0]);
     }
@@ -94,7 +94,7 @@ fn one_may_reach_oneself() {
 
 #[test]
 fn a_fence_ends_only_what_its_window_has() {
-    // A put in communicator 1 does not hold up the fence in communicator 0.
+    // A put in communicator 1 does not delay the fence in communicator 0.
     let programs = vec![
         vec![put_on(1, 1, 5000), fence(), fence_on(1)],
         vec![fence(), fence_on(1)],
@@ -115,7 +115,7 @@ fn nobody_waits_for_what_has_no_fence() {
 
 #[test]
 fn fences_and_collectives_of_a_communicator_do_not_mix() {
-    // MPI does not order a window's fences with the collectives of the communicator that it was made of.
+    // MPI does not order the fences of a window with the collectives of the communicator from which it was created.
     let barrier = || nonblocking(Collective::Barrier, 0, 0, 0, 1);
     for seed in 0..50 {
         let programs = vec![

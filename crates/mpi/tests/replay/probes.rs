@@ -1,4 +1,4 @@
-//! Probes: until a message is here, which stays. Times as in `timing`.
+//! Probes wait for a message and do not receive it. Times as in `timing`.
 
 use des::Time;
 use mpi::MpiSettings;
@@ -46,13 +46,13 @@ fn a_rendezvous_is_seen_by_its_request_to_send() {
         outcome.stats(1).call(Call::Probe).time,
         Time::from_ns(10 + CONTROL)
     );
-    // The clear to send leaves when the receive is posted, as if there had been no probe.
+    // The clear to send leaves when the receive is posted, as without a probe.
     assert_eq!(outcome.end_ns(1), 10 + 2 * CONTROL + 1002 + 1000 + 20);
 }
 
 #[test]
 fn posted_receives_take_their_messages_before_a_probe_sees_them() {
-    // The first message fits both; the probe has to wait for the second.
+    // The first message matches both receives; the probe waits for the second.
     let programs = vec![
         vec![send(1, 7, 100), compute(3000), send(1, 7, 100)],
         vec![
@@ -71,7 +71,7 @@ fn posted_receives_take_their_messages_before_a_probe_sees_them() {
 
 #[test]
 fn messages_that_do_not_fit_do_not_end_a_probe() {
-    // Neither tag nor communicator nor source; collectives have a context of their own.
+    // The probe matches neither tag nor communicator nor source; collectives have a context of their own.
     let other = |mut operation: workload::Operation| {
         if let workload::Operation::Send { communicator, .. } = &mut operation {
             *communicator = 1;
@@ -113,7 +113,7 @@ fn what_is_looked_at_in_the_queues_costs_the_receiver() {
         ..settings()
     };
     let sender = || vec![send(1, 2, 0), send(1, 1, 0), send(1, 0, 0)];
-    // Posted receives of tags 0, 1, 2: the message of tag 2 is compared with all three of them.
+    // Receives of tags 0, 1, 2 are posted: the message of tag 2 is compared with all three.
     let posted = (0..3)
         .map(|tag| ireceive(Some(0), Some(tag), 0, tag.into()))
         .chain([wait(&[0, 1, 2])])
@@ -122,7 +122,7 @@ fn what_is_looked_at_in_the_queues_costs_the_receiver() {
     outcome.assert_clean();
     assert_eq!(outcome.end_ns(1), 1012 + 3 * 20 + (3 + 2 + 1) * 7);
 
-    // Unexpected messages of tags 2, 1, 0: the receive of tag 0 looks at three of them, as does the probe.
+    // Unexpected messages have tags 2, 1, 0: the receive of tag 0 compares three of them, and so does the probe.
     let late = vec![
         compute(5000),
         probe(None, Some(0)),
@@ -135,8 +135,8 @@ fn what_is_looked_at_in_the_queues_costs_the_receiver() {
     assert_eq!(outcome.stats(1).call(Call::Probe).time, Time::from_ns(3 * 7));
     assert_eq!(outcome.end_ns(1), 5000 + 3 * 7 + 3 * 20 + (3 + 2 + 1) * 7);
 
-    // A message that comes unexpected past one posted receive, and its receive: both looked at one entry. The
-    // other receive found nothing in a queue of one.
+    // A message that passes one posted receive, and the receive of this message, both compare one entry. The other
+    // receive compares none.
     let both = vec![
         ireceive(Some(0), Some(9), 0, 9),
         compute(5000),
@@ -153,7 +153,7 @@ fn what_is_looked_at_in_the_queues_costs_the_receiver() {
         Time::from_ns(outcome.end_ns(1) - 5000)
     );
 
-    // A probe that waits looks at each message that comes, and at the one it waits for.
+    // A waiting probe compares each arriving message, the matching one included.
     let waiting = vec![
         probe(Some(0), Some(0)),
         receive(Some(0), Some(0), 0),

@@ -1,8 +1,7 @@
-//! Random programs that must end.
+//! Random programs that cannot deadlock.
 //!
-//! They are made from one list of steps in which every step stands in the program of all ranks that it
-//! concerns. Such programs cannot deadlock, whatever blocks: the ranks of the first step that is not
-//! yet over have no other step before it.
+//! They follow from one list of steps. Every step is in the programs of all ranks that it concerns. The ranks of
+//! the first incomplete step have no earlier incomplete step, so such programs cannot deadlock, whatever blocks.
 
 use mpi::ALGORITHMS;
 use proptest::prelude::*;
@@ -119,7 +118,7 @@ pub fn step(ranks: u32) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Programs under construction, with the requests that each rank has open.
+/// Programs under construction, with the open requests of each rank.
 pub struct Programs {
     pub operations: Vec<Vec<Operation>>,
     open: Vec<Vec<u64>>,
@@ -164,8 +163,8 @@ impl Programs {
                 in_reverse,
                 probed,
             } => {
-                // Sizes are all different and buffers exact, so that a wrong match is an error. The
-                // remainder decides between eager and rendezvous.
+                // Sizes are all different and buffers exact, so that a wrong match is an error. The remainder
+                // selects eager or rendezvous.
                 let bytes = self.messages + if size % 2 == 0 { 0 } else { 10_000 };
                 let communicator = u32::from(in_reverse);
                 let name = |rank: u32| if in_reverse { ranks - 1 - rank } else { rank };
@@ -189,7 +188,7 @@ impl Programs {
                 };
                 self.operations[from as usize].push(sending);
                 if probed {
-                    // Receives that were posted before take all messages before this one.
+                    // Earlier receives take all messages before this one.
                     self.operations[to as usize].push(Operation::Probe {
                         from: Some(name(from)),
                         tag: (!any_tag).then_some(tag),
@@ -253,7 +252,7 @@ impl Programs {
     }
 }
 
-/// Counts that the ranks agree on, some of them zero.
+/// Counts on which the ranks agree, some of them zero.
 fn counts_of(which: Collective, rank: u32, ranks: u32, root: u32, bytes: u64) -> Counts {
     let size = |from: u32, to: u32| bytes * u64::from((from + 2 * to) % 3);
     let own = |rank: u32| size(rank, 0);

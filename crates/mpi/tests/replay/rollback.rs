@@ -1,4 +1,4 @@
-//! Whatever a rank is told, it can be taken back, told again, saved and restored.
+//! Every call of a rank can be undone and repeated, and the rank can be saved and restored.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use workload::{Operation, Program, TraceError};
 use super::network::*;
 use super::random_programs::{programs, step};
 
-/// A job with programs for it, which may end, block for ever or be in error.
+/// A job with its programs, which may end, block for ever, or fail.
 #[derive(Clone, Debug)]
 struct Case {
     programs: Vec<Vec<Operation>>,
@@ -53,8 +53,8 @@ impl Case {
     }
 }
 
-/// Programs of which some receives take anything from anyone, so that not every message finds the one
-/// that it was made for, and of which some wait for what they should not.
+/// Programs in which some receives take any message from any sender, so that not every message reaches its own
+/// receive, and in which some ranks wait for the wrong requests.
 fn case() -> impl Strategy<Value = Case> {
     let steps = (1..6u32).prop_flat_map(|ranks| (Just(ranks), prop::collection::vec(step(ranks), 0..40)));
     let wild = prop::collection::vec(prop::bool::weighted(0.3), 1..20);
@@ -90,7 +90,7 @@ const KINDS: [MessageKind; 8] = [
     MessageKind::GetData,
 ];
 
-/// SplitMix64, as one number per step.
+/// SplitMix64, one number per step.
 struct Random(u64);
 
 impl Random {
@@ -102,7 +102,7 @@ impl Random {
         (z ^ (z >> 31)) % bound
     }
 
-    /// Messages of other incarnations: numbers, handles and envelopes that may or may not fit.
+    /// Messages of other timelines: numbers, handles and envelopes that may or may not match.
     fn nonsense(&mut self, to: u32, ranks: u32) -> Input {
         let below = |random: &mut Random, bound| random.below(bound) as u32;
         match self.below(12) {
@@ -127,8 +127,8 @@ impl Random {
     }
 }
 
-/// A call, what it answered, and what it left.
-struct TracedUntil {
+/// A call with its answer and the states around it.
+struct ExecutedCall {
     now: Time,
     input: Input,
     before: RankState,
@@ -137,9 +137,9 @@ struct TracedUntil {
     after: RankState,
 }
 
-impl TracedUntil {
-    /// Tells the rank, and keeps how.
-    fn tell(rank: &mut Rank, now: Time, input: Input) -> TracedUntil {
+impl ExecutedCall {
+    /// Executes a call and records it.
+    fn execute(rank: &mut Rank, now: Time, input: Input) -> ExecutedCall {
         rank.keep_changes(true);
         let before = rank.state();
         let mut actions = Vec::new();
@@ -149,7 +149,7 @@ impl TracedUntil {
         assert!(changes.is_some() || before == after);
         assert!(rank.take_changes().is_none());
         let answer = (result, actions);
-        TracedUntil {
+        ExecutedCall {
             now,
             input,
             before,
@@ -159,7 +159,7 @@ impl TracedUntil {
         }
     }
 
-    fn take_back(&mut self, rank: &mut Rank) {
+    fn undo(&mut self, rank: &mut Rank) {
         let changes = self.changes.take();
         let described = rank.waiting_for();
         changes.into_iter().for_each(|changes| rank.undo(changes));
@@ -170,11 +170,11 @@ impl TracedUntil {
             self.input,
             self.answer
         );
-        assert!(rank.take_changes().is_none(), "undoing is no change");
+        assert!(rank.take_changes().is_none(), "undo notes no change");
     }
 
-    fn tell_again(&mut self, rank: &mut Rank) {
-        let again = TracedUntil::tell(rank, self.now, self.input);
+    fn repeat(&mut self, rank: &mut Rank) {
+        let again = ExecutedCall::execute(rank, self.now, self.input);
         assert_eq!(again.answer, self.answer);
         assert_eq!(again.after, self.after);
         self.changes = again.changes;
@@ -202,11 +202,11 @@ proptest! {
     #[test]
     fn every_call_is_undone_and_done_again(case in case()) {
         let disturbed = case.run(|_, rank, now, input, out| {
-            let mut told = TracedUntil::tell(rank, now, input);
-            told.take_back(rank);
-            told.tell_again(rank);
-            out.append(&mut told.answer.1);
-            told.answer.0
+            let mut call = ExecutedCall::execute(rank, now, input);
+            call.undo(rank);
+            call.repeat(rank);
+            out.append(&mut call.answer.1);
+            call.answer.0
         });
         assert_same(disturbed, case.undisturbed());
     }
@@ -214,28 +214,29 @@ proptest! {
     #[test]
     fn several_calls_are_undone_and_done_again(case in case(), seed: u64, together: bool) {
         let mut random = Random(seed);
-        let mut histories: Vec<Vec<TracedUntil>> = case.programs.iter().map(|_| Vec::new()).collect();
+        let mut histories: Vec<Vec<ExecutedCall>> = case.programs.iter().map(|_| Vec::new()).collect();
         let disturbed = case.run(|number, rank, now, input, out| {
             let history = &mut histories[number as usize];
-            let told = TracedUntil::tell(rank, now, input);
-            let (result, actions) = told.answer.clone();
-            history.push(told);
+            let call = ExecutedCall::execute(rank, now, input);
+            let (result, actions) = call.answer.clone();
+            history.push(call);
             let back = random.below(2 * history.len() as u64 + 1).min(history.len() as u64) as usize;
             let last = history.len() - back;
-            if together && back > 0 && history.last().is_some_and(|told| told.answer.0.is_ok()) {
-                // As one: undo all, do all again without taking in between, undo these at once.
-                history[last..].iter_mut().rev().for_each(|told| told.take_back(rank));
+            if together && back > 0 && history.last().is_some_and(|call| call.answer.0.is_ok()) {
+                // As one change: undo all calls, repeat them without taking changes in between, and undo these at
+                // once.
+                history[last..].iter_mut().rev().for_each(|call| call.undo(rank));
                 let mut ignored = Vec::new();
-                for told in &history[last..] {
-                    told.input.give(rank, told.now, &mut ignored).unwrap();
+                for call in &history[last..] {
+                    call.input.give(rank, call.now, &mut ignored).unwrap();
                 }
                 assert_eq!(rank.state(), history.last().unwrap().after);
                 rank.take_changes().into_iter().for_each(|changes| rank.undo(changes));
                 assert_eq!(rank.state(), history[last].before);
             } else {
-                history[last..].iter_mut().rev().for_each(|told| told.take_back(rank));
+                history[last..].iter_mut().rev().for_each(|call| call.undo(rank));
             }
-            history[last..].iter_mut().for_each(|told| told.tell_again(rank));
+            history[last..].iter_mut().for_each(|call| call.repeat(rank));
             out.extend(actions);
             result
         });
@@ -252,15 +253,15 @@ proptest! {
                 let bytes = saved(rank);
                 let state: RankState = postcard::from_bytes(&bytes).unwrap();
                 assert_eq!(state, rank.state());
-                // Also after a rollback, which leaves operations to be taken again.
-                let mut told = TracedUntil::tell(rank, now, input);
-                told.take_back(rank);
+                // Also after a rollback, which returns operations to the cursor.
+                let mut call = ExecutedCall::execute(rank, now, input);
+                call.undo(rank);
                 assert_eq!(saved(rank), bytes);
                 *rank = Rank::restore(job.clone(), number, case.program(number), state).unwrap();
                 rank.set_tracing(true);
                 assert_eq!(saved(rank), bytes);
-                told.tell_again(rank);
-                rank.undo(told.changes.take().expect("calls that are asked for change something"));
+                call.repeat(rank);
+                rank.undo(call.changes.take().expect("a repeated call changes something"));
                 rank.keep_changes(random.below(2) == 0);
             }
             input.give(rank, now, out)
@@ -275,18 +276,18 @@ proptest! {
         let disturbed = case.run(|number, rank, now, input, out| {
             let mut history = Vec::new();
             for _ in 0..random.below(12) {
-                let told = TracedUntil::tell(rank, now, random.nonsense(number, ranks));
-                let failed = told.answer.0.is_err();
-                // What the owner asks of a rank does not disturb it either.
+                let call = ExecutedCall::execute(rank, now, random.nonsense(number, ranks));
+                let failed = call.answer.0.is_err();
+                // Queries of the owner do not change the rank.
                 let _ = (rank.waiting_for(), rank.stats().communication(), rank.open_requests());
-                history.push(told);
+                history.push(call);
                 if failed {
                     break;
                 }
             }
-            history.iter_mut().rev().for_each(|told| told.take_back(rank));
-            history.iter_mut().for_each(|told| told.tell_again(rank));
-            history.iter_mut().rev().for_each(|told| told.take_back(rank));
+            history.iter_mut().rev().for_each(|call| call.undo(rank));
+            history.iter_mut().for_each(|call| call.repeat(rank));
+            history.iter_mut().rev().for_each(|call| call.undo(rank));
             rank.keep_changes(false);
             let result = input.give(rank, now, out);
             assert!(rank.take_changes().is_none());
@@ -296,7 +297,7 @@ proptest! {
     }
 }
 
-fn alone(program: Box<dyn Program>) -> Rank {
+fn single_rank(program: Box<dyn Program>) -> Rank {
     let job = MpiJob::new(1, vec![vec![0]].into(), settings()).unwrap();
     Rank::new(Arc::new(job), 0, program)
 }
@@ -307,7 +308,7 @@ fn list(operations: Vec<Operation>) -> Box<dyn Program> {
 
 #[test]
 fn a_broken_source_is_broken_again() {
-    /// Gives an error once; what comes later is unspecified.
+    /// Returns one error; later answers are unspecified.
     struct Breaks(u32);
     impl Program for Breaks {
         fn next(&mut self) -> Result<Option<Operation>, TraceError> {
@@ -323,17 +324,17 @@ fn a_broken_source_is_broken_again() {
             }
         }
     }
-    let mut rank = alone(Box::new(Breaks(0)));
-    let mut told = TracedUntil::tell(&mut rank, Time::ZERO, Input::Start);
-    assert!(matches!(told.answer.0, Err(ReplayError::Trace(_))));
-    told.take_back(&mut rank);
-    told.tell_again(&mut rank);
+    let mut rank = single_rank(Box::new(Breaks(0)));
+    let mut call = ExecutedCall::execute(&mut rank, Time::ZERO, Input::Start);
+    assert!(matches!(call.answer.0, Err(ReplayError::Trace(_))));
+    call.undo(&mut rank);
+    call.repeat(&mut rank);
 }
 
 #[test]
 fn states_that_do_not_fit_are_refused() {
     let operations = vec![compute(1), compute(2), receive(None, None, 8)];
-    let mut rank = alone(list(operations.clone()));
+    let mut rank = single_rank(list(operations.clone()));
     let mut out = Vec::new();
     rank.start(Time::ZERO, &mut out).unwrap();
     rank.resume(Time(1000), &mut out).unwrap();
@@ -347,10 +348,10 @@ fn states_that_do_not_fit_are_refused() {
     let refused = restore(vec![compute(1)], rank.state()).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "rank 0: cannot go on from the checkpoint: the trace is not the one of the checkpoint"
+        "rank 0: cannot continue from the checkpoint: the trace is not the one of the checkpoint"
     );
 
-    // Damage of every byte: an error or another state, and no panic then.
+    // Damage of every byte gives an error or another state, and no panic.
     let bytes = saved(&rank);
     for index in 0..bytes.len() {
         for value in [0, 1, 2, 7, 127, 255] {
@@ -383,8 +384,7 @@ fn a_collective_of_another_job_is_refused() {
     }
 }
 
-/// One of each thing that a rank may be in the midst of, with every byte of it damaged: an error or another
-/// state, and no panic, whatever comes then.
+/// Ranks in every kind of state, with every byte damaged: an error or another state, and no panic whatever follows.
 #[test]
 fn damaged_states_of_all_kinds_are_refused_or_go_on() {
     let job = || Arc::new(MpiJob::new(2, vec![vec![0, 1]].into(), settings()).unwrap());

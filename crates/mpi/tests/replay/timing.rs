@@ -75,7 +75,7 @@ fn a_rendezvous_makes_progress_during_computation() {
 
 #[test]
 fn modes_of_sends_end_when_mpi_says() {
-    // A small and a large message whose receive is posted late, at 9000: when the send is complete.
+    // Completion of a small and of a large send whose receive is posted late, at 9000.
     let (posted, data) = (9000, |bytes: u64| CONTROL + bytes + 2);
     for (call, small, large) in [
         (Call::Send, 10, posted + data(101)),
@@ -165,7 +165,7 @@ fn buffered_sends_end_with_their_overhead() {
 
 #[test]
 fn receive_overheads_queue_up_on_the_cpu() {
-    // Three messages leave at 10, 20 and 30 and arrive 1002 later; each takes 20 of the CPU.
+    // Three messages leave at 10, 20 and 30 and arrive 1002 later; each takes 20 of CPU time.
     let programs = vec![
         (0..3).map(|tag| send(1, tag, 0)).collect(),
         (0..3)
@@ -177,7 +177,7 @@ fn receive_overheads_queue_up_on_the_cpu() {
     outcome.assert_clean();
     assert_eq!(outcome.end_ns(1), 1012 + 3 * 20);
 
-    // With a gap between arrivals the CPU is idle until the last.
+    // With gaps between arrivals the CPU is idle until the last one.
     let spread = MpiSettings {
         send_overhead: Time::from_ns(100),
         ..settings()
@@ -260,7 +260,7 @@ fn a_sendrecv_counts_once() {
 
 #[test]
 fn collectives_take_their_rounds() {
-    // 5 ranks: three rounds of one send and one receive each.
+    // 5 ranks: three rounds with one send and one receive each.
     let barrier = vec![vec![collective(Collective::Barrier, 0, 0, 0)]; 5];
     let outcome = run(settings(), fixed(), barrier).unwrap();
     outcome.assert_clean();
@@ -269,7 +269,7 @@ fn collectives_take_their_rounds() {
         assert_eq!(outcome.stats(rank).call(Call::Barrier).calls, 1);
     }
 
-    // 8 ranks, rendezvous: injection, then the data that arrives, then its overhead.
+    // 8 ranks with rendezvous: injection, then arrival of the data, then its overhead.
     let allreduce = vec![vec![collective(Collective::Allreduce, 0, 0, 1000)]; 8];
     let outcome = run(settings(), fixed(), allreduce).unwrap();
     outcome.assert_clean();

@@ -270,7 +270,7 @@ fn small_sends_that_face_each_other_go_through() {
 }
 
 #[test]
-fn an_owner_that_breaks_the_contract_is_told() {
+fn an_owner_that_breaks_the_contract_gets_an_error() {
     let job = Arc::new(MpiJob::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
     let program = vec![isend(1, 0, 500, 0), compute(10), wait(&[0])];
     let mut rank = Rank::new(job, 0, Box::new(List(program.into_iter())));

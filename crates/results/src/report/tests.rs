@@ -404,7 +404,7 @@ fn a_large_run_has_a_page_below_the_limit() {
         "The 128 of 500 links with the fullest buffers",
         "mean of 8 consecutive hosts",
         "of 5002 rows; all of them are in <code>jobs.parquet</code>",
-        "so that this cannot be run",
+        "so that this text cannot be run",
     ] {
         assert!(page.contains(left_out), "the page does not say '{left_out}'");
     }

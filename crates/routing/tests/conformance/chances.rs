@@ -1,4 +1,4 @@
-//! What oblivious algorithms say of their chances fits what they do.
+//! The declared probabilities of oblivious algorithms agree with their choices.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use topology::{HostId, Peer, Port, RouterId};
 use crate::networks::NETWORKS;
 use crate::walk::{Draws, network, path, routing, routings};
 
-/// What oblivious algorithms say of their chances fits what they do: probabilities add up to 1, and whatever way a
-/// packet takes is among the ways that had a chance.
+/// The declared probabilities of oblivious algorithms add up to 1, and every route that a packet takes has a
+/// positive probability.
 #[test]
 fn oblivious_routes_are_among_the_chances() {
     let mut oblivious = HashSet::new();
@@ -61,11 +61,11 @@ fn oblivious_routes_are_among_the_chances() {
     }
 }
 
-/// Pairs of hosts that make a count.
+/// Number of pairs of hosts.
 const PAIRS: u64 = 60_000;
 
-/// Over many pairs of hosts, ports are used as often as their chances say. Destinations are many, as choices are
-/// by hashes in which they are.
+/// Over many pairs of hosts, the use of ports agrees with the declared probabilities. There are many destinations,
+/// since choices are hashes of them.
 #[test]
 fn oblivious_routes_are_as_frequent_as_their_chances() {
     let mut wrong: Vec<String> = Vec::new();
@@ -199,7 +199,7 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
         let mut draws = Draws(1);
         let by_host = routing.oblivious().expect("one that is oblivious").by_host;
         let mut counts: HashMap<(RouterId, Port), (f64, f64)> = HashMap::new();
-        // Pairs whose chances are the same: their number.
+        // Number of pairs with the same probabilities.
         let mut alike: HashMap<(RouterId, u32), (HostId, f64)> = HashMap::new();
         let hosts = u64::from(topology.hosts());
         let step = (hosts * hosts / PAIRS).max(1) as usize;
@@ -230,8 +230,8 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
             }
         }
         for (at, (found, expected)) in counts {
-            // Five standard deviations of a count of choices that are made for two packets each: of what is meant
-            // for one host and passes one intermediate place.
+            // Five standard deviations of a count in which two packets share each choice: those for one host
+            // through one intermediate place.
             if (found - expected).abs() > 5.0 * (2.0 * expected).sqrt() {
                 let what = format!("{name} {parameters} on {toml}");
                 wrong.push(format!("{what}: {at:?} {found} times, expected {expected}"));

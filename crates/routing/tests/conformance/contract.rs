@@ -1,5 +1,5 @@
-//! What every routing promises of a whole network: packets of all pairs of hosts arrive, minimal ones in as few
-//! hops as there can be, and nothing can deadlock.
+//! The contract of every routing on a whole network: packets of all pairs of hosts arrive, minimal paths have the
+//! fewest hops, and no deadlock is possible.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use topology::{Peer, Port, RouterId, Shape, Topology};
 use crate::networks::is_minimal;
 use crate::walk::{Draws, pairs, path, routings};
 
-/// Fewest links from a router to every other, with one global link at most if there are groups.
+/// Fewest links from a router to every other, with at most one global link in networks of groups.
 fn fewest_hops(topology: &dyn Topology, from: RouterId) -> Vec<u32> {
     let Shape::Groups(groups) = topology.shape() else {
         return (0..topology.routers())
@@ -51,7 +51,7 @@ pub fn check(topology: &Arc<dyn Topology>, max_states: u64) {
             if is_minimal(name, &topology.shape()) {
                 assert_eq!(links.len(), fewest, "{what}: {source:?} to {destination:?}");
             } else {
-                // Two global links in a row can be shorter than the one of a minimal path.
+                // Two global links can be shorter than the single one of a minimal path.
                 assert!(links.len() >= topology.distance(from, to) as usize);
             }
         }

@@ -1,10 +1,10 @@
-//! Networks that are asked for their shortest paths only.
+//! Networks of which routing uses only shortest paths.
 
 use std::collections::HashMap;
 
 use crate::walk::{Draws, network, pairs, path, routing};
 
-/// Uniform traffic: every link of a HyperX, and of a Slim Fly with q = 4w + 1, carries about the same.
+/// Uniform traffic loads all links of a HyperX, and of a Slim Fly with q = 4w + 1, about equally.
 #[test]
 fn shortest_paths_are_all_used() {
     for toml in [

@@ -31,22 +31,22 @@ fn equally_long_ways_round_a_ring_are_both_used() {
 fn minimal_adaptive_takes_the_least_loaded_port_with_room_and_else_the_escape() {
     // From (0, 0) to (4, 2): ports 1 and 3 lead up, 2 and 4 down.
     let topology = network("kind = \"torus\"\nsizes = [5, 3]");
-    let hop = |parameters, load: &dyn Fn(u16) -> u64, room: &dyn Fn(u16, u8) -> u64| {
+    let hop = |parameters, load: &dyn Fn(u16) -> u64, free_space: &dyn Fn(u16, u8) -> u64| {
         let algorithm = ("minimal-adaptive", parameters);
-        first_hop(algorithm, &topology, &Known(load, room), &mut Draws(1))
+        first_hop(algorithm, &topology, &Known(load, free_space), &mut Draws(1))
     };
     let kept = |port, vc| Hop {
         port: Port(port),
         vc,
         claim: BufferClaim::Reserved,
     };
-    // Both ways down are shortest: over the wrap-around links.
+    // Both directions down are shortest: over the wrap-around links.
     let all = |_: u16, _: u8| 1000;
     assert_eq!(hop("", &|port| u64::from(port != 2), &all), kept(2, 2));
     assert_eq!(hop("", &|port| u64::from(port != 4), &all), kept(4, 2));
     assert_eq!(hop("", &|_| 9, &|port, _| u64::from(port == 4)), kept(4, 2));
     assert_eq!(hop("", &|_| 9, &|port, _| u64::from(port == 2)), kept(2, 2));
-    // Of several VCs the one with the most room; none of them: dimension order on the dateline's VC 0.
+    // Of several VCs the one with the most free space; without free space, dimension order on VC 0 of the dateline.
     let third = |port, vc| if port == 2 { u64::from(vc) % 4 } else { 0 };
     assert_eq!(hop("adaptive_vcs = 3", &|_| 9, &third), kept(2, 3));
     let escape_only = |_, vc| if vc < 2 { 5000 } else { 0 };
@@ -62,9 +62,9 @@ fn minimal_adaptive_takes_the_least_loaded_port_with_room_and_else_the_escape() 
 fn detours_in_a_hyperx_are_taken_by_load_times_links() {
     // From (0, 0) to (4, 4): ports 1 to 4 lead along dimension 0, 4 straight; 5 to 8 along dimension 1.
     let topology = network("kind = \"hyperx\"\nshape = [5, 5]");
-    let room = |_: u16, _: u8| 1000;
+    let free_space = |_: u16, _: u8| 1000;
     for (algorithm, bias, straight, free, expected) in [
-        // Two links left: load * 2 against load * 3 + bias.
+        // Two remaining links: load * 2 against load * 3 + bias.
         ("doal", 0, 3000, 2000, 4),
         ("doal", 0, 3001, 2000, 1),
         ("doal", 10, 3005, 2000, 4),
@@ -79,15 +79,15 @@ fn detours_in_a_hyperx_are_taken_by_load_times_links() {
             _ => 1_000_000,
         };
         for seed in 0..20 {
-            let congestion = Known(load, room);
+            let congestion = Known(load, free_space);
             let hop = first_hop((algorithm, &parameters), &topology, &congestion, &mut Draws(seed));
             assert_eq!(hop.port, Port(expected), "{algorithm} {parameters}, {straight} B");
         }
     }
-    // Dimension 1 is open to DAL only.
+    // Only DAL may use dimension 1.
     let load = |port: u16| if port == 8 { 1 } else { 5000 };
-    let hop = |algorithm, room: &dyn Fn(u16, u8) -> u64| {
-        let congestion = Known(load, room);
+    let hop = |algorithm, free_space: &dyn Fn(u16, u8) -> u64| {
+        let congestion = Known(load, free_space);
         first_hop(
             (algorithm, "bias = \"0 B\""),
             &topology,
@@ -95,14 +95,14 @@ fn detours_in_a_hyperx_are_taken_by_load_times_links() {
             &mut Draws(1),
         )
     };
-    assert_eq!(hop("doal", &room), Hop::new(Port(4), 1));
+    assert_eq!(hop("doal", &free_space), Hop::new(Port(4), 1));
     assert_eq!(
-        (hop("dal", &room).port, hop("dal", &room).claim),
+        (hop("dal", &free_space).port, hop("dal", &free_space).claim),
         (Port(8), BufferClaim::Reserved)
     );
-    // Nowhere is room: the escape in dimension order, which waits.
+    // Without free space: the escape in dimension order, which waits.
     assert_eq!(hop("dal", &|_, _| 0), Hop::new(Port(4), 0));
-    // Room on a detour only, which costs more.
+    // Free space only on a detour, which costs more.
     assert_eq!(hop("dal", &|port, _| u64::from(port == 6)), Hop::new(Port(4), 0));
 }
 

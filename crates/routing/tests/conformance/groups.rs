@@ -8,8 +8,8 @@ use topology::{HOST_LINK, HostId, RouterId, Shape};
 use crate::networks::NETWORKS;
 use crate::walk::{Draws, Load, network, pairs, path, routing};
 
-/// Uniform traffic, source allowed as destination, in the dragonfly of 1,056 hosts: BookSim 2 counts 3.69 to
-/// 3.70 routers on the way.
+/// Uniform traffic with the source allowed as destination, in the dragonfly of 1,056 hosts: BookSim 2 counts 3.69
+/// to 3.70 visited routers.
 #[test]
 fn routers_visited_in_the_dragonfly_of_booksim() {
     let topology = network(
@@ -22,7 +22,7 @@ fn routers_visited_in_the_dragonfly_of_booksim() {
         .iter()
         .map(|pair| path(&*topology, &*minimal, *pair, &mut draws).len() as u64 + 1)
         .sum();
-    // From every router: 1 router at home, 2 to the 7 others of the group, 3.75 to the 256 elsewhere.
+    // From every router: 1 router for itself, 2 for the 7 others of the group, 3.75 for the 256 others.
     let per_router = 1 + 2 * 7 + 256 * 15 / 4;
     assert_eq!(visited, 264 * 4 * 4 * per_router);
     let mean = visited as f64 / pairs.len() as f64;
@@ -49,7 +49,8 @@ fn minimal_spreads_pairs_over_parallel_links() {
     assert!(most < &(least * 2), "{least} to {most} packets on a link");
 }
 
-/// From host 0 to the last one: the minimal port and the least load on it that sends the packet elsewhere.
+/// From host 0 to the last one: the minimal port, and the least load on it with which the packet takes another
+/// path.
 fn first_load_refused(parameters: &str, other_load: u64) -> Option<u64> {
     let topology = network(NETWORKS[6]);
     let (ugal, minimal) = (
@@ -70,7 +71,7 @@ fn first_load_refused(parameters: &str, other_load: u64) -> Option<u64> {
         .port;
     (0..20_000).step_by(10).find(|load| {
         let load = Load(|port| if port == direct { *load } else { other_load });
-        // Some draws lead to places behind the same port: one that does not must be refused.
+        // Some draws select places behind the same port: a draw of another port refuses the minimal path.
         (0..50).any(|seed| {
             ugal.route(at, &mut RouteState::default(), &load, &mut Draws(seed))
                 .port

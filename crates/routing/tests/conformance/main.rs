@@ -1,5 +1,5 @@
-//! Every routing algorithm of the registry on every topology that it routes: packets arrive, minimal ones
-//! in as few hops as there can be, nothing can deadlock, and the deadlock proof has seen every decision.
+//! Every registered routing algorithm on every topology that it supports: packets arrive, minimal paths have the
+//! fewest hops, no deadlock is possible, and the deadlock proof has visited every decision.
 
 mod chances;
 mod contract;
@@ -55,7 +55,7 @@ fn every_algorithm_and_parameter_is_documented() {
     let read = |page: &str| std::fs::read_to_string(format!("{methods}/{page}.md"));
     let overview = read("routing").expect("docs/methods/routing.md");
     for algorithm in REGISTRY {
-        // A page of its own, or a section.
+        // The algorithm has its own page or a section.
         let text = read(&format!("routing/{}", algorithm.name)).unwrap_or_else(|_| {
             let start = overview.find(&format!("\n## {}\n", algorithm.name));
             let section = &overview[start.expect(algorithm.name) + 4..];

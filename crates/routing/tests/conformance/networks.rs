@@ -1,4 +1,4 @@
-//! Networks that are routed, and what is known of algorithms on them.
+//! Networks under test, and known properties of algorithms on them.
 
 use topology::Shape;
 
@@ -53,7 +53,7 @@ pub const NETWORKS: &[&str] = &[
     "kind = \"torus\"\nsizes = [4, 2, 3]\nlinks = [2, 1, 3]\nhosts_per_router = 2",
 ];
 
-/// Parameters of algorithms beside their defaults, and the networks that know them.
+/// Parameters of algorithms besides their defaults, and the networks that support them.
 pub const VARIANTS: &[(&str, &str, Knows)] = &[
     ("minimal", "paths = \"adaptive\"", |shape| shape.graph().is_some()),
     ("par", "intermediate = \"group\"", is_groups),

@@ -1,4 +1,4 @@
-//! Parameters that make no sense, and algorithms that do not fit, are refused where they stand.
+//! Invalid parameters and unsuitable algorithms are refused with their location.
 
 use fabricsim_routing::build;
 

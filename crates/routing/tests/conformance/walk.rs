@@ -1,5 +1,4 @@
-//! Networks and routings as tests build them, and the walk of one packet, with all that every routing promises
-//! on the way.
+//! Networks and routings of the tests, and the walk of one packet with the checks that hold for every routing.
 
 use std::sync::Arc;
 
@@ -20,12 +19,12 @@ impl<F: Fn(Port) -> u64> Congestion for Load<F> {
         (self.0)(Port(slot as u16 + 1))
     }
 
-    fn room(&self, port: Port, vc: u8) -> u64 {
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
         6 * 2048 - (self.0)(Port(port.0 + u16::from(vc)))
     }
 }
 
-/// Load by port, room by port and VC.
+/// Load by port, free space by port and VC.
 pub struct Known<L: Fn(u16) -> u64, R: Fn(u16, u8) -> u64>(pub L, pub R);
 
 impl<L: Fn(u16) -> u64, R: Fn(u16, u8) -> u64> Congestion for Known<L, R> {
@@ -33,7 +32,7 @@ impl<L: Fn(u16) -> u64, R: Fn(u16, u8) -> u64> Congestion for Known<L, R> {
         (self.0)(port.0)
     }
 
-    fn room(&self, port: Port, vc: u8) -> u64 {
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
         (self.1)(port.0, vc)
     }
 }
@@ -113,7 +112,10 @@ pub fn path(
         let load = Load(|port| u64::from((u32::from(port.0) * 7919 + salt) % 7) * 2048);
         let hop = routing.route(at, &mut state, &load, draws);
         if hop.claim == BufferClaim::Reserved {
-            assert!(load.room(hop.port, hop.vc) > 0, "there is no room to keep");
+            assert!(
+                load.free_space(hop.port, hop.vc) > 0,
+                "the hop has no free space to reserve"
+            );
         }
         assert!(
             options.contains(&(hop, state)),
@@ -145,7 +147,7 @@ pub fn pairs(topology: &dyn Topology) -> impl Iterator<Item = (HostId, HostId)> 
     (0..hosts).flat_map(move |a| (0..hosts).map(move |b| (HostId(a), HostId(b))))
 }
 
-/// How a packet from host 0 to the last one leaves its router, for loads and rooms by port and VC.
+/// The first hop of a packet from host 0 to the last one, for given loads and free spaces by port and VC.
 pub fn first_hop(
     (algorithm, parameters): (&str, &str),
     topology: &Arc<dyn Topology>,

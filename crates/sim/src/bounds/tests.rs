@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use config::Section;
-use workload::traffic::{PatternContext, Random};
+use workload::traffic::{PatternContext, TrafficRandom};
 
 use super::*;
 use crate::setup::geometry::HostGeometry;
@@ -12,7 +12,7 @@ use crate::setup::geometry::HostGeometry;
 struct Listed;
 
 impl Pattern for Listed {
-    fn destination(&self, _: u32, _: u32, _: u64, _: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, _: u32, _: u32, _: u64, _: &mut dyn TrafficRandom) -> Option<u32> {
         unreachable!("nothing is simulated")
     }
 
@@ -26,7 +26,7 @@ impl Pattern for Listed {
 /// A stream for patterns that draw nothing.
 struct Never;
 
-impl Random for Never {
+impl TrafficRandom for Never {
     fn next_u64(&mut self) -> u64 {
         unreachable!("nothing is drawn")
     }

@@ -10,7 +10,7 @@ mod collector;
 pub mod message_history;
 mod plan;
 mod sampler;
-mod setting;
+pub(crate) mod setting;
 
 pub use bins::Bins;
 pub use collector::{COLLECTED, Collector, CollectorState};

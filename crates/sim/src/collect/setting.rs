@@ -1,6 +1,6 @@
 //! The table `[collect]` of an experiment.
 
-use config::{Duration, Error, NameOrSome, Section};
+use config::{DefaultValue, Duration, Error, NameOrSome, Parameter, Section, Type};
 use des::Time;
 use results::Collect;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,29 @@ pub struct CollectSetting {
     pub(crate) waits: bool,
 }
 
+/// Keys of `[collect]`.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter::choice(
+        "series",
+        &["auto", "off", "classes", "links", "vcs"],
+        "samples per time bin; auto: links up to 4096 links, otherwise classes",
+    ),
+    Parameter::new(
+        "bin",
+        Type::Either(&[Type::Time, Type::Choice(&["auto"])]),
+        DefaultValue::Text("auto"),
+        "width of a time bin",
+    ),
+    Parameter::new(
+        "routers",
+        Type::Either(&[Type::Choice(&["all"]), Type::INTEGERS]),
+        DefaultValue::Text("all"),
+        "routers whose links, virtual channels and hosts are sampled singly",
+    ),
+    Parameter::flag("timeline", false, "timelines of ranks, and all messages"),
+    Parameter::flag("waits", false, "waits of packets and their causes"),
+];
+
 impl Series {
     /// Names in experiments.
     pub const NAMES: [&'static str; 4] = ["off", "classes", "links", "vcs"];
@@ -89,9 +112,8 @@ impl CollectSetting {
         network: &Network,
         until: Option<Time>,
     ) -> Result<CollectSetting, Error> {
-        let mut names = vec!["auto"];
-        names.extend(Series::NAMES);
-        let series = match Series::of_name(section.choice_or("series", "auto", &names)?) {
+        section.declare(PARAMETERS);
+        let series = match Series::of_name(section.choice("series")?) {
             Some(series) => series,
             None if has_few_links(network) => Series::Links,
             None => Series::Classes,
@@ -100,8 +122,8 @@ impl CollectSetting {
             series,
             bins: read_bins(section, until)?,
             routers: read_routers(section, network)?,
-            timeline: section.or("timeline", false)?,
-            waits: section.or("waits", false)?,
+            timeline: section.get("timeline")?,
+            waits: section.get("waits")?,
         })
     }
 
@@ -133,7 +155,7 @@ impl CollectSetting {
 }
 
 fn read_bins(section: &Section, until: Option<Time>) -> Result<Bins, Error> {
-    let bin: String = section.or("bin", "auto".into())?;
+    let bin: String = section.get("bin")?;
     if bin == "auto" {
         return Ok(match until {
             Some(until) => Bins::constant(Time(until.ps().div_ceil(BINS))),
@@ -151,7 +173,7 @@ fn read_bins(section: &Section, until: Option<Time>) -> Result<Bins, Error> {
 }
 
 fn read_routers(section: &Section, network: &Network) -> Result<Option<Vec<u32>>, Error> {
-    let mut routers = match section.or("routers", NameOrSome::Name("all".into()))? {
+    let mut routers = match section.get("routers")? {
         NameOrSome::Name(name) if name == "all" => return Ok(None),
         NameOrSome::Name(name) => return Err(section.unknown_name("routers", &name, ["all"])),
         NameOrSome::Some(routers) => routers,

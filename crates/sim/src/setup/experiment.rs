@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use config::{Bytes, Duration, Parameter, Section, Type};
+use config::{Bytes, DefaultValue, Duration, Parameter, Section, Type};
 use des::{Executor, Optimism, Time};
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
@@ -204,10 +204,44 @@ fn folder_of(folder: &Path) -> PathBuf {
     }
 }
 
+/// Keys of `[run]`, beside the table `optimistic`.
+pub const RUN: &[Parameter] = &[
+    Parameter::computed(
+        "until",
+        Type::Time,
+        "none",
+        "end of the run, unless all ranks finish earlier; at most 100 days",
+    ),
+    Parameter::time("warmup", "0 ps", "start of latencies, loads and link counters"),
+    Parameter::integer("seed", 1, "seed of all random choices"),
+    Parameter::new(
+        "executor",
+        Type::Choice(&Executor::NAMES),
+        DefaultValue::Text("conservative"),
+        "how events are executed; the result is the same",
+    ),
+    Parameter::integer(
+        "threads",
+        1,
+        "threads of each process, 1 to 1024; the result is the same",
+    ),
+    Parameter::time(
+        "watchdog",
+        "1 ms",
+        "simulated time between two deadlock checks of the ranks",
+    ),
+    Parameter::choice(
+        "credits",
+        &CreditSetting::NAMES,
+        "how credits return; the result is the same",
+    ),
+];
+
 impl RunSetting {
     fn read(section: &Section) -> Result<RunSetting, config::Error> {
+        section.declare(RUN);
         let until: Option<Duration> = section.optional("until")?;
-        let warmup = section.or("warmup", Duration { ps: 0 })?;
+        let warmup: Duration = section.get("warmup")?;
         if until.is_some_and(|until| until.ps == 0) {
             return Err(section.error("until", "0 is no time at all; expected a time such as \"100 us\""));
         }
@@ -220,15 +254,15 @@ impl RunSetting {
         if let Some(until) = until {
             at_most(section, "until", until, LATEST)?;
         }
-        let executor = section.choice_or("executor", "conservative", &Executor::NAMES)?;
-        let threads: u32 = section.or("threads", 1)?;
+        let executor = section.choice("executor")?;
+        let threads: u32 = section.get("threads")?;
         if !(1..=1024).contains(&threads) {
             return Err(section.error(
                 "threads",
                 format!("{threads} is out of range; expected 1 to 1024"),
             ));
         }
-        let watchdog = section.or("watchdog", Duration { ps: 1_000_000_000 })?;
+        let watchdog: Duration = section.get("watchdog")?;
         if watchdog.ps == 0 {
             let message = "0 is no interval; expected a time such as \"1 ms\"";
             return Err(section.error("watchdog", message));
@@ -237,12 +271,12 @@ impl RunSetting {
         Ok(RunSetting {
             until: until.map(|d| Time(d.ps)),
             warmup: Time(warmup.ps),
-            seed: section.or("seed", 1)?,
+            seed: section.get("seed")?,
             executor: Executor::from_str(executor).expect("one of the names"),
             threads: threads as usize,
             optimism: read_optimism(section.section("optimistic")?)?,
             watchdog: Time(watchdog.ps),
-            credits: match section.choice_or("credits", "auto", &CreditSetting::NAMES)? {
+            credits: match section.choice("credits")? {
                 "each" => CreditSetting::Each,
                 _ => CreditSetting::Auto,
             },
@@ -252,19 +286,23 @@ impl RunSetting {
 
 /// Parameters of the executor `optimistic`, the keys of `run.optimistic`.
 pub const OPTIMISTIC: &[Parameter] = &[
-    Parameter::integer("batch", 16, "events between two looks at the mail"),
-    Parameter::integer("gvt_interval", 64, "batches between two global virtual times"),
+    Parameter::integer(
+        "batch",
+        Optimism::DEFAULT.batch as i64,
+        "events between two checks of the mailbox",
+    ),
+    Parameter::integer(
+        "gvt_interval",
+        Optimism::DEFAULT.gvt_interval as i64,
+        "batches between two computations of global virtual time",
+    ),
     Parameter::computed(
         "ahead",
         Type::Time,
         "found as it runs",
-        "how far beyond global virtual time",
+        "maximum time beyond global virtual time at which events execute",
     ),
-    Parameter::size(
-        "memory",
-        "128 MiB",
-        "for events that are not yet certain, per thread",
-    ),
+    Parameter::size("memory", "128 MiB", "memory of a thread for uncommitted events"),
 ];
 
 fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use config::Section;
+use config::{DefaultValue, Parameter, Section, Type};
 use des::{RandomStream, Time};
 use mpi::ComputeRule;
 use topology::HostId;
-use workload::traffic::{Arrival, Geometry, OfferedLoad, Pattern, PatternContext, Random, SizeDistribution};
+use workload::traffic::{
+    ArrivalProcess, Geometry, OfferedLoad, Pattern, PatternContext, SizeDistribution, TrafficRandom,
+};
 use workload::{Interpreters, Workload};
 
 use crate::Error;
@@ -64,7 +66,7 @@ pub struct TrafficJob {
     /// Who sends to whom.
     pattern: Box<dyn Pattern>,
     /// When.
-    arrival: Box<dyn Arrival>,
+    arrival: Box<dyn ArrivalProcess>,
     /// How large messages are.
     size: Box<dyn SizeDistribution>,
     /// Bytes that each host that is not silent sends, as a fraction of the bandwidth of its injection link.
@@ -146,12 +148,12 @@ impl TrafficJob {
 
     /// From a host's message number `index` - 1 (from the job's start, if there is none) to the next. May
     /// be zero.
-    pub fn gap(&self, index: u64, random: &mut dyn Random) -> Time {
+    pub fn gap(&self, index: u64, random: &mut dyn TrafficRandom) -> Time {
         Time(self.arrival.gap_ps(index, random))
     }
 
     /// Where message number `index` of the job's host number `source` goes; none: this host never sends.
-    pub fn destination(&self, source: u32, index: u64, random: &mut dyn Random) -> Option<HostId> {
+    pub fn destination(&self, source: u32, index: u64, random: &mut dyn TrafficRandom) -> Option<HostId> {
         let to = self.pattern.destination(source, self.host_count, index, random)?;
         Some(self.host(to))
     }
@@ -162,7 +164,7 @@ impl TrafficJob {
     }
 
     /// Bytes of the next message.
-    pub fn bytes(&self, random: &mut dyn Random) -> u64 {
+    pub fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         self.size.bytes(random)
     }
 
@@ -191,6 +193,41 @@ struct HostAllocator<'a> {
     folder: &'a Path,
     interpreters: Interpreters<'a>,
 }
+
+/// Keys of `[[job]]`, beside its tables.
+pub const JOB: &[Parameter] = &[
+    Parameter::computed("name", Type::Text, "job0, job1, ...", "name in results"),
+    Parameter::time("start", "0 ps", "start of its ranks or traffic; at most 100 days"),
+    Parameter::integer("repetitions", 1, "repetitions of the workload, 1 to 1000000000"),
+    Parameter::computed(
+        "ranks_per_host",
+        Type::Integer,
+        "1, or as many as the mapping says",
+        "ranks on each host, 1 to 4096",
+    ),
+    Parameter::new(
+        "hosts",
+        Type::Either(&[Type::Choice(&["all", "free"]), Type::Integer]),
+        DefaultValue::Text("all"),
+        "hosts of the traffic: all, those without ranks, or this many",
+    ),
+];
+
+/// Keys of `job.traffic`, beside those of its pattern, arrival process and message sizes.
+pub const TRAFFIC: &[Parameter] = &[
+    Parameter::required("pattern", Type::Text, "destinations (fabricsim list patterns)"),
+    Parameter::required(
+        "load",
+        Type::Number,
+        "bytes sent by each host, as a fraction of its injection bandwidth",
+    ),
+    Parameter::text(
+        "arrival",
+        workload::traffic::DEFAULT_ARRIVAL.name,
+        "times between messages (fabricsim list arrivals)",
+    ),
+    Parameter::computed("message", Type::Size, "network.packet", "size of each message"),
+];
 
 /// Reads all `[[job]]` tables, and finds places for them in their order; ranks come before traffic.
 ///
@@ -253,6 +290,7 @@ fn read_job(
     index: usize,
     kind: impl FnOnce(&Section) -> Result<JobKind, Error>,
 ) -> Result<Job, Error> {
+    section.declare(JOB);
     Ok(Job {
         name: section.or("name", format!("job{index}"))?,
         start: read_start(section)?,
@@ -271,7 +309,7 @@ impl HostAllocator<'_> {
         let workload = workload::read(source, self.folder, self.interpreters)?;
         let mut settings = mpi.clone();
         settings.compute = ComputeRule::read(section, &workload.regions())?;
-        let repetitions: u64 = section.or("repetitions", 1)?;
+        let repetitions: u64 = section.get("repetitions")?;
         if !(1..=MAX_REPETITIONS).contains(&repetitions) {
             let message = format!("{repetitions} is out of range; expected 1 to {MAX_REPETITIONS}");
             return Err(section.error("repetitions", message).into());
@@ -339,7 +377,7 @@ impl HostAllocator<'_> {
         let pattern = workload::traffic::pattern(traffic, &mut place)?;
         let arrival = workload::traffic::arrival(traffic)?;
         let size = workload::traffic::size::size(traffic, u64::from(network.packet), folder)?;
-        let load: f64 = traffic.required("load")?;
+        let load: f64 = traffic.declare(TRAFFIC).get("load")?;
         if !(load > 0.0 && load <= 1.0) {
             let message = format!(
                 "{load} is out of range; expected a fraction of the injection bandwidth, 0 < load <= 1"
@@ -377,7 +415,7 @@ impl HostAllocator<'_> {
             hosts.truncate(count as usize);
             return Ok(Some(hosts));
         }
-        match section.choice_or("hosts", "all", &["all", "free"])? {
+        match section.choice_of("hosts", &["all", "free"])? {
             "free" => Ok(Some(self.order(section, index, self.free())?.hosts)),
             _ => {
                 // The order of all hosts is theirs, whatever the placement, unless it says which they are.
@@ -414,7 +452,7 @@ const MAPPING_STREAMS: u32 = u32::MAX - (2 << 16);
 /// A stream, as patterns draw from it when they are built.
 struct Drawn(RandomStream);
 
-impl Random for Drawn {
+impl TrafficRandom for Drawn {
     fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }

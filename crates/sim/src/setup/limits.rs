@@ -23,7 +23,7 @@ pub fn at_most(section: &Section, key: &str, time: Duration, most: Duration) -> 
 
 /// The start of a job.
 pub fn read_start(section: &Section) -> Result<Time, config::Error> {
-    let start = section.or("start", Duration { ps: 0 })?;
+    let start: Duration = section.get("start")?;
     at_most(section, "start", start, LATEST)?;
     Ok(Time(start.ps))
 }

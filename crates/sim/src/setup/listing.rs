@@ -1,9 +1,13 @@
-//! What there is to choose from, from the registries.
+//! The registries as lists: parts that an experiment can name, and its keys.
 
 use config::Parameter;
+use mpi::{ComputeRule, MpiSettings};
 use serde::{Serialize, Serializer};
 
-/// One part that an experiment can name.
+use crate::collect::setting;
+use crate::setup::{experiment, job, network, rails};
+
+/// One part that an experiment can name, or one of its tables.
 #[derive(Clone, Debug, Serialize)]
 pub struct Listing {
     /// Name in experiments.
@@ -12,14 +16,14 @@ pub struct Listing {
     pub summary: String,
     /// Its parameters.
     #[serde(serialize_with = "as_json")]
-    pub parameters: &'static [Parameter],
-    /// Of a table that chooses among algorithms: the rules for each collective.
+    pub parameters: Vec<&'static Parameter>,
+    /// The rules for each collective, of a table that selects algorithms.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<(String, String)>,
 }
 
-fn as_json<S: Serializer>(parameters: &[Parameter], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(parameters.iter().map(Parameter::to_json))
+fn as_json<S: Serializer>(parameters: &[&Parameter], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(parameters.iter().map(|parameter| parameter.to_json()))
 }
 
 /// The kinds of parts, as `fabricsim list` takes them.
@@ -37,16 +41,47 @@ pub const PART_KINDS: &[&str] = &[
     "mappings",
     "trace-formats",
     "executors",
+    "keys",
 ];
 
-/// All parts of a kind (see [`PART_KINDS`]); none for an unknown kind.
-pub fn listing(kind: &str) -> Option<Vec<Listing>> {
-    let part = |name: &str, summary: &str, parameters: &'static [Parameter]| Listing {
+/// Tables of experiments with their keys, beside those of the parts that an experiment names.
+static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
+    ("network", "the network", &[network::NETWORK, rails::PARAMETERS]),
+    ("network.link", "all links", &[network::LINK]),
+    (
+        "network.links.CLASS",
+        "the links of one class",
+        &[network::LINK_CLASS],
+    ),
+    ("network.router", "all routers", &[network::ROUTER]),
+    (
+        "network.memory",
+        "messages between ranks of one host",
+        &[network::MEMORY],
+    ),
+    ("job", "one job", &[job::JOB]),
+    (
+        "job.compute",
+        "the duration of computations",
+        &[ComputeRule::PARAMETERS],
+    ),
+    ("job.traffic", "synthetic traffic", &[job::TRAFFIC]),
+    ("mpi", "the MPI library of all jobs", &[MpiSettings::PARAMETERS]),
+    ("run", "the execution", &[experiment::RUN]),
+    ("collect", "data collected during the run", &[setting::PARAMETERS]),
+];
+
+fn part(name: &str, summary: &str, parameters: &'static [Parameter]) -> Listing {
+    Listing {
         name: name.into(),
         summary: summary.into(),
-        parameters,
+        parameters: parameters.iter().collect(),
         rules: Vec::new(),
-    };
+    }
+}
+
+/// All parts of a kind (see [`PART_KINDS`]); `None` for an unknown kind.
+pub fn listing(kind: &str) -> Option<Vec<Listing>> {
     Some(match kind {
         "topologies" => topology::REGISTRY
             .iter()
@@ -113,20 +148,27 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             ),
             part(
                 "conservative",
-                "windows of the lookahead, router by router, on threads and processes; the default",
+                "windows of one lookahead, on threads and processes; the default",
                 &[],
             ),
             part(
                 "optimistic",
-                "ahead of what is certain, with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
-                crate::setup::experiment::OPTIMISTIC,
+                "ahead of global virtual time with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
+                experiment::OPTIMISTIC,
             ),
             part(
                 "reverse-check",
-                "carries every event out, takes it back, compares, and carries it out again: finds bugs of FabricSim",
+                "executes every event, undoes it, compares, and executes it again: finds bugs of FabricSim",
                 &[],
             ),
         ],
+        "keys" => KEYS
+            .iter()
+            .map(|(path, summary, parameters)| Listing {
+                parameters: parameters.iter().copied().flatten().collect(),
+                ..part(path, summary, &[])
+            })
+            .collect(),
         _ => return None,
     })
 }
@@ -145,7 +187,7 @@ fn table(table: &mpi::SelectionTable) -> Listing {
     Listing {
         name: format!("table/{}", table.name),
         summary: format!("{} ({})", table.summary, table.source),
-        parameters: &[],
+        parameters: Vec::new(),
         rules: mpi::CollectiveVariant::all().map(rules).collect(),
     }
 }

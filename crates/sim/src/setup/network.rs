@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::{Bandwidth, Bytes, Duration, Section};
+use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type};
 use des::Time;
 use fabric::Rate;
 use fabric::router::RouterParameters;
@@ -14,6 +14,71 @@ use crate::setup::rails::Rails;
 
 /// Fastest link: beyond, a packet of some hundred bytes would take less than the resolution of time.
 const FASTEST_BITS_PER_S: u64 = 1_000_000_000_000_000;
+
+/// Keys of `[network]`, beside those of [`Rails`].
+pub const NETWORK: &[Parameter] = &[Parameter::size(
+    "packet",
+    "256 B",
+    "largest packet; longer messages are divided, 1 B to 16 MiB",
+)];
+
+/// Keys of `[network.link]`.
+pub const LINK: &[Parameter] = &[
+    bandwidth(
+        "100 Gbps",
+        "bandwidth of every link, each direction, 1 Mbps to 1000 Tbps",
+    ),
+    Parameter::time("latency", "50 ns", "propagation delay of a cable, 1 ps to 1 s"),
+];
+
+/// Keys of `[network.links.CLASS]`.
+pub const LINK_CLASS: &[Parameter] = &[
+    Parameter::computed(
+        "bandwidth",
+        Type::Rate,
+        "network.link.bandwidth",
+        "bandwidth of one link class",
+    ),
+    Parameter::computed(
+        "latency",
+        Type::Time,
+        "network.link.latency",
+        "latency of one link class",
+    ),
+];
+
+/// Keys of `[network.memory]`.
+pub const MEMORY: &[Parameter] = &[
+    bandwidth("80 Gbps", "bandwidth of messages between two ranks of one host"),
+    Parameter::time(
+        "latency",
+        "200 ns",
+        "latency of messages between two ranks of one host",
+    ),
+];
+
+/// Keys of `[network.router]`, beside those of the router model.
+pub const ROUTER: &[Parameter] = &[
+    Parameter::text(
+        "model",
+        fabric::router::DEFAULT_MODEL,
+        "router model (fabricsim list router-models)",
+    ),
+    Parameter::time(
+        "delay",
+        "100 ns",
+        "from the arrival of a packet's head to its earliest departure, at most 1 s",
+    ),
+    Parameter::size(
+        "buffer",
+        "100 KB",
+        "buffer of one input port, divided evenly among its virtual channels, at most 1 GiB",
+    ),
+];
+
+const fn bandwidth(default: &'static str, summary: &'static str) -> Parameter {
+    Parameter::new("bandwidth", Type::Rate, DefaultValue::Text(default), summary)
+}
 
 /// The links of one class.
 #[derive(Clone, Copy, Debug)]
@@ -79,17 +144,17 @@ impl Network {
             topology = Arc::new(copies);
         }
         let links = read_links(section, topology.as_ref())?;
-        let router = section.section("router")?;
+        let router = section.section("router")?.declare(ROUTER);
         let model = RouterParameters::read(router)?;
         if routing.packets_per_vc() > 1 && !model.has_slots() {
             let message = "routing with bubbles needs the model packet, the only one that keeps them whole; \
                            expected model = \"packet\", or routing without bubbles";
             return Err(router.error("model", message));
         }
-        let router_delay = router.or("delay", Duration { ps: 100_000 })?;
+        let router_delay: Duration = router.get("delay")?;
         at_most(router, "delay", router_delay, LONGEST_DELAY)?;
-        let buffer = router.or("buffer", Bytes { bytes: 100_000 })?;
-        let packet = section.or("packet", Bytes { bytes: 256 })?;
+        let buffer: Bytes = router.get("buffer")?;
+        let packet: Bytes = section.declare(NETWORK).get("packet")?;
         if !(1..=1 << 24).contains(&packet.bytes) {
             return Err(section.error(
                 "packet",
@@ -119,15 +184,8 @@ impl Network {
                 format!("{buffer} is out of range; expected at most 1 GiB per port"),
             ));
         }
-        let memory = section.section("memory")?;
-        let default = LinkSetting::new(
-            Bandwidth {
-                bits_per_s: 80_000_000_000,
-            },
-            Time::from_ns(200),
-        );
         Ok(Network {
-            memory: read_link(memory, default)?,
+            memory: read_link(section.section("memory")?.declare(MEMORY), None)?,
             topology,
             routing,
             plane,
@@ -225,13 +283,7 @@ impl LinkSetting {
 
 /// `link` holds for all classes, `links.NAME` for one.
 fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSetting>, config::Error> {
-    let default = LinkSetting::new(
-        Bandwidth {
-            bits_per_s: 100_000_000_000,
-        },
-        Time::from_ns(50),
-    );
-    let common = read_link(section.section("link")?, default)?;
+    let common = read_link(section.section("link")?.declare(LINK), None)?;
     let by_class = section.section("links")?;
     let classes = topology.link_classes();
     if let Some(unknown) = by_class
@@ -243,18 +295,24 @@ fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSett
     }
     classes
         .iter()
-        .map(|class| read_link(by_class.section(class)?, common))
+        .map(|class| read_link(by_class.section(class)?, Some(common)))
         .collect()
 }
 
-fn read_link(section: &Section, default: LinkSetting) -> Result<LinkSetting, config::Error> {
-    let bandwidth = section.or("bandwidth", default.bandwidth)?;
-    let latency = section.or(
-        "latency",
-        Duration {
-            ps: default.latency.ps(),
-        },
-    )?;
+/// Reads a link's keys; `default` takes the place of the declared defaults.
+fn read_link(section: &Section, default: Option<LinkSetting>) -> Result<LinkSetting, config::Error> {
+    let (bandwidth, latency) = match default {
+        Some(default) => {
+            let latency = Duration {
+                ps: default.latency.ps(),
+            };
+            (
+                section.or("bandwidth", default.bandwidth)?,
+                section.or("latency", latency)?,
+            )
+        }
+        None => (section.get("bandwidth")?, section.get("latency")?),
+    };
     if bandwidth.bits_per_s < Rate::MIN_BITS_PER_S {
         return Err(section.error(
             "bandwidth",

@@ -15,11 +15,32 @@
 //!
 //! A packet arrives at the rail with the number of the one that it left by: both are in the same plane.
 
-use config::{Error, Section};
+use config::{Error, Parameter, Section};
 use topology::{Divisor, HostId, Topology, pick};
 
 /// Most rails that a host can have.
 pub const MAX_RAILS: usize = 64;
+
+/// Keys of `[network]` about rails and planes.
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter::integer(
+        "rails",
+        1,
+        "NIC ports of each host, 1 to 64, a multiple of planes",
+    ),
+    Parameter::integer("planes", 1, "disjoint copies of the topology"),
+    Parameter::choice(
+        "rail_arrangement",
+        &["adjacent", "spread"],
+        "position of a host's ports in their plane",
+    ),
+    Parameter::choice(
+        "rail_choice",
+        &["round-robin", "least-loaded", "by-destination"],
+        "how the NIC selects a rail",
+    ),
+    Parameter::choice("rail_per", &["message", "packet"], "what it selects a rail for"),
+];
 
 /// One NIC port of a host, in the numbers of topology, routing and packets, which call it a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +94,7 @@ impl Rails {
     /// # Errors
     /// None at all.
     pub fn read_planes(section: &Section) -> Result<u32, Error> {
-        match section.or("planes", 1)? {
+        match section.declare(PARAMETERS).get("planes")? {
             0 => Err(section.error("planes", "0 is not possible; expected at least 1")),
             planes => Ok(planes),
         }
@@ -84,7 +105,7 @@ impl Rails {
     /// # Errors
     /// Ports that cannot be shared out evenly among planes or hosts, unknown names.
     pub fn read(section: &Section, plane: &dyn Topology, planes: u32) -> Result<Rails, Error> {
-        let count: u32 = section.or("rails", 1)?;
+        let count: u32 = section.declare(PARAMETERS).get("rails")?;
         if !(1..=MAX_RAILS as u32).contains(&count) {
             let message = format!("{count} is out of range; expected 1 to {MAX_RAILS}");
             return Err(section.error("rails", message));
@@ -211,7 +232,7 @@ impl Rails {
 
 impl Arrangement {
     fn read(section: &Section, plane: &dyn Topology, in_plane: u32) -> Result<Arrangement, Error> {
-        match section.choice_or("rail_arrangement", "adjacent", &["adjacent", "spread"])? {
+        match section.choice("rail_arrangement")? {
             "spread" => spread_over(plane, in_plane)
                 .map(|per_router| Arrangement::Spread(Divisor::new(per_router)))
                 .map_err(|why| section.error("rail_arrangement", format!("rails cannot be spread: {why}"))),
@@ -221,13 +242,12 @@ impl Arrangement {
 }
 
 fn read_choice(section: &Section) -> Result<(RailChoice, Unit), Error> {
-    const CHOICES: [&str; 3] = ["round-robin", "least-loaded", "by-destination"];
-    let choice = match section.choice_or("rail_choice", CHOICES[0], &CHOICES)? {
+    let choice = match section.choice("rail_choice")? {
         "least-loaded" => RailChoice::LeastLoaded,
         "by-destination" => RailChoice::ByDestination,
         _ => RailChoice::RoundRobin,
     };
-    let unit = match section.choice_or("rail_per", "message", &["message", "packet"])? {
+    let unit = match section.choice("rail_per")? {
         "packet" => Unit::Packet,
         _ => Unit::Message,
     };

@@ -10,7 +10,7 @@ use des::{Executor, Optimism, Processes, SingleProcess, Time};
 use results::RunResult;
 use sim::{Checkpoint, Checkpoints, Control, Error, Every, Experiment, RunContext, run_in};
 use tempfile::TempDir;
-use testkit::processes::Together;
+use testkit::processes::ThreadProcess;
 
 use crate::support::{
     assert_same, compute, job, jobs_on, otf2_is_available, receive, root, run, run_from, send,
@@ -68,7 +68,7 @@ fn begin(
     let experiment = &*experiment;
     let mut ends = thread::scope(|scope| {
         let runs = scope.spawn(|| {
-            Together::run(processes, |process| {
+            ThreadProcess::run(processes, |process| {
                 let own = Control::new();
                 let way = RunContext {
                     processes: process,
@@ -387,7 +387,7 @@ fn a_network_of_another_size_is_refused() {
     );
     assert_eq!(try_in(&SingleProcess), said);
     // In several processes, all of them say so, and none waits for the others.
-    let errors = Together::run(2, |process| try_in(process));
+    let errors = ThreadProcess::run(2, |process| try_in(process));
     assert_eq!(errors, [said.clone(), said]);
 }
 
@@ -404,7 +404,7 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run() {
     for (executor, processes, threads) in WAYS {
         let mut experiment = small();
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
-        let errors = Together::run(processes, |process| {
+        let errors = ThreadProcess::run(processes, |process| {
             let way = RunContext {
                 processes: process,
                 checkpoints: Some(&checkpoints),

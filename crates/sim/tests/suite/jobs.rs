@@ -8,7 +8,7 @@ use mpi::ComputeRule;
 use results::{RunResult, SlowDown};
 use sim::{Control, Error, Experiment, Job, JobKind, RankJob, RunContext, run_with_interference};
 use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
-use testkit::processes::Together;
+use testkit::processes::ThreadProcess;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload, repeated};
 
@@ -60,7 +60,7 @@ fn interference_everywhere(experiment: &mut Experiment) -> (RunResult, Vec<SlowD
     }
     for (executor, processes, threads) in OF_DISTRIBUTED_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
-        let mut results = Together::run(processes, |process| {
+        let mut results = ThreadProcess::run(processes, |process| {
             let way = RunContext {
                 processes: process,
                 ..RunContext::default()
@@ -155,7 +155,7 @@ fn a_job_that_waits_for_ever_alone_is_told_everywhere() {
         job("knot", vec![vec![receive(0, 8)]], &mpi, &[1]),
     ];
     let experiment = jobs_on(LINE, jobs);
-    let errors = Together::run(2, |process| {
+    let errors = ThreadProcess::run(2, |process| {
         let way = RunContext {
             processes: process,
             ..RunContext::default()

@@ -18,6 +18,7 @@ mod mutated_input;
 mod physics;
 mod rails;
 mod random_networks;
+mod registry;
 mod rollbacks;
 mod sanity;
 mod support;

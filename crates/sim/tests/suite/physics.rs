@@ -79,7 +79,7 @@ impl Congestion for NoLoad {
     fn load(&self, _: topology::Port) -> u64 {
         0
     }
-    fn room(&self, _: topology::Port, _: u8) -> u64 {
+    fn free_space(&self, _: topology::Port, _: u8) -> u64 {
         0
     }
 }

@@ -9,7 +9,7 @@ use sim::{
     Checkpoint, CollectSetting, Control, Error, Experiment, Job, JobKind, RankJob, RunContext, Series, run_in,
 };
 use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
-use testkit::processes::Together;
+use testkit::processes::ThreadProcess;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
 
@@ -167,7 +167,7 @@ pub fn run_from(
     partition: Option<&Partition>,
     from: Option<&Checkpoint>,
 ) -> RunResult {
-    let results = Together::run(processes, |process| {
+    let results = ThreadProcess::run(processes, |process| {
         let way = RunContext {
             processes: process,
             partition: partition.cloned(),

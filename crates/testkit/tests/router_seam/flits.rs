@@ -1,5 +1,5 @@
-//! Flits: a router sends the head of a packet before it knows when the tail will leave, as the tail is held up on its
-//! way. The tail travels as a signal of its own.
+//! Flits: a router sends the head of a packet before it knows when the tail will leave, since the tail may be
+//! delayed. The tail travels as a separate signal.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ pub struct Worm {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct State {
-    /// By output.
+    /// Queues by output.
     worms: [VecDeque<Worm>; 3],
     /// Tails that left later than the body.
     late_tails: u32,
@@ -116,7 +116,7 @@ impl Toy for Flits {
     type Timer = Timer;
     type Signal = Signal;
 
-    /// From the NIC, whose packets are not held up.
+    /// From the NIC, whose packets are not delayed.
     fn arrived<O: RouterOutputs<ToyRouter<Self>>>(
         router: &mut ToyRouter<Self>,
         _: Time,

@@ -1,4 +1,4 @@
-//! A line of routers of any model with one NIC of any model at each, as a model of the kernel.
+//! A kernel model: a line of routers of any model, each with one NIC of any model.
 
 use std::marker::PhantomData;
 
@@ -28,7 +28,7 @@ pub const LATENCY: Time = Time(50_000);
 /// Bytes of an input buffer.
 const CREDITS: u32 = 400;
 
-/// Ports of a router: to the router before it, to the one behind it, to its NIC.
+/// Ports of a router: to the previous router, to the next one, to its NIC.
 pub const TO_NIC: u16 = 2;
 
 /// 8 Gbps: 1000 ps per byte.
@@ -87,7 +87,7 @@ pub enum Lp<R, N> {
     Nic(N),
 }
 
-/// What happens.
+/// Content of an event.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub enum Payload<T, S, U> {
     Arrived(u16, u8, Packet),
@@ -118,7 +118,7 @@ impl<R: AnyRouter, N: AnyNic> Line<R, N> {
         Line { parameters, nic }
     }
 
-    /// Runs it under all executors and under the reverse check. Gives deliveries and the saved final states.
+    /// Runs it with all executors and the reverse check. Returns deliveries and the saved final states.
     pub fn check(&self) -> (Vec<Delivery>, Vec<Vec<u8>>) {
         let (reference, states) = self.run(Executor::Sequential, 1);
         for (executor, threads) in EXECUTORS.into_iter().chain([(Executor::ReverseCheck, 1)]) {
@@ -396,7 +396,7 @@ pub fn router_states<S: serde::de::DeserializeOwned>(states: &[Vec<u8>]) -> Vec<
     routers.iter().map(state).collect()
 }
 
-/// Every message was delivered, and none twice.
+/// Checks that every message was delivered exactly once.
 pub fn assert_each_message_once(deliveries: &[Delivery]) {
     let mut messages: Vec<_> = deliveries.iter().map(|(_, message)| *message).collect();
     messages.sort_unstable();

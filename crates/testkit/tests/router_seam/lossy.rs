@@ -1,5 +1,5 @@
-//! Routers that lose packets, and a NIC with a receiving side and timers: it acknowledges packets, sends those again
-//! that nobody acknowledges, delivers each once, and takes a while for that.
+//! Routers that lose packets, and a NIC with a receive side and timers: it acknowledges packets, resends packets
+//! without acknowledgement, and delivers each packet once after a processing time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,13 +57,13 @@ impl Toy for Lossy {
     }
 }
 
-/// The job of acknowledgements.
+/// Job number of acknowledgements.
 const ACKNOWLEDGEMENT: u16 = 1;
 
-/// When a packet is sent again.
+/// Time until a packet is sent again.
 const PATIENCE: Time = Time(2_000_000);
 
-/// What the receiving side takes for a packet.
+/// Processing time of a received packet.
 const PROCESSING: Time = Time(10_000);
 
 /// A NIC that sends each message as one packet until it is acknowledged.

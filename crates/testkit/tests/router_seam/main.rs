@@ -1,6 +1,6 @@
-//! What the traits of router and NIC models can express, shown with toy models: flits whose tails leave at a time that
-//! is not known before, numbered packets on links that go down, routers that lose packets and NICs that send them
-//! again. All executors give the same results, and every event can be undone.
+//! Capabilities of the traits of router and NIC models, shown with toy models: flits whose tail time is not known
+//! in advance, numbered packets on links that fail, and lossy routers with NICs that resend. All executors give the
+//! same results, and every event can be undone.
 
 mod flits;
 mod line;

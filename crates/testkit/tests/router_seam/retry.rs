@@ -1,5 +1,5 @@
-//! Links that go down, and numbered packets on them: a router keeps a packet until the far end has acknowledged its
-//! number, and sends it again after a while. The far end ignores numbers that it has seen.
+//! Numbered packets on links that fail: a router keeps a packet until the far end has acknowledged its number, and
+//! sends it again after a timeout. The far end ignores repeated numbers.
 
 use std::collections::VecDeque;
 
@@ -14,20 +14,20 @@ use crate::toy::{Toy, ToyRouter};
 
 pub struct Retry;
 
-/// When a packet is sent again.
+/// Time until a packet is sent again.
 const PATIENCE: Time = Time(400_000);
 
-/// How long a link stays up or down.
+/// Time for which a link stays up or down.
 const PERIOD: Time = Time(700_000);
 
-/// From then on, all links stay as they are.
+/// Time from which no link changes.
 const QUIET: Time = Time(6_000_000);
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Link {
     is_down: bool,
     waiting: VecDeque<Packet>,
-    /// Number of the first of those.
+    /// Number of the first kept packet.
     next: u32,
     /// Number of the next packet from the far end.
     expected: u32,

@@ -1,10 +1,10 @@
-//! A small frame for toy router models: their state is a value, and an undo step is a copy of it.
+//! A frame for toy router models: the state is a value, and an undo step is a copy of it.
 
 use std::fmt::Debug;
 
 use des::Time;
 use fabric::router::RoutingContext;
-use fabric::router::{Arrival, BufferedPacket, Model, RouterModel, RouterOutputs, RouterSetup};
+use fabric::router::{Arrival, BufferedPacket, RouterModel, RouterModelKind, RouterOutputs, RouterSetup};
 use fabric::{LinkUse, Packet};
 use routing::{At, Congestion};
 use serde::Serialize;
@@ -15,9 +15,9 @@ use topology::{Port, RouterId};
 pub trait Toy: Sized + Send + 'static {
     /// Its state.
     type State: Clone + Debug + Default + Send + Serialize + DeserializeOwned + 'static;
-    /// What a wake-up carries.
+    /// Content of a timer.
     type Timer: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
-    /// What its links carry.
+    /// Content of a signal.
     type Signal: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
 
     /// The simulation begins.
@@ -59,19 +59,19 @@ pub struct ToyRouter<T: Toy> {
     pub state: T::State,
 }
 
-/// The congestion that routing on a line ignores.
+/// The congestion, which routing on a line ignores.
 struct Unseen;
 
 impl Congestion for Unseen {
     fn load(&self, _: Port) -> u64 {
         0
     }
-    fn room(&self, _: Port, _: u8) -> u64 {
+    fn free_space(&self, _: Port, _: u8) -> u64 {
         0
     }
 }
 
-/// The random numbers that routing on a line does not draw.
+/// Random numbers, which routing on a line does not draw.
 struct Undrawn;
 
 impl routing::Random for Undrawn {
@@ -100,7 +100,7 @@ impl<T: Toy> ToyRouter<T> {
 }
 
 impl<T: Toy> RouterModel for ToyRouter<T> {
-    const MODEL: Model = Model {
+    const MODEL: RouterModelKind = RouterModelKind {
         name: "toy",
         summary: "a toy",
         parameters: &[],

@@ -2,7 +2,7 @@
 //!
 //! The cables are stored. `distances` searches for the links on shortest paths, and `searches` keeps the last results
 //! in memory that does not grow with the network. Each format is one file here that reads a text into a [`NetworkPlan`].
-//! [`Network`] assigns numbers and ports, and checks the plan. docs/formats/graph.md describes the formats.
+//! [`GraphNetwork`] assigns numbers and ports, and checks the plan. docs/formats/graph.md describes the formats.
 //!
 //! Routers are numbered in the order of their names if these are whole numbers, otherwise in the order of the file.
 //! Hosts are numbered router by router. A router's ports lead to its hosts, then to other routers in the order of
@@ -26,7 +26,7 @@ use serde_json::{Value as Json, json};
 
 use crate::Kind;
 use crate::size::positive;
-use network::Network;
+use network::GraphNetwork;
 use plan::{NetworkPlan, PlanError, Position, ROUTER};
 
 pub(crate) const KIND: Kind = Kind {
@@ -68,36 +68,36 @@ pub(crate) const KIND: Kind = Kind {
 };
 
 /// A format: its name, its file endings, and its reader, which may ignore latencies.
-struct Format {
+struct GraphFormat {
     name: &'static str,
     endings: &'static [&'static str],
     read: fn(text: &str, ignore_latencies: bool) -> Result<NetworkPlan, PlanError>,
 }
 
-const FORMATS: &[Format] = &[
-    Format {
+const FORMATS: &[GraphFormat] = &[
+    GraphFormat {
         name: "anynet",
         endings: &["anynet"],
         read: anynet::read,
     },
-    Format {
+    GraphFormat {
         name: "edge-list",
         endings: &["edges", "edgelist", "txt"],
         read: |text, _| edge_list::read(text),
     },
-    Format {
+    GraphFormat {
         name: "graphml",
         endings: &["graphml", "xml"],
         read: |text, _| graphml::read(text),
     },
-    Format {
+    GraphFormat {
         name: "node-link",
         endings: &["json"],
         read: |text, _| node_link::read(text),
     },
 ];
 
-fn read(section: &Section) -> Result<Network, Error> {
+fn read(section: &Section) -> Result<GraphNetwork, Error> {
     let file = section.optional_path("file")?;
     let edges: Option<Vec<Edge>> = section.optional("edges")?;
     let format: Option<String> = section.optional("format")?;
@@ -151,11 +151,15 @@ fn read(section: &Section) -> Result<Network, Error> {
         }
         (false, _) => Some(positive(section, "hosts_per_router")?),
     };
-    Network::new(plan, hosts_per_router).map_err(fail)
+    GraphNetwork::new(plan, hosts_per_router).map_err(fail)
 }
 
 /// The requested format, or that of the file's ending.
-fn choose_format(section: &Section, path: &Path, format: Option<String>) -> Result<&'static Format, Error> {
+fn choose_format(
+    section: &Section,
+    path: &Path,
+    format: Option<String>,
+) -> Result<&'static GraphFormat, Error> {
     let names = || FORMATS.iter().map(|format| format.name);
     let ending = path.extension().and_then(|ending| ending.to_str());
     let ending = ending.unwrap_or_default().to_lowercase();
@@ -273,17 +277,17 @@ mod tests {
         ),
     ];
 
-    fn format(name: &str) -> &'static Format {
+    fn format(name: &str) -> &'static GraphFormat {
         FORMATS
             .iter()
             .find(|format| format.name == name)
             .expect("a format")
     }
 
-    fn built(format: &Format, text: &str) -> Result<Network, PlanError> {
+    fn built(format: &GraphFormat, text: &str) -> Result<GraphNetwork, PlanError> {
         let plan = (format.read)(text, true)?;
         let hosts_per_router = (!plan.names_hosts()).then_some(1);
-        Network::new(plan, hosts_per_router)
+        GraphNetwork::new(plan, hosts_per_router)
     }
 
     #[test]

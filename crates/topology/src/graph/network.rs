@@ -18,7 +18,7 @@ const MOST_CABLES: u64 = 1 << 24;
 
 const ROUTER_LINK: LinkClass = LinkClass(1);
 
-pub(super) struct Network {
+pub(super) struct GraphNetwork {
     /// Links between routers.
     names: Vec<String>,
     adjacency: Adjacency,
@@ -146,10 +146,10 @@ fn at_most(most: u64, number: u64, what: &str) -> Result<(), PlanError> {
     Ok(())
 }
 
-impl Network {
+impl GraphNetwork {
     /// Assigns numbers and ports to the routers, hosts and cables of a plan. `hosts_per_router` holds where the plan
     /// names no hosts.
-    pub(super) fn new(plan: NetworkPlan, hosts_per_router: Option<u32>) -> Result<Network, PlanError> {
+    pub(super) fn new(plan: NetworkPlan, hosts_per_router: Option<u32>) -> Result<GraphNetwork, PlanError> {
         let order = plan.routers();
         let fail = |message| Err(PlanError::new(Position::Whole, message));
         if order.is_empty() {
@@ -173,7 +173,7 @@ impl Network {
             router.extend((0..*hosts).map(|_| number as u32));
             first_host.push(router.len() as u32);
         }
-        Ok(Network {
+        Ok(GraphNetwork {
             names: (0..adjacency.routers())
                 .map(|number| name(number).clone())
                 .collect(),
@@ -201,7 +201,7 @@ impl Network {
     }
 }
 
-impl Topology for Network {
+impl Topology for GraphNetwork {
     fn hosts(&self) -> u32 {
         self.router.len() as u32
     }
@@ -274,7 +274,7 @@ impl Topology for Network {
     }
 }
 
-impl Graph for Network {
+impl Graph for GraphNetwork {
     /// Searches from all routers without keeping the results.
     fn diameter(&self) -> u32 {
         *self.diameter.get_or_init(|| {

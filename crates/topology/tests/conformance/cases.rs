@@ -1,6 +1,6 @@
-//! Chosen parameters.
+//! Selected parameters.
 
-/// Parameters beyond the examples: smallest sizes, uneven links, several cables, unwired ports.
+/// Parameters besides the examples: smallest sizes, uneven links, several cables, unwired ports.
 pub const CASES: &[(&str, &str)] = &[
     (
         "dragonfly",
@@ -159,7 +159,7 @@ pub const CASES: &[(&str, &str)] = &[
         "graph",
         "edges = [[0, 1, 3], [1, 2], [2, 0, 2], [2, 3]]\nhosts_per_router = 3",
     ),
-    // A path, whose distances have every residue; a star.
+    // A path, whose distances have every residue, and a star.
     (
         "graph",
         "edges = [[5, 4], [4, 3], [3, 2], [2, 1], [1, 0], [0, 9], [9, 8], [8, 7]]",

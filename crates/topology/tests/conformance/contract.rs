@@ -1,4 +1,4 @@
-//! What every topology promises, whatever its shape.
+//! The contract of every topology, whatever its shape.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -55,7 +55,7 @@ pub fn distances(topology: &dyn Topology, from: RouterId) -> Vec<Option<u32>> {
     distance
 }
 
-/// What one router promises, and the links that it has to other routers.
+/// The contract of one router and of its links to other routers.
 pub fn check_router(topology: &dyn Topology, router: RouterId) -> u64 {
     let mut links = 0;
     for port in ports(topology, router) {

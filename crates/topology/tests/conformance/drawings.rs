@@ -1,4 +1,4 @@
-//! Drawings: every router has a place of its own in the unit square, and the picture shows the structure.
+//! Drawings: every router has a distinct place in the unit square, and the drawing shows the structure.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -45,7 +45,7 @@ fn grids_have_neighbours_beside_each_other() {
         let close = neighbours(&*topology, router)
             .into_iter()
             .filter(|far| (length(&here, &spots[far.0 as usize]) - step).abs() < 1e-4);
-        // Those of the first two dimensions.
+        // Coordinates in the first two dimensions.
         let (x, y) = (router.0 % 6, router.0 / 6 % 4);
         let expected = [x > 0, x < 5, y > 0, y < 3].into_iter().filter(|is| *is).count();
         assert_eq!(close.count(), expected, "router {}", router.0);
@@ -113,7 +113,7 @@ fn groups_keep_together() {
     }
 }
 
-/// Links of a drawing are short: in a ring from a file, far shorter than between any two routers.
+/// Links of a drawing are short: in a ring from a file, far shorter than between random routers.
 #[test]
 fn graphs_are_drawn_by_their_distances() {
     let ring = (0..60).map(|n| format!("[{n}, {}]", (n + 1) % 60));
@@ -146,7 +146,7 @@ fn planes_lie_beside_each_other() {
     assert!(right_of(0).1 < right_of(1).0);
 }
 
-/// `--nocapture` prints how long it takes: at the end of a run nobody should notice.
+/// `--nocapture` prints the time of a drawing, which must be short beside a run.
 #[test]
 fn large_networks_are_drawn() {
     let edges: Vec<String> = (0..20_000u64)

@@ -1,4 +1,4 @@
-//! What networks of groups promise beyond the graph.
+//! The contract of networks of groups beyond that of graphs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -43,7 +43,7 @@ pub fn check(topology: &dyn Topology, groups: &dyn Groups) {
     check_local_paths(topology, groups);
 }
 
-/// The first routers of a group have hosts, all the same number, the others none.
+/// The first routers of a group have hosts, all of them equally many; the others have none.
 fn check_hosts(topology: &dyn Topology, groups: &dyn Groups) {
     let mut hosts = vec![0; topology.routers() as usize];
     for host in (0..topology.hosts()).map(HostId) {
@@ -60,12 +60,12 @@ fn check_hosts(topology: &dyn Topology, groups: &dyn Groups) {
     }
 }
 
-/// Local paths are as long as the shortest ones, use all local links, and never wait for each other in a
-/// circle, but for those between routers without hosts, which no packet takes that is not passing through.
+/// Local paths are shortest paths, use all local links, and have no cyclic dependencies, except between routers
+/// without hosts, where only passing packets go.
 fn check_local_paths(topology: &dyn Topology, groups: &dyn Groups) {
     let size = groups.routers_per_group();
     let mut used = HashSet::new();
-    // For every local link those that some path takes next.
+    // For every local link, its successors on some path.
     let mut next_links: HashMap<(RouterId, Port), HashSet<(RouterId, Port)>> = HashMap::new();
     let mut longest = 0;
     for group in [0, groups.groups() - 1] {
@@ -109,12 +109,12 @@ fn check_local_paths(topology: &dyn Topology, groups: &dyn Groups) {
             }
         }
     }
-    // Where a group is a single router the network may say so or not.
+    // A network may or may not report groups of a single router.
     assert_eq!(longest.max(1), groups.local_diameter());
     check_no_circle(next_links);
 }
 
-/// The draws reach exactly the links with the fewest local links beside them.
+/// The draws reach exactly the links with the fewest local links.
 fn check_minimal_links(topology: &dyn Topology, groups: &dyn Groups, from: RouterId, to: RouterId) {
     let (here, there) = (groups.group(from), groups.group(to));
     let count = groups.links_between(here, there);

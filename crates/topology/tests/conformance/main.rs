@@ -1,5 +1,5 @@
-//! Every topology of the registry keeps the contract of `Topology` and of its shape, on its example, on
-//! chosen parameters and on random ones.
+//! Every registered topology keeps the contract of `Topology` and of its shape, with its example, selected
+//! parameters and random ones.
 
 mod cases;
 mod contract;
@@ -104,7 +104,7 @@ fn a_million_hosts_cost_no_tables() {
             assert_eq!(topology.distance(router, far), topology.distance(far, router));
         }
     }
-    // A graph is stored, and has a limit.
+    // A graph is stored in memory and has a size limit.
     let is_computed = |kind: &&Kind| kind.name != "graph";
     assert!(
         REGISTRY
@@ -114,7 +114,7 @@ fn a_million_hosts_cost_no_tables() {
     );
 }
 
-/// Distances are found for 64 destinations at once.
+/// Distances are computed for 64 destinations at once.
 #[test]
 fn graphs_of_several_blocks_keep_the_contract() {
     for routers in [64u64, 65, 130] {

@@ -1,4 +1,4 @@
-//! Sizes, distances and wirings that papers, machines and other simulators give, and what is said of networks.
+//! Sizes, distances and wirings of papers, machines and other simulators.
 
 use std::collections::HashMap;
 
@@ -55,9 +55,8 @@ fn mean_distance_in_the_dragonfly_of_1056_hosts() {
     assert!((f64::from(4 * links) / 1055.0 - 2.6957).abs() < 5e-5, "{links}");
 }
 
-/// With routers of radix k, half of the ports of a leaf go to hosts and half of those of a spine to other
-/// groups: (k/2)^2 hosts in each of (k/2)^2 + 1 groups. Every pair of leaves of different groups is three
-/// links apart.
+/// With routers of radix k, half of the ports of a leaf lead to hosts and half of those of a spine to other groups:
+/// (k/2)^2 hosts in each of (k/2)^2 + 1 groups. Every two leaves of different groups are three links apart.
 #[test]
 fn dragonfly_plus_of_the_field() {
     for (half, hosts, routers) in [(4, 272, 136), (18, 105_300, 11_700), (32, 1_049_600, 65_600)] {
@@ -76,7 +75,7 @@ fn dragonfly_plus_of_the_field() {
 fn dragonfly_2d_of_the_cray_xc() {
     let network = built("dragonfly-2d", "links_between_groups = 4\ngroups = 241");
     assert_eq!(network.hosts(), 241 * 384);
-    // 4 x 240 links on 96 routers: all ten ports that a router has for them.
+    // 4 x 240 links on 96 routers use all ten global ports of a router.
     assert_eq!(network.ports(RouterId(0)), 4 + 15 + 15 + 10);
     assert!(ports_are_wired(&*network, RouterId(95)));
 }
@@ -99,10 +98,10 @@ fn fat_trees_of_the_field() {
         ("radix = 48", 27_648, 2_880),
         ("radix = 64", 65_536, 5_120),
         ("radix = 36\nlevels = 4", 209_952, 40_824),
-        // The seed system of CODES that stands for Summit: 36 ports, 11 pods, 3 cables from spine to core.
+        // The seed network of CODES for Summit: 36 ports, 11 pods, 3 cables from spine to core.
         ("radix = 36\npods = 11", 3_564, 504),
         ("down = [18, 18, 33]\nup = [18, 18]\ncables = [1, 3]", 3_564, 504),
-        // Its last pod half full.
+        // The last pod is half full.
         ("radix = 36\nleaves = 189", 3_402, 495),
     ] {
         let tree = built("fat-tree", parameters);
@@ -130,8 +129,8 @@ fn slim_fly_of_the_field() {
     }
 }
 
-/// What each link carries on shortest paths if every router sends `parts` units to every other, one for each of as
-/// many draws.
+/// Load of each link on shortest paths if every router sends `parts` units to every other, one for each of `parts`
+/// draws.
 fn link_loads(topology: &dyn Topology, parts: u64) -> HashMap<(RouterId, Port), u64> {
     let graph = topology.shape().graph().expect("finds its shortest paths");
     let mut loads = HashMap::new();

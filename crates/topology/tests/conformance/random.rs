@@ -5,11 +5,11 @@ use proptest::prelude::*;
 
 use crate::contract::{built, check, check_router, section};
 
-/// Links between groups, of which some parameters do not fit all groups.
+/// Links between groups, some parameters of which do not fit all groups.
 #[derive(Clone, Debug)]
 struct Wires {
     links: u32,
-    /// Whether `links` is that between two groups, not that of a router.
+    /// Whether `links` is the number between two groups instead of that of a router.
     between: bool,
     share: f64,
     arrangement: &'static str,
@@ -140,7 +140,7 @@ proptest! {
         ));
     }
 
-    /// A random tree, links between random routers beside it; numbers in random order.
+    /// A random tree with additional random links and random router numbers.
     #[test]
     fn random_graphs_keep_the_contract(
         parents in prop::collection::vec(any::<u32>(), 1..40),
@@ -162,7 +162,7 @@ proptest! {
         check(&*network);
     }
 
-    /// Whatever the numbers, a topology is built or refused, and what is built has ids that fit.
+    /// Any numbers give an error or a topology with valid ids.
     #[test]
     fn any_numbers_are_built_or_refused(n in prop::array::uniform4(any::<u32>()), shift in 0u32..32) {
         let n = n.map(|n| n >> shift);

@@ -1,4 +1,4 @@
-//! Parameters that cannot be built, and what users are told.
+//! Invalid parameters and their error messages.
 
 use fabricsim_topology::build;
 

@@ -1,4 +1,4 @@
-//! What the shapes promise beyond the graph: all but groups.
+//! The contracts of shapes beyond that of graphs, except for groups.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use fabricsim_topology::*;
 use crate::cases::CASES;
 use crate::contract::{ports, routers};
 
-/// Shortest paths begin with every port that leads closer, each with the same share of the draws, and what
-/// is left of a draw is 0 exactly where there is nothing left to pick.
+/// Shortest paths start with every port that leads closer, each with the same share of the draws. The remainder of
+/// a draw is 0 exactly where no choice remains.
 pub fn check_graph(topology: &dyn Topology, graph: &dyn Graph) {
     let mut greatest = 0;
     assert_eq!(topology.routers() % graph.neighbourhood(), 0);
@@ -38,7 +38,7 @@ pub fn check_graph(topology: &dyn Topology, graph: &dyn Graph) {
                 assert!(choice || left == 0, "nothing left to pick, but {left}");
             }
             assert_eq!(drawn.len(), expected.len());
-            // Every order of the dimensions is as likely, however many parallel links one has.
+            // All orders of the dimensions are equally likely, whatever the number of parallel links.
             let even = !matches!(topology.shape(), Shape::HyperX(_));
             for port in expected {
                 assert!(
@@ -54,7 +54,7 @@ pub fn check_graph(topology: &dyn Topology, graph: &dyn Graph) {
     }
 }
 
-/// Straight ways arrive, and no link can wait for itself.
+/// Straight paths arrive, and links have no cyclic dependencies.
 fn check_straight(topology: &dyn Topology, straight: &dyn Straight) {
     let mut next_links: HashMap<(RouterId, Port), HashSet<(RouterId, Port)>> = HashMap::new();
     for from in routers(topology) {
@@ -77,7 +77,7 @@ fn check_straight(topology: &dyn Topology, straight: &dyn Straight) {
     check_no_circle(next_links);
 }
 
-/// Links that wait for none are taken away until there is none left.
+/// Links without dependencies are removed until none is left.
 pub fn check_no_circle(mut next_links: HashMap<(RouterId, Port), HashSet<(RouterId, Port)>>) {
     while !next_links.is_empty() {
         let waiting: HashSet<(RouterId, Port)> = next_links.keys().copied().collect();
@@ -179,7 +179,7 @@ pub fn check_cartesian(topology: &dyn Topology, grid: &dyn Cartesian) {
     }
 }
 
-/// Ports have the shares of draws that are said.
+/// Ports have the declared shares of draws.
 #[test]
 fn shortest_shares_are_those_of_the_draws() {
     const DRAWS: u32 = 3600;

@@ -1,4 +1,4 @@
-//! Traces made up for the tests, byte by byte.
+//! Synthetic traces for tests, byte by byte.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::{calls, files};
 
 /// An argument of a call.
 pub enum Argument<'a> {
-    /// A number, of whatever width the layout has there.
+    /// A number, in the width of the layout.
     N(i64),
     /// An array of numbers, or text.
     A(&'a [i64]),
@@ -17,7 +17,7 @@ pub enum Argument<'a> {
 
 pub use Argument::{A, N, S};
 
-/// A status of a message that came.
+/// The status of a received message.
 pub fn status(source: i32, tag: i32, bytes: i32) -> Status {
     Status {
         bytes,
@@ -27,12 +27,12 @@ pub fn status(source: i32, tag: i32, bytes: i32) -> Status {
     }
 }
 
-/// The calls of one rank. Each begins 100 ns after the last on the CPU's clock and 1000 ns after it on the
+/// The calls of one rank. Each starts 100 ns after the previous one on the CPU clock and 1000 ns after it on the
 /// wall clock, and takes 50 ns.
 #[derive(Clone)]
 pub struct TestTrace {
     bytes: Vec<u8>,
-    /// Bits of the masks of records: which times are written.
+    /// Mask bits of the recorded times.
     times: u8,
     version: Version,
     cpu: u64,
@@ -41,12 +41,12 @@ pub struct TestTrace {
 }
 
 impl TestTrace {
-    /// No calls, by the present version.
+    /// A trace of the current version without calls.
     pub fn new() -> TestTrace {
         TestTrace::of([13, 0, 0], 0b1100)
     }
 
-    /// No calls, by another version, or with other times.
+    /// A trace of another version, or with other times, without calls.
     pub fn of(version: Version, times: u8) -> TestTrace {
         TestTrace {
             bytes: Vec::new(),
@@ -58,7 +58,7 @@ impl TestTrace {
         }
     }
 
-    /// The same calls and one more.
+    /// Appends a call.
     pub fn call(mut self, name: &str, arguments: &[Argument]) -> TestTrace {
         let numbers = 0..calls::END_OF_STREAM;
         let number = numbers.into_iter().find(|n| calls::name(*n) == name);
@@ -85,7 +85,7 @@ impl TestTrace {
         self
     }
 
-    /// A call by another thread.
+    /// Makes the last call one of another thread.
     pub fn by_thread(mut self, thread: u16) -> TestTrace {
         self.thread = thread;
         self
@@ -142,7 +142,7 @@ impl TestTrace {
         self.bytes.extend(&number.to_be_bytes()[8 - width..]);
     }
 
-    /// The whole file.
+    /// Content of the file.
     pub fn file(&self) -> Vec<u8> {
         let old = self.version < [0, 6, 6];
         let body = 8u64;
@@ -156,7 +156,7 @@ impl TestTrace {
         let footer = file.len() as u64;
         file.extend(0xf007_fee7u64.to_be_bytes());
         let sizes = file.len() as u64;
-        // Of "error", "null" and char.
+        // Sizes of "error", "null" and char.
         [3u32, 0, 0, 1].iter().for_each(|n| file.extend(n.to_be_bytes()));
         file.extend(files::MAGIC);
         let new_parts = [sizes, 0, 0].into_iter().filter(|_| !old);
@@ -166,7 +166,7 @@ impl TestTrace {
     }
 }
 
-/// Writes a trace and gives its meta file.
+/// Writes a trace and returns the path of its meta file.
 pub fn write(folder: &Path, ranks: &[TestTrace]) -> PathBuf {
     for (rank, calls) in ranks.iter().enumerate() {
         std::fs::write(folder.join(format!("app-{rank:04}.bin")), calls.file()).unwrap();

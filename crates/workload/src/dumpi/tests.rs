@@ -1,4 +1,4 @@
-//! Traces that exercise what the recorded ones do not, and broken ones.
+//! Synthetic traces: calls that the recorded traces lack, and damage.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::*;
 use crate::mpi_calls::tests::{receive, send, wait};
 use crate::{Call, Collective, Counts, Operation};
 
-/// Handles of types.
+/// Handles of datatypes.
 const CHAR: i64 = 2;
 const INT: i64 = 9;
 const DOUBLE: i64 = 14;
@@ -21,7 +21,7 @@ const OWN: i64 = 3;
 
 const ANY: i64 = -1;
 
-/// A trace and its files, which are opened again for each part that is read.
+/// An open trace and the folder of its files.
 struct OpenTrace {
     archive: Arc<DumpiArchive>,
     _folder: tempfile::TempDir,
@@ -65,7 +65,7 @@ fn operations(ranks: &[TestTrace]) -> Vec<Vec<Operation>> {
     (0..ranks.len() as u32).map(of).collect()
 }
 
-/// What is said of a trace that cannot be opened, or of the first rank that does not come to its end.
+/// The error of a trace that cannot be opened, or of the first rank whose program fails.
 fn failure(ranks: &[TestTrace]) -> String {
     let all = archive(ranks, RecordedClock::Any)
         .and_then(|archive| (0..ranks.len() as u32).try_for_each(|rank| run(&archive, rank).map(|_| ())));
@@ -83,8 +83,8 @@ fn end(calls: TestTrace) -> TestTrace {
     calls.call("MPI_Finalize", &[])
 }
 
-/// One rank that does something, beside others that only end.
-fn alone(calls: TestTrace, ranks: usize) -> Vec<TestTrace> {
+/// Rank 0 makes these calls; the other ranks make none.
+fn first_rank(calls: TestTrace, ranks: usize) -> Vec<TestTrace> {
     let mut all = vec![end(TestTrace::new()); ranks];
     all[0] = end(calls);
     all
@@ -114,7 +114,7 @@ fn sends_and_receives_of_all_modes() {
     }
     calls = calls
         .call("MPI_Waitall", &[N(4), A(&[10, 11, 12, 13]), S(&[])])
-        // To and from nobody: MPI_PROC_NULL is -2 in Open MPI, -1 in MPICH.
+        // No communication: MPI_PROC_NULL is -2 in Open MPI, -1 in MPICH.
         .call("MPI_Send", &[N(3), N(INT), N(-2), N(7), N(WORLD)])
         .call("MPI_Isend", &[N(3), N(INT), N(-1), N(7), N(WORLD), N(10)])
         .call("MPI_Wait", &[N(10), S(&[])])
@@ -171,7 +171,7 @@ fn sends_and_receives_of_all_modes() {
         send(1, 7, 8, Some(7), Call::Sendrecv),
         wait(&[7], Call::Sendrecv),
     ];
-    assert_eq!(operations(&alone(calls, 2))[0], expected);
+    assert_eq!(operations(&first_rank(calls, 2))[0], expected);
 }
 
 #[test]
@@ -202,9 +202,9 @@ fn persistent_requests_start_again_and_again() {
         receive(Some(2), Some(7), 12, Some(3), Call::Start),
         wait(&[3], Call::Wait),
     ];
-    assert_eq!(operations(&alone(calls.clone(), 3))[0], expected);
+    assert_eq!(operations(&first_rank(calls.clone(), 3))[0], expected);
     let again = calls.call("MPI_Start", &[N(22)]);
-    let text = failure(&alone(again, 3));
+    let text = failure(&first_rank(again, 3));
     assert!(
         text.ends_with("request 22 is started, but no recorded call makes it"),
         "{text}"
@@ -217,7 +217,7 @@ fn only_what_the_recording_saw_complete_is_waited_for() {
     for request in [10, 11, 12, 13, 14] {
         calls = calls.call("MPI_Irecv", &[N(1), N(INT), N(1), N(7), N(WORLD), N(request)]);
     }
-    // Open MPI gives the same handle to all sends that were complete at once.
+    // Open MPI gives the same handle to all sends that are complete at once.
     for _ in 0..3 {
         calls = calls.call("MPI_Isend", &[N(1), N(INT), N(1), N(7), N(WORLD), N(5)]);
     }
@@ -232,7 +232,7 @@ fn only_what_the_recording_saw_complete_is_waited_for() {
         .call("MPI_Waitsome", &[N(3), A(&[1, 13, 14]), N(2), A(&[2, 1]), S(&[])])
         .call("MPI_Testsome", &[N(2), A(&[1, 5]), N(0), A(&[]), S(&[])])
         .call("MPI_Waitall", &[N(4), A(&[5, 5, 1, 5]), S(&[])]);
-    let waits = operations(&alone(calls, 2))[0][8..].to_vec();
+    let waits = operations(&first_rank(calls, 2))[0][8..].to_vec();
     let expected = [
         wait(&[], Call::Test),
         wait(&[0], Call::Test),
@@ -284,7 +284,7 @@ fn wildcards_take_what_the_recording_saw() {
         receive(Some(2), Some(7), 4, Some(0), Call::Irecv),
         receive(Some(1), Some(6), 4, Some(1), Call::Irecv),
         receive(Some(1), Some(5), 4, Some(2), Call::Irecv),
-        // The fourth was cancelled, the fifth never completes.
+        // The fourth receive was cancelled, the fifth never completes.
         wait(&[0], Call::Waitany),
         wait(&[1], Call::Wait),
         wait(&[2], Call::Wait),
@@ -292,10 +292,10 @@ fn wildcards_take_what_the_recording_saw() {
         probe(Some(2), Some(3), Call::Probe),
         probe(Some(1), None, Call::Iprobe),
     ];
-    assert_eq!(operations(&alone(calls, 3))[0], expected);
+    assert_eq!(operations(&first_rank(calls, 3))[0], expected);
 }
 
-/// One receive that stays open, and more after it than are kept.
+/// One receive stays open while more receives follow than are kept.
 #[test]
 fn looking_ahead_takes_bounded_memory() {
     let mut calls = TestTrace::new().call("MPI_Irecv", &[N(1), N(INT), N(ANY), N(7), N(WORLD), N(10)]);
@@ -306,7 +306,7 @@ fn looking_ahead_takes_bounded_memory() {
             .call("MPI_Wait", &[N(11), S(&[status(i % 3, 7, 4)])]);
     }
     let calls = calls.call("MPI_Wait", &[N(10), S(&[status(2, 7, 4)])]);
-    let ranks = alone(calls, 3);
+    let ranks = first_rank(calls, 3);
     let archive = archive(&ranks, RecordedClock::Any).unwrap();
     let mut ahead = LookAhead::new(
         RecordCursor::new(archive.files[0].clone()),
@@ -335,11 +335,11 @@ fn communicators_follow_from_all_ranks_calls() {
         end(TestTrace::new()
             .call("MPI_Comm_rank", &[N(WORLD), N(rank)])
             .call("MPI_Comm_size", &[N(WORLD), N(6)])
-            // Odd and even ranks, in falling order; each colour knows its communicator by another handle.
+            // Odd and even ranks in descending order. Each colour has another handle for its communicator.
             .call("MPI_Comm_split", &[N(WORLD), N(colour), N(-rank), N(sub)])
             .call("MPI_Bcast", &[N(1), N(INT), N(2), N(sub)])
             .call("MPI_Comm_free", &[N(sub)])
-            // The handle is used again. Nobody chooses the colour of ranks 4 and 5.
+            // The handle is reused. No other rank has the colour of rank 4 or 5.
             .call(
                 "MPI_Comm_split",
                 &[
@@ -576,7 +576,7 @@ fn broken_calls_are_named() {
         ),
     ];
     for (calls, expected) in cases {
-        let text = failure(&alone(calls, 2));
+        let text = failure(&first_rank(calls, 2));
         assert!(text.contains(expected), "{text}\n{expected}");
     }
 }
@@ -604,7 +604,7 @@ fn sizes_of_types_follow_from_the_calls_that_make_them() {
         )
         .call("MPI_Type_create_resized", &[N(35), N(0), N(99), N(36)])
         .call("MPI_Type_dup", &[N(33), N(37)]);
-    // A type of Fortran: what says its size comes later.
+    // A Fortran type whose size is recorded later.
     let sends = [30, 31, 32, 33, 34, 35, 36, 37, 38, 39];
     let mut calls = sends.iter().fold(calls, |calls, t| {
         calls.call("MPI_Send", &[N(2), N(*t), N(1), N(7), N(WORLD)])
@@ -612,7 +612,7 @@ fn sizes_of_types_follow_from_the_calls_that_make_them() {
     calls = calls
         .call("MPI_Type_size", &[N(38), N(16)])
         .call("MPI_Get_count", &[S(&[status(1, 7, 30)]), N(39), N(3)]);
-    let sizes: Vec<u64> = operations(&alone(calls, 2))[0]
+    let sizes: Vec<u64> = operations(&first_rank(calls, 2))[0]
         .iter()
         .map(|o| match o {
             Operation::Send { bytes, .. } => *bytes,
@@ -636,7 +636,7 @@ fn collectives_keep_their_arguments() {
         request: None,
         call,
     };
-    // What stands for MPI_IN_PLACE: no count, and the type "null".
+    // MPI_IN_PLACE is recorded as no count and the type "null".
     let calls = TestTrace::new()
         .call("MPI_Barrier", &[N(WORLD)])
         .call("MPI_Bcast", &[N(2), N(INT), N(1), N(WORLD)])
@@ -741,11 +741,11 @@ fn collectives_keep_their_arguments() {
             &[4, 8],
         ),
     ];
-    assert_eq!(operations(&alone(calls.clone(), 2))[0], expected);
+    assert_eq!(operations(&first_rank(calls.clone(), 2))[0], expected);
 
-    // Counted as Score-P counts; rank 0 of 2, and alone in each collective.
+    // Counted as in Score-P: rank 0 of 2, which is alone in each collective.
     let folder = tempfile::tempdir().unwrap();
-    let summed = info(&write(folder.path(), &alone(calls, 2))).unwrap();
+    let summed = info(&write(folder.path(), &first_rank(calls, 2))).unwrap();
     let of = |name: &str| {
         (
             summed.collectives[name].sent_bytes,
@@ -774,7 +774,7 @@ fn one_sided_communication_between_fences() {
         )
         .call("MPI_Win_fence", &[N(0), N(4)])
         .call("MPI_Win_free", &[N(4)])
-        // In memory that nobody else has.
+        // A window of this rank alone.
         .call("MPI_Win_create", &[N(8), N(8), N(0), N(OWN), N(5)])
         .call("MPI_Put", &[N(2), N(DOUBLE), N(0), N(0), N(2), N(DOUBLE), N(5)])
         .call("MPI_Win_fence", &[N(0), N(5)]);
@@ -803,7 +803,7 @@ fn one_sided_communication_between_fences() {
         fence,
         collective(Collective::Barrier, 0, 0, 0, Call::WinFree),
     ];
-    assert_eq!(operations(&alone(calls, 2))[0], expected);
+    assert_eq!(operations(&first_rank(calls, 2))[0], expected);
 }
 
 #[test]
@@ -860,7 +860,7 @@ fn files_of_old_versions() {
             "MPI_Recv",
             &[N(1), N(30), N(ANY), N(ANY), N(WORLD), S(&[status(1, 0, 4)])],
         );
-    // The text of MPI_Init: how many arguments twice, then none.
+    // MPI_Init has the number of arguments twice and no text.
     let expected = [receive(Some(1), None, 20, None, Call::Recv)];
     let ranks = [end(calls), end(TestTrace::of([0, 6, 1], 0))];
     assert_eq!(operations(&ranks)[0], expected);
@@ -868,7 +868,7 @@ fn files_of_old_versions() {
 
 #[test]
 fn broken_files_are_named() {
-    let ranks = alone(TestTrace::new().call("MPI_Barrier", &[N(WORLD)]), 3);
+    let ranks = first_rank(TestTrace::new().call("MPI_Barrier", &[N(WORLD)]), 3);
     let broken = |change: &dyn Fn(&Path)| {
         let folder = tempfile::tempdir().unwrap();
         let meta = write(folder.path(), &ranks);
@@ -920,7 +920,7 @@ fn broken_files_are_named() {
             "/app-0001.bin: rank 1: is a DUMPI trace in the wrong byte order",
         ),
         (
-            // The number of the first function.
+            // Number of the first function.
             &edit("app-0000.bin", &|bytes| bytes[16] = 3),
             "/app-0000.bin: rank 0: at byte 16: the format knows no function number 820",
         ),
@@ -995,7 +995,7 @@ mod damaged {
     use super::*;
     use proptest::prelude::*;
 
-    /// A rank's file that has much in it.
+    /// A rank's file with many kinds of records.
     fn rich() -> Vec<TestTrace> {
         let rank = |rank: i64| {
             end(TestTrace::new()
@@ -1041,7 +1041,7 @@ mod damaged {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// Whatever bytes change, and wherever a file ends: operations, or an error that names the file.
+        /// Changed bytes and a cut-off file give operations, or an error that names the file.
         #[test]
         fn damage_never_panics_or_hangs(
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),

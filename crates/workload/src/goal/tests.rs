@@ -1,4 +1,4 @@
-//! Schedules, made up and at random, in both formats.
+//! Constructed and random schedules in both formats.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,7 +30,7 @@ fn operations(schedule: &GoalSchedule, rank: u32) -> Result<Vec<Operation>, Trac
     std::iter::from_fn(|| program.next().transpose()).collect()
 }
 
-/// The operations of rank 0 of a schedule of two.
+/// The operations of rank 0 of a schedule of two ranks.
 fn sequence(lines: &str, others: &str) -> Vec<Operation> {
     let text = format!("num_ranks 2\nrank 0 {{\n{lines}\n}}\nrank 1 {{\n{others}\n}}\n");
     let (_folder, schedule) = opened(text.as_bytes());
@@ -262,7 +262,7 @@ fn errors_name_line_and_rank() {
     assert!(failure(&long).contains("is longer than 65536 bytes"));
 }
 
-/// What LogGOPSim's own code wrote of the schedule, byte for byte.
+/// The binary file that LogGOPSim wrote of the schedule, byte for byte.
 #[test]
 fn binary_is_as_loggopsim_writes_it() {
     let schedule = GoalSchedule::open(&corpus("ring.goal")).unwrap();
@@ -334,12 +334,12 @@ fn a_damaged_binary_is_an_error() {
     assert!(with(node + 4, &[9]).contains("operation 0 is of kind 9; expected 1 (send)"));
     assert!(with(node + 5, &6u32.to_le_bytes()).contains("rank 0: operation 0: recv from rank 6"));
     assert!(with(node + 27, &999u32.to_le_bytes()).contains("a list of operations at place 999"));
-    // Operation 2 follows three, two of them ever.
+    // Operation 2 has three prerequisites, of which two exist.
     assert!(with(node + 2 * 39, &3u32.to_le_bytes()).contains("can never start"));
     assert!(with(node + 2 * 39, &1u32.to_le_bytes()).contains("damaged"));
 }
 
-/// A schedule as long as one likes waits in memory by its front only.
+/// Memory holds only the front of a schedule, whatever its length.
 #[test]
 fn memory_is_that_of_the_front() {
     let mut text = "num_ranks 2\n".to_string();
@@ -380,20 +380,20 @@ fn recognised_by_the_first_words() {
     }
 }
 
-/// One operation of a random schedule: kind, other rank, and what it follows of those before it.
+/// An operation of a random schedule: kind, other rank, and its prerequisites among the earlier operations.
 type Drawn = (u8, u8, Vec<(Index, bool)>);
 
-/// Edges of a random schedule by number: earlier, later, whether the start is enough.
+/// Edges of a random schedule by operation number: earlier, later, whether the start suffices.
 struct DrawnSchedule {
     lines: String,
     kinds: Vec<u8>,
     edges: Vec<(usize, usize, bool)>,
 }
 
-/// `order` puts the operations in the file in another order than they follow each other.
+/// `order` places the operations in the file in another order than their dependencies.
 fn made(drawn: &[Drawn], order: &[Index]) -> DrawnSchedule {
     let count = drawn.len();
-    // A shuffle: where each operation is in the file.
+    // A shuffle: the place of each operation in the file.
     let mut places: Vec<usize> = (0..count).collect();
     for (i, index) in order.iter().enumerate().take(count) {
         places.swap(i, index.index(count));
@@ -404,7 +404,7 @@ fn made(drawn: &[Drawn], order: &[Index]) -> DrawnSchedule {
     for (i, (kind, peer, follows)) in drawn.iter().enumerate() {
         let place = places[i];
         kinds[place] = kind % 3;
-        // The size tells which it is.
+        // The size identifies the operation.
         let size = place + 1;
         text[place] = match kind % 3 {
             0 => format!("l{place}: send {size}b to {}\n", peer % 2),
@@ -432,8 +432,8 @@ fn drawn() -> impl Strategy<Value = (Vec<Drawn>, Vec<Index>)> {
     (vec(one, 1..60), vec(any::<Index>(), 60))
 }
 
-/// What rank 1 does so that all messages of a schedule of rank 0 are received; none if rank 0 sends itself more
-/// than it receives.
+/// Operations of rank 1 that receive all messages of rank 0; `None` if rank 0 sends to itself more than it
+/// receives.
 fn complement(made: &DrawnSchedule) -> Option<String> {
     let count = |what: &str| made.lines.lines().filter(|l| l.contains(what)).count();
     let sends = count("recv").checked_sub(count("to 0"))?;
@@ -448,7 +448,7 @@ proptest! {
         let made = made(&drawn, &order);
         let count = made.kinds.len();
         let mut program = GoalProgram::new("x".into(), 0, 2, parsed(&made)).unwrap();
-        // When each operation started and ended, in steps of the program.
+        // Start and end of each operation, in steps of the program.
         let (mut started, mut ended) = (BTreeMap::new(), BTreeMap::new());
         let mut step = 0;
         while let Some(operation) = program.next().unwrap() {
@@ -484,8 +484,7 @@ proptest! {
         }
     }
 
-    /// A calc or send that could start never waits behind a wait, and a receive behind nothing but what it
-    /// follows.
+    /// No calc or send that could start is behind a wait, and no receive is behind anything but its prerequisites.
     #[test]
     fn nothing_that_can_start_waits((drawn, order) in drawn()) {
         let made = made(&drawn, &order);
@@ -565,7 +564,7 @@ proptest! {
     }
 }
 
-/// The block of a schedule's rank 0, without a look at what others do.
+/// The block of rank 0, without checks against other ranks.
 fn parsed(made: &DrawnSchedule) -> GoalBlock {
     let text = format!("num_ranks 2\nrank 0 {{\n{}}}\nrank 1 {{\n}}\n", made.lines);
     let folder = tempfile::tempdir().unwrap();
@@ -574,7 +573,7 @@ fn parsed(made: &DrawnSchedule) -> GoalBlock {
     text::first_block(&file).unwrap()
 }
 
-/// LogGOPSim's own example, which not every machine has.
+/// An example of LogGOPSim, which only some machines have.
 #[test]
 fn the_binary_tree_of_loggopsim() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/goal-binary-tree-32");
@@ -589,7 +588,7 @@ fn the_binary_tree_of_loggopsim() {
         (info.ranks, info.messages.count, info.messages.bytes),
         (32, 31, 31)
     );
-    // Rank 3 passes on what it has received.
+    // Rank 3 forwards what it has received.
     let schedule = crate::open(&folder).unwrap();
     let mut program = schedule.program(3).unwrap();
     let operations: Vec<Operation> = std::iter::from_fn(|| program.next().unwrap()).collect();

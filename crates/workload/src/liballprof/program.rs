@@ -42,11 +42,11 @@ pub struct AllprofProgram {
     open: BTreeMap<u64, OpenRequest>,
     /// Line and name of the call of the last operation.
     pub at: (u64, &'static str),
-    /// What the format does not record.
+    /// Counts of unrecorded facts.
     pub unrecorded: Unrecorded,
 }
 
-/// Counts of what the format does not record.
+/// Counts of facts that the format does not record.
 #[derive(Debug, Default)]
 pub struct Unrecorded {
     /// Receives from any source or with any tag.

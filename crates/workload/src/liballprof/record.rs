@@ -157,7 +157,7 @@ impl LineCursor {
 
     /// Memory in bytes.
     #[cfg(test)]
-    pub fn held(&self) -> usize {
+    pub fn memory(&self) -> usize {
         self.buffer.capacity()
     }
 

@@ -1,4 +1,4 @@
-//! Traces made up line by line: what each call becomes, and what is wrong with spoilt ones.
+//! Synthetic traces: the operations of each call, and the errors of damaged traces.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,7 @@ use super::*;
 use crate::mpi_calls::tests::{receive, send, wait};
 use crate::{Call, Collective, Counts, Operation, TraceInfo};
 
-/// A rank's file: each call, given without its times, begins 1 us after the one before has ended and takes
-/// 2 us.
+/// A rank's file. Each call, given without times, starts 1 us after the end of the previous one and takes 2 us.
 fn text(calls: &[&str]) -> String {
     let mut text =
         "# collprof 0.9 output file\n# Init clockdiff: 0.000000\n\nMPI_Init:-:1:2:1000.000000\n".to_string();
@@ -43,20 +42,20 @@ fn operations(folder: &Path, rank: u32) -> Vec<Operation> {
     std::iter::from_fn(|| program.next().unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-/// The operations of a rank but for computation.
+/// The operations of a rank without computation.
 fn calls(folder: &Path, rank: u32) -> Vec<Operation> {
     let all = operations(folder, rank).into_iter();
     all.filter(|o| !matches!(o, Operation::Compute { .. })).collect()
 }
 
-/// What opening says, without the folder.
+/// The error of opening a trace, without the folder.
 fn failure(folder: &Path) -> String {
     let opened = crate::open(folder).map(|_| ()).unwrap_err().to_string();
     assert_eq!(crate::info(folder).map(|_| ()).unwrap_err().to_string(), opened);
     opened.replace(&format!("{}/", folder.display()), "")
 }
 
-/// What is wrong with a trace of two ranks in which rank 0 makes a call.
+/// The error of a trace of two ranks in which rank 0 makes this call.
 fn wrong(call: &str) -> String {
     failure(write(&[vec![call], vec![]]).path())
 }
@@ -89,7 +88,7 @@ fn blocking_calls_with_computation_between_them() {
         region: None,
     };
     let own = operations(folder.path(), 0);
-    // Time inside of calls that are not replayed is not computation.
+    // Time inside calls that are not replayed is not computation.
     assert_eq!(
         own[..3],
         [compute(2), send(1, 7, 80, None, Call::Send), compute(1)]
@@ -153,14 +152,14 @@ fn mpich_has_other_numbers_for_any_source_and_no_process() {
 
 #[test]
 fn requests_are_where_they_are_kept() {
-    // Pointers, of 8 bytes; and numbers, of 4.
+    // Pointers of 8 bytes, and numbers of 4.
     for stride in [8, 4] {
         let at = |i: u64| 1600 + i * stride;
         let posts: Vec<String> = (0..3)
             .map(|i| format!("MPI_Irecv:64:1:11,8,8:1:{i}:0,0,2:{}", at(i)))
             .collect();
         let mut own: Vec<&str> = posts.iter().map(String::as_str).collect();
-        // Of four in the array, the last is MPI_REQUEST_NULL; what is kept behind them is not waited for.
+        // The last of four requests in the array is MPI_REQUEST_NULL; requests behind them are not waited for.
         let behind = format!("MPI_Isend:64:1:11,8,8:1:5:0,0,2:{}", at(4));
         let rest = format!("MPI_Wait:{}:0", at(4));
         own.extend([behind.as_str(), "MPI_Waitall:4:1600:0", rest.as_str()]);
@@ -259,7 +258,7 @@ fn one_of_several_can_only_be_told_if_it_is_the_only_one() {
 
 #[test]
 fn collectives_with_what_each_rank_gives_and_takes() {
-    // Each rank's call; what it becomes: collective, root, bytes, what goes to and comes from each rank.
+    // The call of each rank and its operation: collective, root, bytes, and bytes to and from each rank.
     type Case<'a> = (
         [&'a str; 2],
         Call,
@@ -473,8 +472,8 @@ fn collectives_beside_the_program() {
     );
 }
 
-/// Ranks in a grid of two rows of two: the calls that make rows and columns, and a use of each. A handle is used
-/// before the next is made, or not.
+/// Ranks in a grid of two rows of two: calls that create rows and columns, and a use of each. `before` tells
+/// whether a handle is used before the next one is created.
 fn grid(before: bool) -> TempDir {
     let texts: Vec<Vec<String>> = (0..4)
         .map(|rank| {
@@ -487,7 +486,7 @@ fn grid(before: bool) -> TempDir {
                 use_(4, row),
                 format!("MPI_Send:64:1:11,8,8:{}:0:4,{row},2", 1 - row),
                 format!("MPI_Recv:64:1:11,8,8:{}:0:4,{row},2:0", 1 - row),
-                // MPI_COMM_SELF, and a copy of the world.
+                // MPI_COMM_SELF, and a copy of MPI_COMM_WORLD.
                 "MPI_Barrier:1,0,1".to_string(),
                 format!("MPI_Barrier:7,{rank},4"),
             ];
@@ -531,7 +530,7 @@ fn rows_and_columns_of_a_grid() {
 
 #[test]
 fn handles_that_may_mean_several_communicators_are_errors() {
-    // Copies have handles of their own: 4 may mean the copy of the row, or the column.
+    // Copies have their own handles: 4 may be the copy of the row or of the column.
     let copied = [
         "MPI_Comm_split:0,0,1:0:0:640",
         "MPI_Comm_dup:0,0,1:648",
@@ -690,7 +689,7 @@ fn broken_files_are_named() {
     ));
     let late = whole.replace("1001.000000", "99999999991001.000000");
     assert!(broken(&late).contains("line 5: MPI_Barrier: begins more than 200 days after the call before"));
-    // A gap in the files, and two for one rank.
+    // A missing file, and two files of one rank.
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("t-0.txt"), &whole).unwrap();
     fs::write(folder.path().join("t-2.txt"), &other).unwrap();
@@ -757,16 +756,16 @@ fn long_files_stream() {
     let (mut calls, mut most) = (0, 0);
     while cursor.next().unwrap().is_some() {
         calls += 1;
-        most = most.max(cursor.held());
+        most = most.max(cursor.memory());
     }
     assert_eq!(calls, 40_002);
-    assert!(most < 64 << 10, "{most} bytes held");
+    assert!(most < 64 << 10, "{most} bytes in memory");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever bytes are changed, dropped or doubled: an error or some programs, never a panic.
+    /// Changed, dropped or doubled bytes give an error or programs, never a panic.
     #[test]
     fn mangled_traces_end(at in 0usize..2000, length in 0usize..40, with in "[:,0-9a-zA-Z\n_-]{0,12}") {
         let mut content = text(&[

@@ -38,7 +38,7 @@ mod tests {
     fn messages_and_bytes() {
         let text = "pex = 4\npey = 1\npez = 1\nnx = 4\nny = 1\nnz = 1\niterations = 3\nvolume = \"1300 B\"";
         let found = totals("amg", text);
-        // There and back on three levels with three pairs of neighbours, once on one with one pair.
+        // Both directions on three levels with three pairs of neighbours, once on one level with one pair.
         let messages = 2 * (2 * (3 + 3 + 3) + 1);
         assert_eq!(found.messages, 3 * messages);
         assert_eq!(found.bytes, 3 * messages * (1300 / (3 * messages)));
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(found.compute_ps, 2 * (2 * 64_000 + 2 * 8_000 + 1_000));
     }
 
-    /// The volume is missed by less than a byte per message.
+    /// The total deviates from the volume by less than a byte per message.
     #[test]
     fn the_published_size() {
         let workload = open("amg", "");

@@ -23,7 +23,7 @@ pub(super) struct PublishedApplication {
     pub ranks: u32,
     /// Bytes of all messages together.
     pub volume: u64,
-    /// Whether the stand-in goes on with fewer and fewer ranks by default, until one is left.
+    /// Whether the number of active ranks falls by default until one is left.
     pub all_levels: bool,
 }
 

@@ -137,7 +137,7 @@ mod tests {
     /// Invalid and extreme parameters are refused or make programs; nothing overflows.
     #[test]
     fn any_parameters_are_built_or_refused() {
-        use crate::traffic::{Random, SplitMix};
+        use crate::traffic::{SplitMix, TrafficRandom};
         let mut random = SplitMix(5);
         let values = [
             "0",
@@ -174,7 +174,7 @@ mod tests {
             let mut text = String::new();
             for parameter in motif.parameters {
                 let name = &parameter.name;
-                // Many ranks take long to make; two and more than possible are enough.
+                // Many ranks take long to create; two ranks, and more than possible, are sufficient.
                 let sides = ["ranks", "pex", "pey", "pez", "pet"];
                 if *name != "ranks" && random.below(6) < 5 {
                     continue;

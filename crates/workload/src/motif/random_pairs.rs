@@ -3,7 +3,7 @@
 //! Source: Chatterbug, `pairs/pairs.C`, which uses the random numbers of the C library. Here they are
 //! SplitMix64 with the shuffle of Fisher and Yates.
 
-use crate::traffic::{Random, SplitMix};
+use crate::traffic::{SplitMix, TrafficRandom};
 use config::{Parameter, Type};
 
 use super::parameters::{bytes, iterations, pause, ranks};

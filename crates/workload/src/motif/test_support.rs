@@ -44,7 +44,7 @@ pub struct MotifTotals {
 }
 
 impl MotifTotals {
-    /// Of all ranks.
+    /// Over all ranks.
     pub fn calls(&self, collective: Collective) -> u64 {
         self.calls.get(collective.name()).copied().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! How much a recorded collective moves.
+//! The data volume of a recorded collective.
 
 use super::RecordedCalls;
 use crate::{Call, Counts};
@@ -12,7 +12,8 @@ pub enum Side {
     Receive,
 }
 
-/// Bytes of a collective, and what each rank gives and takes where that varies, for rank `own` of `ranks`.
+/// Bytes of a collective, and the bytes that each rank sends and receives where they vary, for rank `own` of
+/// `ranks`.
 pub(super) fn amounts<R: RecordedCalls + ?Sized>(
     calls: &R,
     record: &R::Record,

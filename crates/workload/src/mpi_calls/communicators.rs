@@ -38,7 +38,7 @@ pub struct Communicators {
     pub members: Arc<[Vec<u32>]>,
     /// Number of [`CommunicatorRef::Group`], which come first.
     pub groups: usize,
-    /// What each call that creates communicators gave a rank, by rank and in the order of its calls.
+    /// Children that each call gave a rank, by rank and in the order of its calls.
     pub created: Vec<Vec<Option<CommunicatorRef>>>,
 }
 

@@ -1,5 +1,5 @@
-//! Replay of recorded MPI calls: what the formats that record calls with their arguments (DUMPI, liballprof)
-//! have in common.
+//! Replay of recorded MPI calls: the common part of the formats that record calls with their arguments (DUMPI,
+//! liballprof).
 //!
 //! A format decodes arguments and knows its requests ([`RecordedCalls`]); here calls become operations. Time
 //! between calls is computation; the simulator determines the time inside them.
@@ -174,7 +174,7 @@ impl CallReplay {
         self.persistent.range(keys).map(|(key, _)| *key)
     }
 
-    /// What the rank's next call that creates a communicator gave it.
+    /// The child of the rank's next call that creates a communicator.
     pub fn next_created(&mut self, communicators: &Communicators) -> Option<CommunicatorRef> {
         self.created += 1;
         let created = &communicators.created[self.rank as usize];
@@ -564,7 +564,7 @@ pub trait RecordedCalls {
         Ok(())
     }
 
-    /// Bytes of a collective, and what each rank gives and takes where that varies.
+    /// Bytes of a collective, and the bytes that each rank sends and receives where they vary.
     fn amounts(
         &mut self,
         record: &Self::Record,

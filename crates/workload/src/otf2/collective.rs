@@ -78,7 +78,7 @@ pub fn name(number: u32) -> &'static str {
     NAMES.get(number as usize).copied().unwrap_or("other")
 }
 
-/// What one rank recorded of a collective.
+/// The record of one rank of a collective.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedBytes {
     /// Ranks in the communicator, at least 1.

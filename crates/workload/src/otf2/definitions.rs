@@ -30,9 +30,9 @@ pub struct Definitions {
     /// World ranks of each communicator's members; the first has all ranks.
     pub communicators: Arc<[Vec<u32>]>,
     /// Communicators by OTF2 id.
-    groups: Memberships,
+    groups: CommunicatorMemberships,
     /// Windows by OTF2 id; windows of other paradigms have no communicator.
-    windows: HashMap<u32, Option<Membership>>,
+    windows: HashMap<u32, Option<CommunicatorMembership>>,
     /// MPI functions by region id.
     mpi_regions: HashMap<u32, MpiRegion>,
     /// Names of the other regions. Regions of the same name are one.
@@ -52,7 +52,7 @@ pub struct MpiRegion {
 
 /// Numbering of ranks in an OTF2 communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Membership {
+pub enum CommunicatorMembership {
     /// That of this communicator of the workload.
     Group(Communicator),
     /// `MPI_COMM_SELF`: rank 0 is the rank itself. The communicator of the workload has all ranks.
@@ -63,7 +63,7 @@ pub enum Membership {
 }
 
 /// Communicators by OTF2 id.
-type Memberships = HashMap<u32, Membership>;
+type CommunicatorMemberships = HashMap<u32, CommunicatorMembership>;
 
 impl Definitions {
     /// Converts the definitions.
@@ -113,21 +113,23 @@ impl Definitions {
     ///
     /// # Errors
     /// It is not defined.
-    pub fn window(&self, id: u32) -> Result<Option<Membership>, String> {
+    pub fn window(&self, id: u32) -> Result<Option<CommunicatorMembership>, String> {
         let window = self.windows.get(&id).copied();
         window.ok_or_else(|| format!("window {id} is used but not defined"))
     }
 
     /// The communicator of an OTF2 id.
-    pub fn membership(&self, id: u32) -> Option<Membership> {
+    pub fn membership(&self, id: u32) -> Option<CommunicatorMembership> {
         self.groups.get(&id).copied()
     }
 
     /// Sizes of the archive's communicators, in no particular order.
     pub fn communicator_sizes(&self) -> impl Iterator<Item = u32> {
         self.groups.values().map(|membership| match membership {
-            Membership::Own(_) => 1,
-            Membership::Group(c) | Membership::Inter(c, _) => self.communicators[*c as usize].len() as u32,
+            CommunicatorMembership::Own(_) => 1,
+            CommunicatorMembership::Group(c) | CommunicatorMembership::Inter(c, _) => {
+                self.communicators[*c as usize].len() as u32
+            }
         })
     }
 
@@ -242,7 +244,10 @@ impl DefinitionTables {
     }
 
     /// Members of all MPI communicators as world ranks, all ranks first, and the index of each id.
-    fn communicators(&self, ranks: &HashMap<u64, u32>) -> Result<(Vec<Vec<u32>>, Memberships), String> {
+    fn communicators(
+        &self,
+        ranks: &HashMap<u64, u32>,
+    ) -> Result<(Vec<Vec<u32>>, CommunicatorMemberships), String> {
         let all: Vec<u32> = (0..ranks.len() as u32).collect();
         let mut lists = vec![all.clone()];
         let mut index = HashMap::new();
@@ -252,7 +257,7 @@ impl DefinitionTables {
                 continue;
             };
             if group.kind == GROUP_COMM_SELF {
-                index.insert(*id, Membership::Own(lists.len() as u32));
+                index.insert(*id, CommunicatorMembership::Own(lists.len() as u32));
                 lists.push(all.clone());
                 continue;
             }
@@ -261,9 +266,9 @@ impl DefinitionTables {
             // A duplicate of MPI_COMM_WORLD has the same members and other messages.
             if world.is_none() && members == all && self.may_be_world(*name) {
                 world = Some(*id);
-                index.insert(*id, Membership::Group(crate::WORLD));
+                index.insert(*id, CommunicatorMembership::Group(crate::WORLD));
             } else {
-                index.insert(*id, Membership::Group(lists.len() as u32));
+                index.insert(*id, CommunicatorMembership::Group(lists.len() as u32));
                 lists.push(members);
             }
         }
@@ -273,7 +278,10 @@ impl DefinitionTables {
             };
             let fail = |e| format!("inter-communicator {id}: {e}");
             let mut union = members(a, ranks).map_err(fail)?;
-            index.insert(*id, Membership::Inter(lists.len() as u32, union.len() as u32));
+            index.insert(
+                *id,
+                CommunicatorMembership::Inter(lists.len() as u32, union.len() as u32),
+            );
             union.extend(members(b, ranks).map_err(fail)?);
             lists.push(union);
         }
@@ -448,11 +456,11 @@ pub mod tests {
         let d = Definitions::new(all).unwrap();
         assert_eq!(d.locations, [10, 11, 12, 13]);
         assert_eq!(d.other_locations, (1, 5));
-        assert_eq!(d.membership(0), Some(Membership::Group(0)));
-        assert_eq!(d.membership(7), Some(Membership::Group(1)));
-        assert_eq!(d.membership(1), Some(Membership::Own(2)));
-        assert_eq!(d.membership(2), Some(Membership::Group(3)));
-        assert_eq!(d.membership(9), Some(Membership::Inter(4, 2)));
+        assert_eq!(d.membership(0), Some(CommunicatorMembership::Group(0)));
+        assert_eq!(d.membership(7), Some(CommunicatorMembership::Group(1)));
+        assert_eq!(d.membership(1), Some(CommunicatorMembership::Own(2)));
+        assert_eq!(d.membership(2), Some(CommunicatorMembership::Group(3)));
+        assert_eq!(d.membership(9), Some(CommunicatorMembership::Inter(4, 2)));
         assert_eq!(d.membership(55), None);
         assert_eq!(d.communicators[0], [0, 1, 2, 3]);
         assert_eq!(d.communicators[3], [3, 1]);
@@ -467,7 +475,7 @@ pub mod tests {
         assert_eq!(*d.regions, ["main", "solve"]);
         assert_eq!(d.user_region(7), d.user_region(100), "two regions of one name");
         assert_eq!(d.user_region(102), None);
-        assert_eq!(d.window(5), Ok(Some(Membership::Group(3))));
+        assert_eq!(d.window(5), Ok(Some(CommunicatorMembership::Group(3))));
         assert_eq!(d.window(6), Ok(None));
         assert_eq!(d.window(7), Err("window 7 is used but not defined".into()));
         assert_eq!(d.mpi_region(100), None);

@@ -1,7 +1,7 @@
 //! OTF2 archives, as Score-P and others write them, read by the official library.
 //!
 //! The crate `otf2` calls libotf2, `definitions` gives ranks and communicators, `archive` reads events,
-//! `program` makes operations, `collective` converts byte counts, `scan` summarises. `docs/formats/otf2.md`
+//! `program` and its parts make operations, `collective` converts byte counts, `scan` summarises. `docs/formats/otf2.md`
 //! documents what is read.
 //!
 //! Format and library: <https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/>.
@@ -23,7 +23,7 @@ use program::Otf2Program;
 /// This format.
 pub const FORMAT: TraceFormat = TraceFormat {
     name: "otf2",
-    summary: "Open Trace TraceFormat 2, as Score-P writes it: give the anchor file, traces.otf2",
+    summary: "Open Trace Format 2, as Score-P writes it: give the anchor file, traces.otf2",
     main: "*.otf2",
     is_main: |name| name.ends_with(".otf2"),
     // A byte order record (big- or little-endian), then the magic of an anchor file.

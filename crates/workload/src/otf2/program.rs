@@ -4,17 +4,18 @@
 //! posted without a source takes source, tag and size from the event of its completion, and a non-blocking
 //! collective its communicator, root and size. Operations wait in a queue until these are known.
 
+mod collectives;
+mod messages;
+mod one_sided;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, RmaRecord, TimedEvent};
+use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 
 use super::archive::{EventSource, Otf2Archive};
-use super::collective::{CollectiveKind, RecordedBytes, collective_kind};
-use super::definitions::{Definitions, Membership, MpiRegion};
-use crate::mpi_calls::{
-    AGREE_ON_CONTEXT, EXCHANGE_WINDOWS, InternalCollective, ReplayFailure, creation_cost, internal_collective,
-};
+use super::definitions::{CommunicatorMembership, Definitions, MpiRegion};
+use crate::mpi_calls::ReplayFailure;
 use crate::{Call, Operation, Program, Region, TraceError};
 
 /// Largest number of operations that wait for a completion. Beyond it, a second pass over later events searches
@@ -268,8 +269,8 @@ impl EventReplay {
             EventRecord::Put(transfer) => self.transfer(transfer, (true, false), now, definitions)?,
             EventRecord::Get(transfer) => self.transfer(transfer, (false, true), now, definitions)?,
             EventRecord::Atomic(transfer) => {
-                let ways = (transfer.bytes > 0, transfer.received > 0);
-                self.transfer(transfer, ways, now, definitions)?;
+                let directions = (transfer.bytes > 0, transfer.received > 0);
+                self.transfer(transfer, directions, now, definitions)?;
             }
             EventRecord::WindowCollective { window, operation } => {
                 self.window_collective(window, operation, now, definitions)?;
@@ -389,8 +390,8 @@ impl EventReplay {
         }
     }
 
-    /// Appends what the end of a function determines: the sends of a Sendrecv, then one wait for all completed
-    /// requests.
+    /// Appends the operations that the end of a function determines: the sends of a Sendrecv, then one wait for all
+    /// completed requests.
     fn finish_call(&mut self, now: u64) {
         let Some(current) = &mut self.current else {
             return;
@@ -420,20 +421,6 @@ impl EventReplay {
         }
     }
 
-    /// Waits for the requests that the function has completed so far: operations that start afterwards may
-    /// depend on them, as in the rounds of a collective.
-    fn wait_before_start(&mut self, now: u64) {
-        let Some(current) = &mut self.current else {
-            return;
-        };
-        if current.region.call == Call::Sendrecv || current.completed.is_empty() {
-            return;
-        }
-        let requests = std::mem::take(&mut current.completed);
-        let call = current.region.call;
-        self.push(Operation::Wait { requests, call }, now);
-    }
-
     fn number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number - 1
@@ -445,399 +432,13 @@ impl EventReplay {
             Some(_) => Err(format!("request {id} is started again before it is complete")),
         }
     }
-
-    fn send(
-        &mut self,
-        message: MessageRecord,
-        request: Option<u64>,
-        now: u64,
-        definitions: &Definitions,
-    ) -> Result<(), ReplayFailure> {
-        self.wait_before_start(now);
-        let call = self.call(Call::Send);
-        let (communicator, to) = self.place("send to", message, definitions)?;
-        let in_pair = request.is_none() && call == Call::Sendrecv;
-        // An Isend recorded without its request (Score-P without the group xnonblock) must not block, or ranks
-        // that send to each other would deadlock.
-        let number = (request.is_some() || in_pair || starts_send(call)).then(|| self.number());
-        if let (Some(id), Some(number)) = (request, number) {
-            self.open(id, OpenRequest::Send { number })?;
-        }
-        let operation = Operation::Send {
-            to,
-            tag: message.tag,
-            communicator,
-            bytes: message.bytes,
-            request: number,
-            call,
-        };
-        match &mut self.current {
-            Some(current) if in_pair => {
-                current.completed.extend(number);
-                current.sends.push(operation);
-            }
-            _ => self.push(operation, now),
-        }
-        Ok(())
-    }
-
-    fn blocking_receive(
-        &mut self,
-        message: MessageRecord,
-        now: u64,
-        definitions: &Definitions,
-    ) -> Result<(), ReplayFailure> {
-        let call = self.call(Call::Recv);
-        let number = (call == Call::Sendrecv).then(|| self.number());
-        if let Some(current) = &mut self.current {
-            current.completed.extend(number);
-        }
-        let operation = self.receive(message, number, call, definitions)?;
-        self.push(operation, now);
-        Ok(())
-    }
-
-    /// Queues an operation that is not complete yet. Returns its request and sequence number.
-    fn post(&mut self, request: u64, call: Call, now: u64) -> (u64, u64) {
-        self.wait_before_start(now);
-        let number = self.number();
-        self.push_slot(
-            QueuedOperation::Posted {
-                request,
-                number,
-                call,
-            },
-            now,
-        );
-        (number, self.head + self.queue.len() as u64 - 1)
-    }
-
-    fn complete(
-        &mut self,
-        id: u64,
-        received: Option<MessageRecord>,
-        now: u64,
-        definitions: &Definitions,
-    ) -> Result<(), ReplayFailure> {
-        let number = match (self.requests.remove(&id), received) {
-            (Some(OpenRequest::Send { number }), None) => number,
-            (Some(OpenRequest::Receive { number, sequence }), Some(message)) => {
-                self.fill(sequence, Some(RequestCompletion::Receive(message)), definitions)?;
-                number
-            }
-            (None, _) => return Err(format!("request {id} completes but was never started").into()),
-            (Some(_), _) => {
-                return Err(format!("request {id} completes as another kind than it was started as").into());
-            }
-        };
-        self.note_completion(number, now);
-        Ok(())
-    }
-
-    /// Lets the current function wait for a complete request.
-    fn note_completion(&mut self, number: u64, now: u64) {
-        match &mut self.current {
-            Some(current) => current.completed.push(number),
-            None => {
-                let requests = vec![number];
-                let call = Call::Other;
-                self.push(Operation::Wait { requests, call }, now);
-            }
-        }
-    }
-
-    fn cancel(&mut self, id: u64, definitions: &Definitions) -> Result<(), ReplayFailure> {
-        match self.requests.remove(&id) {
-            Some(OpenRequest::Receive { sequence, .. } | OpenRequest::Collective { sequence, .. }) => {
-                self.fill(sequence, None, definitions)
-            }
-            // A cancelled send has left, and no call waits for it.
-            Some(_) => Ok(()),
-            None => Err(format!("request {id} is cancelled but was never started").into()),
-        }
-    }
-
-    fn complete_collective(
-        &mut self,
-        collective: CollectiveRecord,
-        id: u64,
-        now: u64,
-        definitions: &Definitions,
-    ) -> Result<(), ReplayFailure> {
-        let Some(OpenRequest::Collective { number, sequence }) = self.requests.remove(&id) else {
-            return Err(format!("request {id} completes a collective but was never started as one").into());
-        };
-        self.fill(
-            sequence,
-            Some(RequestCompletion::Collective(collective)),
-            definitions,
-        )?;
-        let replayed = self.collective(collective, None, Call::Other, definitions)?;
-        if replayed.is_some() {
-            self.note_completion(number, now);
-        }
-        Ok(())
-    }
-
-    fn receive(
-        &self,
-        message: MessageRecord,
-        request: Option<u64>,
-        call: Call,
-        definitions: &Definitions,
-    ) -> Result<Operation, String> {
-        let (communicator, from) = self.place("receive from", message, definitions)?;
-        Ok(Operation::Receive {
-            from: Some(from),
-            tag: Some(message.tag),
-            communicator,
-            bytes: message.bytes,
-            request,
-            call,
-        })
-    }
-
-    /// Communicator and rank in it of the other side of a message.
-    fn place(
-        &self,
-        what: &str,
-        message: MessageRecord,
-        definitions: &Definitions,
-    ) -> Result<(u32, u32), String> {
-        let id = message.communicator;
-        let peer = message.peer;
-        let membership = known(definitions, id)?;
-        let (communicator, place) = match membership {
-            Membership::Group(c) => (c, Some(peer)),
-            Membership::Own(c) => (c, (peer == 0).then_some(self.rank)),
-            Membership::Inter(c, second) => {
-                let first_group = &definitions.communicators[c as usize][..second as usize];
-                let in_first = first_group.contains(&self.rank);
-                let place = if in_first {
-                    peer.checked_add(second)
-                } else {
-                    Some(peer).filter(|p| *p < second)
-                };
-                (c, place)
-            }
-        };
-        let size = definitions.communicators[communicator as usize].len();
-        place
-            .filter(|p| (*p as usize) < size)
-            .map(|p| (communicator, p))
-            .ok_or_else(|| {
-                let size = if matches!(membership, Membership::Own(_)) {
-                    1
-                } else {
-                    size
-                };
-                format!("{what} rank {peer}, which communicator {id} of {size} ranks does not have")
-            })
-    }
-
-    /// The operation of a collective; `None` if it moves no data of the application.
-    fn collective(
-        &mut self,
-        collective: CollectiveRecord,
-        request: Option<u64>,
-        call: Call,
-        definitions: &Definitions,
-    ) -> Result<Option<Operation>, String> {
-        let number = collective.operation;
-        let which =
-            collective_kind(number).ok_or_else(|| format!("unknown collective operation number {number}"))?;
-        let (CollectiveKind::Regular(kind) | CollectiveKind::Varying(kind)) = which else {
-            return Ok(None);
-        };
-        let id = collective.communicator;
-        let (communicator, inter) = match known(definitions, id)? {
-            Membership::Own(_) => return Ok(None),
-            Membership::Group(c) => (c, false),
-            Membership::Inter(c, _) => (c, true),
-        };
-        let members = &definitions.communicators[communicator as usize];
-        let own = self.own_rank(communicator, members);
-        let rank =
-            own.ok_or_else(|| format!("{} on communicator {id}, which it is no member of", kind.name()))?;
-        let share = RecordedBytes {
-            ranks: members.len() as u64,
-            rank,
-            sent: collective.sent,
-            received: collective.received,
-        };
-        Ok(Some(Operation::Collective {
-            collective: kind,
-            communicator,
-            root: root(collective.root, kind, rank, members.len(), inter)?,
-            bytes: share.bytes(which),
-            // The counts differ between ranks and are not recorded.
-            counts: matches!(which, CollectiveKind::Varying(_)).then(Box::default),
-            request,
-            call,
-        }))
-    }
-
-    /// Appends the internal collectives of a call that creates a communicator.
-    fn make_communicator(
-        &mut self,
-        collective: CollectiveRecord,
-        now: u64,
-        definitions: &Definitions,
-    ) -> Result<(), String> {
-        if !creates(collective.operation) {
-            return Ok(());
-        }
-        let Some(current) = &self.current else {
-            return Ok(());
-        };
-        // MPI_Comm_create_group concerns some of the communicator's ranks only.
-        let Some(steps) = creation_cost(&current.region.name) else {
-            return Ok(());
-        };
-        let call = current.region.call;
-        let membership = known(definitions, collective.communicator)?;
-        self.push_internal(membership, steps, call, now);
-        Ok(())
-    }
-
-    /// Appends the collectives that a function performs internally.
-    fn push_internal(&mut self, membership: Membership, steps: &[InternalCollective], call: Call, now: u64) {
-        let Membership::Group(communicator) = membership else {
-            return;
-        };
-        for (collective, bytes) in steps {
-            let operation = internal_collective(communicator, *collective, *bytes, call);
-            self.push(operation, now);
-        }
-    }
-
-    /// A one-sided transfer; `there` and `back` are the directions of its data.
-    fn transfer(
-        &mut self,
-        transfer: RmaRecord,
-        (there, back): (bool, bool),
-        now: u64,
-        definitions: &Definitions,
-    ) -> Result<(), String> {
-        let Some(Membership::Group(communicator)) = definitions.window(transfer.window)? else {
-            // A window of another paradigm, or the rank's own memory.
-            return Ok(());
-        };
-        let size = definitions.communicators[communicator as usize].len();
-        let RmaRecord { peer, bytes, .. } = transfer;
-        if peer as usize >= size {
-            let window = transfer.window;
-            return Err(format!(
-                "transfer with rank {peer}, which window {window} of {size} ranks does not have"
-            ));
-        }
-        let call = self.call(Call::Other);
-        if there {
-            let call = if call == Call::Other { Call::Put } else { call };
-            let put = Operation::Put {
-                to: peer,
-                communicator,
-                bytes,
-                call,
-            };
-            self.push(put, now);
-        }
-        if back {
-            let call = if call == Call::Other { Call::Get } else { call };
-            let bytes = if there || bytes == 0 {
-                transfer.received
-            } else {
-                bytes
-            };
-            let get = Operation::Get {
-                from: peer,
-                communicator,
-                bytes,
-                call,
-            };
-            self.push(get, now);
-        }
-        Ok(())
-    }
-
-    fn window_collective(
-        &mut self,
-        window: u32,
-        operation: u32,
-        now: u64,
-        definitions: &Definitions,
-    ) -> Result<(), String> {
-        let Some(membership) = definitions.window(window)? else {
-            return Ok(());
-        };
-        let call = self.call(Call::Other);
-        if creates(operation) {
-            self.push_internal(membership, &[AGREE_ON_CONTEXT, EXCHANGE_WINDOWS], call, now);
-        } else if destroys(operation) {
-            self.push_internal(membership, &[(crate::Collective::Barrier, 0)], call, now);
-        } else if let Membership::Group(communicator) = membership {
-            self.push(Operation::Fence { communicator, call }, now);
-        }
-        Ok(())
-    }
-
-    fn window_lock(&self, window: u32, definitions: &Definitions) -> Result<(), String> {
-        if definitions.window(window)?.is_none() {
-            return Ok(());
-        }
-        let name = self.current.as_ref().map_or("MPI", |c| &c.region.name);
-        Err(format!(
-            "{name}: one-sided communication other than between fences is not supported"
-        ))
-    }
-
-    fn own_rank(&mut self, communicator: u32, members: &[u32]) -> Option<u64> {
-        if let Some(rank) = self.ranks.get(&communicator) {
-            return Some(*rank);
-        }
-        let rank = members.iter().position(|m| *m == self.rank)? as u64;
-        self.ranks.insert(communicator, rank);
-        Some(rank)
-    }
 }
 
-fn known(definitions: &Definitions, id: u32) -> Result<Membership, String> {
+/// The communicator of an OTF2 id.
+fn membership(definitions: &Definitions, id: u32) -> Result<CommunicatorMembership, String> {
     definitions
         .membership(id)
         .ok_or_else(|| format!("communicator {id} is used but not defined"))
-}
-
-/// Whether an `OTF2_CollectiveOp` creates a communicator or window.
-fn creates(operation: u32) -> bool {
-    matches!(operation, 17 | 21)
-}
-
-/// Whether it frees one.
-fn destroys(operation: u32) -> bool {
-    matches!(operation, 18 | 22)
-}
-
-const ROOT_NONE: u32 = u32::MAX;
-const ROOT_SELF: u32 = u32::MAX - 1;
-
-/// Root of a collective in its communicator; 0 where there is none.
-fn root(recorded: u32, kind: crate::Collective, own: u64, ranks: usize, inter: bool) -> Result<u32, String> {
-    use crate::Collective::{Bcast, Gather, Reduce, Scatter};
-    let name = kind.name();
-    if !matches!(kind, Bcast | Gather | Reduce | Scatter) {
-        return Ok(0);
-    }
-    match recorded {
-        _ if inter => Err(format!(
-            "{name} with a root on an inter-communicator is not supported"
-        )),
-        ROOT_NONE => Err(format!("{name} without a root")),
-        ROOT_SELF => Ok(own as u32),
-        root if (root as usize) < ranks => Ok(root),
-        root => Err(format!(
-            "{name} with root {root} on a communicator of {ranks} ranks"
-        )),
-    }
 }
 
 /// Whether a function starts a send that another function completes.

@@ -1,9 +1,11 @@
 use super::super::definitions::tests::{REGIONS, archive};
+use super::collectives::{ROOT_NONE, ROOT_SELF};
 use super::*;
 use crate::Collective as Kind;
 use crate::WORLD;
+use ::otf2::RmaRecord;
 
-/// EventSource from memory.
+/// An event source from memory.
 #[derive(Clone)]
 struct Recorded {
     events: Vec<TimedEvent>,
@@ -28,7 +30,7 @@ fn region(name: &str) -> u32 {
         .unwrap_or_else(|| panic!("{name} is in REGIONS")) as u32
 }
 
-/// A call from one time to another with records in it.
+/// A call from one time to another, with records inside.
 fn during(name: &str, from: u64, until: u64, records: &[EventRecord]) -> Vec<TimedEvent> {
     let region = region(name);
     let mut events = vec![at(from, EventRecord::Enter { region })];
@@ -50,12 +52,12 @@ fn message(peer: u32, tag: u32, bytes: u64) -> MessageRecord {
     }
 }
 
-/// Operations of rank 1 of 4.
+/// The operations of rank 1 of 4.
 fn run(parts: &[Vec<TimedEvent>]) -> Result<Vec<Operation>, String> {
     run_counting(parts).map(|(operations, _)| operations)
 }
 
-/// The same with the longest queue.
+/// As [`run`], with the greatest length of the queue.
 fn run_counting(parts: &[Vec<TimedEvent>]) -> Result<(Vec<Operation>, usize), String> {
     let definitions = Definitions::new(archive(4)).unwrap();
     let mut replay = EventReplay::new(1);
@@ -223,7 +225,7 @@ fn regions_within_mpi_belong_to_the_call() {
                 region: region("MPI_Comm_rank"),
             },
         ),
-        // `inner` is not left: the recording was off. Leaving the call leaves it, too.
+        // `inner` has no Leave, since the recording was off. Leaving the call leaves it too.
         at(
             9,
             EventRecord::Leave {
@@ -414,7 +416,7 @@ fn collectives_know_their_rank_root_and_size() {
     };
     let operations = run(&[
         during("MPI_Allreduce", 0, 1, &[collective(11, 0, ROOT_NONE, 32, 32)]),
-        // Communicator 2 is ranks 3 and 1: rank 1 is its second.
+        // Communicator 2 has the ranks 3 and 1: rank 1 is its second member.
         during("MPI_Scan", 1, 2, &[collective(14, 2, ROOT_NONE, 8, 16)]),
         during("MPI_Allreduce", 2, 3, &[collective(11, 1, ROOT_NONE, 8, 8)]),
         during("MPI_Comm_rank", 3, 4, &[collective(17, 0, ROOT_NONE, 0, 0)]),
@@ -459,7 +461,7 @@ fn nonblocking_collectives_begin_where_they_were_started() {
         request: Some(number),
         call: Call::Ibcast,
     };
-    // They may complete in any order; the first is complete long before it is waited for.
+    // They may complete in any order; the first completes long before the wait for it.
     let operations = run(&[
         during("MPI_Ibcast", 0, 0, &[started(1)]),
         during("MPI_Ibcast", 2, 2, &[started(2)]),
@@ -474,8 +476,8 @@ fn nonblocking_collectives_begin_where_they_were_started() {
     ];
     assert_eq!(operations.unwrap(), expected);
 
-    // One on a communicator of this rank alone moves nothing, and one that never completes is left out; nobody
-    // waits for either.
+    // A collective on a communicator of this rank alone moves no data, and one that never completes is dropped. No
+    // wait names either.
     let operations = run(&[
         during("MPI_Ibcast", 0, 0, &[started(1)]),
         during("MPI_Ibcast", 2, 2, &[started(2)]),
@@ -577,8 +579,8 @@ mod whole_streams {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever the order in which requests start and complete: each is started once, before it is
-        /// waited for once, and its receive has the envelope of its completion.
+        /// Whatever the order of starts and completions: each request starts once before its single wait, and its
+        /// receive has the envelope of its completion.
         #[test]
         fn every_request_is_waited_for_once(order in proptest::collection::vec(0usize..8, 1..200)) {
             let mut open: Vec<u64> = Vec::new();
@@ -626,7 +628,7 @@ fn computation_is_told_apart_by_the_innermost_region() {
             leave(35, "solve"),
             enter(40, "solve"),
         ],
-        // What MPI calls belongs to it.
+        // Functions that MPI calls belong to the call.
         vec![
             enter(60, "MPI_Allreduce"),
             enter(61, "main"),
@@ -670,7 +672,7 @@ fn allreduce() -> CollectiveRecord {
     }
 }
 
-/// A collective that the library makes of its own accord.
+/// An internal collective of the library.
 fn step(collective: Kind, communicator: u32, bytes: u64, call: Call) -> Operation {
     Operation::Collective {
         collective,
@@ -696,7 +698,7 @@ fn making_a_communicator_costs_what_it_does_in_mpich() {
     let operations = run(&[
         during("MPI_Comm_dup", 0, 0, &making(17, 2)),
         during("MPI_Comm_split", 0, 0, &making(17, 7)),
-        // On MPI_COMM_SELF, when freed, and in MPI_Init and the like: nothing.
+        // Collectives on MPI_COMM_SELF, at its release, and in MPI_Init and the like give no operations.
         during("MPI_Comm_split", 0, 0, &making(17, 1)),
         during("MPI_Comm_split", 0, 0, &making(18, 0)),
         during("MPI_Comm_rank", 0, 0, &making(17, 0)),
@@ -739,7 +741,7 @@ fn one_sided_transfers_between_fences() {
             0,
             &[EventRecord::Atomic(transfer(5, 1, 8, 16))],
         ),
-        // Of another library.
+        // A window of another paradigm.
         during(
             "main",
             0,

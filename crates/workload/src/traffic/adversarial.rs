@@ -260,15 +260,15 @@ impl RowSearch {
         for end in self.links.of(from) {
             self.seen[*end as usize] = from;
         }
-        let ways = self
+        let paths = self
             .links
             .of(to)
             .iter()
             .filter(|end| self.seen[**end as usize] == from);
-        let ways = ways.count();
+        let paths = paths.count();
         let are_neighbours = self.seen[to as usize] == from;
         // Each router's marks are set anew, as marks of other routers are not cleared.
-        ways == 1 && !are_neighbours
+        paths == 1 && !are_neighbours
     }
 }
 
@@ -297,7 +297,7 @@ mod tests {
         assert!(is_permutation(&partners));
         // Flows over each link. Two routers at distance two have one path.
         let mut flows = std::collections::BTreeMap::new();
-        let mut ways = Vec::new();
+        let mut two_link_paths = Vec::new();
         for (host, partner) in partners.iter().enumerate() {
             let (from, to) = (host as u32 / 3, partner.unwrap() / 3);
             let between = (0..50).find(|via| network.linked(from, *via) && network.linked(*via, to));
@@ -309,10 +309,16 @@ mod tests {
             for link in [(from, via), (via, to)] {
                 *flows.entry(link).or_insert(0) += 1;
             }
-            ways.push([(from, via), (via, to)]);
+            two_link_paths.push([(from, via), (via, to)]);
         }
-        assert!(ways.len() >= 144, "{} hosts of 150 go over two links", ways.len());
-        let slowed = ways.iter().filter(|way| way.iter().any(|link| flows[link] == 6));
+        assert!(
+            two_link_paths.len() >= 144,
+            "{} hosts of 150 go over two links",
+            two_link_paths.len()
+        );
+        let slowed = two_link_paths
+            .iter()
+            .filter(|path| path.iter().any(|link| flows[link] == 6));
         assert!(slowed.count() >= 144, "2 p flows share a link");
     }
 

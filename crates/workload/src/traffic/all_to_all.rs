@@ -3,7 +3,7 @@
 //! Message i of host s goes to host s + 1 + (i mod (n - 1)) mod n, so that at equal pace each host receives
 //! from one host at a time: the linear shift of an all-to-all exchange.
 
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "all-to-all",
@@ -16,7 +16,7 @@ pub(super) const KIND: PatternKind = PatternKind {
 struct AllToAllPattern;
 
 impl Pattern for AllToAllPattern {
-    fn destination(&self, source: u32, hosts: u32, index: u64, _: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, hosts: u32, index: u64, _: &mut dyn TrafficRandom) -> Option<u32> {
         let others = u64::from(hosts - 1);
         // A job of one host sends nothing.
         let step = 1 + index.checked_rem(others)?;

@@ -6,7 +6,7 @@
 
 use super::gap::LOAD_STEPS;
 use super::geometric::GeometricGap;
-use super::{Arrival, ArrivalKind, MeanGap, Random};
+use super::{ArrivalKind, ArrivalProcess, MeanGap, TrafficRandom};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "bernoulli",
@@ -26,8 +26,8 @@ struct Bernoulli {
     slots: GeometricGap,
 }
 
-impl Arrival for Bernoulli {
-    fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
+impl ArrivalProcess for Bernoulli {
+    fn gap_ps(&self, index: u64, random: &mut dyn TrafficRandom) -> u64 {
         let slots = self.slots.draw(random);
         match index {
             // A random phase, so that slots of hosts do not coincide.

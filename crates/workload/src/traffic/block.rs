@@ -1,6 +1,6 @@
 //! Consecutive hosts, one of which is chosen: of the job, a router or a group.
 
-use super::Random;
+use super::TrafficRandom;
 
 /// Hosts `first` to `first + size - 1`.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ impl HostBlock {
     }
 
     /// A uniformly random host of the block except `source`; `None` if there is no other.
-    pub(super) fn any_but(self, source: u32, random: &mut dyn Random) -> Option<u32> {
+    pub(super) fn any_but(self, source: u32, random: &mut dyn TrafficRandom) -> Option<u32> {
         let others = self.size - u32::from(self.holds(source));
         if others == 0 {
             return None;

@@ -1,7 +1,7 @@
 //! A Poisson process: gaps are exponentially distributed.
 
 use super::logarithm::minus_ln;
-use super::{Arrival, ArrivalKind, MeanGap, Random};
+use super::{ArrivalKind, ArrivalProcess, MeanGap, TrafficRandom};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "exponential",
@@ -15,9 +15,9 @@ struct Exponential {
     mean: MeanGap,
 }
 
-impl Arrival for Exponential {
+impl ArrivalProcess for Exponential {
     /// The process is memoryless: the first gap has the same distribution.
-    fn gap_ps(&self, _index: u64, random: &mut dyn Random) -> u64 {
+    fn gap_ps(&self, _index: u64, random: &mut dyn TrafficRandom) -> u64 {
         self.mean.scaled(minus_ln(random.next_u64()))
     }
 }

@@ -1,6 +1,6 @@
 //! Messages at equal intervals.
 
-use super::{Arrival, ArrivalKind, MeanGap, Random};
+use super::{ArrivalKind, ArrivalProcess, MeanGap, TrafficRandom};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "fixed",
@@ -14,8 +14,8 @@ struct FixedGap {
     mean: MeanGap,
 }
 
-impl Arrival for FixedGap {
-    fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
+impl ArrivalProcess for FixedGap {
+    fn gap_ps(&self, index: u64, random: &mut dyn TrafficRandom) -> u64 {
         match index {
             // A random phase, so that hosts do not send at the same time.
             0 => random.below(self.mean.ps().max(1)),

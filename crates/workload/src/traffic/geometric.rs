@@ -1,6 +1,6 @@
 //! Geometrically distributed numbers in integers.
 
-use super::Random;
+use super::TrafficRandom;
 use super::logarithm::minus_ln;
 
 /// Number of trials up to the first success.
@@ -27,7 +27,7 @@ impl GeometricGap {
     }
 
     /// Draws a number of at least 1.
-    pub(super) fn draw(&self, random: &mut dyn Random) -> u64 {
+    pub(super) fn draw(&self, random: &mut dyn TrafficRandom) -> u64 {
         match self.minus_ln_failure {
             None => 1,
             // More than k trials take u <= failure^k, which is -ln u >= k (-ln failure).

@@ -6,7 +6,7 @@
 
 use super::block::HostBlock;
 use super::targets::targets;
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 use config::{DefaultValue, Parameter, Type};
 
 /// Resolution of shares.
@@ -58,7 +58,7 @@ impl Hotspot {
 }
 
 impl Pattern for Hotspot {
-    fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn TrafficRandom) -> Option<u32> {
         let (own, choices) = self.choices(source);
         // The only hot host sends uniform traffic.
         if choices > 0 && random.below(STEPS) < self.steps {

@@ -4,7 +4,7 @@
 //! collapse in cluster-based storage systems", FAST 2008): many servers answer one client at the same time.
 
 use super::targets::targets;
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 use config::{DefaultValue, Parameter, Type};
 
 pub(super) const KIND: PatternKind = PatternKind {
@@ -38,7 +38,7 @@ impl IncastPattern {
 }
 
 impl Pattern for IncastPattern {
-    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn TrafficRandom) -> Option<u32> {
         match &self.targets[..] {
             _ if self.is_target(source) => None,
             [only] => Some(*only),

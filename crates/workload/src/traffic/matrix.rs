@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "matrix",
@@ -123,7 +123,7 @@ fn row(line: &str, is_first: bool, hosts: u32) -> Result<Option<MatrixRow>, Stri
 }
 
 impl Pattern for Matrix {
-    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn TrafficRandom) -> Option<u32> {
         let (destinations, cumulative) = self.row(source);
         let drawn = random.below(*cumulative.last()?);
         Some(destinations[cumulative.partition_point(|sum| *sum <= drawn)])

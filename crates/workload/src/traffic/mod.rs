@@ -1,6 +1,6 @@
 //! Synthetic traffic: destinations (patterns), times (arrival processes) and sizes of messages.
 //!
-//! Random numbers come from the caller's [`Random`] and are used in integer arithmetic only, so that a run is
+//! Random numbers come from the caller's [`TrafficRandom`] and are used in integer arithmetic only, so that a run is
 //! the same on every machine. Patterns know the network through [`Geometry`] only. `docs/methods/traffic.md`
 //! has the formulas.
 
@@ -44,8 +44,8 @@ use config::{Error, Parameter, Section};
 
 pub use gap::{MeanBytes, MeanGap};
 pub use place::{Geometry, GridKind, PatternContext, RouterGrid};
-pub use random::Random;
 pub(crate) use random::SplitMix;
+pub use random::TrafficRandom;
 pub use size::SizeDistribution;
 
 /// Chooses destinations.
@@ -56,7 +56,8 @@ pub trait Pattern: Send + Sync {
     ///
     /// `None` if the source is silent, which holds for all its messages: a fixed point of a permutation, a
     /// target of an incast. Other sources do not send more instead.
-    fn destination(&self, source: u32, hosts: u32, index: u64, random: &mut dyn Random) -> Option<u32>;
+    fn destination(&self, source: u32, hosts: u32, index: u64, random: &mut dyn TrafficRandom)
+    -> Option<u32>;
 
     /// The long-term distribution of a source's destinations: calls `each` with a destination and its share of
     /// the messages. A destination may occur several times. Shares add up to 1; a silent source has none. It
@@ -71,10 +72,10 @@ pub trait Pattern: Send + Sync {
 }
 
 /// Chooses times.
-pub trait Arrival: Send + Sync {
+pub trait ArrivalProcess: Send + Sync {
     /// Picoseconds from a host's message number `index` - 1 to its message number `index`, from 0; for message
     /// 0, from the start of the host's traffic. Gaps may be 0.
-    fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64;
+    fn gap_ps(&self, index: u64, random: &mut dyn TrafficRandom) -> u64;
 }
 
 /// The offered load of a host.
@@ -120,7 +121,7 @@ pub struct TrafficKind<B: 'static> {
 pub type PatternKind = TrafficKind<fn(&Section, &mut PatternContext<'_>) -> Result<Box<dyn Pattern>, Error>>;
 
 /// A kind of arrival process.
-pub type ArrivalKind = TrafficKind<fn(&Section, &OfferedLoad) -> Result<Box<dyn Arrival>, Error>>;
+pub type ArrivalKind = TrafficKind<fn(&Section, &OfferedLoad) -> Result<Box<dyn ArrivalProcess>, Error>>;
 
 /// All patterns, in alphabetical order.
 pub static PATTERNS: &[PatternKind] = &[
@@ -147,6 +148,9 @@ pub static PATTERNS: &[PatternKind] = &[
 /// All arrival processes, in alphabetical order.
 pub static ARRIVALS: &[ArrivalKind] = &[bernoulli::KIND, exponential::KIND, fixed::KIND, on_off::KIND];
 
+/// The arrival process of traffic that names none.
+pub const DEFAULT_ARRIVAL: ArrivalKind = exponential::KIND;
+
 /// Builds the pattern that `section` (`job.traffic`) describes in its key `pattern`.
 ///
 /// # Errors
@@ -161,7 +165,7 @@ pub fn pattern(section: &Section, place: &mut PatternContext<'_>) -> Result<Box<
 /// # Errors
 /// The name is unknown.
 pub fn arrival(section: &Section) -> Result<&'static ArrivalKind, Error> {
-    let name = section.or("arrival", exponential::KIND.name.to_string())?;
+    let name = section.or("arrival", DEFAULT_ARRIVAL.name.to_string())?;
     named(section, "arrival", name, ARRIVALS)
 }
 

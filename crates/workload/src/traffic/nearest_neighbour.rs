@@ -6,7 +6,7 @@
 
 use super::adjacency::RouterAdjacency;
 use super::block::HostBlock;
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "nearest-neighbour",
@@ -53,7 +53,7 @@ impl NearestNeighbour {
 }
 
 impl Pattern for NearestNeighbour {
-    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, _: u32, _: u64, random: &mut dyn TrafficRandom) -> Option<u32> {
         let ends = self.ends(source);
         if ends.is_empty() {
             return HostBlock::around(source, self.hosts_per_router).any_but(source, random);
@@ -104,8 +104,8 @@ mod tests {
         let pattern = network.built("nearest-neighbour", "");
         assert_eq!(shares(pattern.as_ref(), 4, 6), [(3, 0.5), (5, 0.5)]);
         check_shares(pattern.as_ref(), 6);
-        let alone = FakeNetwork::graph(&[], 2, 1).built("nearest-neighbour", "");
-        assert_eq!(shares(alone.as_ref(), 0, 2), []);
+        let isolated = FakeNetwork::graph(&[], 2, 1).built("nearest-neighbour", "");
+        assert_eq!(shares(isolated.as_ref(), 0, 2), []);
     }
 
     #[test]

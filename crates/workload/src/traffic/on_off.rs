@@ -10,7 +10,7 @@ use config::{DefaultValue, Duration, Error, Parameter, Section, Type};
 
 use super::gap::{LOAD_STEPS, load_steps};
 use super::logarithm::minus_ln;
-use super::{Arrival, ArrivalKind, MeanGap, OfferedLoad, Random};
+use super::{ArrivalKind, ArrivalProcess, MeanGap, OfferedLoad, TrafficRandom};
 
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "on-off",
@@ -50,7 +50,7 @@ fn probability(part: u128, whole: u128) -> Option<u64> {
     u64::try_from(quotient).ok()
 }
 
-fn happens(probability: Option<u64>, random: &mut dyn Random) -> bool {
+fn happens(probability: Option<u64>, random: &mut dyn TrafficRandom) -> bool {
     probability.is_none_or(|threshold| random.next_u64() < threshold)
 }
 
@@ -113,13 +113,13 @@ impl OnOff {
         })
     }
 
-    fn silence(&self, random: &mut dyn Random) -> u64 {
+    fn silence(&self, random: &mut dyn TrafficRandom) -> u64 {
         self.silence.scaled(minus_ln(random.next_u64()))
     }
 }
 
-impl Arrival for OnOff {
-    fn gap_ps(&self, index: u64, random: &mut dyn Random) -> u64 {
+impl ArrivalProcess for OnOff {
+    fn gap_ps(&self, index: u64, random: &mut dyn TrafficRandom) -> u64 {
         if index == 0 {
             // The state of a host that has sent for a long time: within a burst or a silence.
             return match happens(self.on, random) {
@@ -232,7 +232,7 @@ mod tests {
         let process = process("burst = 1000", 0.25).unwrap();
         let first = |seed| process.gap_ps(0, &mut SplitMix(seed));
         let soon = (0..4000).filter(|seed| first(*seed) < 20_000).count();
-        // Four standard deviations, and silences that happen to be short.
+        // Four standard deviations, increased by the variance of the silences.
         assert!((890..1120).contains(&soon), "{soon}");
     }
 

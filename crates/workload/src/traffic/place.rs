@@ -1,10 +1,10 @@
-//! What a pattern knows of its context: the hosts of its job, and the network if the job has all of it.
+//! The context of a pattern: the hosts of its job, and the network if the job has all of its hosts.
 
 use std::path::Path;
 
 use config::{Error, Section};
 
-use super::Random;
+use super::TrafficRandom;
 
 /// A network as patterns see it: hosts, their routers, and the relation of routers. Hosts of one router have
 /// consecutive numbers.
@@ -77,7 +77,7 @@ pub struct PatternContext<'a> {
     /// Folder of relative paths.
     pub folder: &'a Path,
     /// Random numbers for building, which depend on the run's seed and the job's number.
-    pub random: &'a mut dyn Random,
+    pub random: &'a mut dyn TrafficRandom,
 }
 
 impl<'a> PatternContext<'a> {

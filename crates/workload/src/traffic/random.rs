@@ -1,7 +1,7 @@
 //! Random numbers from the caller.
 
 /// A source of random numbers. In a simulation it is the stream of the sending host.
-pub trait Random {
+pub trait TrafficRandom {
     /// 64 uniformly random bits.
     fn next_u64(&mut self) -> u64;
 
@@ -25,7 +25,7 @@ pub trait Random {
 /// SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 pub(crate) struct SplitMix(pub u64);
 
-impl Random for SplitMix {
+impl TrafficRandom for SplitMix {
     fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -41,7 +41,7 @@ pub mod tests {
     /// Replays given numbers.
     pub struct ScriptedRandom(pub Vec<u64>);
 
-    impl Random for ScriptedRandom {
+    impl TrafficRandom for ScriptedRandom {
         fn next_u64(&mut self) -> u64 {
             self.0.remove(0)
         }

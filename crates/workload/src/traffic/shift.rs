@@ -8,7 +8,7 @@
 use config::{Error, Parameter, Section};
 
 use super::block::HostBlock;
-use super::{Pattern, PatternContext, PatternKind, Random};
+use super::{Pattern, PatternContext, PatternKind, TrafficRandom};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "shift",
@@ -115,7 +115,7 @@ impl Shift {
 }
 
 impl Pattern for Shift {
-    fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn TrafficRandom) -> Option<u32> {
         let moved = self.moved(source, hosts);
         if self.random {
             HostBlock::around(moved, self.size).any_but(source, random)

@@ -6,7 +6,7 @@
 
 use config::{Error, Parameter, Section, Type};
 
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 
 /// Largest number of dimensions: with diagonals, a point has at most 3^8 - 1 neighbours.
 const MOST_DIMENSIONS: usize = 8;
@@ -123,7 +123,7 @@ impl Stencil {
 }
 
 impl Pattern for Stencil {
-    fn destination(&self, source: u32, _: u32, index: u64, _: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, _: u32, index: u64, _: &mut dyn TrafficRandom) -> Option<u32> {
         let turn = index.checked_rem(self.count(source).into())?;
         Some(self.neighbour(source, turn as u32))
     }

@@ -6,9 +6,9 @@ use std::path::Path;
 use config::{Error, Section};
 
 use super::random::SplitMix;
-use super::{Geometry, GridKind, Pattern, PatternContext, Random, RouterGrid};
+use super::{Geometry, GridKind, Pattern, PatternContext, RouterGrid, TrafficRandom};
 
-/// A network made of lists.
+/// A network in memory.
 pub struct FakeNetwork {
     links: Vec<Vec<u32>>,
     hosts_per_router: u32,
@@ -151,7 +151,7 @@ pub fn built(
     parameters: &str,
     hosts: u32,
     network: Option<&FakeNetwork>,
-    random: &mut dyn Random,
+    random: &mut dyn TrafficRandom,
 ) -> Result<Box<dyn Pattern>, Error> {
     built_in(Path::new("."), name, parameters, hosts, network, random)
 }
@@ -163,7 +163,7 @@ pub fn built_in(
     parameters: &str,
     hosts: u32,
     network: Option<&FakeNetwork>,
-    random: &mut dyn Random,
+    random: &mut dyn TrafficRandom,
 ) -> Result<Box<dyn Pattern>, Error> {
     let parameters = parameters.trim().replace('\n', ", ");
     let comma = if parameters.is_empty() { "" } else { ", " };

@@ -1,7 +1,7 @@
 //! Uniform random traffic.
 
 use super::block::HostBlock;
-use super::{Pattern, PatternKind, Random};
+use super::{Pattern, PatternKind, TrafficRandom};
 use config::Parameter;
 
 pub(super) const KIND: PatternKind = PatternKind {
@@ -24,7 +24,7 @@ struct UniformPattern {
 }
 
 impl Pattern for UniformPattern {
-    fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn Random) -> Option<u32> {
+    fn destination(&self, source: u32, hosts: u32, _: u64, random: &mut dyn TrafficRandom) -> Option<u32> {
         if self.include_self {
             return Some(random.below(hosts.into()) as u32);
         }

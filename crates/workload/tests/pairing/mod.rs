@@ -1,6 +1,6 @@
-//! Which message a receive takes, by the rules of MPI: those of one envelope in the order in which they were
-//! sent. For the tests of trace readers: what is recorded as received must have been sent, and whatever is
-//! waited for must be open.
+//! Matching of recorded messages by the rules of MPI: receives of one envelope take messages in the order of
+//! sending. Tests of trace readers check that every recorded receive has a send and that every wait names an open
+//! request.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,11 +9,12 @@ use fabricsim_workload::{Operation, Workload};
 /// Envelope of a message: communicator, sender and receiver as world ranks, tag.
 type Envelope = (u32, u32, u32, u32);
 
-/// Pairs all sends of a workload with its receives. Fails if a receive is left over or too small, if there are
-/// not as many messages left as receives that take any, or if a request is left open or waited for twice.
+/// Pairs all sends of a workload with its receives. Fails if a receive is left over or too small, if the number of
+/// remaining messages differs from the number of wildcard receives, or if a request is left open or waited for
+/// twice.
 ///
-/// By rank, its receives from any source or with any tag; and whether every other receive has room for exactly
-/// what is sent.
+/// By rank, its receives from any source or with any tag, and whether the buffer of every other receive has exactly
+/// the size of its message.
 pub fn pair_up(workload: &dyn Workload, name: &str) -> (BTreeMap<u32, usize>, bool) {
     let communicators = workload.communicators();
     let mut sent: HashMap<Envelope, Vec<u64>> = HashMap::new();

@@ -293,7 +293,7 @@ mod tests {
         let figure = occupancy(TableSource::new(&tables, None)).unwrap().unwrap();
         let alt = &figure.panels[0].alt;
         assert!(
-            alt.contains("link 7") && alt.contains("90.0 % taken at 0.03 ns"),
+            alt.contains("link 7") && alt.contains("90.0 % occupied at 0.03 ns"),
             "{alt}"
         );
         assert!(figure.explanation.contains("All 2 links"));

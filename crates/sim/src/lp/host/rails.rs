@@ -166,7 +166,7 @@ impl HostNic {
         let (mut shares, next_rail) = ([0; MAX_RAILS], more.next);
         let shares = &mut shares[..rails.count() as usize];
         let advanced = match rails.choice() {
-            RailChoice::RoundRobin => fabric::rails::in_turn(bytes, unit, usize::from(next_rail), shares),
+            RailChoice::RoundRobin => fabric::rails::round_robin(bytes, unit, usize::from(next_rail), shares),
             RailChoice::LeastLoaded => {
                 let mut queued = [0; MAX_RAILS];
                 queued[0] = self.first.nic.backlog();
@@ -174,7 +174,7 @@ impl HostNic {
                     *queued = rail.nic.backlog();
                 }
                 let queued = &queued[..shares.len()];
-                fabric::rails::to_the_least_loaded(bytes, unit, usize::from(next_rail), queued, shares)
+                fabric::rails::least_loaded(bytes, unit, usize::from(next_rail), queued, shares)
             }
             RailChoice::ByDestination => {
                 shares[rails.by_destination(self.id, message.destination) as usize] = bytes;

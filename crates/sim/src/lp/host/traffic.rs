@@ -128,7 +128,7 @@ impl TrafficSource {
 /// The random stream of the LP that executes an event.
 struct LpRandom<'a, C>(&'a mut C);
 
-impl<C: Context<Simulation>> workload::traffic::Random for LpRandom<'_, C> {
+impl<C: Context<Simulation>> workload::traffic::TrafficRandom for LpRandom<'_, C> {
     fn next_u64(&mut self) -> u64 {
         self.0.random()
     }

@@ -3,7 +3,7 @@
 use config::{Bytes, Error, Parameter, Type};
 
 use super::super::gap::LOAD_STEPS;
-use super::super::{MeanBytes, Random};
+use super::super::{MeanBytes, TrafficRandom};
 use super::{SizeDistribution, SizeKind, in_range};
 
 pub(super) const KIND: SizeKind = SizeKind {
@@ -49,7 +49,7 @@ impl Bimodal {
 }
 
 impl SizeDistribution for Bimodal {
-    fn bytes(&self, random: &mut dyn Random) -> u64 {
+    fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         match random.below(LOAD_STEPS) < self.steps {
             true => self.large,
             false => self.small,

@@ -5,7 +5,7 @@
 //! between two points have equal probability; all messages of the first point have its size. Two points with
 //! the same size are a step. Empty lines and lines that begin with `#` are skipped. Shares have nine decimals.
 
-use super::super::{MeanBytes, Random};
+use super::super::{MeanBytes, TrafficRandom};
 use super::{LARGEST, SizeDistribution, SizeKind};
 use config::{Parameter, Type};
 
@@ -139,7 +139,7 @@ fn decimal(text: &str) -> Option<u64> {
 }
 
 impl SizeDistribution for Cumulative {
-    fn bytes(&self, random: &mut dyn Random) -> u64 {
+    fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         let total = self.points[self.points.len() - 1].upto;
         let drawn = random.below(total);
         let index = self.points.partition_point(|point| point.upto <= drawn);

@@ -4,7 +4,7 @@
 use config::{Bytes, Parameter, Type};
 
 use super::super::geometric::GeometricGap as Trials;
-use super::super::{MeanBytes, Random};
+use super::super::{MeanBytes, TrafficRandom};
 use super::{SizeDistribution, SizeKind};
 
 /// Largest mean. No size that can be drawn (44.4 times the mean) exceeds the largest message.
@@ -38,7 +38,7 @@ struct GeometricSize {
 }
 
 impl SizeDistribution for GeometricSize {
-    fn bytes(&self, random: &mut dyn Random) -> u64 {
+    fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         self.trials.draw(random)
     }
 

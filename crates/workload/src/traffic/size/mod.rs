@@ -11,7 +11,7 @@ use std::path::Path;
 
 use config::{Bytes, Error, Section};
 
-use super::{MeanBytes, Random, TrafficKind, named};
+use super::{MeanBytes, TrafficKind, TrafficRandom, named};
 
 /// Largest message.
 const LARGEST: Bytes = Bytes { bytes: 1 << 40 };
@@ -19,7 +19,7 @@ const LARGEST: Bytes = Bytes { bytes: 1 << 40 };
 /// Chooses sizes.
 pub trait SizeDistribution: Send + Sync {
     /// Bytes of the next message, at least 1.
-    fn bytes(&self, random: &mut dyn Random) -> u64;
+    fn bytes(&self, random: &mut dyn TrafficRandom) -> u64;
 
     /// The mean.
     fn mean(&self) -> MeanBytes;
@@ -65,7 +65,7 @@ struct Constant {
 }
 
 impl SizeDistribution for Constant {
-    fn bytes(&self, _: &mut dyn Random) -> u64 {
+    fn bytes(&self, _: &mut dyn TrafficRandom) -> u64 {
         self.bytes
     }
 

@@ -2,7 +2,7 @@
 
 use config::{Bytes, Parameter, Type};
 
-use super::super::{MeanBytes, Random};
+use super::super::{MeanBytes, TrafficRandom};
 use super::{SizeDistribution, SizeKind, in_range};
 
 pub(super) const KIND: SizeKind = SizeKind {
@@ -32,7 +32,7 @@ struct UniformSize {
 }
 
 impl SizeDistribution for UniformSize {
-    fn bytes(&self, random: &mut dyn Random) -> u64 {
+    fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         self.min + random.below(self.max - self.min + 1)
     }
 

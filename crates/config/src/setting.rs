@@ -1,0 +1,219 @@
+//! Values of settings, and the Rust types that they are read as.
+
+use serde_json::Value as Json;
+
+use crate::quantity::{Bandwidth, Bytes, Duration};
+use crate::section::Section;
+
+/// A value as written in the file.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A whole number.
+    Integer(i64),
+    /// A number with a decimal point.
+    Float(f64),
+    /// true or false.
+    Boolean(bool),
+    /// A quoted string.
+    String(String),
+    /// A list.
+    List(Vec<Value>),
+    /// A table.
+    Table(Box<Section>),
+    /// A list of tables, `[[name]]`.
+    Tables(Vec<Section>),
+}
+
+impl Value {
+    /// The value as a message quotes it: `"text"`, `12`, `a table`.
+    pub(crate) fn quoted(&self) -> String {
+        match self {
+            Value::Integer(i) => i.to_string(),
+            Value::Float(x) => x.to_string(),
+            Value::Boolean(b) => b.to_string(),
+            Value::String(s) => format!("\"{s}\""),
+            Value::List(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+            Value::Tables(_) => "a list of tables".into(),
+        }
+    }
+}
+
+/// A type that a setting can have.
+pub trait Setting: Sized {
+    /// The expected value, as messages name it: `a whole number`.
+    const EXPECTED: &'static str;
+    /// Reads the value. The error says what is wrong with it.
+    fn read(value: &Value) -> Result<Self, String>;
+    /// The value as the result prints it.
+    fn show(&self) -> Json;
+}
+
+fn unexpected<T: Setting>(value: &Value) -> String {
+    format!("{} is not {}", value.quoted(), T::EXPECTED)
+}
+
+macro_rules! whole_number {
+    ($($type:ty),*) => {$(
+        impl Setting for $type {
+            const EXPECTED: &'static str = "a whole number";
+            fn read(value: &Value) -> Result<Self, String> {
+                let Value::Integer(i) = value else { return Err(unexpected::<Self>(value)) };
+                <$type>::try_from(*i).map_err(|_| {
+                    format!("{i} is out of range; expected {} to {}", <$type>::MIN, <$type>::MAX)
+                })
+            }
+            fn show(&self) -> Json {
+                Json::from(*self)
+            }
+        }
+    )*};
+}
+whole_number!(u8, u16, u32, u64, i32, i64);
+
+impl Setting for f64 {
+    const EXPECTED: &'static str = "a number";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Integer(i) => Ok(*i as f64),
+            Value::Float(x) if x.is_finite() => Ok(*x),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        Json::from(*self)
+    }
+}
+
+impl Setting for bool {
+    const EXPECTED: &'static str = "true or false";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Boolean(b) => Ok(*b),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        Json::from(*self)
+    }
+}
+
+impl Setting for String {
+    const EXPECTED: &'static str = "a string in quotes";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::String(s) => Ok(s.clone()),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        Json::from(self.as_str())
+    }
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    const EXPECTED: &'static str = "a list in brackets";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::List(items) => items.iter().map(T::read).collect(),
+            _ => Err(format!(
+                "{}, each item {}",
+                unexpected::<Self>(value),
+                T::EXPECTED
+            )),
+        }
+    }
+    fn show(&self) -> Json {
+        Json::Array(self.iter().map(T::show).collect())
+    }
+}
+
+/// One number for all items, or a list with one number for each item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OneOrEach {
+    /// The same number for all items.
+    One(u32),
+    /// One number for each item, in order.
+    Each(Vec<u32>),
+}
+
+impl Setting for OneOrEach {
+    const EXPECTED: &'static str = "a whole number or a list of whole numbers";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Integer(_) => u32::read(value).map(OneOrEach::One),
+            Value::List(_) => Vec::read(value).map(OneOrEach::Each),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        match self {
+            OneOrEach::One(number) => number.show(),
+            OneOrEach::Each(numbers) => numbers.show(),
+        }
+    }
+}
+
+/// A name that stands for a set of items, or a list of items.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameOrSome {
+    /// The name of a set, for example `all`.
+    Name(String),
+    /// The listed items.
+    Some(Vec<u32>),
+}
+
+impl Setting for NameOrSome {
+    const EXPECTED: &'static str = "a string in quotes or a list of whole numbers";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::String(_) => String::read(value).map(NameOrSome::Name),
+            Value::List(_) => Vec::read(value).map(NameOrSome::Some),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        match self {
+            NameOrSome::Name(name) => name.show(),
+            NameOrSome::Some(numbers) => numbers.show(),
+        }
+    }
+}
+
+macro_rules! quantity {
+    ($($type:ty),*) => {$(
+        impl Setting for $type {
+            const EXPECTED: &'static str = <$type>::EXPECTED;
+            fn read(value: &Value) -> Result<Self, String> {
+                match value {
+                    Value::String(s) => <$type>::parse(s),
+                    Value::Integer(_) | Value::Float(_) => {
+                        Err(format!("{} has no unit; expected {}", value.quoted(), Self::EXPECTED))
+                    }
+                    _ => Err(unexpected::<Self>(value)),
+                }
+            }
+            fn show(&self) -> Json {
+                Json::from(self.to_string())
+            }
+        }
+    )*};
+}
+quantity!(Duration, Bandwidth, Bytes);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_or_a_list_is_read_and_printed_back() {
+        let file = Section::from_toml("a = 2\nb = [1, 2]\nc = \"2\"\nd = [-1]", "x.toml").unwrap();
+        assert_eq!(file.required::<OneOrEach>("a").unwrap(), OneOrEach::One(2));
+        let each = file.required::<OneOrEach>("b").unwrap();
+        assert_eq!(each, OneOrEach::Each(vec![1, 2]));
+        assert_eq!(each.show().to_string(), "[1,2]");
+        assert_eq!(OneOrEach::One(2).show().to_string(), "2");
+        assert!(file.required::<OneOrEach>("c").is_err());
+        assert!(file.required::<OneOrEach>("d").is_err());
+    }
+}

@@ -1,0 +1,302 @@
+//! Toy router model: one first-in first-out queue for each output port and virtual channel (VC), of any length.
+//!
+//! A packet is routed when its head arrives, and waits in the queue of its output and VC. A free output sends from
+//! its lowest VC whose first packet has credits. The space in the input buffer becomes free when the tail leaves. So
+//! a packet waits only for packets with the same next channel.
+//!
+//! Not modelled: links of different speeds, which a packet could underrun; reserved space
+//! ([`routing::BufferClaim::Reserved`]) and bubbles; waits; the time for which full buffers block a link.
+//!
+//! An undo step is a copy of the one output that a call changes.
+
+use std::collections::VecDeque;
+
+use config::Section;
+use des::Time;
+use routing::{At, Congestion};
+use serde::{Deserialize, Serialize};
+use topology::{Port, RouterId};
+
+use super::{Arrival, BufferedPacket, Model, Never, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
+use crate::link::{LinkCounters, StallCounters};
+use crate::{LinkUse, Packet, Rate};
+
+/// One router.
+pub struct Router {
+    id: RouterId,
+    vcs: u8,
+    warmup: Time,
+    /// Speed of each port, and whether it leads to a host.
+    ports: Vec<(Rate, bool)>,
+    outputs: Vec<Output>,
+}
+
+/// An output port: all of it that changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    busy_until: Time,
+    /// By VC.
+    queues: Vec<VecDeque<Queued>>,
+    /// Credits by VC, in bytes.
+    credits: Vec<u32>,
+    /// Bytes that wait, are in flight, or whose credit is not back.
+    load: u64,
+    counters: LinkCounters,
+    stalls: StallCounters,
+}
+
+/// A packet that waits, with input port and VC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Queued {
+    packet: Packet,
+    input: u16,
+    input_vc: u8,
+}
+
+/// An undo step: an output before a call.
+#[derive(Clone, Debug)]
+pub struct Undo {
+    port: u16,
+    before: Box<Output>,
+}
+
+/// The congestion that routing sees.
+struct LocalCongestion<'a> {
+    router: &'a Router,
+    bytes: u32,
+    context: &'a RoutingContext<'a>,
+}
+
+impl Congestion for LocalCongestion<'_> {
+    fn load(&self, port: Port) -> u64 {
+        self.router.load(port.0)
+    }
+
+    fn reported_load(&self, slot: usize) -> u64 {
+        self.context.reported_load(slot)
+    }
+
+    fn room(&self, port: Port, vc: u8) -> u64 {
+        let output = &self.router.outputs[usize::from(port.0)];
+        let credits = output.credits[usize::from(vc)];
+        match output.queues[usize::from(vc)].is_empty() && credits >= self.bytes {
+            true => u64::from(credits),
+            false => 0,
+        }
+    }
+}
+
+impl Router {
+    fn note<O: RouterOutputs<Router>>(&self, port: u16, out: &mut O) {
+        out.note(|| Undo {
+            port,
+            before: Box::new(self.outputs[usize::from(port)].clone()),
+        });
+    }
+
+    /// Lets a free output send a packet.
+    fn serve<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, out: &mut O) {
+        let (rate, to_host) = self.ports[usize::from(port)];
+        let Output {
+            busy_until,
+            queues,
+            credits,
+            load,
+            counters,
+            stalls,
+        } = &mut self.outputs[usize::from(port)];
+        if *busy_until > now {
+            return;
+        }
+        let sendable = |vc: &usize| {
+            let first = queues[*vc].front();
+            first.is_some_and(|queued| to_host || credits[*vc] >= queued.packet.bytes)
+        };
+        let Some(vc) = (0..queues.len()).find(sendable) else {
+            return;
+        };
+        let Some(queued) = queues[vc].pop_front() else {
+            return;
+        };
+        let mut packet = queued.packet;
+        let serialization = rate.serialization(packet.bytes);
+        *busy_until = now + serialization;
+        counters.depart(now, serialization, packet.bytes, self.warmup, || stalls);
+        match to_host {
+            true => *load = load.wrapping_sub(u64::from(packet.bytes)),
+            false => credits[vc] -= packet.bytes,
+        }
+        packet.hops = packet.hops.saturating_add(1);
+        out.depart(port, vc as u8, packet, Time::ZERO, serialization);
+        out.credit(queued.input, queued.input_vc, packet.bytes, serialization);
+        out.timer(port, serialization);
+    }
+}
+
+impl RouterModel for Router {
+    const MODEL: Model = Model {
+        name: "toy-queues",
+        summary: "a queue of any length for each output port and virtual channel",
+        parameters: &[],
+    };
+    const HAS_SLOTS: bool = false;
+    const REPORTS_CREDIT_WAITS: bool = false;
+
+    type Parameters = ();
+    type Undo = Undo;
+    type State = Vec<Output>;
+    /// The output port that becomes free.
+    type Timer = u16;
+    type Signal = Never;
+    type WaitTracker = ();
+
+    fn read(_: &Section) -> Result<(), config::Error> {
+        Ok(())
+    }
+
+    fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
+        let per_vc = size_of::<VecDeque<Queued>>() + size_of::<u32>();
+        size_of::<Output>() as u64 + vcs * per_vc as u64
+    }
+
+    fn new(setup: &RouterSetup<'_>, (): ()) -> Router {
+        let output = |port: &super::PortSetting| Output {
+            busy_until: Time::ZERO,
+            queues: vec![VecDeque::new(); usize::from(setup.vcs)],
+            credits: vec![port.credits; usize::from(setup.vcs)],
+            load: 0,
+            counters: LinkCounters::default(),
+            stalls: StallCounters::default(),
+        };
+        Router {
+            id: setup.id,
+            vcs: setup.vcs,
+            warmup: setup.warmup,
+            ports: setup.ports.iter().map(|port| (port.rate, port.to_host)).collect(),
+            outputs: setup.ports.iter().map(output).collect(),
+        }
+    }
+
+    fn arrived<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Arrival {
+            input,
+            vc: input_vc,
+            mut packet,
+        } = arrival;
+        let at = At {
+            router: self.id,
+            input: Port(input),
+            vc: input_vc,
+            source: packet.source,
+            destination: packet.destination,
+        };
+        let seen = LocalCongestion {
+            router: self,
+            bytes: packet.bytes,
+            context,
+        };
+        let mut route = packet.route;
+        let hop = context.routing.route(at, &mut route, &seen, &mut out.random());
+        packet.route = route;
+        let port = hop.port.0;
+        self.note(port, out);
+        let output = &mut self.outputs[usize::from(port)];
+        output.load = output.load.wrapping_add(u64::from(packet.bytes));
+        output.queues[usize::from(hop.vc)].push_back(Queued {
+            packet,
+            input,
+            input_vc,
+        });
+        self.serve(now, port, out);
+    }
+
+    fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
+        self.note(port, out);
+        let output = &mut self.outputs[usize::from(port)];
+        let credits = &mut output.credits[usize::from(vc)];
+        *credits = credits.wrapping_add(bytes);
+        output.load = output.load.wrapping_sub(u64::from(bytes));
+        self.serve(now, port, out);
+    }
+
+    fn timer<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, _: &RoutingContext<'_>, out: &mut O) {
+        self.note(port, out);
+        self.serve(now, port, out);
+    }
+
+    fn signal<O: RouterOutputs<Self>>(
+        &mut self,
+        _: Time,
+        _: u16,
+        signal: Never,
+        _: &RoutingContext<'_>,
+        _: &mut O,
+    ) {
+        match signal {}
+    }
+
+    fn undo(&mut self, step: Undo) {
+        self.outputs[usize::from(step.port)] = *step.before;
+    }
+
+    fn state(&self) -> Vec<Output> {
+        self.outputs.clone()
+    }
+
+    fn restore(&mut self, state: Vec<Output>) -> Result<(), String> {
+        let vcs = usize::from(self.vcs);
+        let fits = |output: &Output| output.queues.len() == vcs && output.credits.len() == vcs;
+        if state.len() != self.outputs.len() || !state.iter().all(fits) {
+            return Err(format!(
+                "router {}: the saved state has other ports or VCs",
+                self.id.0
+            ));
+        }
+        self.outputs = state;
+        Ok(())
+    }
+
+    fn id(&self) -> RouterId {
+        self.id
+    }
+
+    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
+        let queues = self.outputs.iter().flat_map(|output| &output.queues);
+        for queued in queues.flatten() {
+            see(BufferedPacket {
+                packet: queued.packet,
+                input: queued.input,
+                input_vc: queued.input_vc,
+                reserved: None,
+            });
+        }
+    }
+
+    fn load(&self, port: u16) -> u64 {
+        self.outputs[usize::from(port)].load
+    }
+
+    fn credits(&self, port: u16, vc: u8) -> u32 {
+        self.outputs[usize::from(port)].credits[usize::from(vc)]
+    }
+
+    fn used(&self, port: u16, end: Time) -> LinkUse {
+        let output = &self.outputs[usize::from(port)];
+        LinkUse::new(output.counters, output.stalls, end, output.busy_until)
+    }
+
+    fn waiting_at(&self, port: u16) -> u32 {
+        let queues = &self.outputs[usize::from(port)].queues;
+        queues.iter().map(|queue| queue.len() as u32).sum()
+    }
+
+    fn is_active(&self, port: u16, time: Time) -> bool {
+        self.outputs[usize::from(port)].busy_until > time
+    }
+}

@@ -1,0 +1,29 @@
+//! Toy sizes: 64, 128 or 256 bytes with equal probability.
+
+use super::super::{MeanBytes, Random};
+use super::{SizeDistribution, SizeKind};
+
+pub(super) const KIND: SizeKind = SizeKind {
+    name: "toy-powers",
+    summary: "64, 128 or 256 B with the same probability",
+    parameters: &[],
+    example: "",
+    build: |_, _| {
+        let mean = MeanBytes::from_ratio(64 + 128 + 256, 3)?;
+        Ok(Box::new(ToyPowers { mean }))
+    },
+};
+
+struct ToyPowers {
+    mean: MeanBytes,
+}
+
+impl SizeDistribution for ToyPowers {
+    fn bytes(&self, random: &mut dyn Random) -> u64 {
+        64 << random.below(3)
+    }
+
+    fn mean(&self) -> MeanBytes {
+        self.mean
+    }
+}

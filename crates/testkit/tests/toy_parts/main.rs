@@ -1,0 +1,276 @@
+//! ARCHITECTURE.md names every place to edit for each kind of part: a toy part of each kind is added to a copy of the
+//! workspace by exactly these edits, and works there.
+//!
+//! A toy's documentation, Python class and experiment of `tests/corpus` are not here: CONTRIBUTING.md lists them for all
+//! parts alike, and tests compare each of them with the registries.
+
+mod architecture;
+mod toys;
+mod workspace;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use architecture::{Row, compare, rows};
+use toys::{Edit, NOT_COVERED, TOYS, Toy};
+use workspace::{Copied, edited, root, run};
+
+fn table() -> Vec<Row> {
+    rows(&fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page is there"))
+}
+
+#[test]
+fn every_row_has_a_toy_or_a_reason() {
+    let rows: Vec<String> = table().into_iter().map(|row| row.part).collect();
+    let toys = TOYS.iter().map(|toy| toy.row);
+    let others = NOT_COVERED.iter().map(|(row, _)| *row);
+    let known: Vec<String> = toys.chain(others).map(String::from).collect();
+    let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+    assert_eq!(set(&rows), set(&known));
+    assert_eq!(rows.len(), known.len(), "a row or toy stands twice");
+}
+
+#[test]
+fn toys_edit_what_their_rows_name() {
+    let rows = table();
+    for toy in TOYS {
+        let row = rows
+            .iter()
+            .find(|row| row.part == toy.row)
+            .expect("the row of the toy");
+        compare(row, toy).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
+#[test]
+fn other_edits_are_refused() {
+    let text = "| to add | write | register in |\n| --- | --- | --- |\n\
+                | a gadget | a file beside `a/b.rs` | `GADGETS` in `a/mod.rs`; `docs/gadgets.md` |\n\nEnd.";
+    let rows = rows(text);
+    let toy = |files, edits| Toy {
+        row: "a gadget",
+        files,
+        edits,
+        listed: None,
+    };
+    const fn edit(path: &'static str) -> Edit {
+        Edit {
+            path,
+            after: "one",
+            insert: " two",
+        }
+    }
+    const EDITS: &[Edit] = &[edit("a/mod.rs"), edit("docs/gadgets.md"), edit("a/lib.rs")];
+    let (fewer, both, more) = (&EDITS[..1], &EDITS[..2], EDITS);
+    let message = |files, edits| compare(&rows[0], &toy(files, edits)).unwrap_err();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(compare(&rows[0], &toy(&["a/c.rs"], both)), Ok(()));
+    assert!(message(&["a/c.rs"], fewer).contains("edits {\"a/mod.rs\"}"));
+    assert!(message(&["a/c.rs"], more).contains("a/lib.rs"));
+    assert!(message(&["b/c.rs"], both).contains("b/c.rs is not beside"));
+    assert!(message(&[], both).contains("new files []"));
+    assert_eq!(edited("zero one", &EDITS[0]), Ok("zero one two".into()));
+    assert!(edited("one one", &EDITS[0]).unwrap_err().contains("2 times"));
+    assert!(edited("zero", &EDITS[0]).unwrap_err().contains("0 times"));
+}
+
+/// The program with all toys, and a folder for experiments.
+struct Bench {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("toy-experiments");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("the folder can be made");
+        Bench {
+            program: Copied::with_toys().build(),
+            folder,
+        }
+    }
+
+    fn file(&self, name: &str, content: &str) {
+        fs::write(self.folder.join(name), content).expect("writable");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// Standard output of a command that succeeds.
+    fn output(&self, arguments: &str) -> String {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let output = run(&self.program, &self.folder, &arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn json(&self, arguments: &str) -> Value {
+        serde_json::from_str(&self.output(arguments)).expect("JSON")
+    }
+
+    /// The rows of a table of a result, by these columns.
+    fn table(&self, result: &str, table: &str, columns: &[&str]) -> Vec<Vec<String>> {
+        self.output(&format!(
+            "export {result} --format csv --table {table} --out {table}.csv"
+        ));
+        let text = self.read(&format!("{table}.csv"));
+        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let header = lines.next().expect("a header");
+        let index = |name: &&str| {
+            header
+                .iter()
+                .position(|column| column == name)
+                .expect("the column")
+        };
+        let chosen: Vec<usize> = columns.iter().map(index).collect();
+        let cells = |line: Vec<&str>| chosen.iter().map(|at| line[*at].to_string()).collect();
+        lines.map(cells).collect()
+    }
+}
+
+const NETWORK: &str = r#"
+[network]
+topology = { kind = "toy-clique", routers = 6 }
+routing = { algorithm = "toy-first" }
+router = { model = "toy-queues", delay = "100 ns", buffer = "8 KiB" }
+link = { bandwidth = "100 Gbps", latency = "50 ns" }
+packet = "256 B"
+"#;
+
+const TRAFFIC: &str = r#"
+[[job]]
+traffic = { pattern = "toy-partner", arrival = "toy-twos", message = { distribution = "toy-powers" }, load = 0.4 }
+
+[run]
+until = "60 us"
+warmup = "5 us"
+"#;
+
+const RANKS: &str = r#"
+[mpi]
+preset = "toy-mpi"
+collectives = { bcast = "toy-chain" }
+
+[[job]]
+name = "ring"
+workload = { motif = "toy-ring", ranks = 3 }
+placement = "toy-backwards"
+mapping = "toy-backwards"
+ranks_per_host = 1
+
+[[job]]
+name = "trace"
+workload = { toytrace = "two.toytrace" }
+
+[[job]]
+name = "broadcast"
+workload = { toy_broadcast = 4 }
+ranks_per_host = 4
+"#;
+
+#[test]
+fn toys_work() {
+    let bench = Bench::new();
+    bench.file("traffic.toml", &format!("{NETWORK}{TRAFFIC}"));
+    bench.file("ranks.toml", &format!("{NETWORK}{RANKS}"));
+    bench.file("two.toytrace", "toytrace\n0 1 1000\n1 0 50\n");
+    toys_are_listed(&bench);
+    traffic_goes_to_partners(&bench);
+    ranks_send_their_messages(&bench);
+    results_have_table_export_and_section(&bench);
+}
+
+fn toys_are_listed(bench: &Bench) {
+    let list = bench.json("list --json");
+    for (kind, name) in TOYS.iter().filter_map(|toy| toy.listed) {
+        let parts = list[kind]
+            .as_array()
+            .unwrap_or_else(|| panic!("{kind} is listed"));
+        assert!(parts.iter().any(|part| part["name"] == name), "{kind} has {name}");
+    }
+}
+
+fn traffic_goes_to_partners(bench: &Bench) {
+    let check = bench.output("check traffic.toml");
+    assert!(check.contains("deadlock"), "{check}");
+    let summary = bench.json("run traffic.toml --json");
+    let network = &summary["network"];
+    assert_eq!(network["topology"], "toy clique of 6 routers with 1 host each");
+    // Injection, one link between routers, ejection.
+    assert_eq!(network["mean_hops"], 3.0);
+    let loads = ["offered_load", "accepted_load"].map(|key| network[key].as_f64().expect("a load"));
+    assert!(loads.iter().all(|load| (load - 0.4).abs() < 0.04), "{loads:?}");
+    let sent = network["packets_injected"].as_u64().expect("a number");
+    let lost = sent - network["packets_delivered"].as_u64().expect("a number");
+    assert_eq!(network["packets_in_flight"].as_u64(), Some(lost));
+    let bytes = network["bytes_delivered"].as_f64().expect("a number") / (sent - lost) as f64;
+    assert!((bytes - 448.0 / 3.0).abs() < 8.0, "{bytes} bytes in a packet");
+    let mut busy = 0;
+    for link in bench.table(
+        "results/traffic",
+        "links",
+        &["class", "from_id", "to_id", "packets"],
+    ) {
+        let [from, to, packets] = [1, 2, 3].map(|cell: usize| link[cell].parse::<u32>().expect("a number"));
+        if link[0] == "clique" {
+            assert_eq!(
+                packets > 0,
+                from ^ 1 == to,
+                "router {from} to {to}: {packets} packets"
+            );
+            busy += u32::from(packets > 0);
+        }
+    }
+    assert_eq!(busy, 6);
+    let events = "run traffic.toml --json --executor reverse-check --out results/checked --set run.until=8us \
+                  --set run.warmup=1us";
+    bench.output(events);
+}
+
+fn ranks_send_their_messages(bench: &Bench) {
+    let info = bench.json("trace info two.toytrace --json");
+    assert_eq!(
+        (info["ranks"].as_u64(), info["messages"]["bytes"].as_u64()),
+        (Some(2), Some(1050))
+    );
+    let summary = bench.json("run ranks.toml --json");
+    assert_eq!(summary["experiment"]["mpi"]["eager_threshold"], "77 B");
+    let columns = [
+        "job",
+        "host",
+        "finished",
+        "bytes_sent",
+        "bytes_received",
+        "collective_messages_sent",
+    ];
+    let found = bench.table("results/ranks", "ranks", &columns);
+    let found: Vec<String> = found.iter().map(|cells| cells.join(" ")).collect();
+    let expected = [
+        "ring 3 true 8 8 0",
+        "ring 4 true 8 8 0",
+        "ring 5 true 8 8 0",
+        "trace 0 true 1000 50 0",
+        "trace 1 true 50 1000 0",
+        "broadcast 2 true 0 0 1",
+        "broadcast 2 true 0 0 1",
+        "broadcast 2 true 0 0 1",
+        "broadcast 2 true 0 0 0",
+    ];
+    assert_eq!(found, expected);
+}
+
+fn results_have_table_export_and_section(bench: &Bench) {
+    let totals = bench.table("results/ranks", "toy_totals", &["job", "messages"]);
+    assert_eq!(totals, [["ring", "3"], ["trace", "2"], ["broadcast", "3"]]);
+    bench.output("export results/ranks --format toy");
+    let tables = bench.read("results/ranks.toy.txt");
+    assert!(tables.lines().any(|table| table == "toy_totals"), "{tables}");
+    assert!(bench.read("results/ranks/report.html").contains("Toy totals"));
+}
