@@ -5,9 +5,9 @@
 //!
 //! 1. The last wait of any packet ends when the packet starts onto a link. From then on the time is transfer.
 //! 2. If a packet of the same message used this link before, the time that it occupied the link is transfer, and the
-//! time since then is a wait for others. The chain continues with that packet at the same link.
+//!    time since then is a wait for others. The chain continues with that packet at the same link.
 //! 3. Otherwise the packet waited for others since its arrival. The chain continues with the last wait that had ended
-//! by then.
+//!    by then.
 //!
 //! So a message that shares a link equally with others is half of its time at this link in transfer and half waiting.
 //! An undisturbed message is always in transfer, however many packets it has.
