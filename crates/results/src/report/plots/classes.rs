@@ -99,7 +99,7 @@ fn figure(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
     figure.with(
         Height::Usual,
         alt,
-        lines(grid, classes, &full, "buffer downstream full (%)"),
+        lines(grid, classes, &full, "downstream buffer full (%)"),
     )
 }
 

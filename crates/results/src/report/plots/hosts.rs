@@ -188,6 +188,11 @@ fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
         alt,
         lines(grid, &totals, "Gbps"),
     );
+    queues(figure, grid, traffic)
+}
+
+/// Adds the sum of the NIC queues over time, if any byte ever waited.
+fn queues(figure: Figure, grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
     let queued: Vec<f64> = traffic
         .queued
         .iter()

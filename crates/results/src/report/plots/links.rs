@@ -57,35 +57,29 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
         if bars.is_empty() {
             continue;
         }
-        let label = |i: usize| escape(&format!("{} → {}", from[i].unwrap_or(""), to[i].unwrap_or("")));
-        let hover = |i: usize| {
-            let waited = show::time(full[i] as f64 / 1000.0);
+        let label = |link: usize| {
+            escape(&format!(
+                "{} → {}",
+                from[link].unwrap_or(""),
+                to[link].unwrap_or("")
+            ))
+        };
+        let hover = |link: usize| {
+            let waited = show::time(full[link] as f64 / 1000.0);
             format!(
-                "{}<br>busy {}<br>buffer downstream full {waited}",
-                label(i),
-                show::percent(busy[i])
+                "{}<br>busy {}<br>downstream buffer full {waited}",
+                label(link),
+                show::percent(busy[link])
             )
         };
-        let trace = Bar::new(
-            bars.iter().map(|(_, i)| 100.0 * busy[*i]).collect(),
-            bars.iter().map(|(place, _)| *place as f64).collect(),
-        );
-        // Dark text is readable on pale bars, and continues beside short ones.
-        let trace = trace
-            .orientation(Orientation::Horizontal)
+        let loads = bars.iter().map(|(_, link)| 100.0 * busy[*link]).collect();
+        let places = bars.iter().map(|(place, _)| *place as f64).collect();
+        let trace = Bar::new(loads, places)
             .name(escape(class))
             .marker(Marker::new().color(series_colour(c)).opacity(0.55))
-            .width(0.82)
-            .text_array(bars.iter().map(|(_, i)| label(*i)).collect())
-            .hover_text_array(bars.iter().map(|(_, i)| hover(*i)).collect())
-            .hover_info(HoverInfo::Text)
-            .text_position(TextPosition::Inside)
-            .inside_text_anchor(TextAnchor::Start)
-            .constrain_text(ConstrainText::None)
-            .text_font(Font::new().size(12))
-            .inside_text_font(Font::new().size(12).color("#1B1F24"))
-            .show_legend(true);
-        plot.add_trace(trace);
+            .text_array(bars.iter().map(|(_, link)| label(*link)).collect())
+            .hover_text_array(bars.iter().map(|(_, link)| hover(*link)).collect());
+        plot.add_trace(named_bars(trace));
     }
     let height = if order.len() > 8 {
         Height::Tall
@@ -112,6 +106,20 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     Some(figure.with(height, alt, plot))
 }
 
+/// The style of horizontal bars that carry their names. Dark text is readable on pale bars, and continues beside short
+/// ones.
+fn named_bars(bars: Box<Bar<f64, f64>>) -> Box<Bar<f64, f64>> {
+    bars.orientation(Orientation::Horizontal)
+        .width(0.82)
+        .hover_info(HoverInfo::Text)
+        .text_position(TextPosition::Inside)
+        .inside_text_anchor(TextAnchor::Start)
+        .constrain_text(ConstrainText::None)
+        .text_font(Font::new().size(12))
+        .inside_text_font(Font::new().size(12).color("#1B1F24"))
+        .show_legend(true)
+}
+
 /// The busiest links as a table.
 fn numbers_of(links: &Table, order: &[usize]) -> Option<String> {
     let columns = [
@@ -121,7 +129,7 @@ fn numbers_of(links: &Table, order: &[usize]) -> Option<String> {
         numbers("busy"),
         numbers("data"),
         numbers("packets"),
-        numbers("buffer downstream full"),
+        numbers("downstream buffer full"),
     ];
     let text = |name: &str| -> Option<Vec<Option<&str>>> { Some(links.texts(name)?.collect()) };
     let (from, to, class) = (text("from")?, text("to")?, text("class")?);
@@ -165,7 +173,7 @@ pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     }
     let unit = super::unit_of(most);
     let full: Vec<f64> = full.iter().map(|ps| super::in_unit(*ps, unit)).collect();
-    let title = format!("buffer downstream full ({})", unit.name);
+    let title = format!("downstream buffer full ({})", unit.name);
     let alt = "Cumulative distributions, by class, of the time in which the buffer downstream was full.";
     Some(figure.with(Height::Usual, alt, distribution(links, &full, &title)?))
 }
