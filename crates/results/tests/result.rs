@@ -202,7 +202,7 @@ fn bounds_are_shown_as_far_as_they_are_known() {
     for part in [
         "background: at most 0.7500 of the injection bandwidth; first full link: leaf-spine link of router 3",
         "mean 0.6250, largest 1.3125, so at most 0.7500",
-        "mean hops 3.7500 (1.7500 between routers), without load 512.5 ns mean, 620.5 ns at most",
+        "mean hops 3.7500 (1.7500 between routers), latency without load 512.5 ns mean, 620.5 ns at most",
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }

@@ -205,7 +205,7 @@ fn a_checkpoint_is_not_run_over() {
         &[
             "here contains the checkpoint of an interrupted run",
             "`fabricsim resume here` continues it",
-            "remove here/checkpoint.fabricsim to begin anew",
+            "remove here/checkpoint.fabricsim to start again",
         ],
     );
     // A writer that was killed before its first checkpoint was whole is no reason.
