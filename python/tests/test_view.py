@@ -247,7 +247,7 @@ def test_a_click_opens_the_right_link(page: Any) -> None:
         click_link(page, link)
         page.wait_for_selector(f"#detail[data-shows='link {link}']")
     assert page.locator("#detail canvas").count() >= 3, "histories of load, full buffers and waiting packets"
-    assert "Buffer taken, by VC" in page.inner_text("#detail")
+    assert "Buffer occupancy by VC" in page.inner_text("#detail")
 
 
 def test_routers_and_hosts_open_and_lead_to_each_other(page: Any) -> None:
@@ -419,7 +419,14 @@ def test_the_network_of_a_killed_run_is_drawn(browser: Any, killed: Path) -> Non
 
 def test_a_run_killed_before_it_began_is_shown_as_such(browser: Any, tmp_path: Path) -> None:
     (tmp_path / "running").mkdir()
-    running = {"schema": "fabricsim/running/1", "experiment": {}, "tables": ["class_series"]}
+    running = {
+        "schema": "fabricsim/running/1",
+        "version": "1",
+        "began_unix_s": 0,
+        "process": 1,
+        "tables": ["class_series"],
+        "experiment": {},
+    }
     (tmp_path / "RUNNING.json").write_text(json.dumps(running))
     with serving(tmp_path) as view, page_of(browser, view.url) as page:
         assert "has not ended" in page.inner_text(".banner >> nth=0")
@@ -445,7 +452,7 @@ def test_damaged_tables_are_named_and_left_out(
         ({"summary.json": "{}"}, "names no schema"),
         ({"summary.json": "{"}, "is damaged"),
         ({"summary.json": '{"schema": "other/1"}'}, "its schema is 'other/1'"),
-        ({"RUNNING.json": "[]"}, "names no schema"),
+        ({"RUNNING.json": "[]"}, "RUNNING.json is damaged"),
     ],
 )
 def test_foreign_folders_are_refused(tmp_path: Path, content: dict[str, str], expected: str) -> None:

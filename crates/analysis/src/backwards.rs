@@ -1,36 +1,35 @@
-//! A table read from its end to its beginning, by the time of its rows.
+//! Reads a table from its end to its beginning, ordered by the time of its rows.
 //!
-//! Row groups are read one by one, those with the latest times first; rows wait in a heap until their time has
-//! come. However the rows lie in the file, they come in order; where they lie nearly in order, as the tables of a
-//! run do, hardly more than one row group is in memory. That is what makes tables of any length a matter of time
-//! and not of memory.
+//! Row groups are read one by one, latest first. Rows wait in a heap until their time is reached. So rows come in
+//! order, whatever their order in the file. If the file is nearly in order, as the tables of a run are, little more
+//! than one row group is in memory. Memory is then independent of the length of the table.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A row that stands at a time.
+/// A row with a time.
 pub(crate) trait Timed {
-    /// Its time, in picoseconds.
+    /// Time in picoseconds.
     fn time(&self) -> u64;
 }
 
-/// Row groups of a table, each with the latest time in it.
-pub(crate) trait Groups {
+/// Row groups of a table, each with its latest time.
+pub(crate) trait TimedGroups {
     /// Rows of the table.
     type Row: Timed;
-    /// Why a group cannot be read.
+    /// The error of a group that cannot be read.
     type Error;
 
-    /// For each group a time than which none in it is later.
+    /// For each group an upper bound of the times in it.
     fn latest(&self) -> Vec<u64>;
-    /// Appends the rows of a group in their order.
+    /// Appends the rows of a group in file order.
     fn read(&mut self, group: usize, rows: &mut Vec<Self::Row>) -> Result<(), Self::Error>;
 }
 
-/// Rows from the latest to the earliest; of those at one time, the last in the file first.
-pub(crate) struct Backwards<G: Groups> {
+/// Rows from the latest to the earliest. Of rows at the same time, the last in the file comes first.
+pub(crate) struct Backwards<G: TimedGroups> {
     groups: G,
-    /// Groups that have not been read, those with the latest rows last.
+    /// Groups not yet read, in ascending order of their latest time.
     unread: Vec<(u64, usize)>,
     pending: BinaryHeap<PendingRows<G::Row>>,
     rows: Vec<G::Row>,
@@ -69,7 +68,7 @@ impl<R> Ord for PendingRows<R> {
     }
 }
 
-impl<G: Groups> Backwards<G> {
+impl<G: TimedGroups> Backwards<G> {
     pub fn new(groups: G) -> Backwards<G> {
         let mut unread: Vec<(u64, usize)> = groups.latest().into_iter().zip(0..).collect();
         unread.sort_unstable();
@@ -81,7 +80,7 @@ impl<G: Groups> Backwards<G> {
         }
     }
 
-    /// Gives out all rows that stand at `time` or later and have not been given out.
+    /// Passes on all remaining rows at `time` or later.
     pub fn down_to(&mut self, time: u64, mut take: impl FnMut(G::Row)) -> Result<(), G::Error> {
         while self.unread.last().is_some_and(|(latest, _)| *latest >= time) {
             self.load()?;
@@ -92,7 +91,7 @@ impl<G: Groups> Backwards<G> {
         Ok(())
     }
 
-    /// The latest row that has not been given out.
+    /// The latest remaining row.
     pub fn next(&mut self) -> Result<Option<G::Row>, G::Error> {
         while let Some((latest, _)) = self.unread.last()
             && self.pending.peek().is_none_or(|pending| pending.time <= *latest)
@@ -123,12 +122,12 @@ impl<G: Groups> Backwards<G> {
 pub(crate) mod in_memory {
     use std::convert::Infallible;
 
-    use super::{Groups, Timed};
+    use super::{Timed, TimedGroups};
 
     /// A table whose row groups are lists.
     pub(crate) struct Listed<R>(pub Vec<Vec<R>>);
 
-    impl<R: Timed + Clone> Groups for Listed<R> {
+    impl<R: Timed + Clone> TimedGroups for Listed<R> {
         type Row = R;
         type Error = Infallible;
 
@@ -151,7 +150,7 @@ mod tests {
     use super::in_memory::Listed;
     use super::*;
 
-    /// A time, and what tells rows at one time apart.
+    /// A time, and a number that distinguishes rows at the same time.
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct Row(u64, usize);
 

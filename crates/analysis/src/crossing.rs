@@ -1,40 +1,39 @@
-//! The time that one message takes in the network, divided into transfer and waits.
+//! Divides the network time of one message into transfer and waits.
 //!
-//! A message is many packets, which wait at many links at the same time, and also behind each other. What counts
-//! is the chain of waits that its last byte's arrival depends on. It is found backwards, from link to link:
+//! The packets of a message wait at many links at the same time, and also behind each other. Only the chain of waits
+//! that determines the arrival of the last byte counts. It is found backwards, from link to link:
 //!
-//! 1. The last wait of any packet ends when the packet starts onto a wire; from then on it is transfer.
-//! 2. A packet of the same message that took this wire before is what it waited for then: the time that the wire
-//!    was with that packet is transfer, the time since then a wait for others, and the chain goes on with that
-//!    packet, at the same link.
-//! 3. If there is none, the packet waited for others since it came; the chain goes on with the last wait that
-//!    had ended by then.
+//! 1. The last wait of any packet ends when the packet starts onto a link. From then on the time is transfer.
+//! 2. If a packet of the same message used this link before, the time that it occupied the link is transfer, and the
+//!    time since then is a wait for others. The chain continues with that packet at the same link.
+//! 3. Otherwise the packet waited for others since its arrival. The chain continues with the last wait that had ended
+//!    by then.
 //!
-//! So a message that shares a link half and half with others is at this link half of the time in transfer and half
-//! of it waiting, and a message that nobody disturbs is in transfer all the time, however many packets it has.
+//! So a message that shares a link equally with others is half of its time at this link in transfer and half waiting.
+//! An undisturbed message is always in transfer, however many packets it has.
 
 use std::collections::HashMap;
 
 use crate::columns::Name;
 
-/// A packet that waited at a link, until it started onto the wire.
+/// The stay of a packet at a link, until it started onto the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stay {
     pub link: u32,
     pub begin: u64,
     pub end: u64,
-    /// Time that its packet takes on the wire.
+    /// Serialisation time of the packet on the link.
     pub serialization: u64,
-    /// What it waited for and how long, which adds up to the stay.
+    /// Causes and lengths of the wait. The lengths add up to the stay.
     pub parts: Vec<(Cause, u64)>,
 }
 
-/// What a packet waited for.
+/// The cause of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cause {
-    /// The wire, room behind it, the NIC.
+    /// The link, free buffer space behind it, or the NIC.
     pub reason: Name,
-    /// Job that had it.
+    /// Job that occupied it.
     pub holder: Option<Name>,
 }
 
@@ -43,12 +42,12 @@ pub(crate) struct Cause {
 pub(crate) struct Piece {
     pub begin: u64,
     pub end: u64,
-    /// Where it waited and for what; none: transfer.
+    /// Place and cause of the wait. `None` is transfer.
     pub wait: Option<(u32, Cause)>,
 }
 
-/// Divides the time from `begin` to `end`, by the stays of the packets of the message, of which those are
-/// counted that end in it. `own` is the job. The pieces come from the last to the first, without gap.
+/// Divides the time from `begin` to `end` by the stays of the packets of the message that end in it. `own` is the
+/// job. The pieces come from the last to the first, without gap.
 pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec<Piece> {
     stays.sort_by_key(|stay| (stay.end, stay.link, stay.begin));
     let links = PathLinks::new(stays);
@@ -57,7 +56,7 @@ pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec
         now: end,
         pieces: Vec::new(),
     };
-    // All stays from here on end after `now`.
+    // All following stays end after `now`.
     let mut left = stays.len();
     while chain.now > begin {
         left = stays[..left].partition_point(|stay| stay.end <= chain.now);
@@ -73,11 +72,11 @@ pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec
 
 /// Stays by link.
 struct PathLinks {
-    /// Of each stay the one before it at the same link, by when they ended.
+    /// The previous stay at the same link, by end time, for each stay.
     before: Vec<Option<usize>>,
-    /// Of each stay the time that its packet, and those before it at the same link, take on the wire.
+    /// Serialisation time of the packet of each stay and of all before it at the same link.
     wire: Vec<u64>,
-    /// Stays of each link, by when they ended.
+    /// Stays of each link, ordered by end time.
     stays: HashMap<u32, Vec<usize>>,
 }
 
@@ -99,7 +98,7 @@ impl PathLinks {
         links
     }
 
-    /// How long the wire was with packets of the message itself during a stay.
+    /// Time in a stay for which packets of the same message occupied the link.
     fn ours(&self, stays: &[Stay], at: usize) -> u64 {
         let (stay, Some(last)) = (&stays[at], self.before[at]) else {
             return 0;
@@ -122,7 +121,7 @@ impl PathLinks {
     }
 }
 
-/// What has been found so far, from the end down to `now`.
+/// Pieces found so far, from the end down to `now`.
 struct WaitChain {
     begin: u64,
     now: u64,
@@ -130,7 +129,7 @@ struct WaitChain {
 }
 
 impl WaitChain {
-    /// The chain is one of transfer from `time` on, until now.
+    /// Adds transfer from `time` until now.
     fn transfer_from(&mut self, time: u64) {
         self.go_back(time, None);
     }
@@ -147,8 +146,8 @@ impl WaitChain {
         }
     }
 
-    /// Goes back from the end of a stay to when the first of the packets before it at the same link, each of which
-    /// held up the next, had come there. Gives how many of the stays may come before.
+    /// Goes back from the end of a stay to the arrival of the first packet of an unbroken queue at the same link.
+    /// Returns how many of the stays may come before.
     fn at_link(&mut self, stays: &[Stay], links: &PathLinks, mut at: usize, own: Name) -> usize {
         loop {
             let stay = &stays[at];
@@ -163,8 +162,8 @@ impl WaitChain {
         }
     }
 
-    /// Waits from `time` on, until now, for what the stay says, but for packets of the message itself, which had the
-    /// wire for `ours` meanwhile.
+    /// Adds waits from `time` until now, with the causes of the stay, except the time `ours` in which packets of the
+    /// same message occupied the link.
     fn wait(&mut self, stay: &Stay, time: u64, mut ours: u64, own: Name) {
         let time = time.max(self.begin);
         let span = self.now.saturating_sub(time);
@@ -183,7 +182,7 @@ impl WaitChain {
             parts.clone_from(&stay.parts);
         }
         let whole: u128 = parts.iter().map(|(_, length)| u128::from(*length)).sum();
-        // From the last to the first, each by its share, so that nothing is lost in rounding.
+        // From the last cause to the first, each by its share, so that no rounding error remains.
         let (end, mut done) = (self.now, 0_u128);
         for (cause, length) in parts.iter().rev() {
             done += u128::from(*length);
@@ -205,7 +204,7 @@ mod tests {
         stays: Vec<Stay>,
     }
 
-    /// Packets take 10 on every wire.
+    /// Serialisation takes 10 on every link.
     impl Case {
         fn new() -> Case {
             let mut names = NameColumn::default();
@@ -238,7 +237,7 @@ mod tests {
             }
         }
 
-        /// Of job A, from 0 to `end`, from the first to the last.
+        /// A message of job A from 0 to `end`, pieces from the first to the last.
         fn shown(mut self, end: u64) -> Vec<String> {
             let own = self.names.number("A");
             let mut pieces = divide(0, end, &mut self.stays, own);
@@ -280,22 +279,22 @@ mod tests {
         );
     }
 
-    /// Ten packets at a rate of one in 10, of which the first finds another on the wire for 10. The others wait
-    /// as long, each for the one before it.
+    /// Ten packets arrive at a rate of one in 10. The first finds another packet on the link for 10. The others wait
+    /// as long, each for the previous one.
     #[test]
     fn one_disturbance_counts_once_for_a_message_of_many_packets() {
         let mut case = Case::new().stay(7, 20, &[("wire", "B", 10)]);
         for packet in 1..10 {
             case = case.stay(7, 20 + 10 * packet, &[("wire", "A", 10)]);
         }
-        // The last starts at 120 and takes 10, and 20 to the host.
+        // The last packet starts at 120, takes 10 on the link and 20 to the host.
         assert_eq!(
             case.shown(150),
             ["0-20 transfer", "20-30 wire of 7, B", "30-150 transfer"]
         );
     }
 
-    /// Packets come at a rate of one in 10 and leave at one in 20: each time one of B goes first, from 0 on.
+    /// Packets arrive at a rate of one in 10 and leave at one in 20: from 0 on, a packet of B precedes each.
     #[test]
     fn a_link_that_is_shared_is_half_transfer_and_half_wait() {
         let mut case = Case::new();
@@ -308,7 +307,7 @@ mod tests {
             let parts = [("wire", "A", of_a), ("wire", "B", of_b)];
             case = case.stay(7, begin, if of_a > 0 { &parts } else { &parts[1..] });
         }
-        // Packet i starts at 10 + 20 i; the last at 190, and is there at 200.
+        // Packet i starts at 10 + 20 i. The last starts at 190 and arrives at 200.
         let expected = (0..10).flat_map(|packet| {
             let begin = 20 * packet;
             [
@@ -319,7 +318,7 @@ mod tests {
         assert_eq!(case.shown(200), expected.collect::<Vec<_>>());
     }
 
-    /// It costs no more than sorting, however many packets queue behind each other.
+    /// The cost is that of sorting, however many packets queue behind each other.
     #[test]
     fn messages_may_have_very_many_packets() {
         let mut case = Case::new();

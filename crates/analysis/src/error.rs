@@ -1,14 +1,14 @@
-//! Why a job cannot be explained.
+//! Errors of `fabricsim explain`.
 
 use std::path::PathBuf;
 
-/// Why a job cannot be explained.
+/// The reason why a job cannot be explained.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder is not a result, or one of its files cannot be read.
     #[error(transparent)]
     Read(#[from] results::ReadError),
-    /// What was found cannot be written.
+    /// The result cannot be written.
     #[error(transparent)]
     Write(#[from] results::WriteError),
     /// The run did not write the tables.
@@ -22,38 +22,38 @@ pub enum Error {
         /// The tables that are missing.
         tables: Vec<&'static str>,
     },
-    /// A table has not the columns that it should have.
+    /// A table lacks an expected column.
     #[error("{} is not a table of this version of FabricSim: {why}", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing or wrong column.
         why: String,
     },
-    /// What the tables say contradicts itself.
+    /// The tables contradict each other.
     #[error("{} is damaged: {why}", .folder.display())]
     Contradiction {
         /// The result folder.
         folder: PathBuf,
-        /// What does not fit together.
+        /// The contradiction.
         why: String,
     },
-    /// There is no such job.
+    /// The job does not exist.
     #[error("{} has no job '{name}'; it has: {}", .folder.display(), .known.join(", "))]
     NoSuchJob {
         /// The result folder.
         folder: PathBuf,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The jobs that are there.
+        /// The existing jobs.
         known: Vec<String>,
     },
-    /// There is no job with a critical path.
+    /// No job has a critical path.
     #[error("{} has nothing to explain: {why}", .folder.display())]
     NoRanks {
         /// The result folder.
         folder: PathBuf,
-        /// What it has instead.
+        /// The jobs that the result has.
         why: String,
     },
 }

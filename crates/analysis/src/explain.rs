@@ -1,4 +1,4 @@
-//! From a result folder to what is said about its jobs.
+//! Explains the jobs of a result folder.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use results::rows::{CriticalPathRow, Row};
 use results::{
-    CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, Job, PathLink, PathRank, PathReason, PathWait, Summary,
+    CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, JobSummary, PathLink, PathRank, PathReason, PathWait,
+    Summary,
 };
 
 use crate::Error;
@@ -18,16 +19,16 @@ use crate::places::{self, Bandwidths, Link, LinkPlace};
 use crate::tables::{Readable, Stored};
 use crate::walk::{HeldBy, History, Path as JobPath, PathStep, PathStepKind, walk};
 
-/// Links and ranks that are listed.
+/// Maximum number of listed links and of listed ranks.
 const LISTED: usize = 20;
 
-/// Share of the waits for links of a class that the groups make up that are named: the others have too little of it.
+/// Least share of the waits for a link class that the named groups cover. The other groups are not named.
 const NAMED_SHARE: f64 = 0.95;
 
 /// Finds the critical path of one job of a result, or of all jobs of ranks.
 ///
 /// # Errors
-/// The folder is no result, or of a run that did not collect what is needed; there is no such job; tables are
+/// The folder is no result, or its run did not collect the required tables; the job does not exist; tables are
 /// damaged.
 pub fn explain(folder: &Path, job: Option<&str>) -> Result<(CriticalPaths, Vec<CriticalPathRow>), Error> {
     let mut rows = Vec::new();
@@ -35,7 +36,7 @@ pub fn explain(folder: &Path, job: Option<&str>) -> Result<(CriticalPaths, Vec<C
     Ok((paths, rows))
 }
 
-/// Finds the paths, and gives out their steps row by row.
+/// Finds the paths and passes on their steps row by row.
 fn find(
     folder: &Path,
     job: Option<&str>,
@@ -56,7 +57,7 @@ fn find(
     })
 }
 
-/// [`explain`], with what it finds written into the folder: `critical_path.parquet` and `critical_path.json`.
+/// Runs [`explain`] and writes `critical_path.parquet` and `critical_path.json` into the folder.
 ///
 /// # Errors
 /// As [`explain`], or the folder cannot be written.
@@ -67,7 +68,7 @@ pub fn write(folder: &Path, job: Option<&str>) -> Result<CriticalPaths, Error> {
     Ok(paths)
 }
 
-/// Whether the run has written what is needed: what has no rows has no file.
+/// Checks that the run has written the required tables. A table without rows has no file.
 fn were_collected(folder: &Path, summary: &Summary) -> Result<(), Error> {
     let asked = |key: &str| summary.experiment["collect"][key] == true;
     let tables = [
@@ -89,16 +90,16 @@ fn were_collected(folder: &Path, summary: &Summary) -> Result<(), Error> {
     })
 }
 
-fn chosen<'a>(folder: &Path, summary: &'a Summary, name: Option<&str>) -> Result<Vec<&'a Job>, Error> {
+fn chosen<'a>(folder: &Path, summary: &'a Summary, name: Option<&str>) -> Result<Vec<&'a JobSummary>, Error> {
     let nothing = |why: String| Error::NoRanks {
         folder: folder.into(),
         why,
     };
     let Some(name) = name else {
-        let jobs: Vec<&Job> = summary.jobs.iter().filter(|job| job.ranks > 0).collect();
+        let jobs: Vec<&JobSummary> = summary.jobs.iter().filter(|job| job.ranks > 0).collect();
         if jobs.is_empty() {
             return Err(nothing(
-                "none of its jobs has ranks, and synthetic traffic has no end that something leads to".into(),
+                "none of its jobs has ranks, and synthetic traffic has no critical path".into(),
             ));
         }
         return Ok(jobs);
@@ -111,7 +112,7 @@ fn chosen<'a>(folder: &Path, summary: &'a Summary, name: Option<&str>) -> Result
     })?;
     if job.ranks == 0 {
         return Err(nothing(format!(
-            "job '{name}' is synthetic traffic, which has no end that something leads to"
+            "job '{name}' is synthetic traffic, which has no critical path"
         )));
     }
     Ok(vec![job])
@@ -119,7 +120,7 @@ fn chosen<'a>(folder: &Path, summary: &'a Summary, name: Option<&str>) -> Result
 
 fn explain_job(
     folder: &Path,
-    job: &Job,
+    job: &JobSummary,
     bandwidths: &Bandwidths,
     see: &mut impl FnMut(CriticalPathRow),
 ) -> Result<CriticalPath, Error> {
@@ -149,14 +150,14 @@ fn explain_job(
 
 fn open<R: Readable>(
     folder: &Path,
-    job: &Job,
+    job: &JobSummary,
     names: &Rc<RefCell<NameColumn>>,
 ) -> Result<Backwards<Stored<R>>, Error> {
     Ok(Backwards::new(Stored::open(folder, &job.name, names)?))
 }
 
-/// What the ranks of a job that was cut off were doing in the end has no rows.
-fn add_what_was_cut_off(job: &Job, path: &mut JobPath) {
+/// The final state of ranks of an interrupted job has no rows.
+fn add_what_was_cut_off(job: &JobSummary, path: &mut JobPath) {
     let begin = path.steps.last().map_or(0, |first| first.begin);
     let (known, end) = (path.end.unwrap_or(begin), begin.saturating_add(picoseconds(job)));
     if !job.finished && known < end {
@@ -173,12 +174,12 @@ fn add_what_was_cut_off(job: &Job, path: &mut JobPath) {
     }
 }
 
-fn picoseconds(job: &Job) -> u64 {
+fn picoseconds(job: &JobSummary) -> u64 {
     (job.time_ns * 1000.0).round() as u64
 }
 
-/// The path is as long as the job.
-fn check(folder: &Path, job: &Job, path: &JobPath) -> Result<(), Error> {
+/// Checks that the path is as long as the job.
+fn check(folder: &Path, job: &JobSummary, path: &JobPath) -> Result<(), Error> {
     let length: u64 = path.steps.iter().map(|step| step.end - step.begin).sum();
     let time_ps = picoseconds(job);
     if length == time_ps {
@@ -204,14 +205,14 @@ fn link_of(step: &PathStep) -> Option<u32> {
     }
 }
 
-/// A path with the names of what is on it.
+/// A path with the names of links, ranks and calls.
 struct Explained<'a> {
     links: BTreeMap<u32, Link>,
     names: &'a NameColumn,
     path: &'a JobPath,
 }
 
-/// Waits for links of one class that one job held, or for the NIC's gap.
+/// Waits for links of one class that one job occupied, or for the NIC gap.
 #[derive(Default)]
 struct LinkWaits {
     ps: u64,
@@ -246,7 +247,7 @@ impl Explained<'_> {
             PathStepKind::Transfer(leg) | PathStepKind::PacketWait { leg, .. } => {
                 row.to_rank = Some(leg.to);
                 row.message = leg.number;
-                row.activity = Some(leg.part.name().into());
+                row.activity = Some(leg.role.name().into());
                 let kind = match at.what {
                     PathStepKind::PacketWait { .. } => "wait",
                     _ => "network",
@@ -270,7 +271,7 @@ impl Explained<'_> {
         row
     }
 
-    fn summary(&self, job: &Job) -> CriticalPath {
+    fn summary(&self, job: &JobSummary) -> CriticalPath {
         let mut path = CriticalPath {
             job: job.name.clone(),
             finished: job.finished,
@@ -369,7 +370,7 @@ impl Explained<'_> {
     }
 }
 
-/// Those with the most of something, the most first.
+/// The entries with the largest times, largest first.
 fn longest<T>(all: BTreeMap<u32, T>, key: impl Fn(&T) -> u64) -> impl Iterator<Item = (u32, T)> {
     let mut all: Vec<(u32, T)> = all.into_iter().collect();
     all.sort_by_key(|(number, it)| (std::cmp::Reverse(key(it)), *number));
@@ -408,7 +409,7 @@ fn waits(
     buckets.into_iter().map(wait).collect()
 }
 
-/// The links of a bucket in words, and the numbers of the groups that have most of it.
+/// The links of a group of waits in words, and the numbers of the groups with the largest waits.
 fn place(class: &str, bucket: &LinkWaits) -> (String, Option<String>, Vec<u64>) {
     let mut sites: Vec<(&LinkPlace, u64)> = bucket
         .sites

@@ -1,4 +1,4 @@
-//! Where links are: their names out of the table `links`, and how many of them are called together.
+//! Locations of links: their names from the table `links`, and names for groups of links.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,10 +8,10 @@ use results::{BatchColumns, WrongColumn, read_batches};
 use crate::Error;
 use crate::tables::unreadable;
 
-/// Bandwidths of all links: 8 bytes for each.
+/// Bandwidths of all links, 8 bytes each.
 pub(crate) struct Bandwidths(Vec<u64>);
 
-/// A link in words.
+/// Class and ends of a link in words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Link {
     pub class: String,
@@ -19,7 +19,7 @@ pub(crate) struct Link {
     pub to: String,
 }
 
-/// What a link is counted under: hosts, routers, or what routers are part of.
+/// The unit to which a link is attributed: a host, a router, or a group of routers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkPlace {
     /// `host`, `router`, `group`, `pod`.
@@ -38,7 +38,7 @@ impl Bandwidths {
             for (link, bandwidth) in links.iter().zip(bandwidths) {
                 if *link as usize != all.len() {
                     return Err(WrongColumn(format!(
-                        "it has link {link} where {} is due",
+                        "it has link {link} where {} is expected",
                         all.len()
                     )));
                 }
@@ -49,7 +49,7 @@ impl Bandwidths {
         Ok(Bandwidths(all))
     }
 
-    /// Picoseconds that so many bytes are on the link, rounded up; 0 for a link that is not there.
+    /// Serialisation time of `bytes` on the link in picoseconds, rounded up; 0 for an unknown link.
     pub fn serialization(&self, link: u32, bytes: u32) -> u64 {
         let bandwidth = self.0.get(link as usize).copied().unwrap_or(0);
         let bit_picoseconds = u128::from(bytes) * 8 * 1_000_000_000_000;
@@ -99,8 +99,8 @@ fn scan(
 }
 
 impl Link {
-    /// What it is counted under: injection and ejection links by their host; others by the group or pod of the
-    /// router that they begin at, if its coordinates name one, otherwise by that router.
+    /// The unit of the link. Injection and ejection links belong to their host. Other links belong to the group or
+    /// pod of the router at which they begin if its coordinates name one, otherwise to that router.
     pub fn site(&self) -> Option<LinkPlace> {
         let at = match self.class.as_str() {
             "ejection" => &self.to,
@@ -113,8 +113,8 @@ impl Link {
     }
 }
 
-/// The number behind the first occurrence of a word: 3 of `router 12 (group 3, router 0) port 5` for `group`, and
-/// 12 for `router`.
+/// The number after the first occurrence of a word: 3 of `router 12 (group 3, router 0) port 5` for `group`, and 12
+/// for `router`.
 fn number_after(text: &str, word: &str) -> Option<u64> {
     let mut words = text
         .split(|c: char| !c.is_alphanumeric())
@@ -123,7 +123,7 @@ fn number_after(text: &str, word: &str) -> Option<u64> {
     words.next()?.parse().ok()
 }
 
-/// `global links of groups 3 to 7`. `most`: there are others.
+/// `global links of groups 3 to 7`. `most` says that further groups exist.
 pub(crate) fn name(class: &str, unit: &str, numbers: &[u64], most: bool) -> String {
     let of = if most { ", most of them of" } else { " of" };
     let several = if numbers.len() == 1 { "" } else { "s" };
@@ -153,7 +153,7 @@ pub(crate) fn name(class: &str, unit: &str, numbers: &[u64], most: bool) -> Stri
     format!("{class} links{of} {unit}{several} {list}")
 }
 
-/// More than so many ranges of numbers are not listed.
+/// Maximum number of listed ranges.
 const MOST_RANGES: usize = 6;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The rows of `timeline`, `messages` and `waits` that concern one job, out of their Parquet files.
+//! The rows of `timeline`, `messages` and `waits` of one job, from their Parquet files.
 //!
-//! What the columns mean is in `docs/formats/tables.md`.
+//! `docs/formats/tables.md` documents the columns.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -19,37 +19,37 @@ use parquet::file::statistics::Statistics;
 use results::{BatchColumns, ReadError, WrongColumn};
 
 use crate::Error;
-use crate::backwards::{Groups, Timed};
+use crate::backwards::{Timed, TimedGroups};
 use crate::columns::{Name, NameColumn};
 
-/// State of a rank that computes, in `timeline`.
+/// State of a computing rank in `timeline`.
 pub(crate) const COMPUTE: &str = "compute";
 
-/// What a rank did for a while.
+/// One state of a rank and its duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimelineSpan {
     pub rank: u32,
     pub begin: u64,
     pub end: u64,
-    /// What its CPU did.
+    /// State of its CPU.
     pub state: State,
     /// Region of computation, or MPI call.
     pub activity: Option<Name>,
 }
 
-/// What the CPU of a rank does.
+/// State of the CPU of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Compute,
-    /// Works for MPI.
+    /// Executes MPI code.
     Overhead,
-    /// Is in an MPI call and waits.
+    /// Waits in an MPI call.
     Blocked,
 }
 
-/// What a message is for: the part that it plays in its protocol.
+/// The role of a message in its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Part {
+pub(crate) enum MessageRole {
     Eager,
     Data,
     GetData,
@@ -60,45 +60,45 @@ pub(crate) enum Part {
     Get,
 }
 
-impl Part {
-    /// Those that end a wait first: at one time, they come before others.
-    const ALL: [Part; 8] = [
-        Part::Eager,
-        Part::Data,
-        Part::GetData,
-        Part::PutDone,
-        Part::RequestToSend,
-        Part::ClearToSend,
-        Part::Put,
-        Part::Get,
+impl MessageRole {
+    /// Roles in order: those that end a wait precede others at the same time.
+    const ALL: [MessageRole; 8] = [
+        MessageRole::Eager,
+        MessageRole::Data,
+        MessageRole::GetData,
+        MessageRole::PutDone,
+        MessageRole::RequestToSend,
+        MessageRole::ClearToSend,
+        MessageRole::Put,
+        MessageRole::Get,
     ];
 
-    /// As in the column `protocol`.
+    /// Name in the column `protocol`.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Eager => "eager",
-            Part::Data => "rendezvous",
-            Part::GetData => "get-data",
-            Part::PutDone => "put-done",
-            Part::RequestToSend => "request-to-send",
-            Part::ClearToSend => "clear-to-send",
-            Part::Put => "put",
-            Part::Get => "get",
+            MessageRole::Eager => "eager",
+            MessageRole::Data => "rendezvous",
+            MessageRole::GetData => "get-data",
+            MessageRole::PutDone => "put-done",
+            MessageRole::RequestToSend => "request-to-send",
+            MessageRole::ClearToSend => "clear-to-send",
+            MessageRole::Put => "put",
+            MessageRole::Get => "get",
         }
     }
 
-    fn of(protocol: &str) -> Option<Part> {
-        Part::ALL.into_iter().find(|part| part.name() == protocol)
+    fn of(protocol: &str) -> Option<MessageRole> {
+        MessageRole::ALL.into_iter().find(|role| role.name() == protocol)
     }
 
-    /// The message that this one answers without the CPU of the rank that answers.
-    pub fn answers(self) -> Option<Part> {
+    /// The role of the message that this one answers without the CPU of the answering rank.
+    pub fn answers(self) -> Option<MessageRole> {
         match self {
-            Part::ClearToSend => Some(Part::RequestToSend),
-            Part::Data => Some(Part::ClearToSend),
-            Part::PutDone => Some(Part::Put),
-            Part::GetData => Some(Part::Get),
-            Part::Eager | Part::RequestToSend | Part::Put | Part::Get => None,
+            MessageRole::ClearToSend => Some(MessageRole::RequestToSend),
+            MessageRole::Data => Some(MessageRole::ClearToSend),
+            MessageRole::PutDone => Some(MessageRole::Put),
+            MessageRole::GetData => Some(MessageRole::Get),
+            MessageRole::Eager | MessageRole::RequestToSend | MessageRole::Put | MessageRole::Get => None,
         }
     }
 }
@@ -106,28 +106,28 @@ impl Part {
 /// A message between two ranks of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageSpan {
-    pub part: Part,
+    pub role: MessageRole,
     pub from: u32,
     pub to: u32,
     pub from_host: u32,
-    /// As its packets carry it; none through memory.
+    /// Number in its packets. `None` for messages through memory.
     pub number: Option<u32>,
-    /// What it has in common with those that it answers or that answer it.
+    /// Number that a message shares with its answers.
     pub sequence: u32,
     /// Whether the algorithm of a collective sent it.
     pub of_collective: bool,
-    /// When the CPU of the sender came to it; of an answer, when it was given; of data, when the CPU came to the
-    /// request to send.
+    /// Time at which the CPU of the sender began it. For an answer, the time at which it was given. For data, the
+    /// time at which the CPU came to the request to send.
     pub posted: u64,
-    /// When the NIC, or memory, took it.
+    /// Time at which the NIC or memory took it.
     pub sent: u64,
-    /// When its last byte had left the NIC; none: through memory.
+    /// Time at which its last byte had left the NIC. `None` for messages through memory.
     pub injected: Option<u64>,
-    /// When its last byte had come in.
+    /// Time at which its last byte had arrived.
     pub arrived: u64,
 }
 
-/// A packet of a message that waited.
+/// A wait of a packet of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketWait {
     pub from_host: u32,
@@ -136,12 +136,12 @@ pub(crate) struct PacketWait {
     pub vc: u8,
     pub begin: u64,
     pub end: u64,
-    /// Number among the parts of the wait of this packet at this link.
+    /// Number of the row among those of this wait, from 0.
     pub part: u8,
     pub reason: Name,
-    /// Job whose packets held what it waited for.
+    /// Job whose packets occupied the awaited resource.
     pub holder: Option<Name>,
-    /// Bytes of the packet.
+    /// Size of the packet in bytes.
     pub bytes: u32,
 }
 
@@ -163,16 +163,16 @@ impl Timed for PacketWait {
     }
 }
 
-/// How rows of a table are read.
+/// A row type and its columns.
 pub(crate) trait Readable: Timed + Sized {
-    /// The table.
+    /// Name of the table.
     const TABLE: &'static str;
-    /// Columns that are read.
+    /// Columns to read.
     const COLUMNS: &'static [&'static str];
-    /// The one with the time of a row.
+    /// Column with the time of a row.
     const TIME: &'static str;
 
-    /// Appends those rows that belong to the job.
+    /// Appends the rows of the job.
     fn rows(
         columns: &BatchColumns<'_>,
         job: &str,
@@ -209,7 +209,7 @@ impl Readable for TimelineSpan {
                 (call, true) => (State::Blocked, Some(call)),
                 (call, false) => (State::Overhead, Some(call)),
             };
-            // Spans without length stand between others, and nothing is decided in them.
+            // Spans without length lie between others and have no effect.
             if begin[row] < end[row] {
                 rows.push(TimelineSpan {
                     rank: ranks[row],
@@ -264,13 +264,11 @@ impl Readable for MessageSpan {
         let sequence = columns.short_integers("sequence")?;
         for row in (0..from.len()).filter(|row| jobs.get(*row) == Some(job)) {
             let name = protocol.get(row).unwrap_or_default();
-            let part = Part::of(name).ok_or_else(|| {
-                WrongColumn(format!(
-                    "its column 'protocol' says '{name}', which is no known one"
-                ))
+            let role = MessageRole::of(name).ok_or_else(|| {
+                WrongColumn(format!("its column 'protocol' has the unknown value '{name}'"))
             })?;
             rows.push(MessageSpan {
-                part,
+                role,
                 from: from[row],
                 to: to[row],
                 from_host: from_host[row],
@@ -337,10 +335,10 @@ impl Readable for PacketWait {
     }
 }
 
-/// A table of a result folder, as far as it concerns one job.
+/// A table of a result folder, restricted to one job.
 pub(crate) struct Stored<R> {
     path: PathBuf,
-    /// None: there is no such file, as there are no rows.
+    /// `None` if the table has no rows and therefore no file.
     file: Option<(File, ArrowReaderMetadata)>,
     job: String,
     names: Rc<RefCell<NameColumn>>,
@@ -348,7 +346,7 @@ pub(crate) struct Stored<R> {
 }
 
 impl<R: Readable> Stored<R> {
-    /// Opens the table; `names` will know the texts in it.
+    /// Opens the table. `names` collects its texts.
     pub fn open(folder: &Path, job: &str, names: &Rc<RefCell<NameColumn>>) -> Result<Stored<R>, Error> {
         let path = folder.join(format!("{}.parquet", R::TABLE));
         let file = match File::open(&path) {
@@ -369,7 +367,7 @@ impl<R: Readable> Stored<R> {
     }
 }
 
-impl<R: Readable> Groups for Stored<R> {
+impl<R: Readable> TimedGroups for Stored<R> {
     type Row = R;
     type Error = Error;
 
@@ -382,7 +380,7 @@ impl<R: Readable> Groups for Stored<R> {
         let time = (0..schema.num_columns()).find(|column| schema.column(*column).name() == R::TIME);
         let latest = |group: &RowGroupMetaData| {
             let largest = match time.and_then(|column| group.column(column).statistics()) {
-                // Unsigned integers are stored as signed ones of the same bits.
+                // Parquet stores unsigned integers as signed ones of the same bits.
                 Some(Statistics::Int64(numbers)) => numbers.max_opt().map(|latest| *latest as u64),
                 _ => None,
             };
@@ -418,7 +416,7 @@ impl<R: Readable> Groups for Stored<R> {
     }
 }
 
-/// A file of the result that cannot be read.
+/// The error of an unreadable file of the result.
 pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
     Error::Read(ReadError::Io {
         path: path.into(),
@@ -426,7 +424,7 @@ pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
     })
 }
 
-/// A Parquet error as one of input and output.
+/// Converts a Parquet error to an I/O error.
 pub(crate) fn as_io(error: ParquetError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }

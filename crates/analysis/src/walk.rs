@@ -1,22 +1,22 @@
-//! The way back along the critical path of a job.
+//! The backward walk along the critical path of a job.
 //!
-//! At any moment it is at a rank and a time. What the rank did until then is a step of the path, except where
-//! it was blocked in an MPI call: it went on when a message arrived, or when data of its own had left, and the way
-//! goes over to that message and from there to whoever let it go: the CPU of the sender, or a message that this
-//! one answers without a CPU (clear to send, data, the rounds of a non-blocking collective). Times in the tables
-//! are exact, so that what let something go on is what happened in the same picosecond.
+//! The walk is at a rank and a time. The preceding span of the rank is a step of the path, unless the rank was
+//! blocked in an MPI call. A blocked rank resumed when a message arrived, or when its own data had left. The walk
+//! then continues with that message, and from there with its cause: the CPU of the sender, or a message that this one
+//! answers without a CPU (clear to send, data, the rounds of a non-blocking collective). Times in the tables are
+//! exact, so that a cause has the same picosecond as its effect.
 //!
-//! Time only decreases. So the tables are read backwards once, and what is in memory are the span that each rank
-//! is in and the messages that are under way.
+//! Time only decreases, so that the tables are read backwards once. Memory holds the current span of each rank and
+//! the messages in flight.
 
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
-use crate::backwards::{Backwards, Groups};
+use crate::backwards::{Backwards, TimedGroups};
 use crate::columns::Name;
 use crate::crossing::{self, Cause, Stay};
-use crate::tables::{MessageSpan, PacketWait, Part, State, TimelineSpan};
+use crate::tables::{MessageRole, MessageSpan, PacketWait, State, TimelineSpan};
 
-/// A step of the path: what took the time from `begin` to `end`.
+/// A step of the path: the cause of the time from `begin` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathStep {
     pub begin: u64,
@@ -24,62 +24,62 @@ pub(crate) struct PathStep {
     pub what: PathStepKind,
 }
 
-// A path may have many.
+// Small, because a path may have many steps.
 const _: () = assert!(size_of::<PathStep>() <= 64);
 
-/// What took the time of a step.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathStepKind {
-    /// A rank computed, in this region.
+    /// A rank computed in this region.
     Compute { rank: u32, region: Option<Name> },
-    /// The CPU of a rank worked for MPI, in this call.
+    /// The CPU of a rank executed MPI code in this call.
     Overhead { rank: u32, call: Option<Name> },
-    /// A message crossed network or memory.
+    /// A message crossed the network or memory.
     Transfer(Leg),
-    /// A message waited for the NIC to take it, or its packets at a link.
+    /// A message waited for the NIC, or its packets waited at a link.
     PacketWait { leg: Leg, at: HeldBy },
-    /// A rank was blocked, and the tables do not say what let it go on.
+    /// A rank was blocked, and the tables do not contain the cause of its resumption.
     Unknown { rank: u32, call: Option<Name> },
 }
 
-/// The message that a step is about.
+/// The message of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leg {
     pub from: u32,
     pub to: u32,
-    pub part: Part,
-    /// None: through memory.
+    pub role: MessageRole,
+    /// `None` for messages through memory.
     pub number: Option<u32>,
 }
 
-/// What held a message up.
+/// The resource for which a message waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeldBy {
-    /// Packets at this link.
+    /// Packets waited at this link.
     Link { link: u32, cause: Cause },
     /// The least time between two messages of a host.
     Gap,
 }
 
-/// The path of a job, and where it begins and ends.
+/// The path of a job, with its begin and end.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
-    /// From the last to the first, without gap.
+    /// Steps from the last to the first, without gap.
     pub steps: Vec<PathStep>,
-    /// Messages on it.
+    /// Number of messages on the path.
     pub messages: u64,
-    /// The rank that it ends on.
+    /// Rank at the end of the path.
     pub rank: u32,
-    /// When; none: there are no rows.
+    /// End time. `None` if the job has no rows.
     pub end: Option<u64>,
 }
 
-/// Rows of the three tables about one job, and what is known about links.
-pub(crate) struct History<'a, S: Groups, M: Groups, W: Groups> {
+/// Rows of the three tables for one job, and bandwidths of links.
+pub(crate) struct History<'a, S: TimedGroups, M: TimedGroups, W: TimedGroups> {
     pub spans: Backwards<S>,
     pub messages: Backwards<M>,
     pub waits: Backwards<W>,
-    /// Time of so many bytes on a link.
+    /// Serialisation time of a number of bytes on a link.
     pub serialization: &'a dyn Fn(u32, u32) -> u64,
     /// The job.
     pub own: Name,
@@ -88,9 +88,9 @@ pub(crate) struct History<'a, S: Groups, M: Groups, W: Groups> {
 /// Finds the path.
 pub(crate) fn walk<S, M, W, E>(history: History<'_, S, M, W>) -> Result<Path, E>
 where
-    S: Groups<Row = TimelineSpan, Error = E>,
-    M: Groups<Row = MessageSpan, Error = E>,
-    W: Groups<Row = PacketWait, Error = E>,
+    S: TimedGroups<Row = TimelineSpan, Error = E>,
+    M: TimedGroups<Row = MessageSpan, Error = E>,
+    W: TimedGroups<Row = PacketWait, Error = E>,
 {
     let mut ranks = RankCursors {
         rows: history.spans,
@@ -140,18 +140,18 @@ where
     Ok(walk.path)
 }
 
-/// What ranks do at a time that goes backwards.
+/// States of ranks at a decreasing time.
 struct RankCursors<S>
 where
-    S: Groups,
+    S: TimedGroups,
 {
     rows: Backwards<S>,
-    /// The earliest span that has been read of each rank.
+    /// The earliest span read so far of each rank.
     current: HashMap<u32, TimelineSpan>,
 }
 
-impl<S: Groups<Row = TimelineSpan>> RankCursors<S> {
-    /// What the rank did until `now`; nothing before it began.
+impl<S: TimedGroups<Row = TimelineSpan>> RankCursors<S> {
+    /// State of the rank before `now`. `None` before its begin.
     fn at(&mut self, rank: u32, now: u64) -> Result<Option<TimelineSpan>, S::Error> {
         let current = &mut self.current;
         self.rows.down_to(now, |span| {
@@ -162,47 +162,46 @@ impl<S: Groups<Row = TimelineSpan>> RankCursors<S> {
     }
 }
 
-/// How a message let something go on.
+/// An event of a message that let a rank or another message continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
-    /// Its last byte came in.
+enum MessageEvent {
+    /// Its last byte arrived.
     Arrived(MessageSpan),
-    /// Its last byte had left.
+    /// Its last byte left the NIC.
     Injected(MessageSpan),
 }
 
-/// Messages under way at a time that goes backwards: those that had been sent before and not arrived by then.
-struct JobTraffic<M: Groups> {
+/// Messages in flight at a decreasing time: sent before it and not arrived by it.
+struct JobTraffic<M: TimedGroups> {
     rows: Backwards<M>,
-    /// By a number of their own.
-    under_way: HashMap<u64, MessageSpan>,
+    /// Messages by a number of their own.
+    in_flight: HashMap<u64, MessageSpan>,
     next: u64,
     arrivals: BTreeSet<(u32, u64, u64)>,
     injections: BTreeSet<(u32, u64, u64)>,
     keys: HashMap<Key, u64>,
-    /// By when they were sent.
+    /// Messages by send time.
     begins: BinaryHeap<(u64, u64)>,
 }
 
-/// What a message is among those under way: part, ranks from and to, and what it has in common with others of its
-/// protocol.
-type Key = (Part, u32, u32, u32);
+/// Key of a message in flight: role, source and destination rank, and the number that it shares with its answers.
+type Key = (MessageRole, u32, u32, u32);
 
 fn key(message: &MessageSpan) -> Key {
-    (message.part, message.from, message.to, message.sequence)
+    (message.role, message.from, message.to, message.sequence)
 }
 
 /// The message that this one answers.
 fn answered(message: &MessageSpan) -> Option<Key> {
-    let part = message.part.answers()?;
-    Some((part, message.to, message.from, message.sequence))
+    let role = message.role.answers()?;
+    Some((role, message.to, message.from, message.sequence))
 }
 
-impl<M: Groups<Row = MessageSpan>> JobTraffic<M> {
+impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
     fn new(rows: Backwards<M>) -> JobTraffic<M> {
         JobTraffic {
             rows,
-            under_way: HashMap::new(),
+            in_flight: HashMap::new(),
             next: 0,
             arrivals: BTreeSet::new(),
             injections: BTreeSet::new(),
@@ -212,14 +211,14 @@ impl<M: Groups<Row = MessageSpan>> JobTraffic<M> {
     }
 
     fn go_back_to(&mut self, now: u64) -> Result<(), M::Error> {
-        let mut come = Vec::new();
-        self.rows.down_to(now, |message| come.push(message))?;
-        for message in come.into_iter().filter(|message| message.sent < now) {
+        let mut arrived = Vec::new();
+        self.rows.down_to(now, |message| arrived.push(message))?;
+        for message in arrived.into_iter().filter(|message| message.sent < now) {
             self.add(message);
         }
         while let Some((_, id)) = self.begins.peek().copied().filter(|(sent, _)| *sent >= now) {
             self.begins.pop();
-            if let Some(message) = self.under_way.remove(&id) {
+            if let Some(message) = self.in_flight.remove(&id) {
                 self.arrivals.remove(&(message.to, message.arrived, id));
                 if let Some(left) = left(&message) {
                     self.injections.remove(&(message.from, left, id));
@@ -241,35 +240,35 @@ impl<M: Groups<Row = MessageSpan>> JobTraffic<M> {
         }
         self.keys.insert(key(&message), id);
         self.begins.push((message.sent, id));
-        self.under_way.insert(id, message);
+        self.in_flight.insert(id, message);
     }
 
-    /// What let a rank go on now that had waited, or let a message go that no CPU did.
-    fn released(&mut self, rank: u32, now: u64) -> Result<Option<Event>, M::Error> {
+    /// The message event that let a rank resume now, or that triggered a message without a CPU.
+    fn released(&mut self, rank: u32, now: u64) -> Result<Option<MessageEvent>, M::Error> {
         self.go_back_to(now)?;
         let of = |events: &BTreeSet<(u32, u64, u64)>| -> Vec<MessageSpan> {
             let range = events.range((rank, now, 0)..=(rank, now, u64::MAX));
-            range.map(|(_, _, id)| self.under_way[id]).collect()
+            range.map(|(_, _, id)| self.in_flight[id]).collect()
         };
-        // A rank waits for messages to it that need no answer; a request to send may be what held up others.
+        // A rank waits for messages to it that need no answer. A request to send may be what delayed others.
         let arrived = of(&self.arrivals);
         let arrived = arrived
             .into_iter()
-            .filter(|message| message.part <= Part::RequestToSend);
-        let injected = of(&self.injections).into_iter().map(Event::Injected);
-        let events = arrived.map(Event::Arrived).chain(injected);
-        // Of several at the same time any will do, but always the same one.
+            .filter(|message| message.role <= MessageRole::RequestToSend);
+        let injected = of(&self.injections).into_iter().map(MessageEvent::Injected);
+        let events = arrived.map(MessageEvent::Arrived).chain(injected);
+        // Any of several at the same time is valid; the choice is deterministic.
         Ok(events.min_by_key(|event| match event {
-            Event::Arrived(it) => (it.part, false, it.from, it.sequence),
-            Event::Injected(it) => (it.part, true, it.to, it.sequence),
+            MessageEvent::Arrived(it) => (it.role, false, it.from, it.sequence),
+            MessageEvent::Injected(it) => (it.role, true, it.to, it.sequence),
         }))
     }
 
-    /// A message that arrived by `now`, but not before `earliest`.
+    /// A message that arrived by `now`, and not before `earliest`.
     fn find(&mut self, wanted: Key, now: u64, earliest: u64) -> Result<Option<MessageSpan>, M::Error> {
         self.go_back_to(now)?;
         loop {
-            let found = self.keys.get(&wanted).and_then(|id| self.under_way.get(id));
+            let found = self.keys.get(&wanted).and_then(|id| self.in_flight.get(id));
             if let Some(message) = found.copied().filter(|message| message.arrived <= now) {
                 return Ok((message.arrived >= earliest).then_some(message));
             }
@@ -284,13 +283,13 @@ impl<M: Groups<Row = MessageSpan>> JobTraffic<M> {
     }
 }
 
-/// When the last byte of data was out of the memory of the sender, which may then go on.
+/// Time at which the last byte of data had left the memory of the sender, which may then continue.
 fn left(message: &MessageSpan) -> Option<u64> {
-    let told = message.part == Part::Data;
-    told.then_some(message.injected.unwrap_or(message.arrived))
+    let is_data = message.role == MessageRole::Data;
+    is_data.then_some(message.injected.unwrap_or(message.arrived))
 }
 
-struct BackwardWalk<'a, M: Groups, W: Groups> {
+struct BackwardWalk<'a, M: TimedGroups, W: TimedGroups> {
     traffic: JobTraffic<M>,
     waits: Backwards<W>,
     serialization: &'a dyn Fn(u32, u32) -> u64,
@@ -300,39 +299,39 @@ struct BackwardWalk<'a, M: Groups, W: Groups> {
 
 impl<M, W> BackwardWalk<'_, M, W>
 where
-    M: Groups<Row = MessageSpan>,
-    W: Groups<Row = PacketWait, Error = M::Error>,
+    M: TimedGroups<Row = MessageSpan>,
+    W: TimedGroups<Row = PacketWait, Error = M::Error>,
 {
-    /// Follows what happened now to the rank, and the time, from which its CPU let it go.
+    /// Follows the current event to the rank and time at which its CPU triggered it.
     fn follow<S>(
         &mut self,
-        event: Event,
+        event: MessageEvent,
         now: u64,
         ranks: &mut RankCursors<S>,
     ) -> Result<(u32, u64), M::Error>
     where
-        S: Groups<Row = TimelineSpan, Error = M::Error>,
+        S: TimedGroups<Row = TimelineSpan, Error = M::Error>,
     {
         let (mut event, mut now) = (event, now);
         loop {
-            let (Event::Arrived(message) | Event::Injected(message)) = event;
+            let (MessageEvent::Arrived(message) | MessageEvent::Injected(message)) = event;
             let sent = message.sent.min(now);
             self.cross(&message, sent, now)?;
             let before = match answered(&message) {
-                // Data are let go when the clear to send is there.
-                Some(clear) if message.part == Part::Data => {
+                // The clear to send triggers the data.
+                Some(clear) if message.role == MessageRole::Data => {
                     let found = self.traffic.find(clear, sent, message.posted.min(sent))?;
                     now = found.map_or(sent, |clear| clear.arrived);
                     self.wait_for_nic(&message, now, sent);
-                    found.map(Event::Arrived)
+                    found.map(MessageEvent::Arrived)
                 }
-                // Other answers too, unless they had to wait for a receive, which the CPU posts.
+                // Other answers are triggered in the same way, unless they waited for a receive, which the CPU posts.
                 Some(asked) => {
                     now = message.posted.min(sent);
                     self.wait_for_nic(&message, now, sent);
                     let found = self.traffic.find(asked, now, now)?;
                     match found {
-                        Some(asked) => Some(Event::Arrived(asked)),
+                        Some(asked) => Some(MessageEvent::Arrived(asked)),
                         None => self.beside_the_cpu(message.from, now, ranks)?,
                     }
                 }
@@ -352,16 +351,15 @@ where
         }
     }
 
-    /// What happened now and let a message go, if the CPU of the rank did not: it was in the middle of something
-    /// else.
+    /// The message event that triggered a message now. `None` if the CPU of the rank triggered it.
     fn beside_the_cpu<S>(
         &mut self,
         rank: u32,
         now: u64,
         ranks: &mut RankCursors<S>,
-    ) -> Result<Option<Event>, M::Error>
+    ) -> Result<Option<MessageEvent>, M::Error>
     where
-        S: Groups<Row = TimelineSpan, Error = M::Error>,
+        S: TimedGroups<Row = TimelineSpan, Error = M::Error>,
     {
         match ranks.at(rank, now)? {
             Some(span) if span.end > now => self.traffic.released(rank, now),
@@ -369,7 +367,7 @@ where
         }
     }
 
-    /// Adds the time from when the CPU came to a message until it was sent: overhead, and then the NIC's gap.
+    /// Adds the time from the begin of a message in the CPU until it was sent: overhead, then the NIC gap.
     fn leave<S>(
         &mut self,
         message: &MessageSpan,
@@ -378,7 +376,7 @@ where
         ranks: &mut RankCursors<S>,
     ) -> Result<(), M::Error>
     where
-        S: Groups<Row = TimelineSpan, Error = M::Error>,
+        S: TimedGroups<Row = TimelineSpan, Error = M::Error>,
     {
         if posted == sent {
             return Ok(());
@@ -394,13 +392,13 @@ where
         Ok(())
     }
 
-    /// Adds the time that a message waited for the NIC to take it.
+    /// Adds the time that a message waited for the NIC.
     fn wait_for_nic(&mut self, message: &MessageSpan, begin: u64, end: u64) {
         let (leg, at) = (Leg::of(message), HeldBy::Gap);
         self.path.push(begin, end, PathStepKind::PacketWait { leg, at });
     }
 
-    /// Adds the time in which a message crossed network or memory until now.
+    /// Adds the time in which a message crossed the network or memory until now.
     fn cross(&mut self, message: &MessageSpan, sent: u64, now: u64) -> Result<(), M::Error> {
         self.path.messages += 1;
         let leg = Leg::of(message);
@@ -421,7 +419,7 @@ where
         Ok(())
     }
 
-    /// Where packets of a message waited until they started, between `begin` and `end`.
+    /// Stays of packets of a message at links between `begin` and `end`.
     fn stays(&mut self, host: u32, number: u32, begin: u64, end: u64) -> Result<Vec<Stay>, M::Error> {
         let mut waits = Vec::new();
         self.waits.down_to(begin + 1, |wait| {
@@ -433,11 +431,11 @@ where
     }
 }
 
-/// Puts the parts of waits together.
+/// Merges the rows of each wait.
 fn stays(mut waits: Vec<PacketWait>, serialization: &dyn Fn(u32, u32) -> u64) -> Vec<Stay> {
     waits.sort_by_key(|wait| (wait.link, wait.vc, wait.begin, wait.end, wait.part));
     let mut stays: Vec<Stay> = Vec::new();
-    // Those that may go on, by link, VC, end and number of the next part.
+    // Waits that may continue, by link, VC, end and number of the next row.
     let mut open: HashMap<(u32, u8, u64, u8), usize> = HashMap::new();
     for wait in waits {
         let at = (wait.link, wait.vc, wait.begin, wait.part);
@@ -467,14 +465,14 @@ impl Leg {
         Leg {
             from: message.from,
             to: message.to,
-            part: message.part,
+            role: message.role,
             number: message.number,
         }
     }
 }
 
 impl Path {
-    /// Adds a step, unless it takes no time.
+    /// Adds a step, unless its duration is 0.
     fn push(&mut self, begin: u64, end: u64, what: PathStepKind) {
         if begin < end {
             self.steps.push(PathStep { begin, end, what });

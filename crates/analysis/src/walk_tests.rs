@@ -1,4 +1,4 @@
-//! Critical paths of small histories, written down by hand, whose answers are known.
+//! Critical paths of small constructed histories with known answers.
 
 use std::convert::Infallible;
 
@@ -6,8 +6,8 @@ use super::*;
 use crate::backwards::in_memory::Listed;
 use crate::columns::NameColumn;
 
-/// What happened to job A.
-struct Explained {
+/// A history of job A.
+struct TestHistory {
     names: NameColumn,
     own: Name,
     spans: Vec<TimelineSpan>,
@@ -15,9 +15,9 @@ struct Explained {
     waits: Vec<PacketWait>,
 }
 
-/// A message that is let go and arrives; the network's part of it is filled in.
+/// A message that is sent and arrives. Its network time is filled in.
 const MESSAGE: MessageSpan = MessageSpan {
-    part: Part::Eager,
+    role: MessageRole::Eager,
     from: 0,
     to: 0,
     from_host: 0,
@@ -30,11 +30,11 @@ const MESSAGE: MessageSpan = MessageSpan {
     arrived: 0,
 };
 
-impl Explained {
-    fn new() -> Explained {
+impl TestHistory {
+    fn new() -> TestHistory {
         let mut names = NameColumn::default();
         let own = names.number("A");
-        Explained {
+        TestHistory {
             names,
             own,
             spans: Vec::new(),
@@ -43,9 +43,9 @@ impl Explained {
         }
     }
 
-    /// What a rank did, one after the other, from time 0: `compute`, `overhead`, or the call that it is blocked in,
-    /// and until when.
-    fn rank(mut self, rank: u32, did: &[(&str, u64)]) -> Explained {
+    /// States of a rank, one after the other, from time 0: `compute`, `overhead`, or the call in which it is blocked,
+    /// each with its end.
+    fn rank(mut self, rank: u32, did: &[(&str, u64)]) -> TestHistory {
         let mut begin = 0;
         for (what, end) in did {
             let activity = Some(self.names.number(what));
@@ -67,10 +67,10 @@ impl Explained {
     }
 
     /// A message over the network, from host to host of the same numbers as the ranks.
-    fn message(self, part: Part, (from, to): (u32, u32), posted: u64, arrived: u64) -> Explained {
+    fn message(self, role: MessageRole, (from, to): (u32, u32), posted: u64, arrived: u64) -> TestHistory {
         let number = Some(self.messages.len() as u32);
         self.any(MessageSpan {
-            part,
+            role,
             from,
             to,
             from_host: from,
@@ -83,13 +83,13 @@ impl Explained {
         })
     }
 
-    fn any(mut self, message: MessageSpan) -> Explained {
+    fn any(mut self, message: MessageSpan) -> TestHistory {
         self.messages.push(message);
         self
     }
 
     /// A packet of the last message waited at a link.
-    fn waited(mut self, link: u32, (begin, end): (u64, u64), reason: &str, holder: &str) -> Explained {
+    fn waited(mut self, link: u32, (begin, end): (u64, u64), reason: &str, holder: &str) -> TestHistory {
         let message = self.messages.last().unwrap();
         let (from_host, number) = (message.from_host, message.number.unwrap());
         self.waits.push(PacketWait {
@@ -107,13 +107,13 @@ impl Explained {
         self
     }
 
-    /// The path, from the start, one line for each step; it has no gap.
+    /// The path from the start, one line per step. It has no gap.
     fn path(mut self) -> Vec<String> {
-        // Rows of a run come in the order of their ends, those of ranks apart mixed.
+        // Rows of a run come in the order of their ends, with ranks mixed.
         self.spans.sort_by_key(|span| (span.end, span.rank));
         self.messages.sort_by_key(|message| message.arrived);
         self.waits.sort_by_key(|wait| wait.end);
-        // In row groups that fit badly.
+        // Row groups that do not match the order of time.
         let path = walk::<_, _, _, Infallible>(History {
             spans: Backwards::new(Listed(self.spans.chunks(3).map(<[_]>::to_vec).collect())),
             messages: Backwards::new(Listed(self.messages.chunks(2).map(<[_]>::to_vec).collect())),
@@ -140,7 +140,7 @@ impl Explained {
 }
 
 fn shown(what: PathStepKind, names: &NameColumn) -> String {
-    let of = |leg: Leg| format!("{} {} to {}", leg.part.name(), leg.from, leg.to);
+    let of = |leg: Leg| format!("{} {} to {}", leg.role.name(), leg.from, leg.to);
     match what {
         PathStepKind::Compute { rank, .. } => format!("compute {rank}"),
         PathStepKind::Overhead { rank, .. } => format!("overhead {rank}"),
@@ -163,16 +163,16 @@ fn shown(what: PathStepKind, names: &NameColumn) -> String {
 
 #[test]
 fn a_job_without_rows_has_no_path() {
-    assert_eq!(Explained::new().path(), [""; 0]);
+    assert_eq!(TestHistory::new().path(), [""; 0]);
 }
 
 #[test]
 fn a_rank_that_waits_for_nobody_is_its_own_path() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 100)])
         .rank(1, &[("compute", 40), ("overhead", 50), ("compute", 120)]);
     assert_eq!(
-        told.path(),
+        history.path(),
         ["0-40 compute 1", "40-50 overhead 1", "50-120 compute 1"]
     );
 }
@@ -180,7 +180,7 @@ fn a_rank_that_waits_for_nobody_is_its_own_path() {
 /// Rank 1 has to wait for rank 0, which computes before it sends.
 #[test]
 fn late_sender() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 100), ("overhead", 110), ("compute", 120)])
         .rank(
             1,
@@ -191,9 +191,9 @@ fn late_sender() {
                 ("compute", 200),
             ],
         )
-        .message(Part::Eager, (0, 1), 110, 150);
+        .message(MessageRole::Eager, (0, 1), 110, 150);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-100 compute 0",
             "100-110 overhead 0",
@@ -204,20 +204,20 @@ fn late_sender() {
     );
 }
 
-/// The message is there before it is asked for: the receiver is what counts.
+/// The message arrives before it is received: the receiver determines the path.
 #[test]
 fn late_receiver_of_an_eager_message() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("compute", 30)])
         .rank(1, &[("compute", 100), ("overhead", 110)])
-        .message(Part::Eager, (0, 1), 20, 60);
-    assert_eq!(told.path(), ["0-100 compute 1", "100-110 overhead 1"]);
+        .message(MessageRole::Eager, (0, 1), 20, 60);
+    assert_eq!(history.path(), ["0-100 compute 1", "100-110 overhead 1"]);
 }
 
-/// The sender of a rendezvous is blocked until its data have left, and they do not before the receiver is there.
+/// The sender of a rendezvous is blocked until its data have left, which requires the receiver.
 #[test]
 fn late_receiver_of_a_rendezvous() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -228,11 +228,11 @@ fn late_receiver_of_a_rendezvous() {
             ],
         )
         .rank(1, &[("compute", 100), ("MPI_Recv", 180), ("overhead", 190)])
-        .message(Part::RequestToSend, (0, 1), 20, 40)
-        .message(Part::ClearToSend, (1, 0), 100, 120)
-        .message(Part::Data, (0, 1), 120, 180);
+        .message(MessageRole::RequestToSend, (0, 1), 20, 40)
+        .message(MessageRole::ClearToSend, (1, 0), 100, 120)
+        .message(MessageRole::Data, (0, 1), 120, 180);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-100 compute 1",
             "100-120 clear-to-send 1 to 0",
@@ -242,10 +242,10 @@ fn late_receiver_of_a_rendezvous() {
     );
 }
 
-/// The receiver of a rendezvous is there before the sender.
+/// The receiver of a rendezvous is ready before the sender.
 #[test]
 fn late_sender_of_a_rendezvous() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -256,11 +256,11 @@ fn late_sender_of_a_rendezvous() {
             ],
         )
         .rank(1, &[("compute", 10), ("MPI_Recv", 180), ("overhead", 190)])
-        .message(Part::RequestToSend, (0, 1), 100, 120)
-        .message(Part::ClearToSend, (1, 0), 120, 140)
-        .message(Part::Data, (0, 1), 140, 180);
+        .message(MessageRole::RequestToSend, (0, 1), 100, 120)
+        .message(MessageRole::ClearToSend, (1, 0), 120, 140)
+        .message(MessageRole::Data, (0, 1), 140, 180);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-90 compute 0",
             "90-100 overhead 0",
@@ -272,15 +272,16 @@ fn late_sender_of_a_rendezvous() {
     );
 }
 
-/// Of two messages the last one decides if the CPU was idle before it, otherwise the first: the CPU works for both.
+/// Of two messages the last one counts if the CPU was idle before it, otherwise the first: the CPU processes both.
 #[test]
 fn a_wait_for_two_messages() {
-    let senders = |told: Explained| {
-        told.rank(1, &[("compute", 30), ("overhead", 40)])
+    let senders = |history: TestHistory| {
+        history
+            .rank(1, &[("compute", 30), ("overhead", 40)])
             .rank(2, &[("compute", 60), ("overhead", 65)])
-            .message(Part::Eager, (1, 0), 40, 70)
+            .message(MessageRole::Eager, (1, 0), 40, 70)
     };
-    let idle_between = senders(Explained::new().rank(
+    let idle_between = senders(TestHistory::new().rank(
         0,
         &[
             ("compute", 50),
@@ -290,7 +291,7 @@ fn a_wait_for_two_messages() {
             ("overhead", 100),
         ],
     ))
-    .message(Part::Eager, (2, 0), 65, 90);
+    .message(MessageRole::Eager, (2, 0), 65, 90);
     assert_eq!(
         idle_between.path(),
         [
@@ -300,10 +301,9 @@ fn a_wait_for_two_messages() {
             "90-100 overhead 0"
         ]
     );
-    let busy_between = senders(
-        Explained::new().rank(0, &[("compute", 50), ("MPI_Waitall", 70), ("overhead", 90)]),
-    )
-    .message(Part::Eager, (2, 0), 65, 75);
+    let busy_between =
+        senders(TestHistory::new().rank(0, &[("compute", 50), ("MPI_Waitall", 70), ("overhead", 90)]))
+            .message(MessageRole::Eager, (2, 0), 65, 75);
     assert_eq!(
         busy_between.path(),
         [
@@ -315,10 +315,10 @@ fn a_wait_for_two_messages() {
     );
 }
 
-/// A tree of three ranks: 2 tells 1, 1 tells 0, in the rounds of a call.
+/// A tree of three ranks: 2 sends to 1, 1 sends to 0, in the rounds of a call.
 #[test]
 fn a_collective_goes_through_its_messages() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -330,10 +330,10 @@ fn a_collective_goes_through_its_messages() {
         )
         .rank(1, &[("compute", 5), ("MPI_Reduce", 90), ("overhead", 110)])
         .rank(2, &[("compute", 60), ("overhead", 70)])
-        .message(Part::Eager, (2, 1), 70, 90)
-        .message(Part::Eager, (1, 0), 110, 130);
+        .message(MessageRole::Eager, (2, 1), 70, 90)
+        .message(MessageRole::Eager, (1, 0), 110, 130);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-60 compute 2",
             "60-70 overhead 2",
@@ -346,14 +346,14 @@ fn a_collective_goes_through_its_messages() {
     );
 }
 
-/// The same beside the program: rank 1 sends on what it gets while it computes.
+/// The same in a non-blocking collective: rank 1 forwards data while it computes.
 #[test]
 fn a_collective_beside_the_program_goes_on_without_the_cpu() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 20), ("MPI_Wait", 120), ("overhead", 140)])
         .rank(1, &[("compute", 130)])
         .rank(2, &[("compute", 60), ("overhead", 70)])
-        .message(Part::Eager, (2, 1), 70, 90)
+        .message(MessageRole::Eager, (2, 1), 70, 90)
         .any(MessageSpan {
             from: 1,
             to: 0,
@@ -366,7 +366,7 @@ fn a_collective_beside_the_program_goes_on_without_the_cpu() {
             ..MESSAGE
         });
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-60 compute 2",
             "60-70 overhead 2",
@@ -377,33 +377,33 @@ fn a_collective_beside_the_program_goes_on_without_the_cpu() {
     );
 }
 
-/// What arrives while a rank computes changes nothing for it.
+/// An arrival while a rank computes has no effect on it.
 #[test]
 fn messages_that_nobody_waits_for_are_not_on_the_path() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 100), ("overhead", 110), ("compute", 200)])
         .rank(1, &[("compute", 10), ("overhead", 20)])
-        .message(Part::Eager, (1, 0), 20, 100)
-        .message(Part::Eager, (1, 0), 20, 105);
+        .message(MessageRole::Eager, (1, 0), 20, 100)
+        .message(MessageRole::Eager, (1, 0), 20, 105);
     assert_eq!(
-        told.path(),
+        history.path(),
         ["0-100 compute 0", "100-110 overhead 0", "110-200 compute 0"]
     );
 }
 
 #[test]
 fn waits_in_the_network_are_told_apart_from_transfer() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("overhead", 20)])
         .rank(1, &[("MPI_Recv", 100), ("overhead", 110)])
-        .message(Part::Eager, (0, 1), 20, 100)
+        .message(MessageRole::Eager, (0, 1), 20, 100)
         .waited(4, (25, 35), "nic", "A")
         .waited(5, (50, 80), "wire", "B")
-        // Those of other messages of the host are not counted.
-        .message(Part::Eager, (0, 1), 20, 95)
+        // Packets of other messages of the host are not counted.
+        .message(MessageRole::Eager, (0, 1), 20, 95)
         .waited(6, (30, 90), "wire", "C");
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -417,10 +417,11 @@ fn waits_in_the_network_are_told_apart_from_transfer() {
     );
 }
 
-/// The tables have the begin of the overhead of a send; behind it the message may wait for the NIC, and not the CPU.
+/// The tables have the begin of the overhead of a send. After it, the message may wait for the NIC while the CPU
+/// continues.
 #[test]
 fn the_gap_of_the_nic_is_a_wait() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("compute", 90)])
         .rank(1, &[("MPI_Recv", 100)])
         .any(MessageSpan {
@@ -432,7 +433,7 @@ fn the_gap_of_the_nic_is_a_wait() {
             ..MESSAGE
         });
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -445,8 +446,8 @@ fn the_gap_of_the_nic_is_a_wait() {
 /// The same for the messages of a rendezvous, each of which waits for the NIC.
 #[test]
 fn the_gap_holds_up_a_handshake_as_well() {
-    let of = |part, (from, to), posted, sent, arrived| MessageSpan {
-        part,
+    let of = |role, (from, to), posted, sent, arrived| MessageSpan {
+        role,
         from,
         to,
         from_host: from,
@@ -455,14 +456,14 @@ fn the_gap_holds_up_a_handshake_as_well() {
         arrived,
         ..MESSAGE
     };
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("overhead", 20), ("MPI_Send", 100)])
         .rank(1, &[("compute", 5), ("MPI_Recv", 100), ("overhead", 110)])
-        .any(of(Part::RequestToSend, (0, 1), 10, 25, 30))
-        .any(of(Part::ClearToSend, (1, 0), 30, 35, 40))
-        .any(of(Part::Data, (0, 1), 10, 50, 100));
+        .any(of(MessageRole::RequestToSend, (0, 1), 10, 25, 30))
+        .any(of(MessageRole::ClearToSend, (1, 0), 30, 35, 40))
+        .any(of(MessageRole::Data, (0, 1), 10, 50, 100));
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -494,7 +495,7 @@ fn parts_of_a_wait_are_put_together() {
     };
     let waits = vec![
         part(1, (10, 20), "room", 0),
-        // Another packet came when that one left, and waits as well.
+        // Another packet arrived when that one left, and waits too.
         part(1, (30, 45), "wire", 0),
         part(1, (20, 25), "wire", 1),
         part(1, (25, 30), "wire", 2),
@@ -510,11 +511,11 @@ fn parts_of_a_wait_are_put_together() {
     );
 }
 
-/// Two ranks of one host; the data of the rendezvous are there when they have left.
+/// Two ranks of one host: the data of the rendezvous arrive when they have left.
 #[test]
 fn messages_through_memory() {
-    let of = |part, from, to, posted, arrived| MessageSpan {
-        part,
+    let of = |role, from, to, posted, arrived| MessageSpan {
+        role,
         from,
         to,
         number: None,
@@ -523,7 +524,7 @@ fn messages_through_memory() {
         arrived,
         ..MESSAGE
     };
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -534,11 +535,11 @@ fn messages_through_memory() {
             ],
         )
         .rank(1, &[("compute", 5), ("MPI_Recv", 60), ("overhead", 70)])
-        .any(of(Part::RequestToSend, 0, 1, 20, 30))
-        .any(of(Part::ClearToSend, 1, 0, 30, 40))
-        .any(of(Part::Data, 0, 1, 40, 60));
+        .any(of(MessageRole::RequestToSend, 0, 1, 20, 30))
+        .any(of(MessageRole::ClearToSend, 1, 0, 30, 40))
+        .any(of(MessageRole::Data, 0, 1, 40, 60));
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -550,10 +551,10 @@ fn messages_through_memory() {
     );
 }
 
-/// A put counts when its acknowledgement is back, which needs no CPU at the target.
+/// A put completes with its acknowledgement, which needs no CPU at the target.
 #[test]
 fn one_sided_communication() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(
             0,
             &[
@@ -564,10 +565,10 @@ fn one_sided_communication() {
             ],
         )
         .rank(1, &[("compute", 50)])
-        .message(Part::Put, (0, 1), 20, 60)
-        .message(Part::PutDone, (1, 0), 60, 80);
+        .message(MessageRole::Put, (0, 1), 20, 60)
+        .message(MessageRole::PutDone, (1, 0), 60, 80);
     assert_eq!(
-        told.path(),
+        history.path(),
         [
             "0-10 compute 0",
             "10-20 overhead 0",
@@ -578,21 +579,21 @@ fn one_sided_communication() {
     );
 }
 
-/// Of a rank that was cut off while it waited, nothing is known but that.
+/// The cause of the wait of an interrupted rank is unknown.
 #[test]
 fn a_wait_without_an_end_is_unknown() {
-    let told = Explained::new()
+    let history = TestHistory::new()
         .rank(0, &[("compute", 10), ("MPI_Recv", 100)])
         .rank(1, &[("compute", 60)]);
-    assert_eq!(told.path(), ["0-10 compute 0", "10-100 MPI_Recv 0"]);
+    assert_eq!(history.path(), ["0-10 compute 0", "10-100 MPI_Recv 0"]);
 }
 
-/// Many ranks and messages in a ring, each waits for the one before it, for many laps.
+/// Many ranks and messages in a ring: each waits for the previous one, for many laps.
 #[test]
 fn a_token_goes_around_a_ring() {
     let (ranks, laps) = (7, 40);
     let mut did = vec![Vec::new(); ranks as usize];
-    let mut told = Explained::new();
+    let mut history = TestHistory::new();
     let mut now = 0;
     for step in 0..ranks as u64 * laps {
         let rank = step as u32 % ranks;
@@ -601,13 +602,13 @@ fn a_token_goes_around_a_ring() {
         }
         did[rank as usize].push(("compute", now + 3));
         did[rank as usize].push(("overhead", now + 4));
-        told = told.message(Part::Eager, (rank, (rank + 1) % ranks), now + 4, now + 10);
+        history = history.message(MessageRole::Eager, (rank, (rank + 1) % ranks), now + 4, now + 10);
         now += 10;
     }
     for (rank, did) in did.iter().enumerate() {
-        told = told.rank(rank as u32, did);
+        history = history.rank(rank as u32, did);
     }
-    let path = told.path();
-    // Three steps for each holder of the token; the message of the last is not waited for.
+    let path = history.path();
+    // Three steps for each holder of the token. Nothing waits for the last message.
     assert_eq!(path.len() as u64, 3 * u64::from(ranks) * laps - 1);
 }

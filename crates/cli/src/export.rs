@@ -1,19 +1,19 @@
 //! `export`.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use export::{Error, FORMATS, Format, Options};
+use export::{Error, ExportFormat, FORMATS, Options};
 use serde_json::json;
 
 use crate::{CommandFailure, ExportArguments, print};
 
 /// The names of all formats with their summaries.
 pub(crate) fn formats() -> PossibleValuesParser {
-    let value = |format: &&Format| PossibleValue::new(format.name).help(format.summary);
+    let value = |format: &&ExportFormat| PossibleValue::new(format.name).help(format.summary);
     PossibleValuesParser::new(FORMATS.iter().map(value))
 }
 
 pub(crate) fn export(arguments: ExportArguments) -> Result<(), CommandFailure> {
-    let format = Format::named(&arguments.format).expect("one of those that are registered");
+    let format = ExportFormat::named(&arguments.format).expect("one of those that are registered");
     let options = Options {
         table: arguments.table,
         links: arguments.links,

@@ -459,7 +459,7 @@ fn a_checkpoint_goes_on_with_another_number_of_processes() {
         let often = ["--checkpoint-every-simulated", "5 us", "--executor", executor];
         kills_one(3, &[&long[..], &[&out], &often].concat(), &out, || file.exists());
         let checkpoint = fs::read(&file).unwrap();
-        let refused = "holds the checkpoint of a run that was broken off";
+        let refused = "contains the checkpoint of an interrupted run";
         fails(2, &[&long[..], &[&out]].concat(), 2, refused);
         for processes in [1, 2] {
             fs::create_dir_all(&out).unwrap();

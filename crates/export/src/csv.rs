@@ -1,5 +1,5 @@
-//! CSV: all tables, or one, as text. RFC 4180: commas, CRLF, quotes where a cell needs them, a header of column
-//! names, which carry the units. Empty cells are those without a value.
+//! CSV: all tables, or one, as text. RFC 4180: commas, CRLF, quotes where a cell needs them, a header of column names
+//! with units. Cells without a value are empty.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,10 +9,10 @@ use arrow_csv::WriterBuilder;
 use arrow_csv::writer::Terminator;
 
 use crate::Error;
-use crate::folder::Folder;
-use crate::format::{Format, Made, Options};
+use crate::folder::ExportSource;
+use crate::format::{ExportFormat, Made, Options};
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: ExportFormat = ExportFormat {
     name: "csv",
     summary: "the tables as text, for spreadsheets and scripts: a folder of CSV files, or the file of one --table",
     options: &["table"],
@@ -27,7 +27,7 @@ fn made(options: &Options) -> Made {
     }
 }
 
-fn write(folder: &Folder, options: &Options, out: &Path) -> Result<Vec<String>, Error> {
+fn write(folder: &ExportSource, options: &Options, out: &Path) -> Result<Vec<String>, Error> {
     match &options.table {
         Some(table) => table_to(folder, table, out)?,
         None => {
@@ -39,8 +39,8 @@ fn write(folder: &Folder, options: &Options, out: &Path) -> Result<Vec<String>, 
     Ok(Vec::new())
 }
 
-/// Writes a table, batch by batch.
-fn table_to(folder: &Folder, table: &str, path: &Path) -> Result<(), Error> {
+/// Writes a table batch by batch.
+fn table_to(folder: &ExportSource, table: &str, path: &Path) -> Result<(), Error> {
     let failed = |source| Error::Write {
         path: path.into(),
         source,
@@ -100,7 +100,7 @@ mod tests {
             .into_iter()
             .map(|(name, cells)| (name, cells.slice(0, 0)));
         table(&here.path().join("none.parquet"), none.collect());
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         let out = tempfile::tempdir().unwrap();
         assert!(
             write(&folder, &Options::default(), out.path())

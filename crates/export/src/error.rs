@@ -1,9 +1,9 @@
-//! Why a result cannot be exported.
+//! Errors of exports.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a result cannot be exported.
+/// The reason why a result cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The folder is not a result, or one of its files cannot be read.
@@ -16,24 +16,24 @@ pub enum Error {
         folder: PathBuf,
         /// The table.
         table: String,
-        /// Why it is not there and what to do.
+        /// The reason, and what to do.
         why: String,
     },
-    /// What the format is for is not there before the end of a run.
+    /// The format needs a finished run.
     #[error(
-        "{}: what links have carried is written at the end of a run, and this one is under way or was killed; run \
+        "{}: what links have carried is written at the end of a run, and this one is still running or was killed; run \
          the experiment again, or look at what it has written with `fabricsim view {}`", .0.display(), .0.display()
     )]
     NotEnded(PathBuf),
-    /// A table has not the columns that it should have.
+    /// A table lacks an expected column.
     #[error("{} is not a table of this version of FabricSim: {why}; run the experiment again", .path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing or wrong column.
         why: String,
     },
-    /// An option of another format.
+    /// The option belongs to another format.
     #[error("the format {format} has no option --{option}")]
     NoSuchOption {
         /// The format.
@@ -41,21 +41,21 @@ pub enum Error {
         /// The option.
         option: &'static str,
     },
-    /// The export would become a part of the result.
+    /// The export would lie inside the result folder.
     #[error(
         "{} is inside the result folder, which holds nothing but the result; choose another place with --out",
         .0.display()
     )]
     Inside(PathBuf),
-    /// Something else is where the export should go.
+    /// Something else exists at the target.
     #[error("{} is there already, and {what}; remove it or choose another place with --out", .path.display())]
     Taken {
-        /// The place.
+        /// The target.
         path: PathBuf,
-        /// What it is.
+        /// The existing content.
         what: String,
     },
-    /// This build lacks what the format needs.
+    /// This build lacks a library of the format.
     #[error("{0}")]
     NoLibrary(String),
     /// The system refuses to write.
@@ -63,7 +63,7 @@ pub enum Error {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! A result folder, or what a run that has not ended has left there: which tables it has, and their rows.
+//! The source of an export: a result folder, or the folder of an unfinished run, with its tables and their rows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// Why the rows of a table are not read to the end.
+/// The reason why reading a table stops early.
 pub(crate) enum ReadStop {
     /// A column cannot be read.
     Column(WrongColumn),
@@ -31,21 +31,21 @@ impl From<Error> for ReadStop {
     }
 }
 
-/// A result folder.
-pub(crate) struct Folder {
+/// A result folder, or the folder of an unfinished run.
+pub(crate) struct ExportSource {
     path: PathBuf,
-    /// Files of each table, in the order of their rows.
+    /// Files of each table in row order.
     tables: BTreeMap<String, Vec<PathBuf>>,
-    /// None: the run has not ended.
+    /// `None` if the run has not ended.
     summary: Option<Summary>,
     experiment: Value,
-    /// Whether a run is under way, or was killed, whose result is to come here.
+    /// Whether an unfinished run will write its result here.
     running: bool,
 }
 
-impl Folder {
-    /// Looks at what is there.
-    pub fn open(path: &Path) -> Result<Folder, Error> {
+impl ExportSource {
+    /// Opens a folder.
+    pub fn open(path: &Path) -> Result<ExportSource, Error> {
         let running = Running::load(path)?;
         let (summary, tables, experiment) = match Summary::load(path) {
             Ok(summary) => {
@@ -61,7 +61,7 @@ impl Folder {
                 _ => return Err(error.into()),
             },
         };
-        Ok(Folder {
+        Ok(ExportSource {
             path: path.into(),
             tables,
             summary,
@@ -70,12 +70,12 @@ impl Folder {
         })
     }
 
-    /// What the run has come to; none if it has not ended.
+    /// The summary. `None` if the run has not ended.
     pub fn summary(&self) -> Option<&Summary> {
         self.summary.as_ref()
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -90,26 +90,26 @@ impl Folder {
         self.tables.keys().map(String::as_str)
     }
 
-    /// Whether there is such a table. A table without rows is never written.
+    /// Whether the table exists. A table without rows is never written.
     pub fn has(&self, table: &str) -> bool {
         self.tables.contains_key(table)
     }
 
-    /// What users must know of the folder as a whole.
+    /// A note for users about the folder as a whole.
     pub fn note(&self) -> Option<String> {
         let here = self.path.display();
         match (&self.summary, self.running) {
             (None, _) => Some(format!(
-                "the run of {here} is under way or was killed ({RUNNING}): this is what it had written by now"
+                "the run of {here} is still running or was killed ({RUNNING}): the export has what it had written so far"
             )),
             (Some(_), true) => Some(format!(
-                "this is the earlier result in {here}: a run that is to replace it is under way or was killed ({RUNNING})"
+                "this is the earlier result in {here}: a run that is to replace it is still running or was killed ({RUNNING})"
             )),
             (Some(_), false) => None,
         }
     }
 
-    /// Gives the rows of a table to `take`, batch by batch, in their order, with no other columns than these.
+    /// Passes the rows of a table to `take`, batch by batch, in order, with these columns only.
     pub fn each(
         &self,
         table: &str,
@@ -132,8 +132,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Gives whole batches of a table to `take`, in their order: the first has no rows, and says which columns there
-    /// are.
+    /// Passes whole batches of a table to `take`, in order. The first batch has no rows and shows the columns.
     pub fn batches(
         &self,
         table: &str,
@@ -151,7 +150,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Refuses unless the table is there.
+    /// Returns an error if the table does not exist.
     pub fn require(&self, table: &str) -> Result<(), Error> {
         self.files(table).map(|_| ())
     }
@@ -167,7 +166,7 @@ impl Folder {
             })
     }
 
-    /// Why there is no such table, and what to do.
+    /// The reason why a table does not exist, and what to do.
     pub fn why_not(&self, table: &str) -> String {
         let known: Vec<&str> = self.tables().collect();
         let known = match known.as_slice() {
@@ -176,8 +175,8 @@ impl Folder {
         };
         match (asking(table), written_at_the_end(table)) {
             (Some(asked), _) if self.asked(&asked) => match self.summary {
-                Some(_) => "the run collected it, and there was nothing to write into it".into(),
-                None => "its run is under way or was killed, and had written nothing into it by then".into(),
+                Some(_) => "the run collected it, and it has no rows".into(),
+                None => "its run is still running or was killed, and had not written any of it yet".into(),
             },
             (Some(asked), _) => format!(
                 "the run did not collect it; run the experiment again with `[collect] {} = {}`, or with --set \
@@ -188,20 +187,20 @@ impl Folder {
                 asked.value
             ),
             (None, true) if self.summary.is_none() => {
-                "its run is under way or was killed, and writes this table at its end; run the experiment again"
+                "its run is still running or was killed, and writes this table at its end; run the experiment again"
                     .into()
             }
             _ if table == "critical_path" => {
                 format!("`fabricsim explain {}` writes it", self.path.display())
             }
-            (None, true) => "there was nothing to write into it, or the result is of an older version of FabricSim; \
+            (None, true) => "it has no rows, or the result is of an older version of FabricSim; \
                              run the experiment again"
                 .into(),
             (None, false) => format!("there is no table of this name; the folder has {known}"),
         }
     }
 
-    /// Whether the experiment asked for it.
+    /// Whether the experiment requested the table.
     fn asked(&self, asked: &Asked) -> bool {
         let collect = &self.experiment["collect"];
         if asked.key != "series" {
@@ -216,17 +215,17 @@ impl Folder {
     }
 }
 
-/// Values of `collect.series`; each includes those before.
+/// Values of `collect.series`. Each includes the previous ones.
 const SERIES: [&str; 4] = ["off", "classes", "links", "vcs"];
 
-/// The key of `[collect]` that asks for a table, and its value.
+/// The key of `[collect]` that requests a table, and its value.
 struct Asked {
     key: &'static str,
     value: &'static str,
 }
 
 impl Asked {
-    /// The value in TOML.
+    /// The value as TOML.
     fn written(&self) -> String {
         match self.value {
             "true" => "true".into(),
@@ -275,10 +274,10 @@ fn finished_tables(folder: &Path) -> Result<BTreeMap<String, Vec<PathBuf>>, Erro
     Ok(tables)
 }
 
-/// A file of the result that cannot be read, with what to do if the run has removed it meanwhile.
+/// The error of an unreadable file, with advice if the run has removed it meanwhile.
 fn unreadable(path: &Path, mut source: io::Error) -> Error {
     if source.kind() == io::ErrorKind::NotFound {
-        let why = "it has vanished: the run goes on meanwhile; export again, or when the run has ended";
+        let why = "the run, which continues, has removed it; export again, or after the run has ended";
         source = io::Error::new(source.kind(), why);
     }
     Error::Read(ReadError::Io {
@@ -333,24 +332,24 @@ pub(crate) mod tests {
         Arc::new(StringArray::from(cells.to_vec()))
     }
 
-    /// What a finished run of this experiment leaves beside its tables.
+    /// Writes the files, except tables, of a finished run of this experiment.
     pub(crate) fn finished(folder: &Path, experiment: &Value) {
         let summary = Summary {
             schema: results::SCHEMA.into(),
             digest: String::new(),
             experiment: experiment.clone(),
-            network: results::Network {
+            network: results::NetworkSummary {
                 topology: "two routers".into(),
                 measured_ns: 0.1,
-                ..results::Network::default()
+                ..results::NetworkSummary::default()
             },
             jobs: Vec::new(),
             interference: None,
             bounds: None,
             collect: None,
-            run: results::Run {
+            run: results::RunSummary {
                 version: "1.0.0".into(),
-                ..results::Run::default()
+                ..results::RunSummary::default()
             },
         };
         fs::write(
@@ -360,7 +359,7 @@ pub(crate) mod tests {
         .unwrap();
     }
 
-    /// What a killed run of this experiment leaves beside the parts of its tables.
+    /// Writes the files, except table parts, of a killed run of this experiment.
     pub(crate) fn killed(folder: &Path, experiment: &Value) {
         let running = Running {
             schema: "fabricsim/running/1".into(),
@@ -382,7 +381,7 @@ pub(crate) mod tests {
         ]
     }
 
-    fn read(folder: &Folder, table: &str) -> Vec<u64> {
+    fn read(folder: &ExportSource, table: &str) -> Vec<u64> {
         let mut seen = Vec::new();
         folder
             .each(table, &["n"], |rows| {
@@ -394,7 +393,7 @@ pub(crate) mod tests {
         seen
     }
 
-    fn told(error: Option<Error>) -> String {
+    fn message(error: Option<Error>) -> String {
         error.expect("refused").to_string()
     }
 
@@ -402,43 +401,43 @@ pub(crate) mod tests {
     fn a_killed_run_has_the_parts_of_its_tables() {
         let here = tempfile::tempdir().unwrap();
         killed(here.path(), &serde_json::json!({"collect": {"timeline": true}}));
-        assert_eq!(Folder::open(here.path()).unwrap().tables().count(), 0);
+        assert_eq!(ExportSource::open(here.path()).unwrap().tables().count(), 0);
         let parts = here.path().join("running");
         table(&parts.join("link_series.tail.parquet"), numbers(9, 12));
         table(&parts.join("link_series.00001.parquet"), numbers(5, 9));
         table(&parts.join("link_series.00000.parquet"), numbers(0, 5));
         fs::write(parts.join("timeline.00000.partial"), "PAR1").unwrap();
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         assert!(folder.summary().is_none());
-        assert!(folder.note().unwrap().contains("under way or was killed"));
+        assert!(folder.note().unwrap().contains("still running or was killed"));
         assert_eq!(folder.tables().collect::<Vec<_>>(), ["link_series"]);
         assert_eq!(read(&folder, "link_series"), (0..12).collect::<Vec<_>>());
         assert!(folder.why_not("links").contains("writes this table at its end"));
         assert!(
             folder
                 .why_not("timeline")
-                .contains("had written nothing into it by then")
+                .contains("had not written any of it yet")
         );
         assert!(folder.why_not("waits").contains("--set collect.waits=true"));
-        // The run has ended while its folder is read.
+        // The run ends while its folder is read.
         fs::remove_dir_all(&parts).unwrap();
-        assert!(told(folder.each("link_series", &["n"], |_| Ok(())).err()).contains("vanished"));
+        assert!(message(folder.each("link_series", &["n"], |_| Ok(())).err()).contains("has removed it"));
     }
 
     #[test]
     fn what_is_no_result_and_what_is_damaged_is_told() {
         let here = tempfile::tempdir().unwrap();
-        let open = || Folder::open(here.path());
-        assert!(told(open().err()).contains("it has no summary.json"));
+        let open = || ExportSource::open(here.path());
+        assert!(message(open().err()).contains("it has no summary.json"));
         fs::write(here.path().join("summary.json"), "{\"schema\": \"other/1\"}").unwrap();
-        assert!(told(open().err()).contains("its schema is 'other/1'"));
+        assert!(message(open().err()).contains("its schema is 'other/1'"));
         finished(here.path(), &Value::Null);
         fs::write(here.path().join("links.parquet"), "not Parquet").unwrap();
         let folder = open().unwrap();
-        let why = told(folder.each("links", &["n"], |_| Ok(())).err());
+        let why = message(folder.each("links", &["n"], |_| Ok(())).err());
         assert!(why.contains("links.parquet"), "{why}");
         table(&here.path().join("links.parquet"), numbers(0, 4));
-        let why = told(
+        let why = message(
             folder
                 .each("links", &["link"], |rows| {
                     Ok(rows.integers("link").map(|_| ())?)
@@ -453,9 +452,9 @@ pub(crate) mod tests {
         let here = tempfile::tempdir().unwrap();
         let collect = serde_json::json!({"series": "links", "timeline": true, "waits": false});
         finished(here.path(), &serde_json::json!({ "collect": collect }));
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         assert!(folder.note().is_none());
-        let why = told(folder.require("waits").err());
+        let why = message(folder.require("waits").err());
         for words in [
             "has no table waits (waits.parquet)",
             "`[collect] waits = true`",
@@ -468,12 +467,8 @@ pub(crate) mod tests {
                 .why_not("vc_series")
                 .contains("`[collect] series = \"vcs\"`")
         );
-        assert!(folder.why_not("timeline").contains("nothing to write into it"));
-        assert!(
-            folder
-                .why_not("class_series")
-                .contains("nothing to write into it")
-        );
+        assert!(folder.why_not("timeline").contains("it has no rows"));
+        assert!(folder.why_not("class_series").contains("it has no rows"));
         assert!(folder.why_not("critical_path").contains("`fabricsim explain"));
         assert!(folder.why_not("links").contains("older version"));
         assert!(
@@ -482,7 +477,7 @@ pub(crate) mod tests {
                 .contains("no table of this name; the folder has nothing")
         );
         killed(here.path(), &Value::Null);
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         assert!(folder.note().unwrap().contains("the earlier result"));
     }
 }

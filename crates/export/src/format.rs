@@ -1,29 +1,29 @@
-//! The formats, and the way of an export from a result folder to its place.
+//! The export formats, and the steps of an export from a result folder to its target.
 
 use std::path::{Path, PathBuf};
 
-use crate::folder::Folder;
-use crate::place::Place;
+use crate::folder::ExportSource;
+use crate::place::ExportTarget;
 use crate::{Error, csv, graphml, otf2, perfetto};
 
-/// All formats, by name. A new one is a file beside `csv.rs` and a line here.
-pub const FORMATS: &[&Format] = &[&csv::FORMAT, &graphml::FORMAT, &otf2::FORMAT, &perfetto::FORMAT];
+/// All formats by name. A new format is a file beside `csv.rs` and a line here.
+pub const FORMATS: &[&ExportFormat] = &[&csv::FORMAT, &graphml::FORMAT, &otf2::FORMAT, &perfetto::FORMAT];
 
-/// A format of other tools.
-pub struct Format {
-    /// As the command line calls it.
+/// An export format.
+pub struct ExportFormat {
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is for, in one line.
+    /// Purpose in one line.
     pub summary: &'static str,
-    /// Those of [`Options`] that it knows.
+    /// Names of the [`Options`] that it accepts.
     pub(crate) options: &'static [&'static str],
-    /// What it makes.
+    /// The file or folder that it makes.
     pub(crate) made: fn(&Options) -> Made,
-    /// Writes the file, or into the empty folder, of this path. Gives what users should know of what is missing.
-    pub(crate) write: fn(&Folder, &Options, &Path) -> Result<Vec<String>, Error>,
+    /// Writes the file, or into the empty folder, at this path. Returns notes about missing content.
+    pub(crate) write: fn(&ExportSource, &Options, &Path) -> Result<Vec<String>, Error>,
 }
 
-/// What an export makes, with the ending of its name behind that of the result.
+/// The output of a format, with the suffix of its name.
 pub(crate) enum Made {
     /// One file.
     File(String),
@@ -31,48 +31,48 @@ pub(crate) enum Made {
     Folder(String),
 }
 
-/// What is exported.
+/// Options of an export.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only this table.
+    /// Export this table only.
     pub table: Option<String>,
-    /// As many links have curves of their own: those that were busy longest.
+    /// Maximum number of links with curves; the busiest links are chosen.
     pub links: Option<usize>,
 }
 
-/// What was exported.
+/// A finished export.
 #[derive(Clone, Debug)]
 pub struct Exported {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is not in it that could be, and why.
+    /// Content that is missing, and the reasons.
     pub notes: Vec<String>,
 }
 
-impl Format {
+impl ExportFormat {
     /// The format of this name.
-    pub fn named(name: &str) -> Option<&'static Format> {
+    pub fn named(name: &str) -> Option<&'static ExportFormat> {
         FORMATS.iter().copied().find(|format| format.name == name)
     }
 }
 
 impl Options {
-    /// Names of those that are given.
+    /// Names of the options that are set.
     fn given(&self) -> impl Iterator<Item = &'static str> {
         let table = self.table.is_some().then_some("table");
         table.into_iter().chain(self.links.is_some().then_some("links"))
     }
 }
 
-/// Writes the result in `folder`, or what a run that has not ended has left there, in a format. Without `out`, beside
-/// the folder and named after it. What is there already is replaced if it is such an export; it is replaced whole or
-/// not at all.
+/// Exports the result, or the tables of an unfinished run, in `folder`. Without `out`, the export lies beside the
+/// folder and is named after it. An earlier export at the target is replaced. The target is either completely written
+/// or unchanged.
 ///
 /// # Errors
-/// The folder is no result, or lacks what the format needs; the place is taken, or cannot be written.
+/// The folder is no result, or lacks a required table; the target is taken, or cannot be written.
 pub fn export(
     folder: &Path,
-    format: &Format,
+    format: &ExportFormat,
     out: Option<&Path>,
     options: &Options,
 ) -> Result<Exported, Error> {
@@ -82,11 +82,11 @@ pub fn export(
             option,
         });
     }
-    let source = Folder::open(folder)?;
+    let source = ExportSource::open(folder)?;
     if let Some(table) = &options.table {
         source.require(table)?;
     }
-    let place = Place::new(folder, out, (format.made)(options))?;
+    let place = ExportTarget::new(folder, out, (format.made)(options))?;
     let mut notes: Vec<String> = source.note().into_iter().collect();
     notes.extend((format.write)(&source, options, place.draft())?);
     let path = place.take()?;
@@ -104,7 +104,10 @@ mod tests {
         for format in FORMATS {
             let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/{}.rs", format.name));
             assert!(file.is_file(), "{}", file.display());
-            assert_eq!(Format::named(format.name).map(|it| it.name), Some(format.name));
+            assert_eq!(
+                ExportFormat::named(format.name).map(|it| it.name),
+                Some(format.name)
+            );
             let all = Options {
                 table: Some("links".into()),
                 links: Some(1),
@@ -113,7 +116,7 @@ mod tests {
                 assert!(all.given().any(|name| name == *option), "{option}");
             }
         }
-        assert!(Format::named("png").is_none());
+        assert!(ExportFormat::named("png").is_none());
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! GraphML: the network with what its links have carried. Nodes are routers and hosts, edges are links; a cable is
-//! two edges, one for each direction, and cables side by side are edges side by side, each with an id of its own.
+//! GraphML: the network with the traffic of its links. Nodes are routers and hosts, edges are links. A cable is two
+//! edges, one per direction. Parallel cables are parallel edges with ids of their own.
 //!
 //! Source: U. Brandes, M. Eiglsperger, I. Herman, M. Himsolt, M. S. Marshall, "GraphML progress report", Graph
-//! Drawing 2001; attributes (`attr.name`, `attr.type`) as the GraphML primer has them. `x`, `y` and `label` are names
-//! that Gephi knows.
+//! Drawing 2001; attributes (`attr.name`, `attr.type`) as in the GraphML primer. Gephi knows the names `x`, `y` and
+//! `label`.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,10 +14,10 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 use crate::Error;
-use crate::folder::Folder;
-use crate::format::{Format, Made, Options};
+use crate::folder::ExportSource;
+use crate::format::{ExportFormat, Made, Options};
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: ExportFormat = ExportFormat {
     name: "graphml",
     summary: "the network with the loads of its links, for Gephi, networkx, igraph: a GraphML file",
     options: &[],
@@ -25,10 +25,10 @@ pub(crate) const FORMAT: Format = Format {
     write,
 };
 
-/// Side of the drawing: Gephi draws nodes some units wide, and upwards.
+/// Side of the drawing. Gephi draws nodes some units wide, with the y axis upwards.
 const SIDE: f64 = 1000.0;
 
-/// An attribute: its id in the file, what has it, name, type, meaning.
+/// An attribute: id in the file, element kind, name, type, meaning.
 struct GraphmlKey(
     &'static str,
     &'static str,
@@ -112,7 +112,7 @@ const KEYS: &[GraphmlKey] = &[
         "edge",
         "busy_ps",
         "long",
-        "time that it was carrying packets",
+        "time for which it carried packets",
     ),
     GraphmlKey(
         "busy_fraction",
@@ -126,11 +126,11 @@ const KEYS: &[GraphmlKey] = &[
         "edge",
         "buffer_full_ps",
         "long",
-        "time that a packet was ready and the buffer downstream had no room for it",
+        "time for which a packet was ready and the downstream buffer was full",
     ),
 ];
 
-/// What the links that begin or end at a node have carried.
+/// Traffic of the links that begin or end at a node.
 #[derive(Clone, Copy, Default)]
 struct ElementCounts {
     packets_sent: u64,
@@ -139,7 +139,7 @@ struct ElementCounts {
     bytes_received: u64,
 }
 
-/// The counts of all nodes.
+/// Traffic of all nodes.
 #[derive(Default)]
 struct Nodes {
     routers: Vec<ElementCounts>,
@@ -160,7 +160,7 @@ impl Nodes {
     }
 }
 
-fn write(folder: &Folder, _: &Options, out: &Path) -> Result<Vec<String>, Error> {
+fn write(folder: &ExportSource, _: &Options, out: &Path) -> Result<Vec<String>, Error> {
     if folder.summary().is_none() {
         return Err(Error::NotEnded(folder.path().into()));
     }
@@ -182,7 +182,7 @@ fn write(folder: &Folder, _: &Options, out: &Path) -> Result<Vec<String>, Error>
     Ok(Vec::new())
 }
 
-fn counts(folder: &Folder) -> Result<Nodes, Error> {
+fn counts(folder: &ExportSource) -> Result<Nodes, Error> {
     let mut nodes = Nodes::default();
     let columns = ["from_kind", "from_id", "to_kind", "to_id", "bytes", "packets"];
     folder.each("links", &columns, |rows| {
@@ -202,7 +202,7 @@ fn counts(folder: &Folder) -> Result<Nodes, Error> {
     Ok(nodes)
 }
 
-fn begin<W: Write>(xml: &mut Writer<W>, folder: &Folder) -> io::Result<()> {
+fn begin<W: Write>(xml: &mut Writer<W>, folder: &ExportSource) -> io::Result<()> {
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let graphml = [
         ("xmlns", "http://graphml.graphdrawing.org/xmlns"),
@@ -214,12 +214,12 @@ fn begin<W: Write>(xml: &mut Writer<W>, folder: &Folder) -> io::Result<()> {
     ];
     xml.write_event(Event::Start(BytesStart::new("graphml").with_attributes(graphml)))?;
     if let Some(summary) = folder.summary() {
-        let told = format!(
-            "{}: what its links have carried in {} ns, FabricSim {}",
+        let message = format!(
+            "{}: traffic of its links in {} ns, FabricSim {}",
             summary.network.topology, summary.network.measured_ns, summary.run.version
         );
         xml.create_element("desc")
-            .write_text_content(BytesText::new(&text(&told)))?;
+            .write_text_content(BytesText::new(&text(&message)))?;
     }
     for GraphmlKey(id, of, name, kind, meaning) in KEYS {
         let key = [("id", *id), ("for", of), ("attr.name", name), ("attr.type", kind)];
@@ -245,7 +245,7 @@ fn end<W: Write>(xml: &mut Writer<W>) -> io::Result<()> {
 
 fn routers<W: Write>(
     xml: &mut Writer<W>,
-    folder: &Folder,
+    folder: &ExportSource,
     counts: &[ElementCounts],
     failed: impl Fn(io::Error) -> Error,
 ) -> Result<(), Error> {
@@ -273,7 +273,7 @@ fn routers<W: Write>(
 
 fn hosts<W: Write>(
     xml: &mut Writer<W>,
-    folder: &Folder,
+    folder: &ExportSource,
     counts: &[ElementCounts],
     failed: impl Fn(io::Error) -> Error,
 ) -> Result<(), Error> {
@@ -296,7 +296,7 @@ fn hosts<W: Write>(
 
 fn links<W: Write>(
     xml: &mut Writer<W>,
-    folder: &Folder,
+    folder: &ExportSource,
     failed: impl Fn(io::Error) -> Error,
 ) -> Result<(), Error> {
     let columns = [
@@ -348,7 +348,7 @@ fn links<W: Write>(
     })
 }
 
-/// The node of a host or router.
+/// Id of the node of a host or router.
 fn node(kind: &str, id: u64) -> String {
     match kind {
         "host" => format!("h{id}"),
@@ -356,7 +356,7 @@ fn node(kind: &str, id: u64) -> String {
     }
 }
 
-/// A place in the drawing, which is 0 to 1 and downwards in the tables.
+/// A position in the drawing. The tables have 0 to 1, downwards.
 fn place(x: f64, y: f64) -> [(&'static str, String); 2] {
     let shown = |place: f64| format!("{:.3}", place * SIDE);
     [("x", shown(x)), ("y", shown(1.0 - y))]
@@ -392,7 +392,7 @@ fn element<W: Write>(
     Ok(())
 }
 
-/// Without the characters that XML cannot hold, not even escaped.
+/// Removes characters that XML does not allow, even escaped.
 fn text(text: &str) -> Cow<'_, str> {
     let held =
         |c: char| !matches!(c, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
@@ -415,7 +415,7 @@ mod tests {
     use arrow_array::Float64Array;
     use serde_json::Value;
 
-    /// A host at one of two routers, which have two cables between them.
+    /// A host at one of two routers with two cables between them.
     fn small(folder: &Path) {
         let routers = vec![
             ("router", u32s(&[0, 1])),
@@ -461,7 +461,7 @@ mod tests {
         let here = tempfile::tempdir().unwrap();
         finished(here.path(), &Value::Null);
         small(here.path());
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         let out = here.path().join("out");
         assert!(write(&folder, &Options::default(), &out).unwrap().is_empty());
         let written = fs::read_to_string(&out).unwrap();
@@ -474,22 +474,22 @@ mod tests {
         let here = tempfile::tempdir().unwrap();
         killed(here.path(), &Value::Null);
         let out = here.path().join("out");
-        let told = || {
-            let folder = Folder::open(here.path()).unwrap();
+        let message = || {
+            let folder = ExportSource::open(here.path()).unwrap();
             write(&folder, &Options::default(), &out).unwrap_err().to_string()
         };
-        let why = told();
+        let why = message();
         assert!(
             why.contains("what links have carried is written at the end"),
             "{why}"
         );
         finished(here.path(), &Value::Null);
-        let why = told();
+        let why = message();
         assert!(why.contains("has no table routers (routers.parquet)"), "{why}");
         small(here.path());
         let links = vec![("link", u32s(&[0])), ("from", texts(&["host 0"]))];
         table(&here.path().join("links.parquet"), links);
-        assert!(told().contains("it has no column 'from_kind'; run the experiment again"));
+        assert!(message().contains("it has no column 'from_kind'; run the experiment again"));
         assert!(!out.exists());
     }
 }

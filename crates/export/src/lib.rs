@@ -1,9 +1,8 @@
-//! Results in the formats of other tools: what a run has written, once more, in the words of trace viewers,
-//! spreadsheets and graph programs.
+//! Exports results in the formats of other tools: trace viewers, spreadsheets and graph programs.
 //!
-//! This crate knows the tables of a result and the formats; it simulates nothing and adds nothing up that the tables
-//! do not say. Tables are read batch by batch and written as they come, so that what an export needs in memory does
-//! not grow with the length of a run. What each export holds is in `docs/exports.md`.
+//! This crate knows the tables of a result and the formats. It simulates nothing and derives nothing that the tables
+//! do not contain. It reads and writes tables batch by batch, so that memory is independent of the length of a run.
+//! `docs/exports.md` describes the content of each export.
 
 mod csv;
 mod error;
@@ -15,4 +14,4 @@ mod perfetto;
 mod place;
 
 pub use error::Error;
-pub use format::{Exported, FORMATS, Format, Options, export};
+pub use format::{ExportFormat, Exported, FORMATS, Options, export};

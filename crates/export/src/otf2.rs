@@ -1,10 +1,10 @@
-//! OTF2: an archive as measurements of real runs make it, so that tools for those open a simulated run.
+//! OTF2: an archive like that of a measured run, so that trace tools open a simulated run.
 //!
-//! The tables are in the order of time over all ranks, an archive has each rank's events by themselves. So the tables
-//! are read several times: once to see what there is (`survey`), then once for as many ranks as fit in memory, each of
-//! which is made into events (`calls`, `rank`) and written, one after the other. The definitions follow at the end.
+//! The tables are ordered by time over all ranks; an archive has separate events for each rank. So the tables are
+//! read several times: once to scan them (`survey`), then once for each group of ranks that fits in memory. The rows
+//! of each rank are converted to events (`calls`, `rank`) and written. The definitions follow at the end.
 //!
-//! What is in the archive and what the tables do not tell: `docs/exports.md`. Format and library:
+//! `docs/exports.md` describes the archive and its limits. Format and library:
 //! <https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/>.
 
 mod calls;
@@ -19,14 +19,14 @@ use std::path::Path;
 use ::otf2::ArchiveWriter;
 
 use crate::Error;
-use crate::folder::Folder;
-use crate::format::{Format, Made, Options};
+use crate::folder::ExportSource;
+use crate::format::{ExportFormat, Made, Options};
 use calls::CallSpan;
-use rank::{MessageEnd, MessageEvents, MessageSide};
+use rank::{MessageEnd, MessageSide, RankInput};
 use results::{BatchColumns, WrongColumn};
 use survey::{MESSAGES, Survey, TIMELINE, sides};
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: ExportFormat = ExportFormat {
     name: "otf2",
     summary: "the ranks' calls and messages as an Open Trace Format archive, for Vampir, Scalasca, otf2-print: a folder",
     options: &[],
@@ -34,11 +34,11 @@ pub(crate) const FORMAT: Format = Format {
     write,
 };
 
-/// Rows of the tables that are in memory at a time: about 100 bytes each, with the events made of them. A rank that
-/// has more is in memory with all of its own.
+/// Maximum number of table rows in memory: about 100 bytes each, with their events. A rank with more rows is in
+/// memory with all of its own.
 const ROWS: u64 = 2_500_000;
 
-fn write(folder: &Folder, _options: &Options, out: &Path) -> Result<Vec<String>, Error> {
+fn write(folder: &ExportSource, _options: &Options, out: &Path) -> Result<Vec<String>, Error> {
     let refused = |why: String| Error::Write {
         path: out.into(),
         source: io::Error::other(why),
@@ -57,9 +57,9 @@ fn write(folder: &Folder, _options: &Options, out: &Path) -> Result<Vec<String>,
     while next < survey.locations.len() {
         let range = next..next + fitting(&survey.locations[next..], ROWS);
         next = range.end;
-        for (location, told) in (range.start as u64..).zip(told_by(folder, &mut survey, &range)?) {
+        for (location, input) in (range.start as u64..).zip(inputs_of(folder, &mut survey, &range)?) {
             let names = definitions::names(&survey, survey.jobs.of(location));
-            let events = rank::events(told, &survey.activities.all, names);
+            let events = rank::events(input, &survey.activities.all, names);
             last = last.max(events.last().map_or(0, |event| event.time));
             counts.push(events.len() as u64);
             writer.events(location, &events).map_err(refused)?;
@@ -71,7 +71,7 @@ fn write(folder: &Folder, _options: &Options, out: &Path) -> Result<Vec<String>,
     Ok(notes(folder))
 }
 
-/// How many of these ranks fit in memory, at least one.
+/// Number of these ranks that fit in memory, at least one.
 fn fitting(locations: &[survey::TraceLocation], rows: u64) -> usize {
     let mut sum = 0;
     let fit = locations.iter().take_while(|location| {
@@ -81,21 +81,25 @@ fn fitting(locations: &[survey::TraceLocation], rows: u64) -> usize {
     fit.count().max(1)
 }
 
-/// What the tables tell of a range of locations.
-fn told_by(folder: &Folder, survey: &mut Survey, range: &Range<usize>) -> Result<Vec<MessageEvents>, Error> {
-    let mut told = vec![MessageEvents::default(); range.len()];
+/// Table rows of a range of locations.
+fn inputs_of(
+    folder: &ExportSource,
+    survey: &mut Survey,
+    range: &Range<usize>,
+) -> Result<Vec<RankInput>, Error> {
+    let mut input = vec![RankInput::default(); range.len()];
     folder.each("timeline", &TIMELINE, |rows| {
-        Ok(spans(rows, survey, range, &mut told)?)
+        Ok(spans(rows, survey, range, &mut input)?)
     })?;
     if folder.has("messages") {
         folder.each("messages", &MESSAGES, |rows| {
-            Ok(ends(rows, survey, range, &mut told)?)
+            Ok(ends(rows, survey, range, &mut input)?)
         })?;
     }
-    Ok(told)
+    Ok(input)
 }
 
-/// The place of a rank in the range; none if it is not there.
+/// Index of a rank in the range. `None` if it is outside.
 fn place(survey: &Survey, range: &Range<usize>, job: &str, rank: u64) -> Option<usize> {
     let location = survey.jobs.location(job, rank)? as usize;
     range.contains(&location).then(|| location - range.start)
@@ -105,7 +109,7 @@ fn spans(
     rows: &BatchColumns<'_>,
     survey: &mut Survey,
     range: &Range<usize>,
-    told: &mut [MessageEvents],
+    input: &mut [RankInput],
 ) -> Result<(), WrongColumn> {
     let (jobs, ranks) = (rows.texts("job")?, rows.integers("rank")?);
     let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
@@ -121,7 +125,7 @@ fn spans(
             activity: survey.activities.number(states.or_empty(row), regions.get(row)),
             blocked: blocked.value(row),
         };
-        let spans = &mut told[place].spans;
+        let spans = &mut input[place].spans;
         let earliest = spans.last().map_or(0, |last| last.end);
         if span.begin < earliest || span.end < span.begin {
             let (job, rank) = (jobs.or_empty(row), ranks[row]);
@@ -139,7 +143,7 @@ fn ends(
     rows: &BatchColumns<'_>,
     survey: &Survey,
     range: &Range<usize>,
-    told: &mut [MessageEvents],
+    input: &mut [RankInput],
 ) -> Result<(), WrongColumn> {
     let (jobs, protocols) = (rows.texts("job")?, rows.texts("protocol")?);
     let ranks = [rows.integers("from_rank")?, rows.integers("to_rank")?];
@@ -159,23 +163,23 @@ fn ends(
                 continue;
             };
             let (begun, done) = match side {
-                // A small message is copied: its buffer is free at once.
+                // A small message is copied; its buffer is free at once.
                 MessageSide::Out if protocol == "eager" => (posted[row], posted[row]),
                 MessageSide::Out => (posted[row], injected[row].unwrap_or(posted[row])),
                 MessageSide::Put | MessageSide::Get | MessageSide::Asking => (posted[row], posted[row]),
                 MessageSide::In | MessageSide::Asked => (matched[row], matched[row]),
                 MessageSide::Answer => (arrived[row], arrived[row]),
             };
-            told[place].ends.push(MessageEnd {
+            input[place].ends.push(MessageEnd {
                 side: *side,
                 peer: other as u32,
                 sequence: sequences[row] as u32,
                 bytes: bytes[row],
-                // As the format has it: 32 bits without a sign.
+                // OTF2 stores unsigned 32-bit integers.
                 tag: tags[row].map(|tag| tag as u32),
                 begun,
                 done,
-                // Through memory: none, and first.
+                // Messages through memory have no number and come first.
                 found: arrived[row] < matched[row],
                 busy: sent[row].saturating_sub(posted[row]),
                 order: numbers[row].map_or(0, |number| (number as u32).saturating_add(1)),
@@ -185,8 +189,8 @@ fn ends(
     Ok(())
 }
 
-/// What is not in the archive.
-fn notes(folder: &Folder) -> Vec<String> {
+/// Content that the archive lacks.
+fn notes(folder: &ExportSource) -> Vec<String> {
     let jobs = folder
         .summary()
         .map_or(&[][..], |summary| summary.jobs.as_slice());

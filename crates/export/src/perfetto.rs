@@ -1,4 +1,4 @@
-//! Perfetto: what ranks did, messages as arrows, loads as curves, critical paths, for https://ui.perfetto.dev and
+//! Perfetto: states of ranks, messages as arrows, loads as curves, critical paths, for https://ui.perfetto.dev and
 //! trace_processor. A job is a process of the trace, a rank a thread, and the network a group of curves.
 //!
 //! Source: Perfetto's documentation, "Writing TrackEvent Protos Synthetically"
@@ -19,14 +19,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::Error;
-use crate::folder::Folder;
+use crate::folder::ExportSource;
 use crate::folder::ReadStop;
-use crate::format::{Format, Made, Options};
+use crate::format::{ExportFormat, Made, Options};
 use jobs::Jobs;
-use ranks::{Place, RankTracks};
+use ranks::{RankTracks, TracePosition};
 use trace::Trace;
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: ExportFormat = ExportFormat {
     name: "perfetto",
     summary: "ranks, messages, loads and critical paths over time, for ui.perfetto.dev: a TrackEvent file",
     options: &["links"],
@@ -34,10 +34,10 @@ pub(crate) const FORMAT: Format = Format {
     write,
 };
 
-/// Links that have curves, unless it is said how many.
+/// Default number of links with curves.
 const LINKS: usize = 16;
 
-/// The tables that are shown, and what they are shown as.
+/// Exported tables and their form in the trace.
 const SHOWN: [(&str, &str); 6] = [
     ("timeline", "what ranks did"),
     ("messages", "messages"),
@@ -47,7 +47,7 @@ const SHOWN: [(&str, &str); 6] = [
     ("critical_path", "critical paths"),
 ];
 
-fn write(folder: &Folder, options: &Options, out: &Path) -> Result<Vec<String>, Error> {
+fn write(folder: &ExportSource, options: &Options, out: &Path) -> Result<Vec<String>, Error> {
     if !SHOWN.iter().any(|(table, _)| folder.has(table)) {
         folder.require("timeline")?;
     }
@@ -73,7 +73,7 @@ fn write(folder: &Folder, options: &Options, out: &Path) -> Result<Vec<String>, 
         curves::jobs(folder, &mut jobs, &mut trace)?;
     }
     if folder.has("timeline") || folder.has("messages") {
-        lives(folder, &mut jobs, &mut trace)?;
+        rank_states(folder, &mut jobs, &mut trace)?;
     }
     if folder.has("class_series") || !busiest.is_empty() {
         let network = trace.track(None, "network")?;
@@ -97,24 +97,24 @@ fn write(folder: &Folder, options: &Options, out: &Path) -> Result<Vec<String>, 
         .collect())
 }
 
-/// What ranks did, with their messages.
-fn lives(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
+/// States of ranks, with their messages.
+fn rank_states(folder: &ExportSource, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
     let mut ranks = RankTracks::describe(folder, jobs, trace)?;
     let messages = folder.has("messages");
     if messages {
-        ranks.messages(folder, jobs, trace, Place::BeforeSlices)?;
+        ranks.messages(folder, jobs, trace, TracePosition::BeforeSlices)?;
     }
     if folder.has("timeline") {
         ranks.timeline(folder, jobs, trace)?;
     }
     if messages {
-        ranks.messages(folder, jobs, trace, Place::AfterSlices)?;
+        ranks.messages(folder, jobs, trace, TracePosition::AfterSlices)?;
     }
     Ok(())
 }
 
-/// What these links are called: before a run has ended, they have numbers only.
-fn names(folder: &Folder, wanted: &BTreeSet<u32>) -> Result<BTreeMap<u32, String>, Error> {
+/// Names of these links. Before a run has ended, links have numbers only.
+fn names(folder: &ExportSource, wanted: &BTreeSet<u32>) -> Result<BTreeMap<u32, String>, Error> {
     let mut names = BTreeMap::new();
     if wanted.is_empty() || folder.summary().is_none() || !folder.has("links") {
         return Ok(names);

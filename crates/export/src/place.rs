@@ -1,4 +1,4 @@
-//! Where an export goes: it is written beside its place and moved when it is whole.
+//! The target of an export. The export is written beside its target and renamed when complete.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,8 +10,8 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 use crate::Error;
 use crate::format::Made;
 
-/// The place of an export, and its draft beside it.
-pub(crate) struct Place {
+/// The target of an export, and the draft beside it.
+pub(crate) struct ExportTarget {
     target: PathBuf,
     draft: Draft,
 }
@@ -21,10 +21,10 @@ enum Draft {
     Folder(TempDir),
 }
 
-impl Place {
-    /// `out`, or beside the result in `folder` and named after it. Nothing is there yet but an empty draft, which
-    /// vanishes with this value.
-    pub fn new(folder: &Path, out: Option<&Path>, made: Made) -> Result<Place, Error> {
+impl ExportTarget {
+    /// The target `out`, or one beside the result in `folder` and named after it. Creates only an empty draft, which
+    /// is removed when this value is dropped.
+    pub fn new(folder: &Path, out: Option<&Path>, made: Made) -> Result<ExportTarget, Error> {
         let target = match out {
             Some(out) => out.to_path_buf(),
             None => beside(folder, &made)?,
@@ -55,7 +55,7 @@ impl Place {
             return Err(Error::Inside(target));
         }
         let draft = draft(parent, &target, &made).map_err(failed)?;
-        Ok(Place { target, draft })
+        Ok(ExportTarget { target, draft })
     }
 
     /// The file, or the empty folder, to write to.
@@ -66,9 +66,9 @@ impl Place {
         }
     }
 
-    /// Moves the draft to its place, and gives that.
+    /// Renames the draft to its target and returns the target.
     pub fn take(self) -> Result<PathBuf, Error> {
-        let Place { target, draft } = self;
+        let ExportTarget { target, draft } = self;
         let failed = |source| Error::Write {
             path: target.clone(),
             source,
@@ -81,12 +81,12 @@ impl Place {
                 let old = set_aside(&target, folder.path())?;
                 if let Err(source) = fs::rename(folder.path(), &target) {
                     if let Some(old) = &old {
-                        // Nothing more can be done if this fails too; the first reason is what is told.
+                        // If this fails too, the first error is reported.
                         let _ = fs::rename(old.path().join("old"), &target);
                     }
                     return Err(failed(source));
                 }
-                // Renamed away: there is nothing left under the hidden name to remove.
+                // The draft is renamed, so that nothing remains to be removed.
                 let _ = folder.keep();
             }
         }
@@ -94,11 +94,11 @@ impl Place {
     }
 }
 
-/// Beside the result and named after it.
+/// A path beside the result, named after it.
 fn beside(folder: &Path, made: &Made) -> Result<PathBuf, Error> {
     let named = match folder.file_name() {
         Some(_) => folder.to_path_buf(),
-        // "." and "..".
+        // The paths "." and "..".
         None => folder.canonicalize().map_err(|source| Error::Write {
             path: folder.into(),
             source,
@@ -117,7 +117,7 @@ fn draft(parent: &Path, target: &Path, made: &Made) -> io::Result<Draft> {
     builder.prefix(&prefix);
     #[cfg(unix)]
     let permissions: fn(u32) -> fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode;
-    // The permissions of any new file, not the private ones of a temporary one.
+    // Gives the permissions of any new file instead of those of a temporary file.
     Ok(match made {
         Made::File(_) => {
             #[cfg(unix)]
@@ -132,8 +132,8 @@ fn draft(parent: &Path, target: &Path, made: &Made) -> io::Result<Draft> {
     })
 }
 
-/// Moves an earlier export out of the way, into a hidden folder that is removed when dropped. Refuses if it holds
-/// anything that the new one does not replace.
+/// Moves an earlier export into a hidden folder that is removed when dropped. Returns an error if it holds anything
+/// that the new export does not replace.
 fn set_aside(target: &Path, new: &Path) -> Result<Option<TempDir>, Error> {
     let failed = |source| Error::Write {
         path: target.into(),
@@ -185,16 +185,16 @@ mod tests {
         let above = tempfile::tempdir().unwrap();
         let result = above.path().join("a.b");
         fs::create_dir(&result).unwrap();
-        drop(Place::new(&result, None, file()).unwrap());
-        drop(Place::new(&result, None, folder()).unwrap());
+        drop(ExportTarget::new(&result, None, file()).unwrap());
+        drop(ExportTarget::new(&result, None, folder()).unwrap());
         assert_eq!(all(above.path()), ["a.b"]);
         for text in ["first", "second"] {
-            let place = Place::new(&result.join(""), None, file()).unwrap();
+            let place = ExportTarget::new(&result.join(""), None, file()).unwrap();
             fs::write(place.draft(), text).unwrap();
             assert_eq!(place.take().unwrap(), above.path().join("a.b.end"));
             let written = fs::read_to_string(above.path().join("a.b.end")).unwrap();
             assert_eq!(written, text);
-            let place = Place::new(&result, None, folder()).unwrap();
+            let place = ExportTarget::new(&result, None, folder()).unwrap();
             fs::write(place.draft().join("x"), text).unwrap();
             place.take().unwrap();
         }
@@ -210,7 +210,7 @@ mod tests {
         let above = tempfile::tempdir().unwrap();
         let result = above.path().join("result");
         fs::create_dir_all(result.join("running")).unwrap();
-        let refused = |out: &Path, made: Made| match Place::new(&result, Some(out), made) {
+        let refused = |out: &Path, made: Made| match ExportTarget::new(&result, Some(out), made) {
             Ok(_) => panic!("{} is not refused", out.display()),
             Err(error) => error.to_string(),
         };
@@ -228,7 +228,7 @@ mod tests {
         assert!(refused(&above.path().join("no/where"), file()).contains("cannot write"));
         fs::create_dir(above.path().join("data")).unwrap();
         fs::write(above.path().join("data/notes"), "mine").unwrap();
-        let place = Place::new(&result, Some(&above.path().join("data")), folder()).unwrap();
+        let place = ExportTarget::new(&result, Some(&above.path().join("data")), folder()).unwrap();
         fs::write(place.draft().join("x"), "").unwrap();
         let refused = place.take().unwrap_err().to_string();
         assert!(refused.contains("holds 'notes'"), "{refused}");
@@ -244,7 +244,7 @@ mod tests {
         let result = above.path().join("result");
         fs::create_dir(&result).unwrap();
         fs::write(above.path().join("any"), "").unwrap();
-        let place = Place::new(&result, None, file()).unwrap();
+        let place = ExportTarget::new(&result, None, file()).unwrap();
         let made = place.take().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&made), mode(&above.path().join("any")));

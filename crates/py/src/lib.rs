@@ -91,7 +91,7 @@ fn export(
     // The function `export` shadows the crate.
     let options = ::export::Options { table, links };
     let exported = py.detach(|| {
-        let format = ::export::Format::named(format)?;
+        let format = ::export::ExportFormat::named(format)?;
         Some(::export::export(&folder, format, Some(&out), &options))
     });
     let Some(exported) = exported else {

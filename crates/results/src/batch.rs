@@ -151,6 +151,33 @@ impl<'b> BatchColumns<'b> {
         cells.ok_or_else(|| wrong(name, "fractions in all cells"))
     }
 
+    /// Numbers and booleans of any type as fractions, empty cells as NaN. Integers are exact up to 2^53.
+    pub fn any_numbers(&self, name: &str) -> Result<Vec<f64>, WrongColumn> {
+        let column = self.column(name)?;
+        macro_rules! converted {
+            ($($data:pat => $type:ty),*) => {
+                match column.data_type() {
+                    DataType::Boolean => column
+                        .as_boolean()
+                        .iter()
+                        .map(|cell| cell.map_or(f64::NAN, |yes| f64::from(u8::from(yes))))
+                        .collect(),
+                    $($data => column
+                        .as_primitive::<$type>()
+                        .iter()
+                        .map(|cell| cell.map_or(f64::NAN, |n| n as f64))
+                        .collect(),)*
+                    _ => return Err(wrong(name, "numbers")),
+                }
+            };
+        }
+        Ok(converted!(
+            DataType::UInt8 => UInt8Type, DataType::UInt16 => UInt16Type, DataType::UInt32 => UInt32Type,
+            DataType::UInt64 => UInt64Type, DataType::Int32 => Int32Type, DataType::Int64 => Int64Type,
+            DataType::Float32 => Float32Type, DataType::Float64 => Float64Type
+        ))
+    }
+
     /// Booleans, no cell empty.
     pub fn flags(&self, name: &str) -> Result<&'b BooleanArray, WrongColumn> {
         let column = self.column(name)?.as_boolean_opt();
@@ -257,5 +284,8 @@ mod tests {
         assert!(rows.flags("flags").unwrap().value(0) && rows.flags("small").is_err());
         assert_eq!(rows.fractions("half"), Ok(vec![0.5, 1.0]));
         assert!(rows.fractions("small").is_err());
+        assert_eq!(rows.any_numbers("negative"), Ok(vec![4.0, -5.0]));
+        assert_eq!(rows.any_numbers("flags"), Ok(vec![1.0, 0.0]));
+        assert!(rows.any_numbers("gaps").unwrap()[0].is_nan() && rows.any_numbers("text").is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! What can be said of an experiment's synthetic traffic without simulating it. `docs/methods/bounds.md` says how
-//! it is computed; here it is only kept and shown.
+//! Bounds of an experiment's synthetic traffic, computed without a run. `docs/methods/bounds.md` describes the
+//! computation; this file stores and shows the results.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::show;
 
-/// What a network allows the traffic of an experiment at most, whatever its flow control.
+/// The limits of a network for the traffic of an experiment, for any flow control.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bounds {
-    /// Of each job of synthetic traffic by itself, in the order of the experiment.
+    /// Bounds of each job of synthetic traffic by itself, in the order of the experiment.
     pub jobs: Vec<JobBounds>,
-    /// Factor on the loads of all these jobs at which the first link is full; none where the load of links is
-    /// not known.
+    /// Factor on the loads of all these jobs at which the first link is full. `None` where the load of links is not
+    /// known.
     pub scale: Option<f64>,
-    /// The link that is full first; empty where it is not known.
+    /// The first full link; empty if not known.
     pub scale_limited_by: String,
-    /// What can be accepted at most at the loads asked for, as a fraction of the injection bandwidth of all
-    /// hosts; none where jobs of ranks add to it.
+    /// Largest acceptable load at the requested loads, as a fraction of the injection bandwidth of all hosts. `None`
+    /// if jobs of ranks add to it.
     pub accepted_load: Option<f64>,
 }
 
-/// What a network allows one job of synthetic traffic by itself. Loads are fractions of the bandwidth of an
+/// The limits of a network for one job of synthetic traffic by itself. Loads are fractions of the bandwidth of an
 /// injection link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -32,11 +32,11 @@ pub struct JobBounds {
     pub name: String,
     /// Load of every host at which the first link is full, injection and ejection links included.
     pub throughput: Option<f64>,
-    /// The link that is full first; empty where it is not known.
+    /// The first full link; empty if not known.
     pub limited_by: String,
-    /// The same as `throughput`, of injection and ejection links only.
+    /// Like `throughput`, for injection and ejection links only.
     pub host_throughput: Option<f64>,
-    /// The same as `throughput`, of links between routers only; none if it is not known or none of them is used.
+    /// Like `throughput`, for links between routers only. `None` if not known, or if none of them is used.
     pub router_throughput: Option<f64>,
     /// Mean load of the links between routers if every host offers a load of 1.
     pub mean_channel_load: Option<f64>,
@@ -44,19 +44,19 @@ pub struct JobBounds {
     pub max_channel_load: Option<f64>,
     /// Mean links crossed, injection and ejection included.
     pub mean_hops: Option<f64>,
-    /// Latency of packets that meet no others, in nanoseconds.
+    /// Latency of packets in an empty network, in nanoseconds.
     pub zero_load_latency_ns: Option<ZeroLoad>,
-    /// Why some of it is not known; empty if all of it is.
+    /// Reason why some values are not known; empty if all are.
     pub not_computed: String,
 }
 
-/// Latency of packets that meet no others, in nanoseconds.
+/// Latency of packets in an empty network, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZeroLoad {
-    /// Mean.
+    /// Mean latency.
     pub mean: f64,
-    /// Longest.
+    /// Largest latency.
     pub max: f64,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Bounds {
         if let (true, Some(scale)) = (self.jobs.len() > 1, self.scale) {
             write!(
                 f,
-                "\nbound     all jobs: {scale:.4} times the loads asked for; full first: {}",
+                "\nbound     all jobs: {scale:.4} times the requested loads; first full link: {}",
                 self.scale_limited_by
             )?;
         }
@@ -85,7 +85,7 @@ impl fmt::Display for JobBounds {
         match self.throughput {
             Some(throughput) => write!(
                 f,
-                "at most {throughput:.4} of the injection bandwidth; full first: {}",
+                "at most {throughput:.4} of the injection bandwidth; first full link: {}",
                 self.limited_by
             )?,
             None => write!(f, "none known")?,
@@ -103,7 +103,7 @@ impl fmt::Display for JobBounds {
         if let (Some(hops), Some(latency)) = (self.mean_hops, self.zero_load_latency_ns) {
             write!(
                 f,
-                "{indent}mean hops {hops:.4} ({:.4} between routers), without load {} mean, {} at most",
+                "{indent}mean hops {hops:.4} ({:.4} between routers), latency without load {} mean, {} at most",
                 hops - 2.0,
                 show::time(latency.mean),
                 show::time(latency.max)

@@ -1,9 +1,9 @@
-//! Several runs side by side, as text for a terminal.
+//! Compares several runs, as text for a terminal.
 
 use crate::{JobBounds, SlowDown, Summary, show};
 
-/// A table that compares runs: one column per run, one row per figure, times also as a ratio to the
-/// first run. Names head the columns; a figure that a run does not have is a dash.
+/// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
+/// heads of the columns are the names; a missing value is a dash.
 pub fn compare(runs: &[(&str, Summary)]) -> String {
     let mut rows = vec![Row::new("", runs.iter().map(|(name, _)| (*name).to_string()))];
     rows.extend(jobs(runs));
@@ -12,7 +12,7 @@ pub fn compare(runs: &[(&str, Summary)]) -> String {
     aligned(&rows) + &topologies(runs) + &digests(runs)
 }
 
-/// Whether several runs have the same results, and have collected the same.
+/// Whether several runs have the same results and the same collected tables.
 fn digests(runs: &[(&str, Summary)]) -> String {
     let [(_, first), others @ ..] = runs else {
         return String::new();
@@ -34,17 +34,17 @@ fn digests(runs: &[(&str, Summary)]) -> String {
     } else if others.iter().all(|(_, run)| asked(run) == asked(first)) {
         "differs"
     } else {
-        "differs, as not the same was asked for"
+        "differs, as the collect settings differ"
     };
     format!("\nresults: {results} (digest)\ncollected: {collected} (digest collected)\n")
 }
 
-/// The digest of what was collected.
+/// The digest of the collected tables.
 fn collected(run: &Summary) -> Option<&str> {
     Some(&run.collect.as_ref()?.digest)
 }
 
-/// The networks in words, below the table, where they may be long.
+/// The networks in words, below the table, as they may be long.
 fn topologies(runs: &[(&str, Summary)]) -> String {
     let lines = runs
         .iter()
@@ -79,13 +79,13 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
             .iter()
             .map(|(_, run)| run.jobs.iter().find(|j| j.name == name))
             .collect();
-        let of = |figure: &dyn Fn(&crate::Job) -> f64| -> Vec<Option<f64>> {
+        let of = |figure: &dyn Fn(&crate::JobSummary) -> f64| -> Vec<Option<f64>> {
             jobs.iter().map(|job| job.map(figure)).collect()
         };
         if jobs.iter().flatten().any(|job| job.ranks > 0) {
             let unfinished = jobs.iter().flatten().any(|job| !job.finished);
             let note = if unfinished {
-                " (cut off at the end of the run)"
+                " (interrupted by the end of the run)"
             } else {
                 ""
             };
@@ -127,15 +127,15 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
     rows
 }
 
-/// The time of one repetition, if a job repeats what it does.
-fn repetitions(jobs: &[Option<&crate::Job>]) -> Option<Row> {
+/// The time of one repetition of a job that repeats its workload.
+fn repetitions(jobs: &[Option<&crate::JobSummary>]) -> Option<Row> {
     let repeats = jobs.iter().flatten().any(|job| job.repetitions > 1);
-    let each = |job: &crate::Job| job.time_ns / job.repetitions.max(1) as f64;
+    let each = |job: &crate::JobSummary| job.time_ns / job.repetitions.max(1) as f64;
     let each: Vec<Option<f64>> = jobs.iter().map(|job| job.map(each)).collect();
     repeats.then(|| Row::new("  time per repetition, mean", times(&each)))
 }
 
-/// What the other jobs do to one, where that is known.
+/// The slow-down of a job by other jobs, if known.
 fn slow_downs(runs: &[(&str, Summary)], name: &str) -> Vec<Row> {
     let of = |run: &Summary| -> Option<SlowDown> {
         let mut jobs = run.interference.as_ref()?.jobs.iter();
@@ -145,22 +145,22 @@ fn slow_downs(runs: &[(&str, Summary)], name: &str) -> Vec<Row> {
     if known.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let alone: Vec<Option<f64>> = known.iter().map(|job| Some(job.as_ref()?.alone_ns)).collect();
+    let standalone: Vec<Option<f64>> = known.iter().map(|job| Some(job.as_ref()?.alone_ns)).collect();
     let slower = |job: &Option<SlowDown>| {
         let factor = job.as_ref().and_then(|job| job.slowdown);
         factor.map_or("-".into(), show::slow_down)
     };
     vec![
-        Row::new("  time alone", times(&alone)),
+        Row::new("  time alone", times(&standalone)),
         Row::new("  slow-down by other jobs", known.iter().map(slower)),
     ]
 }
 
 fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
-    let text = |figure: &dyn Fn(&crate::Network) -> String| -> Vec<String> {
+    let text = |figure: &dyn Fn(&crate::NetworkSummary) -> String| -> Vec<String> {
         runs.iter().map(|(_, run)| figure(&run.network)).collect()
     };
-    let time = |figure: &dyn Fn(&crate::Network) -> f64| -> Vec<String> {
+    let time = |figure: &dyn Fn(&crate::NetworkSummary) -> f64| -> Vec<String> {
         times(
             &runs
                 .iter()
@@ -182,7 +182,7 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
     ]
 }
 
-/// What was computed of a job beside the run, if all of it was: links of hosts alone say little.
+/// The bounds of a job, if complete: bounds of host links alone say little.
 fn bounds_of<'a>(run: &'a Summary, name: &str) -> Option<&'a JobBounds> {
     let bounds = run.bounds.as_ref()?;
     let mut known = bounds.jobs.iter().filter(|job| job.not_computed.is_empty());
@@ -190,7 +190,7 @@ fn bounds_of<'a>(run: &'a Summary, name: &str) -> Option<&'a JobBounds> {
 }
 
 fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {
-    let text = |figure: &dyn Fn(&crate::Run) -> String| -> Vec<String> {
+    let text = |figure: &dyn Fn(&crate::RunSummary) -> String| -> Vec<String> {
         runs.iter().map(|(_, run)| figure(&run.run)).collect()
     };
     vec![
@@ -213,12 +213,12 @@ fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {
     ]
 }
 
-/// As much of a digest as tells two apart.
+/// A prefix of a digest, long enough to distinguish digests.
 fn brief(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
 
-fn sent(job: Option<&crate::Job>) -> String {
+fn sent(job: Option<&crate::JobSummary>) -> String {
     job.map_or("-".into(), |job| {
         format!("{} on {} hosts", show::bytes(job.bytes), show::count(job.hosts))
     })
@@ -235,7 +235,7 @@ fn times(ns: &[Option<f64>]) -> Vec<String> {
     cells.collect()
 }
 
-/// Columns padded to their widest cell; a line under the heading; no blanks at the ends of lines.
+/// Pads columns to their widest cell, with a line under the heading and without trailing blanks.
 fn aligned(rows: &[Row]) -> String {
     let width = |text: &str| text.chars().count();
     let labels = rows.iter().map(|row| width(&row.label)).max().unwrap_or(0);

@@ -1,8 +1,8 @@
-//! `critical_path.json`: why jobs take their time, as `fabricsim explain` has found out. Documented in
+//! `critical_path.json`: the explanation of the times of jobs, from `fabricsim explain`. Documented in
 //! `docs/formats/critical-path.md`.
 //!
-//! This is the summary, for people and for the report; the path itself, step by step, is the table
-//! `critical_path` ([`crate::rows::CriticalPathRow`]). Times are exact quotients of integer picoseconds.
+//! This is the summary for people and for the report. The table `critical_path` ([`crate::rows::CriticalPathRow`])
+//! has the path step by step. Times are exact quotients of integer picoseconds.
 
 use std::fmt::{self, Write as _};
 use std::fs;
@@ -22,113 +22,113 @@ pub const CRITICAL_PATH_SCHEMA: &str = "fabricsim/critical-path/1";
 /// The critical paths of the jobs of a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPaths {
-    /// [`CRITICAL_PATH_SCHEMA`].
+    /// Version: [`CRITICAL_PATH_SCHEMA`].
     pub schema: String,
-    /// Digest of the result that was explained.
+    /// Digest of the explained result.
     pub digest: String,
     /// Jobs of ranks, in the order of the experiment.
     pub jobs: Vec<CriticalPath>,
 }
 
-/// What a job's time consists of. The five parts add up to `time_ns`.
+/// The composition of a job's time. The five parts add up to `time_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// Name of the job.
     pub job: String,
-    /// Whether all ranks reached their end. If not, this is the path to the end of the run.
+    /// Whether all ranks reached their end. If not, the path ends at the end of the run.
     pub finished: bool,
     /// Length of the path: from the job's start to the end of its last rank.
     pub time_ns: f64,
-    /// Computation on the path.
+    /// Computation on the path in nanoseconds.
     pub compute_ns: f64,
-    /// CPU time that MPI takes: overheads of sends and receives.
+    /// CPU time in MPI: overheads of sends and receives.
     pub overhead_ns: f64,
-    /// Messages on the path that nothing held up: latency of cables and routers, time on the wire, memory.
+    /// Undisturbed messages on the path: latency of cables and routers, serialisation, memory.
     pub transfer_ns: f64,
-    /// Messages on the path that were held up.
+    /// Waits of messages on the path.
     pub wait_ns: f64,
-    /// Time that the tables do not explain; 0, but for ranks that were cut off while they waited.
+    /// Time without a cause in the tables; 0 except for ranks that waited when the run ended.
     pub unknown_ns: f64,
-    /// Steps of the path.
+    /// Number of steps of the path.
     pub steps: u64,
-    /// Messages on the path, those of protocols included.
+    /// Number of messages on the path, protocol messages included.
     pub messages: u64,
-    /// Ranks that the path comes to.
+    /// Number of ranks on the path.
     pub ranks: u64,
-    /// What messages waited for, the longest first.
+    /// Causes of waits of messages, the longest first.
     pub waits: Vec<PathWait>,
-    /// Links that messages waited for, the longest first, 20 at most.
+    /// Links at which messages waited, the longest waits first, 20 at most.
     pub links: Vec<PathLink>,
-    /// Ranks that the path spends most time on, in computation and overhead, 20 at most.
+    /// Ranks with the most computation and overhead on the path, 20 at most.
     pub busiest_ranks: Vec<PathRank>,
-    /// All this in sentences.
+    /// The same content in sentences.
     pub text: String,
 }
 
-/// What messages on a critical path waited for.
+/// A cause of waits of messages on a critical path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathWait {
-    /// In words, for example `global links of groups 3 to 7`.
+    /// Name in words, for example `global links of groups 3 to 7`.
     pub place: String,
-    /// Class of the links; none: the NIC's gap between two messages.
+    /// Class of the links. `None` for the NIC gap between two messages.
     pub class: Option<String>,
-    /// What the numbers count, for example `group`, `pod`, `router`, `host`; none for the NIC's gap.
+    /// Unit of the numbers, for example `group`, `pod`, `router`, `host`. `None` for the NIC gap.
     pub unit: Option<String>,
-    /// Numbers of the groups (pods, routers, hosts) that the links begin at, ascending; ejection links: of the hosts
-    /// that they lead to.
+    /// Numbers of the groups (pods, routers, hosts) at which the links begin, ascending. Ejection links have the
+    /// hosts to which they lead.
     pub numbers: Vec<u64>,
-    /// Job whose packets held the links; none: not known.
+    /// Job whose packets occupied the links. `None` if not known.
     pub holder: Option<String>,
-    /// Time.
+    /// Time in nanoseconds.
     pub wait_ns: f64,
-    /// The same by what was waited for: the wire, room in the buffer behind it, and so on.
+    /// The same time by cause: the link itself, buffer space behind it, and so on.
     pub reasons: Vec<PathReason>,
     /// Share of the time of the path that is not computation, 0 to 1.
     pub share_of_communication: f64,
 }
 
-/// Time of waits for one thing.
+/// Time of waits for one cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathReason {
-    /// As in the table `waits`.
+    /// Cause, as in the table `waits`.
     pub reason: String,
-    /// Time.
+    /// Time in nanoseconds.
     pub wait_ns: f64,
 }
 
-/// Time that messages on a critical path waited for a link.
+/// Time for which messages on a critical path waited at a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathLink {
     /// Number of the link, as in the table `links`.
     pub link: u32,
-    /// Its class.
+    /// Class of the link.
     pub class: String,
-    /// Where it begins.
+    /// Begin of the link.
     pub from: String,
-    /// Where it ends.
+    /// End of the link.
     pub to: String,
-    /// Time.
+    /// Time in nanoseconds.
     pub wait_ns: f64,
 }
 
-/// Time that a critical path spends on a rank.
+/// Time of a critical path on one rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathRank {
     /// Rank.
     pub rank: u32,
-    /// Computation.
+    /// Computation in nanoseconds.
     pub compute_ns: f64,
-    /// CPU time for MPI.
+    /// CPU time in MPI in nanoseconds.
     pub overhead_ns: f64,
 }
 
 impl CriticalPath {
-    /// All but computation.
+    /// The time of the path without computation.
     pub fn communication_ns(&self) -> f64 {
         self.time_ns - self.compute_ns
     }
 
-    /// In sentences.
+    /// The explanation in sentences.
     pub fn sentences(&self) -> String {
         let share = |ns: f64| {
             show::percent(if self.time_ns > 0.0 {
@@ -150,13 +150,13 @@ impl CriticalPath {
             let _ = write!(text, ", {} unknown", share(self.unknown_ns));
         }
         if !self.finished {
-            text += "; it was cut off at the end of the run";
+            text += "; it was interrupted by the end of the run";
         }
         text.push('\n');
         for wait in self.waits.iter().take(SHOWN) {
             let _ = write!(
                 text,
-                "  {} of its communication time ({}) is waiting for {}",
+                "  {} of its communication time ({}) is spent waiting for {}",
                 show::percent(wait.share_of_communication),
                 show::time(wait.wait_ns),
                 wait.place
@@ -172,7 +172,7 @@ impl CriticalPath {
         }
         if self.waits.len() > SHOWN {
             let rest: f64 = self.waits[SHOWN..].iter().map(|wait| wait.wait_ns).sum();
-            let _ = writeln!(text, "  and {} of waits for other things", show::time(rest));
+            let _ = writeln!(text, "  and {} of other waits", show::time(rest));
         }
         for link in self.links.iter().take(SHOWN) {
             let _ = writeln!(
@@ -196,7 +196,7 @@ impl CriticalPath {
     }
 }
 
-/// Lines of each kind in [`CriticalPath::sentences`].
+/// Maximum number of lines of each kind in [`CriticalPath::sentences`].
 const SHOWN: usize = 5;
 
 impl fmt::Display for CriticalPaths {
@@ -207,8 +207,7 @@ impl fmt::Display for CriticalPaths {
 }
 
 impl CriticalPaths {
-    /// What an earlier `fabricsim explain` has written into a result folder; nothing if there was none, or if it
-    /// explained another result.
+    /// Loads the explanation from a result folder. `None` if there is none, or if it explains another result.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
@@ -231,7 +230,7 @@ impl CriticalPaths {
         Ok((paths.digest == digest).then_some(paths))
     }
 
-    /// Writes it and the table `critical_path` into the folder of the result.
+    /// Writes this file and the table `critical_path` into the folder of the result.
     ///
     /// # Errors
     /// The system refuses. Each of the two files is then whole, old or new.
@@ -249,7 +248,7 @@ impl CriticalPaths {
     }
 }
 
-/// Writes a file of a result folder under another name, and then moves it to its place.
+/// Writes a file of a result folder under another name and renames it.
 fn replace(folder: &Path, name: &str, write: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), WriteError> {
     let path = folder.join(name);
     let failed = |source| WriteError::Io {
@@ -260,7 +259,7 @@ fn replace(folder: &Path, name: &str, write: impl FnOnce(&Path) -> io::Result<()
         .prefix(&format!(".{name}-"))
         .tempdir_in(folder)
         .map_err(failed)?;
-    // In a folder of its own, so that the file gets the permissions of any new one.
+    // A temporary folder gives the file the permissions of any new file.
     let new = partial.path().join(name);
     write(&new).map_err(failed)?;
     fs::rename(&new, &path).map_err(failed)
@@ -304,7 +303,7 @@ mod tests {
             lines,
             [
                 "job A: 100 ms = 60.0 % computation, 5.0 % overhead, 12.0 % transfer, 23.0 % waiting",
-                "  41.0 % of its communication time (16.4 ms) is waiting for global links of groups 3 to 7, held by job B",
+                "  41.0 % of its communication time (16.4 ms) is spent waiting for global links of groups 3 to 7, held by job B",
                 "  3 messages between 2 ranks are on the path, in 12 steps",
             ]
         );
@@ -314,7 +313,7 @@ mod tests {
         own.unknown_ns = 1e6;
         let text = own.sentences();
         assert!(text.contains("held by itself"), "{text}");
-        assert!(text.contains("1.0 % unknown; it was cut off"), "{text}");
+        assert!(text.contains("1.0 % unknown; it was interrupted"), "{text}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! One hash over everything that two runs of an experiment must agree on.
+//! One hash over everything on which two runs of an experiment must agree.
 //!
-//! The bytes that are hashed are fixed by this file alone: labels and lengths before contents, integers
-//! and IEEE 754 doubles in little-endian order. So the digest does not change with the machine, the
-//! executor, the number of threads, or the libraries that write files.
+//! This file alone defines the hashed bytes: labels and lengths before contents, integers and IEEE 754 doubles in
+//! little-endian order. So the digest is independent of the machine, the executor, the number of threads, and the
+//! libraries that write files.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, UInt8Type, UInt32Type, UInt64Type};
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Histogram, Table};
 
-/// A digest in the making. What is put in, and in which order, decides the outcome.
+/// A digest under construction. Content and order of the additions determine it.
 #[derive(Clone, Debug, Default)]
 pub struct Digest {
     hasher: blake3::Hasher,
 }
 
 impl Digest {
-    /// A digest of nothing yet.
+    /// An empty digest.
     pub fn new() -> Digest {
         Digest::default()
     }
@@ -40,7 +40,7 @@ impl Digest {
         self
     }
 
-    /// Adds all that a histogram holds under a label.
+    /// Adds the content of a histogram under a label.
     pub fn histogram(&mut self, label: &str, histogram: &Histogram) -> &mut Digest {
         self.bytes(label, &histogram.sum().to_le_bytes());
         let buckets: Vec<u64> = histogram.buckets().flat_map(|b| [b.low, b.count]).collect();
@@ -78,7 +78,8 @@ impl Digest {
         self.cells(values, u64::to_le_bytes);
     }
 
-    /// Hashes many small values; the hasher is far faster with some thousands of bytes at a time.
+    /// Hashes many small values through a buffer, because the hasher is faster with some thousands of bytes at a
+    /// time.
     fn cells<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
         let mut buffer = [0; 8192];
         for values in values.chunks(buffer.len() / N) {
@@ -89,7 +90,7 @@ impl Digest {
         }
     }
 
-    /// Which cells of a column that may have empty ones are not empty.
+    /// Which cells of a nullable column have values.
     fn filled(&mut self, column: &ArrayRef) {
         let filled: Vec<u8> = (0..column.len())
             .map(|row| u8::from(column.is_valid(row)))
@@ -130,7 +131,7 @@ impl Digest {
             DataType::Utf8 => {
                 self.bytes("text", &[]);
                 for value in column.as_string::<i32>() {
-                    // An empty cell is not an empty text.
+                    // An empty cell differs from an empty text.
                     self.hasher.update(&[u8::from(value.is_some())]);
                     self.length(value.map_or(0, str::len));
                     self.hasher.update(value.unwrap_or("").as_bytes());
@@ -141,7 +142,7 @@ impl Digest {
     }
 }
 
-/// BLAKE3 of some bytes, given in pieces, as 64 hexadecimal digits.
+/// BLAKE3 of bytes in several pieces, as 64 hexadecimal digits.
 pub fn hash(pieces: &[&[u8]]) -> String {
     let mut hasher = blake3::Hasher::new();
     for piece in pieces {
@@ -150,16 +151,16 @@ pub fn hash(pieces: &[&[u8]]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// A digest of integers that is a plain value: it can be written down half-way and gone on with elsewhere.
+/// A digest of integers as a plain value, which can be saved and continued elsewhere.
 ///
-/// Each addition hashes the digest so far together with what is added.
+/// Each addition hashes the previous digest together with the addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chain {
     hash: [u8; 32],
 }
 
 impl Chain {
-    /// A digest of nothing yet.
+    /// An empty digest.
     pub fn new() -> Chain {
         Chain::default()
     }
@@ -178,7 +179,7 @@ impl Chain {
         self.hash = link.hasher.finalize().into();
     }
 
-    /// As 64 hexadecimal digits.
+    /// The digest as 64 hexadecimal digits.
     pub fn to_hex(&self) -> String {
         blake3::Hash::from(self.hash).to_hex().to_string()
     }
@@ -268,7 +269,7 @@ mod tests {
             .integers("network", &[1, 2, 3])
             .histogram("latency", &histogram)
             .table(&hops_histogram([row()]));
-        // Written down when the form was fixed: a change breaks comparison with older results.
+        // Recorded when the format was fixed. A change breaks comparison with older results.
         assert_eq!(
             digest.finish(),
             "6c4ad5dc58ffac2c9146be65fcdedec593884a719ec1ba72cf41dc8ccd355d29"

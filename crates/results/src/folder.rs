@@ -1,8 +1,8 @@
 //! The result folder: `summary.json`, one Parquet file per table, `report.html`.
 //!
-//! A folder appears whole or not at all: it is written under a hidden name beside its place and renamed
-//! when the disk has everything. An older result is replaced only on demand, and only if the folder holds
-//! nothing but a result.
+//! A folder appears completely or not at all. It is written under a hidden name beside its target and renamed when
+//! the disk has everything. An older result is replaced only on demand, and only if the folder contains nothing but a
+//! result.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,50 +17,50 @@ use crate::{CRITICAL_PATH, RunResult, Running, Summary, Table};
 const SUMMARY: &str = "summary.json";
 const REPORT: &str = "report.html";
 
-/// Name of the checkpoint of a run that has no result yet, in the folder of its result to come.
+/// File name of the checkpoint of an unfinished run, in the folder of its future result.
 pub const CHECKPOINT: &str = "checkpoint.fabricsim";
 
-/// What checkpoints that are being written are called at first.
+/// File name of a checkpoint while it is written.
 pub const PARTIAL_CHECKPOINT: &str = ".checkpoint-";
 
-/// Why a result was not written.
+/// The reason why a result was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The folder holds a result, and overwriting was not asked for.
-    #[error("{} already holds a result; choose another folder or allow overwriting", .0.display())]
+    /// The folder contains a result, and overwriting was not requested.
+    #[error("{} already contains a result; choose another folder or allow overwriting", .0.display())]
     Exists(PathBuf),
-    /// The folder holds something that no FabricSim wrote.
-    #[error("{} is not a FabricSim result (it holds '{found}'); it is left as it is", .folder.display())]
+    /// The folder contains something that FabricSim did not write.
+    #[error("{} is not a FabricSim result (it contains '{found}'); it is left unchanged", .folder.display())]
     NotAResult {
         /// The folder.
         folder: PathBuf,
-        /// One thing in it that belongs to no result.
+        /// An entry that belongs to no result.
         found: String,
     },
-    /// The folder holds the checkpoint of a run that was broken off.
+    /// The folder contains the checkpoint of an interrupted run.
     #[error(
-        "{folder} holds the checkpoint of a run that was broken off: `fabricsim resume {folder}` continues it; \
-         remove {folder}/{CHECKPOINT} to begin anew",
+        "{folder} contains the checkpoint of an interrupted run: `fabricsim resume {folder}` continues it; \
+         remove {folder}/{CHECKPOINT} to start again",
         folder = .0.display()
     )]
     Unfinished(PathBuf),
-    /// The path names a file, or nothing that can be a folder.
+    /// The path is a file, or cannot become a folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
     /// A table that was just written cannot be read for the report.
     #[error(transparent)]
     Unreadable(#[from] ReadError),
-    /// The system refused: permissions, a full disk, a broken one.
+    /// The system refused: permissions, a full disk, a disk error.
     #[error("cannot write {}: {source}", .path.display())]
     Io {
-        /// What was being written.
+        /// The file or folder.
         path: PathBuf,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
     },
 }
 
-/// Why a result could not be read.
+/// The reason why a result could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// A file cannot be read.
@@ -68,15 +68,15 @@ pub enum ReadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why it failed.
+        /// The reason.
         source: io::Error,
     },
-    /// The folder has no summary, or another program's.
+    /// The folder has no summary, or that of another program.
     #[error("{} is not a FabricSim result: {why}", .folder.display())]
     NotAResult {
         /// The folder.
         folder: PathBuf,
-        /// What is missing or wrong.
+        /// The missing or wrong part.
         why: String,
     },
 }
@@ -85,7 +85,7 @@ impl Summary {
     /// Reads the summary of a result folder.
     ///
     /// # Errors
-    /// The folder has no `summary.json`, or one of another program or of another version.
+    /// The folder has no `summary.json`, or that of another program or version.
     pub fn load(folder: &Path) -> Result<Summary, ReadError> {
         let path = folder.join(SUMMARY);
         let wrong = |why: String| ReadError::NotAResult {
@@ -97,8 +97,7 @@ impl Summary {
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Err(wrong(match Running::load(folder)? {
                     Some(_) => format!(
-                        "its run is under way or was killed ({RUNNING}); what it has measured so far lies in \
-                         {PARTS}/"
+                        "its run is still running or was killed ({RUNNING}); {PARTS}/ contains its measurements so far"
                     ),
                     None => format!("it has no {SUMMARY}"),
                 }));
@@ -122,11 +121,11 @@ impl Summary {
 }
 
 impl RunResult {
-    /// Writes the result as the folder `dir`, whole or not at all. Missing parents are made.
+    /// Writes the result as the folder `dir`, completely or not at all. Creates missing parents.
     ///
     /// # Errors
-    /// There is a result already and `overwrite` is false; there is something else; the system refuses.
-    /// In every case what was there before is still there, and nothing was added.
+    /// A result exists and `overwrite` is false; something else exists; the system refuses. In each case the existing
+    /// content is unchanged and nothing is added.
     pub fn write(&self, dir: &Path, overwrite: bool) -> Result<(), WriteError> {
         let target = prepare(dir, overwrite)?;
         let parent = target.parent().unwrap_or(Path::new("/"));
@@ -139,12 +138,12 @@ impl RunResult {
         };
         if let Err(source) = fs::rename(partial.path(), &target) {
             if let Some(old) = &replaced {
-                // Nothing more can be done if this fails too; the first reason is what is told.
+                // If this fails too, the first error is reported.
                 let _ = fs::rename(old.path().join("old"), &target);
             }
             return Err(WriteError::Io { path: target, source });
         }
-        // Renamed away: there is nothing left under the hidden name to remove.
+        // The folder is renamed, so that nothing remains to be removed.
         let _ = partial.keep();
         Ok(())
     }
@@ -199,12 +198,11 @@ impl RunResult {
     }
 }
 
-/// Whether the result of a new run may be written as the folder `dir`, an earlier result there being
-/// replaced: to be asked before a long run. Changes nothing.
+/// Checks, before a long run, whether the result of a new run may be written as the folder `dir` and replace an
+/// earlier result there. Changes nothing.
 ///
 /// # Errors
-/// `dir` is not a folder, nor can be one, or it is a folder that holds something else than a result, or the
-/// checkpoint of another run.
+/// `dir` cannot be a folder, or contains something other than a result, or the checkpoint of another run.
 pub fn may_write(dir: &Path) -> Result<(), WriteError> {
     if dir.join(CHECKPOINT).exists() {
         return Err(WriteError::Unfinished(dir.into()));
@@ -219,8 +217,8 @@ pub fn may_write(dir: &Path) -> Result<(), WriteError> {
     }
 }
 
-/// Writes `report.html` of a result folder anew, from its summary and tables. Returns its path. Tables that grow
-/// with simulated time are read batch by batch.
+/// Rewrites `report.html` of a result folder from its summary and tables. Returns its path. Tables that grow with
+/// simulated time are read batch by batch.
 ///
 /// # Errors
 /// The folder is not a result, or cannot be written.
@@ -241,7 +239,7 @@ pub fn regenerate_report(folder: &Path) -> Result<PathBuf, RegenerateError> {
     };
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(page.as_bytes()).map_err(failed)?;
-    // The permissions that a new file gets here, not the private ones of a temporary file.
+    // Gives the permissions of any new file instead of those of a temporary file.
     if let Ok(metadata) = fs::metadata(folder.join(SUMMARY)) {
         fs::set_permissions(file.path(), metadata.permissions()).map_err(failed)?;
     }
@@ -249,7 +247,7 @@ pub fn regenerate_report(folder: &Path) -> Result<PathBuf, RegenerateError> {
     Ok(path)
 }
 
-/// Why a report was not written anew.
+/// The reason why a report was not rewritten.
 #[derive(Debug, thiserror::Error)]
 pub enum RegenerateError {
     /// The folder could not be read.
@@ -260,7 +258,7 @@ pub enum RegenerateError {
     Write(#[from] WriteError),
 }
 
-/// The place to write to, absolute, its parent made; refuses what must not be replaced.
+/// The absolute target path, with its parent created. Returns an error for a folder that must not be replaced.
 fn prepare(dir: &Path, overwrite: bool) -> Result<PathBuf, WriteError> {
     if dir.symlink_metadata().is_ok() {
         let target = existing(dir)?;
@@ -282,7 +280,7 @@ fn prepare(dir: &Path, overwrite: bool) -> Result<PathBuf, WriteError> {
     Ok(parent.canonicalize().map_err(io)?.join(name))
 }
 
-/// The folder that `dir` is, seen through symbolic links: the link stays, and its folder is replaced.
+/// Resolves symbolic links: the link stays, and its folder is replaced.
 fn existing(dir: &Path) -> Result<PathBuf, WriteError> {
     let target = dir.canonicalize().map_err(|source| WriteError::Io {
         path: dir.into(),
@@ -308,7 +306,7 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
         return Ok(());
     }
     let of_checkpoint = |name: &str| name == CHECKPOINT || name.starts_with(PARTIAL_CHECKPOINT);
-    // What a run that was killed has left.
+    // Entries that a killed run leaves.
     let of_run = |name: &str| of_checkpoint(name) || name == RUNNING || name == PARTS;
     let marked = names.iter().any(|name| name == RUNNING) || !names.iter().any(|name| name == PARTS);
     if marked && names.iter().all(|name| of_run(name)) {
@@ -359,7 +357,7 @@ fn hidden_sibling(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
     })
 }
 
-/// Moves the old result out of the way, into a hidden folder that is removed when dropped.
+/// Moves the old result into a hidden folder that is removed when dropped.
 fn set_aside(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
     let aside = hidden_sibling(target, parent)?;
     fs::rename(target, aside.path().join("old")).map_err(|source| WriteError::Io {

@@ -1,10 +1,10 @@
-//! A log-linear histogram of integers: 64 buckets per power of two, so that every quantile is within
-//! 1/64 of the exact one, and memory only over the range that is used.
+//! A log-linear histogram of integers: 64 buckets per power of two. Every quantile is within 1/64 of the exact one,
+//! and memory covers only the used range.
 //!
-//! The bucket layout is that of HdrHistogram (Tene, <https://hdrhistogram.org>) with six bits of
-//! precision. What is added here is what a simulator needs: a record can be taken back exactly
-//! (rollback), a histogram of few buckets owns no memory, and counts are 16 bits wide until one overflows,
-//! because a network of a million hosts holds a million of these.
+//! The bucket layout is that of HdrHistogram (Tene, <https://hdrhistogram.org>) with six bits of precision. Three
+//! additions serve a simulator: a record can be undone exactly (rollback), a histogram of few buckets owns no heap
+//! memory, and counts are 16 bits wide until one overflows, because a network of a million hosts has a million
+//! histograms.
 
 use std::fmt;
 
@@ -14,94 +14,94 @@ use smallvec::SmallVec;
 /// Bits of precision: 2^6 = 64 buckets per octave.
 const PRECISION: u32 = 6;
 const PER_OCTAVE: u64 = 1 << PRECISION;
-/// The counted range grows in steps of this many buckets, so that neighbours do not reallocate.
+/// The counted range grows in steps of this many buckets, which saves reallocations.
 const STEP: usize = 16;
 
-/// Values from `low` to `high`, both included, and how many were recorded.
+/// Values from `low` to `high`, both included, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Smallest value that falls into this bucket.
+    /// Smallest value of this bucket.
     pub low: u64,
-    /// Largest value that falls into this bucket.
+    /// Largest value of this bucket.
     pub high: u64,
-    /// Values recorded.
+    /// Number of recorded values.
     pub count: u64,
 }
 
-/// A histogram of `u64` values of any unit; count, sum and largest value are exact.
+/// A histogram of `u64` values of any unit. Count, sum and largest value are exact.
 ///
-/// Two histograms are equal when they hold the same buckets, sum and maximum, whatever order they were
-/// filled in and whatever was taken back in between.
+/// Two histograms are equal if they have the same buckets, sum and maximum, whatever the order of records and undone
+/// records.
 #[derive(Clone, Default)]
 pub struct Histogram {
     sum: u128,
     count: u64,
     max: u64,
-    counts: Counts,
-    /// Index of the bucket that `counts` starts with.
+    counts: BinCounts,
+    /// Index of the first bucket in `counts`.
     first: u16,
 }
 
 #[derive(Clone)]
-enum Counts {
-    /// Few, such as those of hops, lie in the histogram itself: one memory access less for each of them.
+enum BinCounts {
+    /// A few counts, such as those of hops, lie in the histogram itself, which saves a memory access per record.
     Narrow(SmallVec<[u16; STEP]>),
     Wide(Vec<u64>),
 }
 
-impl Default for Counts {
+impl Default for BinCounts {
     fn default() -> Self {
-        Counts::Narrow(SmallVec::new())
+        BinCounts::Narrow(SmallVec::new())
     }
 }
 
-impl Counts {
+impl BinCounts {
     fn len(&self) -> usize {
         match self {
-            Counts::Narrow(counts) => counts.len(),
-            Counts::Wide(counts) => counts.len(),
+            BinCounts::Narrow(counts) => counts.len(),
+            BinCounts::Wide(counts) => counts.len(),
         }
     }
 
     fn get(&self, slot: usize) -> u64 {
         match self {
-            Counts::Narrow(counts) => counts[slot].into(),
-            Counts::Wide(counts) => counts[slot],
+            BinCounts::Narrow(counts) => counts[slot].into(),
+            BinCounts::Wide(counts) => counts[slot],
         }
     }
 
     fn add(&mut self, slot: usize, amount: u64) {
-        if let Counts::Narrow(counts) = self {
+        if let BinCounts::Narrow(counts) = self {
             match u16::try_from(u64::from(counts[slot]) + amount) {
                 Ok(sum) => {
                     counts[slot] = sum;
                     return;
                 }
-                Err(_) => *self = Counts::Wide(counts.iter().map(|c| u64::from(*c)).collect()),
+                Err(_) => *self = BinCounts::Wide(counts.iter().map(|c| u64::from(*c)).collect()),
             }
         }
-        if let Counts::Wide(counts) = self {
+        if let BinCounts::Wide(counts) = self {
             counts[slot] += amount;
         }
     }
 
     fn take_one(&mut self, slot: usize) {
         match self {
-            Counts::Narrow(counts) => counts[slot] -= 1,
-            Counts::Wide(counts) => counts[slot] -= 1,
+            BinCounts::Narrow(counts) => counts[slot] -= 1,
+            BinCounts::Wide(counts) => counts[slot] -= 1,
         }
     }
 
     fn grow(&mut self, front: usize, back: usize) {
         match self {
-            Counts::Narrow(counts) => {
+            BinCounts::Narrow(counts) => {
                 let len = counts.len();
                 counts.reserve_exact(front + back);
                 counts.resize(len + front + back, 0);
                 counts.copy_within(..len, front);
                 counts[..front].fill(0);
             }
-            Counts::Wide(counts) => {
+            BinCounts::Wide(counts) => {
                 counts.splice(..0, std::iter::repeat_n(0, front));
                 counts.resize(counts.len() + back, 0);
             }
@@ -109,13 +109,13 @@ impl Counts {
     }
 }
 
-/// Bucket of a value: the values below 64 have one each, then 64 per octave.
+/// Bucket of a value. Values below 64 have one each; then follow 64 per octave.
 fn index(value: u64) -> usize {
     if value < PER_OCTAVE {
         return value as usize;
     }
     let shift = value.ilog2() - PRECISION;
-    // The leading bit stays in, which is what numbers the octaves.
+    // The leading bit stays in, which numbers the octaves.
     (u64::from(shift) * PER_OCTAVE + (value >> shift)) as usize
 }
 
@@ -136,7 +136,7 @@ impl Histogram {
         Self::default()
     }
 
-    /// Counts one value. Returns the largest value before, which [`Histogram::forget`] asks for.
+    /// Records one value. Returns the previous maximum, which [`Histogram::forget`] needs.
     #[inline]
     pub fn record(&mut self, value: u64) -> u64 {
         let previous_max = self.max;
@@ -151,22 +151,22 @@ impl Histogram {
         previous_max
     }
 
-    /// The count of a bucket, if it can hold one more as it is: so for nearly all values.
+    /// The count of a bucket, if it can be incremented in its present width and range, as for nearly all values.
     #[inline]
     fn room(&mut self, index: usize) -> Option<&mut u16> {
-        let Counts::Narrow(counts) = &mut self.counts else {
+        let BinCounts::Narrow(counts) = &mut self.counts else {
             return None;
         };
         let count = counts.get_mut(index.wrapping_sub(usize::from(self.first)))?;
         (*count < u16::MAX).then_some(count)
     }
 
-    /// The count of a value's bucket, where it is likely to be touched by [`Histogram::record`].
+    /// The count that [`Histogram::record`] of a value is likely to access, for prefetching.
     #[inline]
     pub fn bucket(&self, value: u64) -> Option<&u16> {
         match &self.counts {
-            Counts::Narrow(counts) => counts.get(index(value).wrapping_sub(usize::from(self.first))),
-            Counts::Wide(_) => None,
+            BinCounts::Narrow(counts) => counts.get(index(value).wrapping_sub(usize::from(self.first))),
+            BinCounts::Wide(_) => None,
         }
     }
 
@@ -176,7 +176,7 @@ impl Histogram {
         self.counts.add(slot, 1);
     }
 
-    /// Takes back the latest [`Histogram::record`] of `value`, which returned `previous_max`.
+    /// Undoes the latest [`Histogram::record`] of `value`, which returned `previous_max`.
     ///
     /// # Panics
     /// If `value` was never recorded.
@@ -190,7 +190,7 @@ impl Histogram {
         self.max = previous_max;
     }
 
-    /// Adds everything that `other` holds.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (slot, count) in other.used() {
             let slot = self.slot(slot);
@@ -201,22 +201,22 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Values recorded.
+    /// Number of recorded values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Sum of the values recorded, exact.
+    /// Exact sum of the recorded values.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// Largest value recorded; 0 if there is none.
+    /// Largest recorded value; 0 without values.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// Mean of the values recorded, from the exact sum; 0 if there is none.
+    /// Mean of the recorded values, from the exact sum; 0 without values.
     pub fn mean(&self) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -224,9 +224,9 @@ impl Histogram {
         self.sum as f64 / self.count as f64
     }
 
-    /// The smallest bucket bound that at least the fraction `q` of the values does not exceed, and
-    /// never more than [`Histogram::max`]: between the exact quantile and 1/64 above it. 0 if nothing is
-    /// recorded; a `q` outside 0 to 1 is taken as the nearer end.
+    /// An upper estimate of the quantile `q`: the smallest bucket bound that at least the fraction `q` of the values
+    /// does not exceed, and at most [`Histogram::max`]. It lies between the exact quantile and 1/64 above it. 0
+    /// without values. `q` is clamped to 0 to 1.
     pub fn quantile(&self, q: f64) -> u64 {
         let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -239,7 +239,7 @@ impl Histogram {
         self.max
     }
 
-    /// The buckets that hold anything, in ascending order.
+    /// Buckets with values, in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.used().map(|(index, count)| {
             let (low, high) = bounds(index);
@@ -254,7 +254,7 @@ impl Histogram {
             .filter(|(_, count)| *count > 0)
     }
 
-    /// Position of a bucket in `counts`, which grow to hold it.
+    /// Position of a bucket in `counts`, which grow to include it.
     fn slot(&mut self, index: usize) -> usize {
         let start = usize::from(self.first);
         let end = start + self.counts.len();
@@ -275,13 +275,13 @@ impl Histogram {
     }
 }
 
-/// How a histogram is written: the same for equal ones, whatever memory they own. The count is the sum of
-/// the buckets' and not written.
+/// The serialised form. Equal histograms have the same form, whatever memory they own. The total count is the sum of
+/// the bucket counts and is not written.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     sum: u128,
     max: u64,
-    /// Index and count of those that hold anything, in ascending order.
+    /// Index and count of buckets with values, in ascending order.
     buckets: Vec<(u16, u64)>,
 }
 
@@ -308,7 +308,7 @@ impl Saved {
     fn histogram(self) -> Result<Histogram, String> {
         let mut histogram = Histogram::new();
         let (mut next, last) = (0, index(u64::MAX));
-        // The range that the sum can lie in. No overflow: the count fits 64 bits, and so do all bounds.
+        // Bounds of the sum. No overflow: the count fits 64 bits, and so do all bucket bounds.
         let (mut least, mut most) = (0, 0);
         for (index, count) in self.buckets {
             let index = usize::from(index);
@@ -385,7 +385,7 @@ mod tests {
         histogram
     }
 
-    /// Values of every magnitude, rather than nearly all of them near 2^64.
+    /// Values of all magnitudes, instead of nearly all near 2^64.
     fn values() -> impl Strategy<Value = Vec<u64>> {
         prop::collection::vec((any::<u64>(), 0u32..64).prop_map(|(v, shift)| v >> shift), 0..300)
     }

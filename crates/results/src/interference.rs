@@ -1,50 +1,51 @@
-//! How much slower jobs are in company than alone.
+//! The slow-down of jobs by other jobs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::RunResult;
 
-/// The jobs of ranks of a run, each compared with itself alone on the same hosts of the same network.
+/// The jobs of ranks of a run, each compared with a standalone run on the same hosts of the same network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interference {
-    /// In the order of the experiment.
+    /// Jobs in the order of the experiment.
     pub jobs: Vec<SlowDown>,
 }
 
-/// One job in company and alone. Times in nanoseconds.
+/// One job in the shared and in the standalone run. Times in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlowDown {
     /// Name of the job.
     pub name: String,
-    /// Its time in company over its time alone; none if it was cut off in either run, or takes no time.
+    /// Time in the shared run over time in the standalone run. `None` if it was interrupted in either run, or takes
+    /// no time.
     pub slowdown: Option<f64>,
-    /// Its time in company, as in its entry in `jobs`.
+    /// Time in the shared run, as in its entry in `jobs`.
     pub time_ns: f64,
-    /// Its time alone.
+    /// Time in the standalone run.
     pub alone_ns: f64,
-    /// MPI calls per rank in company, mean over the ranks.
+    /// MPI calls per rank in the shared run, mean over the ranks.
     pub mpi_ns: f64,
-    /// MPI calls per rank alone, mean over the ranks.
+    /// MPI calls per rank in the standalone run, mean over the ranks.
     pub alone_mpi_ns: f64,
-    /// Mean latency of its packets in company.
+    /// Mean packet latency in the shared run.
     pub latency_ns: f64,
-    /// Mean latency of its packets alone.
+    /// Mean packet latency in the standalone run.
     pub alone_latency_ns: f64,
-    /// Whether all of its ranks reached their end alone.
+    /// Whether all of its ranks reached their end in the standalone run.
     pub alone_finished: bool,
-    /// Digest of the run alone.
+    /// Digest of the standalone run.
     pub alone_digest: String,
 }
 
 impl SlowDown {
-    /// Of a job in a run and its number there: in company, and alone.
+    /// Compares a job of a shared run, at this index there, with its standalone run.
     pub fn of(
         (in_company, number): (&RunResult, usize),
-        (alone, number_alone): (&RunResult, usize),
+        (standalone, standalone_number): (&RunResult, usize),
     ) -> SlowDown {
         let (job, by_itself) = (
             &in_company.summary.jobs[number],
-            &alone.summary.jobs[number_alone],
+            &standalone.summary.jobs[standalone_number],
         );
         let comparable = job.finished && by_itself.finished && by_itself.time_ns > 0.0;
         SlowDown {
@@ -57,7 +58,7 @@ impl SlowDown {
             latency_ns: job.latency_ns.mean,
             alone_latency_ns: by_itself.latency_ns.mean,
             alone_finished: by_itself.finished,
-            alone_digest: alone.summary.digest.clone(),
+            alone_digest: standalone.summary.digest.clone(),
         }
     }
 }

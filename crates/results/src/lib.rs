@@ -1,8 +1,8 @@
-//! What a run hands back: histograms, tables, digest, summary, Parquet and the report page.
+//! The output of a run: histograms, tables, digest, summary, Parquet and the report page.
 //!
-//! This crate knows no simulation: it is given plain rows and plain numbers ([`Outcome`]), and turns
-//! them into a [`RunResult`], which is one folder on disk. Nothing here reads a clock or the machine;
-//! what two runs of one experiment must agree on is in the [`Digest`].
+//! This crate knows no simulation. It receives plain rows and numbers ([`Outcome`]) and turns them into a
+//! [`RunResult`], which is one folder on disk. Nothing here reads a clock or depends on the machine. The [`Digest`]
+//! covers everything on which two runs of one experiment must agree.
 
 mod batch;
 mod bounds;
@@ -39,6 +39,7 @@ pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
-    Collect, CollectedTable, Job, Latency, Network, Part, Rollbacks, Run, SCHEMA, Summary, ThreadSeconds,
+    Collect, CollectedTable, JobSummary, Latency, NetworkSummary, PartSummary, Rollbacks, RunSummary, SCHEMA,
+    Summary, ThreadTimes,
 };
 pub use table::Table;

@@ -1,10 +1,9 @@
-//! `report.html`: one page with everything, which opens without a network.
+//! `report.html`: one self-contained page that opens without a network connection.
 //!
-//! The page embeds plotly.js once, from the `plotly` crate, and loads nothing. Text from the experiment
-//! is escaped wherever it goes: into HTML in `html`, into Plotly's labels (which understand tags) in `plots`.
-//! However large the run, the page stays below [`REPORT_BYTES`]: every part of it shows a bounded number of
-//! rows or points, and says what it leaves out. Tables too large for memory are read from the result folder
-//! batch by batch (`source`). A part whose table the run does not have is not there.
+//! The page embeds plotly.js once, from the `plotly` crate, and loads nothing. Text from the experiment is escaped:
+//! for HTML in `html`, for Plotly's labels (which interpret tags) in `plots`. The page stays below [`REPORT_BYTES`]
+//! for runs of any size: each part shows a bounded number of rows or points and states what it omits. Tables too
+//! large for memory are read from the result folder batch by batch (`source`). A part without its table is omitted.
 
 mod bounds;
 mod engine;
@@ -25,22 +24,22 @@ use plotly::Plot;
 pub(crate) use html::escape;
 
 use crate::{ReadError, Summary, Table, show};
-use html::Section;
+use html::HtmlSection;
 use plots::{Figure, Height};
-use source::Source;
+use source::TableSource;
 
-/// Size of the page at most; plotly.js is half of it.
+/// Maximum size of the page. plotly.js is half of it.
 pub const REPORT_BYTES: usize = 10_000_000;
 
-/// The tables that are read whole: what they hold grows with ranks and links, not with time.
+/// Tables that are read completely. Their size grows with ranks and links, not with time.
 pub(crate) const IN_MEMORY: [&str; 5] = ["ranks", "calls", "links", "latency_histogram", "hops_histogram"];
 
 /// The report page of a run whose tables are all in memory.
 pub fn report(summary: &Summary, tables: &[Table]) -> String {
-    page(summary, Source::new(tables, None)).expect("no table is read from a file")
+    page(summary, TableSource::new(tables, None)).expect("no table is read from a file")
 }
 
-/// The report page of a run; tables that are not in memory are read from the result folder.
+/// The report page of a run. Tables that are not in memory are read from the result folder.
 ///
 /// # Errors
 /// A table in the folder is damaged or cannot be read.
@@ -49,15 +48,15 @@ pub(crate) fn report_with_files(
     tables: &[Table],
     folder: &Path,
 ) -> Result<String, ReadError> {
-    page(summary, Source::new(tables, Some(folder)))
+    page(summary, TableSource::new(tables, Some(folder)))
 }
 
-fn page(summary: &Summary, source: Source) -> Result<String, ReadError> {
+fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
     let figures = plots::figures(summary, source)?;
     let mut sections = vec![overview::overview(summary)];
     let (before, after): (Vec<Figure>, Vec<Figure>) = figures.into_iter().partition(|f| f.first);
     let mut plots = 0;
-    let mut drawn = |figures: Vec<Figure>| -> Vec<Section> {
+    let mut drawn = |figures: Vec<Figure>| -> Vec<HtmlSection> {
         figures
             .into_iter()
             .map(|figure| section(figure, &mut plots))
@@ -84,8 +83,8 @@ fn page(summary: &Summary, source: Source) -> Result<String, ReadError> {
     Ok(page)
 }
 
-/// plotly.js in its script element. The crate hands it out together with MathJax, which no plot here
-/// needs and which would add two megabytes.
+/// plotly.js in its script element. The crate returns it together with MathJax, which no plot here needs and which
+/// would add two megabytes.
 fn plotly_js() -> String {
     let mut sources = Plot::offline_js_sources();
     let end = sources.find("</script>").expect("the crate embeds plotly.js") + "</script>".len();
@@ -123,10 +122,10 @@ fn head(summary: &Summary) -> String {
     )
 }
 
-/// Jobs in the title.
+/// Maximum number of jobs in the title.
 const MOST_NAMES: usize = 6;
 
-fn contents(sections: &[Section]) -> String {
+fn contents(sections: &[HtmlSection]) -> String {
     let mut html = String::from("<nav aria-label=\"Contents\">\n");
     for section in sections {
         html += &format!(
@@ -138,7 +137,7 @@ fn contents(sections: &[Section]) -> String {
     html + "</nav>\n"
 }
 
-fn section(figure: Figure, plots: &mut usize) -> Section {
+fn section(figure: Figure, plots: &mut usize) -> HtmlSection {
     let mut body = html::paragraph(&figure.explanation);
     for panel in &figure.panels {
         let class = match panel.height {
@@ -158,7 +157,7 @@ fn section(figure: Figure, plots: &mut usize) -> Section {
         *plots += 1;
     }
     body += &figure.table;
-    Section {
+    HtmlSection {
         id: figure.id,
         heading: figure.heading,
         body,

@@ -1,27 +1,27 @@
-//! The tables of a run: what a row holds, column by column, with the unit in every name.
+//! The tables of a run: rows and columns, with the unit in each column name.
 //!
-//! One definition gives the row type that the simulation fills, the builder of the table and the
-//! column names; `docs/formats/tables.md` says the same to users, and a test compares the two.
+//! One definition gives the row type that the simulation fills, the builder of the table, and the column names.
+//! `docs/formats/tables.md` documents the columns, and a test compares both.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::table::{Cell, Table};
 
-/// What a row of a table holds, and how its columns are collected.
+/// The row type of a table, and the collection of its columns.
 pub trait Row: Sized {
     /// Name of the table.
     const TABLE: &'static str;
-    /// Cells of all columns.
+    /// Collected cells of all columns.
     type Columns: Send;
 
-    /// No rows yet.
+    /// Empty columns.
     fn columns() -> Self::Columns;
-    /// Puts a row at the end.
+    /// Appends a row.
     fn push(self, columns: &mut Self::Columns);
-    /// The table of all rows, which are taken out.
+    /// The table of all rows. Empties the columns.
     fn table(columns: &mut Self::Columns) -> Table;
-    /// The columns of a table again; none if it is another one.
+    /// The columns of a table. `None` if it is another table.
     fn restore(table: &Table) -> Option<Self::Columns>;
 }
 
@@ -77,14 +77,14 @@ macro_rules! table {
 }
 
 table! {
-    /// What one MPI rank did. Computation and MPI calls fill its time without gap or overlap, but for what it was
-    /// doing when it was cut off.
+    /// The totals of one MPI rank. Computation and MPI calls cover its time without gap or overlap, except for the
+    /// activity in which it was interrupted.
     RankRow, ranks {
-        /// Job that the rank belongs to.
+        /// Job of the rank.
         job: Arc<str>,
         /// Rank in the job's MPI_COMM_WORLD.
         rank: u32,
-        /// Host that it runs on.
+        /// Host of the rank.
         host: u32,
         /// Whether the rank reached the end of its program before the run ended.
         finished: bool,
@@ -96,41 +96,41 @@ table! {
         mpi_ps: u64,
         /// Point-to-point messages sent.
         messages_sent: u64,
-        /// Their payload in bytes.
+        /// Payload of the sent messages in bytes.
         bytes_sent: u64,
         /// Point-to-point messages received.
         messages_received: u64,
-        /// Their payload in bytes.
+        /// Payload of the received messages in bytes.
         bytes_received: u64,
         /// Messages sent by the algorithms of collectives.
         collective_messages_sent: u64,
-        /// Their payload in bytes.
+        /// Payload of these messages in bytes.
         collective_bytes_sent: u64,
         /// Messages received by the algorithms of collectives.
         collective_messages_received: u64,
-        /// Their payload in bytes.
+        /// Payload of these messages in bytes.
         collective_bytes_received: u64,
     }
 }
 
 table! {
-    /// Time that one rank spent in one MPI call.
+    /// Time of one rank in one MPI call.
     CallRow, calls {
-        /// Job that the rank belongs to.
+        /// Job of the rank.
         job: Arc<str>,
         /// Rank in the job's MPI_COMM_WORLD.
         rank: u32,
         /// Name of the call, for example `MPI_Waitall`.
         call: Cow<'static, str>,
-        /// How often it was called.
+        /// Number of calls.
         count: u64,
-        /// Time in it, overhead and waiting, in picoseconds.
+        /// Time in the call, overhead and waiting, in picoseconds.
         time_ps: u64,
     }
 }
 
 table! {
-    /// One job.
+    /// Totals of one job.
     JobRow, jobs {
         /// Name of the job.
         job: Arc<str>,
@@ -150,7 +150,7 @@ table! {
         mpi_ps: u64,
         /// Messages sent, those of collectives included.
         messages: u64,
-        /// Their payload in bytes.
+        /// Payload of these messages in bytes.
         bytes: u64,
         /// Packets delivered to the job's hosts.
         packets: u64,
@@ -158,27 +158,27 @@ table! {
 }
 
 table! {
-    /// One link, that is one direction of a cable.
+    /// One link: one direction of a cable.
     LinkRow, links {
-        /// Number of the link.
+        /// Link number.
         link: u32,
         /// Kind of link, for example `injection`, `ejection`, `local`, `global`, `up`, `down`.
         class: Cow<'static, str>,
-        /// Where it begins: host, or router with coordinates and port.
+        /// Begin of the link in words: host, or router with coordinates and port.
         from: String,
-        /// Where it ends.
+        /// End of the link in words.
         to: String,
-        /// `host` or `router`: what it begins at.
+        /// Kind of the begin: `host` or `router`.
         from_kind: Cow<'static, str>,
-        /// Number of that host or router.
+        /// Number of the host or router at the begin.
         from_id: u32,
-        /// Port of the router, or rail of the host.
+        /// Port of the router, or rail of the host, at the begin.
         from_port: u32,
-        /// `host` or `router`: what it ends at.
+        /// Kind of the end: `host` or `router`.
         to_kind: Cow<'static, str>,
-        /// Number of that host or router.
+        /// Number of the host or router at the end.
         to_id: u32,
-        /// Port of the router, or rail of the host.
+        /// Port of the router, or rail of the host, at the end.
         to_port: u32,
         /// Bandwidth in bits per second.
         bandwidth_bits_per_s: u64,
@@ -186,20 +186,20 @@ table! {
         bytes: u64,
         /// Packets carried.
         packets: u64,
-        /// Time that it was carrying packets, in picoseconds.
+        /// Time for which it carried packets, in picoseconds.
         busy_ps: u64,
-        /// `busy_ps` over the span that was measured, 0 to 1.
+        /// `busy_ps` divided by the measured time, 0 to 1.
         busy_fraction: f64,
-        /// Time that a packet was ready to be sent and the buffer downstream was full, in picoseconds.
+        /// Time for which a packet was ready and the downstream buffer was full, in picoseconds.
         buffer_full_ps: u64,
     }
 }
 
-/// Columns of `links` that say as numbers what `from` and `to` say in words. They are no part of the digest, which
-/// has the words.
+/// Columns of `links` with the content of `from` and `to` as numbers. The digest covers the words and omits these
+/// columns.
 pub const LINK_ENDS: &[&str] = &["from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port"];
 
-/// Columns of `links` that a run under way does not have yet: what was measured, and the words for what the ends are.
+/// Columns of `links` that exist only after a run: measurements, and the words for the ends.
 pub const LINK_LATER: &[&str] = &[
     "from",
     "to",
@@ -211,110 +211,110 @@ pub const LINK_LATER: &[&str] = &[
 ];
 
 table! {
-    /// One router, and where it is in a drawing of the network. No part of the digest: it describes the network and
-    /// not what happened in it, and positions are floats.
+    /// One router and its position in a drawing of the network. Not covered by the digest: it describes the network,
+    /// and positions are floats.
     RouterRow, routers {
         /// Number of the router.
         router: u32,
-        /// Its coordinates as people of the field write them.
+        /// Its coordinates in the usual notation.
         label: String,
-        /// The group that it belongs to, if the network has groups.
+        /// Its group, if the network has groups.
         group: Option<u32>,
-        /// From left to right, 0 to 1.
+        /// Horizontal position from left to right, 0 to 1.
         x: f32,
-        /// Downwards, 0 to 1.
+        /// Vertical position downwards, 0 to 1.
         y: f32,
-        /// Hosts whose first rail is plugged into it.
+        /// Number of hosts whose first rail connects to it.
         hosts: u32,
     }
 }
 
 table! {
-    /// One host, and where it is in a drawing of the network. No part of the digest, as `routers`.
+    /// One host and its position in a drawing of the network. Not covered by the digest, like `routers`.
     HostRow, hosts {
         /// Number of the host.
         host: u32,
-        /// Router that its first rail is plugged into.
+        /// Router to which its first rail connects.
         router: u32,
-        /// From left to right, 0 to 1.
+        /// Horizontal position from left to right, 0 to 1.
         x: f32,
-        /// Downwards, 0 to 1.
+        /// Vertical position downwards, 0 to 1.
         y: f32,
     }
 }
 
 table! {
-    /// Packets by latency: from the first byte's entry into the injection queue to the last byte's
-    /// arrival. Buckets are at most 1/64 of their value wide.
+    /// Packets by latency: from the entry of the first byte into the injection queue to the arrival of the last byte.
+    /// The width of a bucket is at most 1/64 of its values.
     LatencyRow, latency_histogram {
-        /// Job whose hosts received the packets; empty: all packets of the network.
+        /// Job whose hosts received the packets. Empty for all packets of the network.
         job: Option<Arc<str>>,
         /// Smallest latency in the bucket, in picoseconds.
         low_ps: u64,
         /// Largest latency in the bucket, in picoseconds.
         high_ps: u64,
-        /// Packets in the bucket.
+        /// Number of packets in the bucket.
         packets: u64,
     }
 }
 
 table! {
-    /// Packets by the links that they crossed, injection and ejection included.
+    /// Packets by hops: crossed links, injection and ejection included.
     HopsRow, hops_histogram {
-        /// Job whose hosts received the packets; empty: all packets of the network.
+        /// Job whose hosts received the packets. Empty for all packets of the network.
         job: Option<Arc<str>>,
-        /// Fewest hops in the bucket; below 64 hops every bucket is one number of hops.
+        /// Fewest hops in the bucket. Below 64 hops each bucket is one number of hops.
         low_hops: u64,
         /// Most hops in the bucket.
         high_hops: u64,
-        /// Packets in the bucket.
+        /// Number of packets in the bucket.
         packets: u64,
     }
 }
 
 table! {
-    /// What the links of one class did in one bin of time. Of a bin in which none of them did anything there is
-    /// no row, nor in the other tables of series.
+    /// The links of one class in one bin of time. This table and the other series have no row for a bin without
+    /// activity.
     ClassSeriesRow, class_series {
         /// Begin of the bin, in picoseconds.
         begin_ps: u64,
-        /// Its end, or that of the run, in picoseconds.
+        /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
         /// Class of the links, as in the table `links`.
         class: Arc<str>,
-        /// Links of this class, also those that did nothing.
+        /// Number of links of this class, idle ones included.
         links: u64,
-        /// Bytes of the packets begun in the bin, all links together.
+        /// Bytes of the packets that began in the bin, summed over the links.
         bytes: u64,
-        /// Those packets.
+        /// Number of these packets.
         packets: u64,
-        /// Time in which bits were on the wire, all links together, in picoseconds.
+        /// Time for which bits were on a link, summed over the links, in picoseconds.
         busy_ps: u64,
-        /// Time in which a packet waited, the wire was free and the buffer downstream had no room, all links
-        /// together, in picoseconds.
+        /// Time for which a packet waited at a free link because the downstream buffer was full, summed over the
+        /// links, in picoseconds.
         buffer_full_ps: u64,
     }
 }
 
 table! {
-    /// What one link did in one bin of time.
+    /// One link in one bin of time.
     LinkSeriesRow, link_series {
         /// Begin of the bin, in picoseconds.
         begin_ps: u64,
-        /// Its end, or that of the run, in picoseconds.
+        /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
         /// Number of the link, as in the table `links`.
         link: u32,
-        /// Bytes of the packets begun in the bin.
+        /// Bytes of the packets that began in the bin.
         bytes: u64,
-        /// Those packets.
+        /// Number of these packets.
         packets: u64,
-        /// Time in which bits were on the wire, in picoseconds.
+        /// Time for which bits were on the link, in picoseconds.
         busy_ps: u64,
-        /// Time in which a packet waited, the wire was free and the buffer downstream had no room, in picoseconds.
+        /// Time for which a packet waited at the free link because the downstream buffer was full, in picoseconds.
         buffer_full_ps: u64,
-        /// Packets that wait for the link at the end of the bin; of an injection link, as many as the bytes in the
-        /// queue of the NIC make at least.
+        /// Packets that wait for the link at the end of the bin. For an injection link, the least number of packets
+        /// that the bytes in the NIC queue make.
         waiting_packets: u32,
         /// Bytes that wait for the link at the end of the bin.
         waiting_bytes: u64,
@@ -322,79 +322,79 @@ table! {
 }
 
 table! {
-    /// Room taken in a buffer at the end of a bin of time, where it has changed.
+    /// Occupied space of a buffer at the end of a bin of time in which it changed.
     VcSeriesRow, vc_series {
         /// Begin of the bin, in picoseconds.
         begin_ps: u64,
-        /// Its end, or that of the run, in picoseconds.
+        /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
         /// Number of the link that leads to the buffer, as in the table `links`.
         link: u32,
         /// Virtual channel.
         vc: u8,
-        /// Bytes taken, as the sender knows it: until the credit for them is back.
+        /// Occupied bytes as the sender knows them: until their credit returns.
         used_bytes: u32,
-        /// Bytes of the buffer.
+        /// Size of the buffer in bytes.
         capacity_bytes: u32,
     }
 }
 
 table! {
-    /// What one host did in one bin of time.
+    /// One host in one bin of time.
     HostSeriesRow, host_series {
         /// Begin of the bin, in picoseconds.
         begin_ps: u64,
-        /// Its end, or that of the run, in picoseconds.
+        /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
         /// Host.
         host: u32,
-        /// Packets begun in the bin.
+        /// Packets that began in the bin.
         packets_sent: u64,
-        /// Packets that came in whole in the bin.
+        /// Packets that arrived completely in the bin.
         packets_received: u64,
-        /// Bytes of the packets begun.
+        /// Bytes of the packets that began.
         bytes_sent: u64,
-        /// Bytes of the packets that came in.
+        /// Bytes of the packets that arrived.
         bytes_received: u64,
-        /// Bytes that wait in the queues of its NIC at the end of the bin.
+        /// Bytes that wait in its NIC queues at the end of the bin.
         nic_queue_bytes: u64,
     }
 }
 
 table! {
-    /// What one router did in one bin of time.
+    /// One router in one bin of time.
     RouterSeriesRow, router_series {
         /// Begin of the bin, in picoseconds.
         begin_ps: u64,
-        /// Its end, or that of the run, in picoseconds.
+        /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
         /// Router.
         router: u32,
         /// Packets that began to leave it in the bin.
         packets_sent: u64,
-        /// Packets whose head came in, and through the pipeline, in the bin.
+        /// Packets whose head passed the pipeline in the bin.
         packets_received: u64,
     }
 }
 
 table! {
-    /// What one job did in one bin of time.
+    /// One job in one bin of time.
     JobSeriesRow, job_series {
         /// Begin of the bin, in picoseconds.
         begin_ps: u64,
-        /// Its end, or that of the run, in picoseconds.
+        /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
         /// Name of the job.
         job: Arc<str>,
-        /// Messages handed to NICs or to memory, those of protocols included.
+        /// Messages passed to NICs or memory, protocol messages included.
         messages_sent: u64,
-        /// Their bytes on the wire.
+        /// Bytes of these messages on the link.
         bytes_sent: u64,
-        /// Messages that came in whole; of synthetic traffic, which nobody waits for, 0.
+        /// Messages that arrived completely; 0 for synthetic traffic.
         messages_received: u64,
-        /// Bytes of those; of synthetic traffic, of the packets.
+        /// Bytes of these messages. For synthetic traffic, bytes of the packets.
         bytes_received: u64,
-        /// Packets that came in whole.
+        /// Packets that arrived completely.
         packets_delivered: u64,
         /// Ranks that reached the end of their programs.
         ranks_finished: u64,
@@ -402,8 +402,8 @@ table! {
 }
 
 table! {
-    /// What one rank did, from one operation of its program to the next; a call in which it waited, from one begin or
-    /// end of a wait to the next.
+    /// A state of one rank, between two operations of its program. A call with waits has a row per change between
+    /// working and waiting.
     TimelineRow, timeline {
         /// Name of the job.
         job: Arc<str>,
@@ -415,15 +415,15 @@ table! {
         end_ps: u64,
         /// `compute`, or the MPI call.
         state: Cow<'static, str>,
-        /// Whether it waited in the call, its CPU idle, until a message let it go on.
+        /// Whether it waited in the call, with an idle CPU.
         blocked: bool,
-        /// Part of the application's code that it computed in, if that is known.
+        /// Region of the application in which it computed, if known.
         region: Option<Arc<str>>,
     }
 }
 
 table! {
-    /// One message between two ranks, those of protocols included, that has come to its end.
+    /// One completed message between two ranks, protocol messages included.
     MessageRow, messages {
         /// Name of the job.
         job: Arc<str>,
@@ -431,10 +431,10 @@ table! {
         from_rank: u32,
         /// Receiving rank.
         to_rank: u32,
-        /// What the messages about one MPI message have in common: its place in the order of sender and receiver;
-        /// of one-sided communication, the request of who began it.
+        /// Number that the messages of one MPI message share: its position in the order of sender and receiver. For
+        /// one-sided communication, the request of the origin.
         sequence: u32,
-        /// Number that its packets carry, among the messages of the sending host; none: it went through memory.
+        /// Number in its packets, unique at the sending host. `None` for messages through memory.
         number: Option<u32>,
         /// Host of the sending rank.
         from_host: u32,
@@ -442,36 +442,36 @@ table! {
         to_host: u32,
         /// Payload of the MPI message in bytes.
         bytes: u64,
-        /// Tag; none of collectives and one-sided communication.
+        /// Tag. `None` for collectives and one-sided communication.
         tag: Option<i32>,
-        /// The collective that it is a message of, and its algorithm.
+        /// Its collective and the algorithm.
         collective: Option<Cow<'static, str>>,
-        /// Its part in its protocol.
+        /// Its role in its protocol.
         protocol: Cow<'static, str>,
-        /// When the sender's call, or the round of its collective, came to it, in picoseconds; of an answer that
-        /// its protocol gives, when that was given.
+        /// Time at which the sender's call, or the round of its collective, came to it, in picoseconds. For an answer
+        /// of its protocol, the time at which it was given.
         posted_ps: u64,
-        /// When it was handed to the NIC or to memory, in picoseconds.
+        /// Time at which it was passed to the NIC or memory, in picoseconds.
         sent_ps: u64,
-        /// When its last byte had left the NIC, in picoseconds; none: it went through memory.
+        /// Time at which its last byte had left the NIC, in picoseconds. `None` for messages through memory.
         injected_ps: Option<u64>,
-        /// When its last byte had come in, in picoseconds.
+        /// Time at which its last byte had arrived, in picoseconds.
         arrived_ps: u64,
-        /// When a receive had taken it, in picoseconds; where none has to, when it came in.
+        /// Time at which a receive matched it, in picoseconds; its arrival, if it needs no receive.
         matched_ps: u64,
     }
 }
 
 table! {
-    /// A wait of one packet for a link, as far as one job held the link.
+    /// A wait of one packet at a link, or the part of it for which one job occupied the link.
     WaitRow, waits {
-        /// Name of the packet's job.
+        /// Job of the packet.
         job: Arc<str>,
-        /// Host that it comes from.
+        /// Source host of the packet.
         from_host: u32,
-        /// Number of its message among those of that host.
+        /// Number of its message at that host.
         number: u32,
-        /// Link that it waited for, as in the table `links`.
+        /// Awaited link, as in the table `links`.
         link: u32,
         /// Virtual channel at the far end of the link.
         vc: u8,
@@ -479,44 +479,43 @@ table! {
         begin_ps: u64,
         /// End, in picoseconds.
         end_ps: u64,
-        /// What for: `wire`, `room`, `nic` and so on.
+        /// Cause of the wait: `wire`, `room`, `nic` and so on.
         reason: Cow<'static, str>,
-        /// Name of the job that held the link; none: not known.
+        /// Job that occupied the link. `None` if not known.
         holder: Option<Arc<str>>,
-        /// Number of the row, from 0, among those of one wait: that of one packet at one link until it starts.
+        /// Number of the row, from 0, among the rows of one wait of a packet at a link.
         part: u8,
-        /// Bytes of the packet.
+        /// Size of the packet in bytes.
         bytes: u32,
     }
 }
 
 table! {
-    /// A step of a job's critical path: what took the time from its begin to its end. The steps of a job follow
-    /// each other without gap from its start to its end.
+    /// A step of a job's critical path. The steps of a job follow each other without gap from its start to its end.
     CriticalPathRow, critical_path {
-        /// Job.
+        /// Name of the job.
         job: Arc<str>,
-        /// Number of the step, from the start.
+        /// Number of the step from the start.
         step: u32,
         /// `compute`, `overhead`, `network`, `wait` or `unknown`.
         kind: Cow<'static, str>,
-        /// Rank that it happens on; of a message the one that sends it.
+        /// Rank of the step. For a message, the sending rank.
         rank: u32,
-        /// Rank that a message goes to.
+        /// Destination rank of a message.
         to_rank: Option<u32>,
         /// Begin, in picoseconds.
         begin_ps: u64,
         /// End, in picoseconds.
         end_ps: u64,
-        /// Region of computation, MPI call, or what a message is for, as in the other tables.
+        /// Region of computation, MPI call, or role of a message, as in the other tables.
         activity: Option<Arc<str>>,
-        /// Link that packets of the message waited for.
+        /// Link at which packets of the message waited.
         link: Option<u32>,
-        /// What they waited for.
+        /// Cause of the wait.
         reason: Option<Arc<str>>,
-        /// Job whose packets held it.
+        /// Job whose packets occupied the link.
         holder: Option<Arc<str>>,
-        /// Number of the message at its sending host; empty through memory.
+        /// Number of the message at its sending host; empty for messages through memory.
         message: Option<u32>,
     }
 }

@@ -1,8 +1,8 @@
-//! A run that is under way, or was killed: the file `RUNNING.json` in the folder of its result to come says so, and
-//! the folder `running` beside it holds the parts of the tables that grow (see [`crate::stream`]).
+//! An unfinished run: the file `RUNNING.json` in the folder of its future result, and beside it the folder `running`
+//! with the parts of growing tables (see [`crate::stream`]).
 //!
-//! A result that the folder holds already stays whole beside them until the new one takes its place. An orderly
-//! end without a result, such as an error, leaves nothing, unless there is a checkpoint to go on from.
+//! An older result in the folder stays whole until the new one replaces it. An orderly end without a result, such as
+//! an error, removes both, unless there is a checkpoint to resume from.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,39 +17,39 @@ use crate::{CHECKPOINT, ReadError, Table, WriteError};
 /// Version of the keys of `RUNNING.json`.
 const SCHEMA: &str = "fabricsim/running/1";
 
-/// Name of the file that marks a folder whose run has not ended.
+/// Name of the file that marks the folder of an unfinished run.
 pub const RUNNING: &str = "RUNNING.json";
 
-/// Name of the folder of the parts.
+/// Name of the folder of table parts.
 pub(crate) const PARTS: &str = "running";
 
-/// What `RUNNING.json` says.
+/// The content of `RUNNING.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Running {
     /// Version of these keys.
     pub schema: String,
     /// Version of FabricSim.
     pub version: String,
-    /// When the run began, in seconds since 1970 (UTC).
+    /// Begin of the run, in seconds since 1970 (UTC).
     pub began_unix_s: u64,
-    /// Number of the process that runs it, on its machine.
+    /// Number of its process on its machine.
     pub process: u32,
-    /// Tables that may be in the folder `running`: those that grow, and those that are known from the beginning.
+    /// Tables that may be in the folder `running`: growing ones, and those known from the start.
     pub tables: Vec<String>,
-    /// The experiment with every default filled in.
+    /// The experiment with all defaults.
     pub experiment: Value,
 }
 
-/// The folder of a run under way.
+/// The folder of a running run.
 pub struct RunningFolder {
     folder: PathBuf,
-    /// Folders that were not there before, innermost first.
+    /// Folders that the run created, innermost first.
     made: Vec<PathBuf>,
     ended: bool,
 }
 
 impl Running {
-    /// What the folder of a run that has not ended says; none if it has no such file.
+    /// Reads `RUNNING.json` of a folder. `None` if the folder has no such file.
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
@@ -78,8 +78,7 @@ impl Running {
         }
     }
 
-    /// The tables of the run so far, by name: as far as they are on the disk, and `links` without
-    /// [`crate::rows::LINK_LATER`].
+    /// The tables of the run that are on disk, by name. `links` lacks [`crate::rows::LINK_LATER`].
     ///
     /// # Errors
     /// They cannot be read.
@@ -88,7 +87,7 @@ impl Running {
         crate::stream::read_unfinished(&path).map_err(|source| ReadError::Io { path, source })
     }
 
-    /// Files of the tables of the run so far, by table, in the order of their rows. Empty if the run has just begun.
+    /// Files of the tables that are on disk, by table, in row order. Empty if the run has just begun.
     ///
     /// # Errors
     /// The folder of the parts cannot be read.
@@ -102,7 +101,7 @@ impl Running {
 }
 
 impl RunningFolder {
-    /// Marks the folder of a result to come. What another run has left there is removed, unless `goes_on`.
+    /// Marks the folder of a future result. Removes what another run has left there, unless `goes_on`.
     ///
     /// # Errors
     /// The system refuses.
@@ -139,7 +138,7 @@ impl RunningFolder {
         };
         let path = folder.join(RUNNING);
         fs::create_dir_all(folder).map_err(failed(folder))?;
-        // First: a folder of parts without it is nobody's.
+        // The mark comes first: a folder of parts without it belongs to no run.
         fs::write(&path, text).map_err(failed(&path))?;
         if !goes_on && parts.exists() {
             fs::remove_dir_all(&parts).map_err(failed(&parts))?;
@@ -148,12 +147,12 @@ impl RunningFolder {
         Ok(of)
     }
 
-    /// Where the parts of tables go.
+    /// Folder of the table parts.
     pub fn parts(&self) -> PathBuf {
         self.folder.join(PARTS)
     }
 
-    /// The result has taken the folder's place.
+    /// Ends the run after its result has replaced the folder.
     pub fn end(mut self) {
         self.ended = true;
     }
@@ -164,7 +163,7 @@ impl Drop for RunningFolder {
         if self.ended || self.folder.join(CHECKPOINT).exists() {
             return;
         }
-        // What cannot be removed stays, and still says what it is.
+        // Files that cannot be removed stay, with their mark.
         let _ = fs::remove_dir_all(self.folder.join(PARTS));
         let _ = fs::remove_file(self.folder.join(RUNNING));
         for folder in &self.made {
@@ -189,7 +188,7 @@ mod tests {
         drop(begin(&folder, false));
         assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
 
-        // Killed: nothing is dropped.
+        // A kill drops nothing.
         std::mem::forget(begin(&folder, false));
         fs::write(folder.join("running/link_series.00000.parquet"), "a part").unwrap();
         let running = Running::load(&folder).unwrap().expect("it says so");
@@ -199,19 +198,19 @@ mod tests {
             RunResult::load(&folder).unwrap_err(),
         ] {
             assert!(
-                error.to_string().contains("is under way or was killed"),
+                error.to_string().contains("is still running or was killed"),
                 "{error}"
             );
         }
         may_write(&folder).unwrap();
 
-        // The run goes on, or another one begins.
+        // The run is resumed, or another one begins.
         std::mem::forget(begin(&folder, true));
         assert!(folder.join("running/link_series.00000.parquet").exists());
         std::mem::forget(begin(&folder, false));
         assert!(!folder.join("running/link_series.00000.parquet").exists());
 
-        // With a checkpoint, the parts are needed.
+        // A checkpoint needs the parts.
         fs::write(folder.join(CHECKPOINT), "a checkpoint").unwrap();
         drop(begin(&folder, true));
         assert!(folder.join(RUNNING).exists() && folder.join("running").exists());

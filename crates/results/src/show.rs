@@ -1,6 +1,6 @@
-//! Numbers as people read them: times, amounts, counts, shares.
+//! Numbers for readers: times, amounts, counts, shares.
 
-use crate::Network;
+use crate::NetworkSummary;
 
 /// A unit of time and its length in nanoseconds.
 pub(crate) struct TimeUnit {
@@ -15,7 +15,7 @@ const TIME_UNITS: [TimeUnit; 4] = [
     TimeUnit { name: "ns", ns: 1.0 },
 ];
 
-/// The largest unit in which this time is at least 1; nanoseconds for less.
+/// The largest unit in which this time is at least 1; nanoseconds for shorter times.
 pub(crate) fn time_unit(ns: f64) -> &'static TimeUnit {
     TIME_UNITS
         .iter()
@@ -23,7 +23,7 @@ pub(crate) fn time_unit(ns: f64) -> &'static TimeUnit {
         .unwrap_or(&TIME_UNITS[3])
 }
 
-/// `12.35 ms`: four significant digits and the fitting unit.
+/// `12.35 ms`: four significant digits in the best unit.
 pub(crate) fn time(ns: f64) -> String {
     let unit = time_unit(ns);
     format!("{} {}", four_digits(ns / unit.ns), unit.name)
@@ -34,13 +34,13 @@ pub(crate) fn bytes(bytes: u64) -> String {
     scaled(bytes as f64, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
 }
 
-/// `4.2 million/s` is `4.2 M/s`: a rate with its decimal prefix.
+/// `4.2 M/s`: a rate with its decimal prefix.
 pub(crate) fn rate(per_s: f64) -> String {
     scaled(per_s, &["/s", "k/s", "M/s", "G/s", "T/s"])
 }
 
-/// `16`, or with their rails `16 with 4 rails in 2 planes`.
-pub(crate) fn hosts(network: &Network) -> String {
+/// `16`, or with rails `16 with 4 rails in 2 planes`.
+pub(crate) fn hosts(network: &NetworkSummary) -> String {
     let hosts = count(network.hosts);
     match (network.rails, network.planes) {
         (..=1, _) => hosts,
@@ -67,7 +67,7 @@ pub(crate) fn percent(fraction: f64) -> String {
     format!("{:.1} %", 100.0 * fraction)
 }
 
-/// `1.234x`: how many times as long something takes.
+/// `1.234x`: a ratio of times.
 pub(crate) fn slow_down(factor: f64) -> String {
     format!("{factor:.3}x")
 }
@@ -108,11 +108,11 @@ mod tests {
     #[test]
     fn hosts_are_shown_with_their_rails_if_they_have_several() {
         let shown = |rails, planes| {
-            hosts(&Network {
+            hosts(&NetworkSummary {
                 hosts: 16,
                 rails,
                 planes,
-                ..Network::default()
+                ..NetworkSummary::default()
             })
         };
         assert_eq!(shown(1, 1), "16");

@@ -1,11 +1,10 @@
-//! Tables that grow while a run goes on, and are never whole in memory if there is a folder for them.
+//! Tables that grow during a run. With a folder for them, they are never entirely in memory.
 //!
 //! Rows are collected by column until a group of [`GROUP_ROWS`] is full. A full group is hashed and written as a
-//! Parquet file of its own, a *part*; at the end the parts are put one behind the other, byte by byte, into the
-//! file of the table. So whatever ends a run, the parts on the disk can be read; and since groups are cut by their
-//! number of rows alone, neither the digest nor the files depend on how the run was carried out or how often it
-//! was broken off. Now and then the rows that fill no group yet are written, too, as the *tail*: for readers of a
-//! run that is under way or was killed, and for nobody else.
+//! Parquet file of its own, a *part*. At the end the parts are concatenated, byte by byte, into the file of the
+//! table. So the parts on disk are readable however a run ends. Groups are cut by their number of rows alone, so that
+//! digest and files are independent of the executor and of interruptions. From time to time the rows of the
+//! incomplete group are also written, as the *tail*, for readers of an unfinished run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,20 +16,20 @@ use serde::{Deserialize, Serialize};
 use crate::rows::Row;
 use crate::{Chain, Table};
 
-/// Rows of a group; the tests of this crate do not need as many.
+/// Rows of a group. The tests of this crate use fewer.
 pub const GROUP_ROWS: usize = if cfg!(test) { 1_000 } else { 100_000 };
 
-/// Where full groups go.
+/// Storage of full groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TableStore {
-    /// They stay in memory.
+    /// In memory.
     Memory,
-    /// Into files of this folder.
+    /// In files of this folder.
     Folder(PathBuf),
 }
 
 impl TableStore {
-    /// Lets readers of the folder see a table that is known before the run. In memory there is nothing to be done.
+    /// Writes a table that is known before the run, for readers of the folder. Does nothing in memory.
     ///
     /// # Errors
     /// The system refuses.
@@ -41,7 +40,7 @@ impl TableStore {
         }
     }
 
-    /// The same with rows that need not be in memory together; the columns `later` are left out.
+    /// Like [`TableStore::put_table`], with rows that need not be in memory together. The columns `later` are omitted.
     ///
     /// # Errors
     /// The system refuses.
@@ -64,68 +63,68 @@ impl TableStore {
     }
 }
 
-/// A table that grows.
+/// A growing table.
 pub struct Stream<R: Row> {
     columns: R::Columns,
-    /// Rows in `columns`.
+    /// Number of rows in `columns`.
     waiting: usize,
-    /// Rows in full groups and in `columns`.
+    /// Number of rows in full groups and in `columns`.
     rows: u64,
-    groups: Groups,
+    groups: RowGroups,
     hash: Chain,
-    /// Rows at the last [`Stream::write_tail`].
+    /// Number of rows at the last [`Stream::write_tail`].
     shown: u64,
 }
 
-/// The full groups of a table, in order.
+/// The full groups of a table in order.
 #[derive(Clone, Debug, PartialEq)]
-enum Groups {
+enum RowGroups {
     Kept(Vec<Table>),
     Written { folder: PathBuf, count: u32 },
 }
 
-/// What is needed to go on with a table elsewhere. The parts in a folder are not in it.
+/// The state from which a table continues elsewhere, without the parts in a folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StreamState {
     rows: u64,
     hash: Chain,
-    /// The rows of no full group, as a Parquet file.
+    /// The rows of the incomplete group, as a Parquet file.
     waiting: Vec<u8>,
-    /// Full groups in the folder.
+    /// Number of full groups in the folder.
     parts: u32,
     /// Full groups in memory, as Parquet files.
     kept: Vec<Vec<u8>>,
 }
 
-/// A table that has grown to its end.
+/// A complete collected table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collected {
     name: &'static str,
     rows: u64,
     hash: Chain,
-    place: Place,
+    place: TableStorage,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Place {
+enum TableStorage {
     Memory(Table),
     Parts(Vec<PathBuf>),
 }
 
 impl<R: Row> Stream<R> {
-    /// Without rows.
+    /// An empty table.
     pub fn new(store: &TableStore) -> Stream<R> {
         Stream {
             columns: R::columns(),
             waiting: 0,
             rows: 0,
-            groups: Groups::new(store),
+            groups: RowGroups::new(store),
             hash: Chain::new(),
             shown: 0,
         }
     }
 
-    /// Puts a row at the end.
+    /// Appends a row.
     ///
     /// # Errors
     /// A group is full and cannot be written.
@@ -140,20 +139,20 @@ impl<R: Row> Stream<R> {
         Ok(())
     }
 
-    /// Rows so far.
+    /// Number of rows so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    // Seldom.
+    // Rarely called.
     #[cold]
     fn end_group(&mut self) -> io::Result<()> {
         let table = R::table(&mut self.columns);
         self.waiting = 0;
         self.hash.table(&table);
         match &mut self.groups {
-            Groups::Kept(tables) => tables.push(table),
-            Groups::Written { folder, count } => {
+            RowGroups::Kept(tables) => tables.push(table),
+            RowGroups::Written { folder, count } => {
                 write_whole(&table, &folder.join(part_name(R::TABLE, *count)))?;
                 *count += 1;
                 remove_if_there(&folder.join(tail_name(R::TABLE)))?;
@@ -162,20 +161,20 @@ impl<R: Row> Stream<R> {
         Ok(())
     }
 
-    /// The rows that are in no group yet.
+    /// The rows of the incomplete group.
     fn waiting(&mut self) -> Table {
         let table = R::table(&mut self.columns);
         self.columns = R::restore(&table).expect("a table has the columns that it was made of");
         table
     }
 
-    /// Lets readers of the folder see the rows that are in no group yet, and behind them `more`, which are not final
-    /// and do not stay. In memory there is nothing to be done.
+    /// Writes the tail for readers of the folder: the rows of the incomplete group, then `more`, which are
+    /// preliminary. Does nothing in memory.
     ///
     /// # Errors
     /// The system refuses.
     pub fn write_tail(&mut self, more: impl IntoIterator<Item = R>) -> io::Result<()> {
-        let Groups::Written { folder, .. } = &self.groups else {
+        let RowGroups::Written { folder, .. } = &self.groups else {
             return Ok(());
         };
         let path = folder.join(tail_name(R::TABLE));
@@ -191,7 +190,7 @@ impl<R: Row> Stream<R> {
         Ok(())
     }
 
-    /// What is needed to go on elsewhere.
+    /// The state from which the table continues elsewhere.
     pub fn state(&mut self) -> StreamState {
         let bytes = |table: &Table| {
             let written = table.write_to(Vec::new());
@@ -199,8 +198,8 @@ impl<R: Row> Stream<R> {
         };
         let waiting = self.waiting();
         let (parts, kept) = match &self.groups {
-            Groups::Kept(tables) => (0, tables.iter().map(bytes).collect()),
-            Groups::Written { count, .. } => (*count, Vec::new()),
+            RowGroups::Kept(tables) => (0, tables.iter().map(bytes).collect()),
+            RowGroups::Written { count, .. } => (*count, Vec::new()),
         };
         StreamState {
             rows: self.rows,
@@ -211,7 +210,7 @@ impl<R: Row> Stream<R> {
         }
     }
 
-    /// Goes on from a state that [`Stream::state`] gave. Parts that were written after it are removed.
+    /// Continues from a state of [`Stream::state`]. Removes parts that were written after it.
     ///
     /// # Errors
     /// Parts that were written before are missing, or the state is damaged.
@@ -222,7 +221,7 @@ impl<R: Row> Stream<R> {
             columns: R::restore(&table).ok_or_else(damaged)?,
             waiting: table.rows(),
             rows: state.rows,
-            groups: Groups::new(store),
+            groups: RowGroups::new(store),
             hash: state.hash,
             shown: 0,
         };
@@ -234,11 +233,10 @@ impl<R: Row> Stream<R> {
         let kept = kept.map(|bytes| Table::from_bytes(R::TABLE, bytes));
         let kept = kept.collect::<io::Result<Vec<_>>>()?;
         match &mut stream.groups {
-            Groups::Kept(tables) => {
+            RowGroups::Kept(tables) => {
                 if state.parts > 0 {
                     let message = format!(
-                        "{} parts of the table {} lie in the folder of the run that was broken off; it can only be \
-                         continued with a folder",
+                        "{} parts of the table {} are in the folder of the interrupted run; it can be resumed only with that folder",
                         state.parts,
                         R::TABLE
                     );
@@ -246,7 +244,7 @@ impl<R: Row> Stream<R> {
                 }
                 *tables = kept;
             }
-            Groups::Written { folder, count } => {
+            RowGroups::Written { folder, count } => {
                 for (index, table) in (0..).zip(&kept) {
                     write_whole(table, &folder.join(part_name(R::TABLE, index)))?;
                 }
@@ -264,7 +262,7 @@ impl<R: Row> Stream<R> {
         Ok(stream)
     }
 
-    /// The whole table; none if it has no rows.
+    /// The complete table. `None` if it has no rows.
     ///
     /// # Errors
     /// The last rows cannot be written.
@@ -276,10 +274,10 @@ impl<R: Row> Stream<R> {
             self.end_group()?;
         }
         let place = match self.groups {
-            Groups::Kept(tables) => {
-                Place::Memory(Table::joined(R::TABLE, &tables).expect("all groups have the same columns"))
-            }
-            Groups::Written { folder, count } => Place::Parts(
+            RowGroups::Kept(tables) => TableStorage::Memory(
+                Table::joined(R::TABLE, &tables).expect("all groups have the same columns"),
+            ),
+            RowGroups::Written { folder, count } => TableStorage::Parts(
                 (0..count)
                     .map(|index| folder.join(part_name(R::TABLE, index)))
                     .collect(),
@@ -294,11 +292,11 @@ impl<R: Row> Stream<R> {
     }
 }
 
-impl Groups {
-    fn new(store: &TableStore) -> Groups {
+impl RowGroups {
+    fn new(store: &TableStore) -> RowGroups {
         match store {
-            TableStore::Memory => Groups::Kept(Vec::new()),
-            TableStore::Folder(folder) => Groups::Written {
+            TableStore::Memory => RowGroups::Kept(Vec::new()),
+            TableStore::Folder(folder) => RowGroups::Written {
                 folder: folder.clone(),
                 count: 0,
             },
@@ -317,7 +315,7 @@ impl Collected {
         self.rows
     }
 
-    /// Hash over its rows, group by group.
+    /// Hash of its rows, group by group.
     pub fn hash(&self) -> Chain {
         self.hash
     }
@@ -325,27 +323,27 @@ impl Collected {
     /// The table if it is in memory.
     pub(crate) fn in_memory(&self) -> Option<&Table> {
         match &self.place {
-            Place::Memory(table) => Some(table),
-            Place::Parts(_) => None,
+            TableStorage::Memory(table) => Some(table),
+            TableStorage::Parts(_) => None,
         }
     }
 
-    /// All of it, in memory.
+    /// The whole table in memory.
     ///
     /// # Errors
-    /// Its parts cannot be read: the result was written, or the folder of the run is gone.
+    /// Its parts cannot be read: the result was written, or the folder of the run has been removed.
     pub fn table(&self) -> io::Result<Table> {
         match &self.place {
-            Place::Memory(table) => Ok(table.clone()),
-            Place::Parts(parts) => read_parts(self.name, parts),
+            TableStorage::Memory(table) => Ok(table.clone()),
+            TableStorage::Parts(parts) => read_parts(self.name, parts),
         }
     }
 
-    /// Writes it as one Parquet file.
+    /// Writes the table as one Parquet file.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         match &self.place {
-            Place::Memory(table) => table.write(path),
-            Place::Parts(parts) => crate::table::join_files(parts, path),
+            TableStorage::Memory(table) => table.write(path),
+            TableStorage::Parts(parts) => crate::table::join_files(parts, path),
         }
     }
 }
@@ -358,7 +356,7 @@ fn tail_name(table: &str) -> String {
     format!("{table}.tail.parquet")
 }
 
-/// Writes under another name first: what has this name is whole, whatever ends the run.
+/// Writes under another name and renames: a file of this name is always complete.
 fn write_whole(table: &Table, path: &Path) -> io::Result<()> {
     let hidden = path.with_extension("partial");
     let failed = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
@@ -368,7 +366,7 @@ fn write_whole(table: &Table, path: &Path) -> io::Result<()> {
     fs::rename(&hidden, path).map_err(failed)
 }
 
-/// Whether there was such a file.
+/// Removes a file. Returns whether it existed.
 fn remove_if_there(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -394,7 +392,7 @@ fn read_parts(name: &str, parts: &[PathBuf]) -> io::Result<Table> {
     Table::joined(name, &tables).ok_or_else(|| io::Error::other(format!("the parts of {name} do not fit")))
 }
 
-/// The tables of a run that has not ended, as far as they are on the disk, by name.
+/// The tables of an unfinished run that are on disk, by name.
 ///
 /// # Errors
 /// The folder or a part cannot be read.
@@ -403,8 +401,8 @@ pub fn read_unfinished(folder: &Path) -> io::Result<Vec<Table>> {
     tables.map(|(name, parts)| read_parts(&name, &parts)).collect()
 }
 
-/// Files of the tables that grow, in the folder of the parts of a run that has not ended: by table, in the order of
-/// their rows. Files are named `NAME.00000.parquet` and so on, then `NAME.tail.parquet`; others are ignored.
+/// Files of growing tables in the parts folder of an unfinished run, by table, in row order. Files are named
+/// `NAME.00000.parquet` and so on, then `NAME.tail.parquet`; others are ignored.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -422,7 +420,7 @@ pub(crate) fn table_parts(folder: &Path) -> io::Result<BTreeMap<String, Vec<Path
             parts.entry(table.into()).or_default().push(path.clone());
         }
     }
-    // Digits before letters: the tail is the last.
+    // Digits sort before letters, so the tail is last.
     parts.values_mut().for_each(|files| files.sort());
     Ok(parts)
 }
@@ -475,7 +473,7 @@ mod tests {
             for at in [0, 17, GROUP_ROWS as u64, GROUP_ROWS as u64 + 5, ROWS] {
                 let mut first = filled(&store, None, 0..at);
                 let state = first.state();
-                // More was written before it was killed.
+                // More was written before the kill.
                 (at..ROWS).for_each(|number| first.push(row(number)).unwrap());
                 first.write_tail([]).unwrap();
                 let rest = filled(&store, Some(state), at..ROWS).finish().unwrap().unwrap();
@@ -513,7 +511,7 @@ mod tests {
         stream.push(row(ROWS)).unwrap();
         stream.write_tail([]).unwrap();
         assert_eq!(rows(), ROWS + 1, "what is not final does not stay");
-        // A file that was being written.
+        // A file that was incomplete at the kill.
         fs::write(folder.path().join("job_series.00002.partial"), "PAR1").unwrap();
         assert_eq!(rows(), ROWS + 1);
         assert!(read_unfinished(folder.path()).unwrap()[0] == crate::rows::job_series((0..=ROWS).map(row)));
@@ -526,7 +524,7 @@ mod tests {
         store.put_rows((0..ROWS).map(row), &["bytes_sent"]).unwrap();
         let whole = crate::rows::job_series((0..ROWS).map(row));
         assert!(read_unfinished(folder.path()).unwrap() == [whole.without(&["bytes_sent"])]);
-        // A run that goes on writes them again.
+        // The resumed run writes them again.
         store.put_rows((0..ROWS).map(row), &["bytes_sent"]).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
         store.put_table(&whole).unwrap();
@@ -546,9 +544,6 @@ mod tests {
         let error = Stream::<JobSeriesRow>::restored(&TableStore::Memory, state)
             .err()
             .unwrap();
-        assert!(
-            error.to_string().contains("only be continued with a folder"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("only with that folder"), "{error}");
     }
 }

@@ -1,9 +1,7 @@
-//! `summary.json`: what was asked, what came out, what it cost. Documented in
-//! `docs/formats/summary.md`.
+//! `summary.json`: experiment, results, cost. Documented in `docs/formats/summary.md`.
 //!
-//! Everything but [`Summary::run`] is decided by the experiment and its seed alone. Times are in
-//! nanoseconds as the field quotes them; they are exact quotients of the integer picoseconds that were
-//! measured.
+//! The experiment and its seed determine everything except [`Summary::run`]. Times are in nanoseconds, the usual unit
+//! of the field. They are exact quotients of the measured integer picoseconds.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,67 +14,66 @@ pub const SCHEMA: &str = "fabricsim/summary/1";
 /// The summary of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
+    /// Version: [`SCHEMA`].
     pub schema: String,
-    /// Hash over all results, 64 hexadecimal digits: the same for every executor, thread count, machine.
+    /// Hash of all results, 64 hexadecimal digits, equal for all executors, thread counts and machines.
     pub digest: String,
-    /// The experiment with every default filled in.
+    /// The experiment with all defaults.
     pub experiment: Value,
-    /// What the network did.
-    pub network: Network,
-    /// What the jobs did, in the order of the experiment.
-    pub jobs: Vec<Job>,
-    /// How much slower jobs of ranks are in company than alone; none where they were not run alone. Set by
-    /// whoever has run them.
+    /// Totals of the network.
+    pub network: NetworkSummary,
+    /// Totals of the jobs, in the order of the experiment.
+    pub jobs: Vec<JobSummary>,
+    /// Slow-down of jobs of ranks by other jobs. `None` without standalone runs. The caller that ran them sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,
-    /// What the network allows the synthetic traffic at most, computed and not simulated; none without such
-    /// traffic, and in results of older versions. Set by whoever has computed it.
+    /// Bounds of the synthetic traffic, computed without a run. `None` without such traffic, and in results of older
+    /// versions. The caller that computed them sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
-    /// What was collected while the run went on; none in results of older versions.
+    /// Tables collected during the run. `None` in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collect: Option<Collect>,
-    /// What the run cost: the only part that differs from run to run.
-    pub run: Run,
+    /// Cost of the run: the only part that differs between runs.
+    pub run: RunSummary,
 }
 
-/// What was collected while a run went on.
+/// Tables collected during a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collect {
-    /// Hash over all rows of these tables, 64 hexadecimal digits: as [`Summary::digest`], which does not cover them,
-    /// the same for every executor, thread count, machine.
+    /// Hash of all rows of these tables, 64 hexadecimal digits, equal for all executors, thread counts and machines.
+    /// [`Summary::digest`] does not cover them.
     pub digest: String,
-    /// What was sampled: `off`, `classes`, `links` or `vcs`.
+    /// Sampling level: `off`, `classes`, `links` or `vcs`.
     pub series: String,
     /// Width of the first bins of time, in picoseconds.
     pub first_bin_ps: u64,
-    /// Bins after which the width doubles; null: all have the same width.
+    /// Number of bins after which the width doubles. `null` for a constant width.
     pub bins_per_width: Option<u64>,
-    /// The tables that have rows; those that were not collected, or stayed empty, are not there.
+    /// Tables with rows. Tables that were not collected or are empty are absent.
     pub tables: Vec<CollectedTable>,
 }
 
-/// One table of what was collected.
+/// One collected table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CollectedTable {
-    /// Its name.
+    /// Name of the table.
     pub table: String,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Hash over them, 64 hexadecimal digits.
+    /// Hash of the rows, 64 hexadecimal digits.
     pub digest: String,
 }
 
-/// What the network did.
+/// Totals of the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Network {
+pub struct NetworkSummary {
     /// The topology with its dimensions, for people.
     pub topology: String,
     /// Hosts.
     pub hosts: u64,
     /// NIC ports of each host.
-    // Results of older versions lack it.
+    // Absent in results of older versions.
     #[serde(default = "one")]
     pub rails: u64,
     /// Disjoint copies of the topology, each with the same number of rails of every host.
@@ -86,25 +83,25 @@ pub struct Network {
     pub routers: u64,
     /// Links: one per direction of a cable, those of hosts included.
     pub links: u64,
-    /// Packets that a NIC began to send, over the whole run.
+    /// Packets that NICs began to send, over the whole run.
     pub packets_injected: u64,
-    /// Packets that arrived whole, over the whole run.
+    /// Packets that arrived completely, over the whole run.
     pub packets_delivered: u64,
-    /// Packets still in the network at the end: injected less delivered.
+    /// Packets still in the network at the end: injected minus delivered.
     pub packets_in_flight: u64,
     /// Bytes of the delivered packets, headers included.
     pub bytes_delivered: u64,
     /// Links crossed by packets, injection and ejection included, over the whole run.
     pub packet_hops: u64,
-    /// Mean links crossed by the packets that were measured.
+    /// Mean links crossed by the measured packets.
     pub mean_hops: f64,
-    /// Latency of the packets that were measured, in nanoseconds.
+    /// Latency of the measured packets, in nanoseconds.
     pub latency_ns: Latency,
     /// Traffic offered after the warm-up, as a fraction of the injection bandwidth of all hosts.
     pub offered_load: f64,
     /// Traffic delivered after the warm-up, as a fraction of the injection bandwidth of all hosts.
     pub accepted_load: f64,
-    /// Simulated span after the warm-up that loads, latencies and link counters cover, in nanoseconds.
+    /// Simulated time after the warm-up, the measurement time of loads, latencies and link counters, in nanoseconds.
     pub measured_ns: f64,
 }
 
@@ -112,21 +109,21 @@ fn one() -> u64 {
     1
 }
 
-/// A distribution of latencies in nanoseconds; all zero if nothing was measured.
+/// A distribution of latencies in nanoseconds. All values are 0 without measured packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Mean, from the exact sum.
+    /// Mean from the exact sum.
     pub mean: f64,
     /// Median, at most 1/64 above the exact one.
     pub p50: f64,
     /// 99th percentile, at most 1/64 above the exact one.
     pub p99: f64,
-    /// Maximum, exact.
+    /// Exact maximum.
     pub max: f64,
 }
 
 impl Latency {
-    /// Of a histogram of picoseconds.
+    /// The latencies of a histogram of picoseconds.
     pub fn of_ps(histogram: &Histogram) -> Latency {
         Latency {
             mean: histogram.mean() / 1000.0,
@@ -137,9 +134,9 @@ impl Latency {
     }
 }
 
-/// What one job did.
+/// Totals of one job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Job {
+pub struct JobSummary {
     /// Name of the job.
     pub name: String,
     /// `trace`, `motif`, `program` or `traffic`.
@@ -148,8 +145,8 @@ pub struct Job {
     pub ranks: u64,
     /// Hosts.
     pub hosts: u64,
-    /// How often the ranks did what their workload holds.
-    // Results of older versions lack it.
+    /// Number of repetitions of the workload of the ranks.
+    // Absent in results of older versions.
     #[serde(default = "one")]
     pub repetitions: u64,
     /// Whether all ranks reached their end before the run ended; always true for traffic.
@@ -162,7 +159,7 @@ pub struct Job {
     pub mpi_ns: f64,
     /// Messages sent, those of collectives included.
     pub messages: u64,
-    /// Their payload in bytes.
+    /// Payload of these messages in bytes.
     pub bytes: u64,
     /// Packets delivered to the job's hosts and measured.
     pub packets: u64,
@@ -170,103 +167,103 @@ pub struct Job {
     pub latency_ns: Latency,
 }
 
-/// What the run cost, and where.
+/// Cost of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-// Results of older versions lack some of it.
+// Results of older versions lack some fields.
 #[serde(default)]
-pub struct Run {
+pub struct RunSummary {
     /// FabricSim's version.
     pub version: String,
     /// Executor.
     pub executor: String,
-    /// How credits went back: `each` by itself, or in `batches`.
+    /// Credit batching: `each` for credits returned one by one, or `batches`.
     pub credits: String,
-    /// Processes.
+    /// Number of processes.
     pub processes: u64,
-    /// Threads of each process.
+    /// Threads per process.
     pub threads: u64,
-    /// Wall-clock time of the simulation, without reading the experiment and writing the result, in seconds.
+    /// Wall-clock time of the simulation in seconds, without reading the experiment and writing the result.
     pub wall_s: f64,
-    /// Processor time of all threads of all processes, in seconds.
+    /// Processor time of all threads of all processes in seconds.
     pub cpu_s: f64,
-    /// Largest resident memory, the processes' added up, in bytes.
+    /// Largest resident memory, summed over the processes, in bytes.
     pub peak_rss_bytes: u64,
     /// Simulated time, in nanoseconds.
     pub simulated_ns: f64,
-    /// Simulated time of the checkpoint that the run was resumed from. What the run cost counts from there.
+    /// Simulated time of the checkpoint from which the run was resumed. Cost counts from there.
     pub resumed_at_ns: Option<f64>,
-    /// Events carried out.
+    /// Executed events.
     pub events_processed: u64,
-    /// Events whose effects stand.
+    /// Committed events.
     pub events_committed: u64,
-    /// Events carried out and taken back.
+    /// Executed events that were rolled back.
     pub events_rolled_back: u64,
     /// Events sent to another thread.
     pub events_remote: u64,
     /// 1 - rolled back / processed.
     pub efficiency: f64,
-    /// Rollbacks because an event came too late.
+    /// Rollbacks because of an event that arrived late.
     pub primary_rollbacks: u64,
-    /// Rollbacks because an event was cancelled that had been carried out.
+    /// Rollbacks because of the cancellation of an executed event.
     pub secondary_rollbacks: u64,
-    /// Rollbacks by what was rolled back.
+    /// Rollbacks by kind of logical process.
     pub rollbacks: Rollbacks,
     /// Cancellations sent to other threads.
     pub anti_messages: u64,
-    /// Windows of the conservative executor.
+    /// Windows (conservative executor).
     pub windows: u64,
-    /// Computations of global virtual time by the optimistic executor.
+    /// Computations of global virtual time (optimistic executor).
     pub gvt_rounds: u64,
-    /// Packet-hops per second of processor time; 0 for a resumed run, as the packet-hops are those of the whole
-    /// run. Set by [`crate::RunResult::new`].
+    /// Packet-hops per second of processor time. 0 for a resumed run, because packet-hops count over the whole run.
+    /// [`crate::RunResult::new`] sets it.
     pub packet_hops_per_cpu_s: f64,
-    /// What each thread has simulated.
-    pub parts: Vec<Part>,
-    /// Where each thread's time went; in the order of `parts`.
-    pub thread_seconds: Vec<ThreadSeconds>,
+    /// The share of each thread in the simulation.
+    pub parts: Vec<PartSummary>,
+    /// The time of each thread by activity, in the order of `parts`.
+    pub thread_seconds: Vec<ThreadTimes>,
 }
 
 /// Rollbacks by kind of logical process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rollbacks {
-    /// Of routers.
+    /// Rollbacks of routers.
     pub router: u64,
-    /// Of hosts.
+    /// Rollbacks of hosts.
     pub host: u64,
-    /// Of the overseer.
+    /// Rollbacks of the termination detector.
     pub overseer: u64,
 }
 
-/// What one thread simulates.
+/// The part of the network that one thread simulates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// Process.
+pub struct PartSummary {
+    /// Number of the process.
     pub process: u64,
-    /// Thread of the process.
+    /// Number of the thread in the process.
     pub thread: u64,
     /// Number of routers.
     pub routers: u64,
     /// Number of hosts.
     pub hosts: u64,
-    /// First router and the one after the last; the ids are consecutive.
+    /// First router and the one after the last. The numbers are consecutive.
     pub router_range: [u64; 2],
     /// Share of the expected work.
     pub share: f64,
 }
 
-/// Where one thread's time went, in seconds.
+/// The time of one thread by activity, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ThreadSeconds {
-    /// Carrying out events.
+pub struct ThreadTimes {
+    /// Executing events.
     pub processing: f64,
-    /// Sorting and moving pending events, taking in those of others, committing.
+    /// Sorting and moving pending events, receiving events of other threads, committing.
     pub queue: f64,
     /// Waiting for other threads to agree on a window or on global virtual time.
     pub synchronisation: f64,
-    /// Taking events back.
+    /// Rolling back events.
     pub rollback: f64,
-    /// Waiting with nothing else to do.
+    /// Idle waiting.
     pub idle: f64,
 }
 

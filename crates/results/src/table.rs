@@ -1,7 +1,6 @@
-//! A named table of columns, and its way to and from a Parquet file.
+//! A named table of columns, and its conversion to and from Parquet files.
 //!
-//! Columns are Arrow arrays of a few types: what integers, fractions, names and yes/no need. What the
-//! tables of a run hold is in [`crate::rows`].
+//! Columns are Arrow arrays of integers, fractions, text or booleans. [`crate::rows`] defines the tables of a run.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -27,7 +26,7 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::ChunkReader;
 use parquet::file::writer::SerializedFileWriter;
 
-/// A table of a result: its name, which is also its file's stem, and its columns.
+/// A table of a result: its name, which is also the stem of its file name, and its columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     name: String,
@@ -38,7 +37,7 @@ impl Table {
     /// A table of named columns.
     ///
     /// # Panics
-    /// If the columns differ in length: a mistake of the program, not of its user.
+    /// If the columns differ in length, which is a programming error.
     pub(crate) fn new(name: &str, columns: Vec<(&str, bool, ArrayRef)>) -> Table {
         let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns
             .into_iter()
@@ -56,12 +55,12 @@ impl Table {
         &self.name
     }
 
-    /// The columns as Arrow holds them.
+    /// The columns as Arrow arrays.
     pub fn batch(&self) -> &RecordBatch {
         &self.batch
     }
 
-    /// The table less some columns.
+    /// The table without some columns.
     pub(crate) fn without(&self, columns: &[&str]) -> Table {
         let schema = self.batch.schema();
         let kept = schema.fields().iter().enumerate();
@@ -78,7 +77,7 @@ impl Table {
         self.batch.num_rows()
     }
 
-    /// A column of 64-bit integers; none if there is no such column or it is of another type.
+    /// A column of 64-bit integers. `None` if it is missing or has another type.
     pub fn u64s(&self, column: &str) -> Option<&[u64]> {
         Some(
             self.batch
@@ -88,7 +87,7 @@ impl Table {
         )
     }
 
-    /// A column of 32-bit integers; none if there is no such column or it is of another type.
+    /// A column of 32-bit integers. `None` if it is missing or has another type.
     pub fn u32s(&self, column: &str) -> Option<&[u32]> {
         Some(
             self.batch
@@ -98,7 +97,7 @@ impl Table {
         )
     }
 
-    /// A column of fractions; none if there is no such column or it is of another type.
+    /// A column of fractions. `None` if it is missing or has another type.
     pub fn f64s(&self, column: &str) -> Option<&[f64]> {
         Some(
             self.batch
@@ -108,19 +107,18 @@ impl Table {
         )
     }
 
-    /// A column of yes and no, row by row; none if there is no such column or it is of another type.
+    /// A column of booleans. `None` if it is missing or has another type.
     pub fn bools(&self, column: &str) -> Option<Vec<bool>> {
         let cells = self.batch.column_by_name(column)?.as_boolean_opt()?;
         Some(cells.values().iter().collect())
     }
 
-    /// A column of text, row by row, nothing where the cell is empty; none if there is no such column or
-    /// it is of another type.
+    /// A column of text, with `None` for empty cells. `None` if it is missing or has another type.
     pub fn texts(&self, column: &str) -> Option<impl Iterator<Item = Option<&str>>> {
         Some(self.batch.column_by_name(column)?.as_string_opt::<i32>()?.iter())
     }
 
-    /// Writes the table as a Parquet file, compressed with Snappy, and waits until the disk has it.
+    /// Writes the table as a Parquet file, compressed with Snappy, and waits until it is on disk.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         self.write_to(BufWriter::new(File::create(path)?))?
             .into_inner()
@@ -128,7 +126,7 @@ impl Table {
             .sync_all()
     }
 
-    /// Writes the table in the form of a Parquet file.
+    /// Writes the table in Parquet format.
     pub(crate) fn write_to<W: Write + Send>(&self, out: W) -> io::Result<W> {
         let properties = Some(properties().build());
         let mut writer = ArrowWriter::try_new(out, self.batch.schema(), properties).map_err(io_error)?;
@@ -136,7 +134,7 @@ impl Table {
         writer.into_inner().map_err(io_error)
     }
 
-    /// Puts tables of the same columns one behind the other.
+    /// Concatenates tables with the same columns.
     pub(crate) fn joined(name: &str, tables: &[Table]) -> Option<Table> {
         let first = tables.first()?;
         let batches = tables.iter().map(Table::batch);
@@ -145,12 +143,12 @@ impl Table {
         Some(Table { name, batch })
     }
 
-    /// Reads a table of this name from the bytes that [`Table::write_to`] gave.
+    /// Reads a table of this name from the bytes of [`Table::write_to`].
     pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>) -> io::Result<Table> {
         Table::read_from(name.into(), Bytes::from(bytes))
     }
 
-    /// Reads a table from the Parquet file of a result; the table is named after the file.
+    /// Reads a table from a Parquet file of a result. The name of the table is that of the file.
     ///
     /// # Errors
     /// The file cannot be read, or is not a Parquet file.
@@ -168,7 +166,7 @@ impl Table {
         let rows =
             usize::try_from(builder.metadata().file_metadata().num_rows()).map_err(io::Error::other)?;
         let schema = builder.schema().clone();
-        // One batch of all rows: a table is one record batch here.
+        // All rows as one record batch.
         let mut batches = builder.with_batch_size(rows.max(1)).build().map_err(io_error)?;
         let batch = match batches.next() {
             Some(batch) => batch.map_err(io::Error::other)?,
@@ -182,7 +180,7 @@ impl Table {
     }
 }
 
-/// Rows of a Parquet file.
+/// Number of rows of a Parquet file.
 pub(crate) fn rows_of(path: &Path) -> io::Result<u64> {
     let metadata = ParquetMetaDataReader::new()
         .parse_and_finish(&File::open(path)?)
@@ -190,15 +188,15 @@ pub(crate) fn rows_of(path: &Path) -> io::Result<u64> {
     u64::try_from(metadata.file_metadata().num_rows()).map_err(io::Error::other)
 }
 
-/// How all tables are written.
+/// Parquet settings of all tables.
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by(format!("FabricSim {}", env!("CARGO_PKG_VERSION")))
 }
 
-/// Puts the Parquet files of one table one behind the other into one file, byte by byte, and waits until the disk
-/// has it: what was compressed stays so, and each file's rows stay a row group.
+/// Concatenates the Parquet files of one table into one file, byte by byte, and waits until it is on disk. Compressed
+/// data are copied, and the rows of each file stay a row group.
 pub(crate) fn join_files(parts: &[PathBuf], path: &Path) -> io::Result<()> {
     let mut writer: Option<SerializedFileWriter<BufWriter<File>>> = None;
     for part in parts {
@@ -246,7 +244,7 @@ pub(crate) fn join_files(parts: &[PathBuf], path: &Path) -> io::Result<()> {
     }
 }
 
-/// The input/output error inside a Parquet error, so that "no space left on device" stays itself.
+/// The I/O error inside a Parquet error, so that "no space left on device" keeps its kind.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
@@ -257,16 +255,16 @@ fn io_error(error: ParquetError) -> io::Error {
     }
 }
 
-/// A type that a column can be made of.
+/// A type of column.
 pub trait Cell: Sized {
     /// Whether cells may be empty.
     const NULLABLE: bool = false;
-    /// Cells that are being collected.
+    /// Cells under collection.
     type Cells: Default + Send;
     fn push(self, cells: &mut Self::Cells);
-    /// The cells so far, which are taken out.
+    /// The collected cells as an array. Empties the collection.
     fn array(cells: &mut Self::Cells) -> ArrayRef;
-    /// The cells of an array again; none if it is of another type.
+    /// The cells of an array. `None` if it has another type.
     fn restore(array: &ArrayRef) -> Option<Self::Cells>;
 }
 
@@ -390,7 +388,7 @@ mod tests {
     #[test]
     fn parquet_gives_back_what_was_written() {
         let folder = tempfile::tempdir().unwrap();
-        // More than the 2^20 rows of a row group, one row, none.
+        // More than the 2^20 rows of a row group, one row, and no rows.
         for rows in [0, 1, 1_100_000] {
             let path = folder.path().join("hops_histogram.parquet");
             let table = table(rows);

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use fabricsim_results::{Outcome, REPORT_BYTES, Run, RunResult, report};
+use fabricsim_results::{Outcome, REPORT_BYTES, RunResult, RunSummary, report};
 
 /// The page without plotly.js, which has addresses of its own (of maps, which nothing here draws).
 fn own(page: &str) -> String {
@@ -24,7 +24,7 @@ fn names_from_the_experiment_cannot_become_code() {
     let result = RunResult::new(
         experiment,
         outcome,
-        Run {
+        RunSummary {
             version: evil.into(),
             ..sample::run()
         },
@@ -40,7 +40,7 @@ fn names_from_the_experiment_cannot_become_code() {
 
 #[test]
 fn a_run_without_ranks_or_anything_has_a_page() {
-    let empty = RunResult::new(serde_json::json!({}), Outcome::default(), Run::default());
+    let empty = RunResult::new(serde_json::json!({}), Outcome::default(), RunSummary::default());
     let page = report(&empty.summary, &empty.tables);
     assert!(!page.contains("Plotly.newPlot(\"plot-0\""));
     let mut outcome = sample::outcome();
@@ -70,7 +70,7 @@ fn the_page_has_every_section_and_loads_nothing() {
         "Hops",
         "Hottest links",
         "Link utilisation by class",
-        "What the run cost",
+        "Cost of the run",
         "The run itself",
         "The experiment with every default",
         "21.39 ms",
@@ -148,7 +148,7 @@ fn what_was_computed_stands_next_to_what_was_simulated() {
         ">0.750</td>",
         ">3.750</td>",
         ">512.5 ns</td>",
-        "Full first: leaf-spine link of router 3",
+        "First full link: leaf-spine link of router 3",
     ] {
         assert!(section.contains(part), "{part}: {section}");
     }
@@ -158,7 +158,7 @@ fn what_was_computed_stands_next_to_what_was_simulated() {
         cells[0].ends_with(">512.5 ns") && cells[1].ends_with("s") && cells[0] != cells[1],
         "computed and simulated: {cells:?}"
     );
-    assert!(section.contains("30.0 % of the injection bandwidth of all hosts can be accepted at most"));
+    assert!(section.contains("at most 30.0 % of the injection bandwidth of all hosts can be accepted"));
     result.summary.network.offered_load = 0.9;
     assert!(
         own(&report(&result.summary, &result.tables)).contains("at most 30.0 % possible"),

@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow};
-use fabricsim_results::{Chain, Collect, Histogram, JobBounds, Outcome, Run, RunResult, Summary, compare};
+use fabricsim_results::{
+    Chain, Collect, Histogram, JobBounds, Outcome, RunResult, RunSummary, Summary, compare,
+};
 
 type Change = Box<dyn FnOnce(&mut Outcome)>;
 
@@ -95,11 +97,11 @@ fn ranks_have_one_digest_wherever_their_operations_come_from() {
 #[test]
 fn what_the_run_cost_and_how_it_ran_do_not_change_the_digest() {
     let before = digest(|_| ());
-    let run = Run {
+    let run = RunSummary {
         executor: "sequential".into(),
         threads: 1,
         wall_s: 99.0,
-        ..Run::default()
+        ..RunSummary::default()
     };
     let after = RunResult::new(serde_json::json!({}), sample::outcome(), run)
         .summary
@@ -198,9 +200,9 @@ fn bounds_are_shown_as_far_as_they_are_known() {
     let mut bounds = sample::bounds();
     let text = bounds.to_string();
     for part in [
-        "background: at most 0.7500 of the injection bandwidth; full first: leaf-spine link of router 3",
+        "background: at most 0.7500 of the injection bandwidth; first full link: leaf-spine link of router 3",
         "mean 0.6250, largest 1.3125, so at most 0.7500",
-        "mean hops 3.7500 (1.7500 between routers), without load 512.5 ns mean, 620.5 ns at most",
+        "mean hops 3.7500 (1.7500 between routers), latency without load 512.5 ns mean, 620.5 ns at most",
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
@@ -219,7 +221,7 @@ fn bounds_are_shown_as_far_as_they_are_known() {
         "{text}"
     );
     assert!(
-        text.contains("all jobs: 2.5000 times the loads asked for"),
+        text.contains("all jobs: 2.5000 times the requested loads"),
         "{text}"
     );
 }
@@ -247,10 +249,10 @@ fn every_key_of_the_summary_is_documented() {
 
 #[test]
 fn an_empty_run_has_a_summary_without_nonsense() {
-    let run = Run {
+    let run = RunSummary {
         // The only thing that may be unknown.
         resumed_at_ns: Some(0.0),
-        ..Run::default()
+        ..RunSummary::default()
     };
     let result = RunResult::new(serde_json::json!({}), Outcome::default(), run);
     let text = serde_json::to_string(&result.summary).unwrap();
@@ -298,7 +300,7 @@ fn runs_whose_digests_differ_are_said_to() {
         s.collect.as_mut().unwrap().digest = "x".into();
         s.experiment["collect"] = serde_json::json!({ "series": "off" });
     });
-    assert!(less[0].contains("as not the same was asked for"), "{less:?}");
+    assert!(less[0].contains("as the collect settings differ"), "{less:?}");
     assert!(says(|s| s.collect = None)[0].contains("not known"));
     let alone = compare(&[("a", first)]);
     assert!(

@@ -52,8 +52,9 @@ fn main() {
     );
     for (case, (executor, threads)) in CASES.iter().enumerate() {
         let single = CASES.iter().position(|c| c.0 == *executor).unwrap_or(case);
-        let of =
-            |value: &dyn Fn(&[results::Run; CASES.len()]) -> f64| median(turns.iter().map(value).collect());
+        let of = |value: &dyn Fn(&[results::RunSummary; CASES.len()]) -> f64| {
+            median(turns.iter().map(value).collect())
+        };
         println!(
             "{:12} {threads:>7} {:>8.2} {:>8.2} {:>17.2} {:>16.2} {:>10.4}",
             executor.name(),

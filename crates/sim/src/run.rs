@@ -9,7 +9,7 @@ use des::{
     Time,
 };
 use mpi::Rank;
-use results::{Part, Rollbacks, Run, RunResult, TableStore, ThreadSeconds};
+use results::{PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes};
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
@@ -243,7 +243,7 @@ fn attempt(
         )
         .map_err(Error::Collect)?;
     let outcome = final_state.outcome();
-    let cost = Run {
+    let cost = RunSummary {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),
         credits: batching.name().into(),
@@ -327,7 +327,7 @@ impl Observer<Simulation> for RunObserver<'_> {
 }
 
 /// The costs of the run, from the kernel's statistics.
-fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> Run {
+fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> RunSummary {
     let mut rollbacks = Rollbacks::default();
     for (lp, count) in statistics.rollbacks.iter().enumerate() {
         let of = match simulation.numbering.identity(LpId(lp as u32)) {
@@ -337,14 +337,14 @@ fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> Run {
         };
         *of += u64::from(*count);
     }
-    let seconds = |t: &des::ThreadSeconds| ThreadSeconds {
+    let seconds = |t: &des::ThreadSeconds| ThreadTimes {
         processing: t.processing,
         queue: t.queue,
         synchronisation: t.synchronisation,
         rollback: t.rollback,
         idle: t.idle,
     };
-    Run {
+    RunSummary {
         events_processed: statistics.processed,
         events_committed: statistics.committed,
         events_rolled_back: statistics.rolled_back,
@@ -357,19 +357,19 @@ fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> Run {
         windows: statistics.windows,
         gvt_rounds: statistics.gvt_rounds,
         thread_seconds: statistics.threads.iter().map(seconds).collect(),
-        ..Run::default()
+        ..RunSummary::default()
     }
 }
 
 /// The LPs of each thread, counted.
-fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<Part> {
+fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<PartSummary> {
     let work = |lp| simulation.numbering.work(&simulation.network, LpId(lp));
     let total: u64 = (0..simulation.numbering.lps()).map(work).sum();
     let part = |index: usize| {
-        let mut part = Part {
+        let mut part = PartSummary {
             process: (index / threads) as u64,
             thread: (index % threads) as u64,
-            ..Part::default()
+            ..PartSummary::default()
         };
         for lp in partition.range(index) {
             part.share += work(lp) as f64 / total.max(1) as f64;

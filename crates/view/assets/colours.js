@@ -1,6 +1,6 @@
-// Colours that differ in brightness first, so that every kind of colour vision and a grey print tells them apart.
+// Colours that differ in brightness first, so that all readers and grey prints can distinguish them.
 
-/** From idle to full: ever darker. */
+/** From idle (light) to full (dark). */
 const LOADS = [
   [0, 0xdd, 0xe2, 0xe8],
   [0.04, 0xe9, 0xdc, 0xa8],
@@ -11,13 +11,13 @@ const LOADS = [
   [1, 0x3b, 0x0d, 0x04],
 ];
 
-/** What is not known. */
+/** Colour of unknown values. */
 export const UNKNOWN = [0xc4, 0xcc, 0xd4];
-/** What was chosen, and what lies on the critical path. */
+/** Colour of the selection and of the critical path. */
 export const CHOSEN = "#0072b2";
 export const CRITICAL = "#009e73";
 
-/** Red, green and blue of a load from 0 to 1. */
+/** Red, green and blue for a load from 0 to 1. */
 export function loadColour(load) {
   if (!(load >= 0)) return UNKNOWN;
   const at = Math.min(load, 1);
@@ -38,11 +38,11 @@ export function scale(size) {
   return bytes;
 }
 
-// Okabe and Ito, and shades of them.
+// Okabe and Ito, with shades.
 const STATES = ["#e69f00", "#56b4e9", "#cc79a7", "#f0e442", "#0072b2", "#d55e00", "#9a7fb8", "#7a5c3e", "#b3b3b3", "#444444"];
 const FIXED = { compute: "#8fd1b5", overhead: "#999999" };
 
-/** The colour of what a rank does; `names` are all MPI calls, in one order for all results. */
+/** Colour of a state of a rank; `names` are all MPI calls, in one order for all results. */
 export function stateColour(name, names) {
   return FIXED[name] ?? STATES[names.indexOf(name) % STATES.length] ?? "#444444";
 }

@@ -1,4 +1,4 @@
-// What the server tells: results, and columns of their tables as typed arrays (crates/view/src/wire.rs).
+// Data from the server: results, and columns of their tables as typed arrays (crates/view/src/wire.rs).
 
 const TYPES = { u8: Uint8Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array, text: Uint32Array };
 const EMPTY = 0xffffffff;
@@ -9,7 +9,7 @@ async function get(address) {
   return answer;
 }
 
-/** Columns by name, each a typed array; of a text column `texts[name]` has the texts. */
+/** Columns by name, each a typed array. `texts[name]` has the texts of a text column. */
 export function decode(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
@@ -21,7 +21,7 @@ export function decode(buffer) {
   return slice;
 }
 
-/** A cell of a text column; null if it is empty. */
+/** A cell of a text column, null if empty. */
 export function text(slice, column, row) {
   const number = slice[column][row];
   return number === EMPTY ? null : slice.texts[column][number];
@@ -43,7 +43,7 @@ export class Result {
     return decode(await (await get(`/data/${this.index}/${path}`)).arrayBuffer());
   }
 
-  /** Columns of a table; `where` has values of columns, `from_ps`, `to_ps`, `limit`. */
+  /** Columns of a table. `where` has values of columns, `from_ps`, `to_ps`, `limit`. */
   table(name, columns, where = {}) {
     const query = new URLSearchParams({ columns: columns.join(","), ...where });
     return this.fetchSlice(`table/${name}?${query}`);
@@ -58,7 +58,7 @@ export class Result {
     return { begin: bins.begin_ps, end: bins.end_ps };
   }
 
-  /** Like `make()`, but made once; the last `most` of a kind are kept. */
+  /** The cached result of `make()`. The last `most` results of a kind are kept. */
   remembered(kind, key, make, most = 200) {
     if (!this.cache.has(kind)) this.cache.set(kind, new Map());
     const of = this.cache.get(kind);
@@ -75,13 +75,13 @@ export async function results() {
   return told.results.map((info, index) => new Result(index, info));
 }
 
-/** The network of a result: its routers, hosts and links, with ends as numbers. None if the tables lack. */
+/** The network of a result: its routers, hosts and links, with ends as numbers. null without the tables. */
 export async function network(result) {
   if (!result.has("routers")) return null;
   const routers = await result.table("routers", ["router", "label", "group", "x", "y", "hosts"]);
   const hosts = result.has("hosts") ? await result.table("hosts", ["host", "router", "x", "y"]) : { rows: 0 };
   const columns = ["link", "class", "from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port", "bandwidth_bits_per_s"];
-  // What links carried in all is known at the end.
+  // Totals of links exist only at the end of the run.
   if (!result.unfinished) columns.push("bytes", "packets", "busy_ps", "busy_fraction", "buffer_full_ps");
   const links = result.has("links") ? await result.table("links", columns) : { rows: 0 };
   return new Network(routers, hosts, links);
@@ -102,7 +102,7 @@ export class Network {
     this.between = Uint32Array.from(between);
     this.injection = Uint32Array.from(injection);
     this.ejection = Uint32Array.from(ejection);
-    // Mostly the number is the row.
+    // The number is usually the row.
     this.rowOfLink = new Map();
     for (let row = 0; row < links.rows; row++) if (links.link[row] !== row) this.rowOfLink.set(links.link[row], row);
   }
@@ -129,7 +129,7 @@ export class Network {
     return text(this.links, "class", row);
   }
 
-  /** Rows of the links at a router or host. */
+  /** Rows of the links of a router or host. */
   linksAt(kind, id) {
     const rows = [];
     const of = ["from", "to"].map((end) => [this.links[`${end}_kind`], this.links.texts[`${end}_kind`].indexOf(kind), this.links[`${end}_id`]]);
@@ -139,7 +139,7 @@ export class Network {
   }
 }
 
-/** The bin that holds a time; -1 if none does. */
+/** The bin that contains a time, or -1. */
 export function binAt(bins, ps) {
   let [low, high] = [0, bins.begin.length];
   while (low < high) {
@@ -150,7 +150,7 @@ export function binAt(bins, ps) {
   return low > 0 && bins.end[low - 1] > ps ? low - 1 : -1;
 }
 
-/** Loads of all links, 0 to 1, in a bin or (bin -1 of no bins) over the whole run; -1 where nothing is known. */
+/** Loads of all links, 0 to 1, in a bin, or for bin -1 over the whole run; -1 for unknown loads. */
 export async function loads(result, network, bins, bin, metric) {
   const all = new Float32Array(network.links.rows);
   if (bin === null) {
@@ -175,7 +175,7 @@ export async function loads(result, network, bins, bin, metric) {
   return all;
 }
 
-/** Queues are shown by their order of magnitude: 1 is a hundred packets or more. */
+/** Logarithmic shade of a queue length: 1 is a hundred packets or more. */
 export function waitingShade(packets) {
   return Math.min(1, Math.log10(1 + packets) / Math.log10(101));
 }

@@ -1,4 +1,4 @@
-// The column at the side: numbers and histories of what was chosen.
+// The side column: numbers and histories of the selection.
 
 import { bandwidth, bytes, number, percent, time } from "./format.js";
 import { text } from "./data.js";
@@ -23,7 +23,7 @@ function table(pairs) {
   return made;
 }
 
-/** What is chosen, in one result. */
+/** The selection in one result. */
 export class Detail {
   constructor(place, choose) {
     this.place = place;
@@ -37,7 +37,7 @@ export class Detail {
     for (const made of this.plots) made.mark(ps);
   }
 
-  /** A button that chooses something else. */
+  /** A button that selects something else. */
   go(panel, label, thing) {
     const made = element("button", label, { className: "go" });
     made.addEventListener("click", () => this.choose(panel, thing));
@@ -45,7 +45,7 @@ export class Detail {
   }
 
   async show(panel, thing) {
-    // What was asked for last is what stays.
+    // Only the latest request is shown.
     const wanted = ++this.wanted;
     this.plots = [];
     const parts = [];
@@ -135,9 +135,9 @@ export class Detail {
     const line = (name, value) => [{ name, begin: s.begin_ps, end: s.end_ps, value }];
     const span = (i) => s.end_ps[i] - s.begin_ps[i];
     this.history("Load", line("load", s.busy_ps.map((v, i) => v / span(i))), { until, format: percent, most: 1 }, add);
-    this.history("Buffer at the far end full", line("full", s.buffer_full_ps.map((v, i) => v / span(i))), { until, format: percent }, add);
+    this.history("Downstream buffer full", line("full", s.buffer_full_ps.map((v, i) => v / span(i))), { until, format: percent }, add);
     this.history("Packets waiting", line("packets", s.waiting_packets), { until, holds: true }, add);
-    if (s.rows === 0) add(element("p", "Nothing ever happened on this link, or it was not sampled."));
+    if (s.rows === 0) add(element("p", "This link was idle or not sampled."));
     if (!result.has("vc_series")) return;
     const vcs = await result.table("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"], { link });
     const lines = [...new Set(vcs.vc)].sort((a, b) => a - b).map((vc) => {
@@ -145,10 +145,10 @@ export class Detail {
       return { name: `VC ${vc}`, begin: of.map((i) => vcs.begin_ps[i]), end: of.map((i) => vcs.end_ps[i]),
         value: of.map((i) => vcs.used_bytes[i] / vcs.capacity_bytes[i]) };
     });
-    if (lines.length > 0) this.history("Buffer taken, by VC", lines, { until, format: percent, holds: true, most: 1 }, add);
+    if (lines.length > 0) this.history("Buffer occupancy by VC", lines, { until, format: percent, holds: true, most: 1 }, add);
   }
 
-  /** The links at a router or host, the most loaded ones first. */
+  /** The links of a router or host, the most loaded first. */
   linksAt(panel, kind, id, add) {
     const { network } = panel;
     const rows = network.linksAt(kind, id).sort((a, b) => panel.loads[b] - panel.loads[a]).slice(0, 12);

@@ -1,14 +1,14 @@
-// Lines and dots with WebGL2. Knows positions and loads, not what they stand for.
+// Lines and dots with WebGL2. Knows positions and loads, not their meaning.
 
 import { scale } from "./colours.js";
 
 const LANE = 2.6;
-/** Pieces of a bent line, and corners of the strip that a line is. */
+/** Segments of a curved line, and corners of its strip. */
 const PIECES = 8;
 const CORNERS = { straight: 4, bent: 2 * (PIECES + 1) };
 const COLOURS = 256;
 
-// A line is a strip along a quadratic curve, its width and its distance from the middle in pixels.
+// A line is a strip along a quadratic curve. Its width and its offset are in pixels.
 const LINE = `#version 300 es
 layout(location = 0) in vec4 ends;
 layout(location = 1) in vec2 form;
@@ -22,7 +22,7 @@ void main() {
   vec2 a = (ends.xy - centre) * zoom, b = (ends.zw - centre) * zoom;
   vec2 along = b - a;
   vec2 side = vec2(-along.y, along.x);
-  // Both directions bend to their own right, as they lie.
+  // Each direction bends to its own right.
   vec2 c = (a + b) * 0.5 + side * form.x * 2.0;
   int corner = gl_VertexID % (2 * (int(segments) + 1));
   float t = float(corner / 2) / segments;
@@ -32,9 +32,9 @@ void main() {
   float width = (load < 0.0 ? least : mix(least, most, clamp(load, 0.0, 1.0))) + extra;
   float edge = (corner % 2 == 0 ? -0.5 : 0.5) * width;
   p += n * (form.y * lane + edge);
-  // What has more load lies on top.
+  // Lines with more load lie on top.
   gl_Position = vec4(p / canvas * vec2(2.0, -2.0), 0.9 - 0.8 * clamp(load, 0.0, 1.0), 1.0);
-  // Once for each corner: there are many more pixels.
+  // Computed per corner, because there are many more pixels.
   if (fixed_colour.a > 0.0) tint = fixed_colour;
   else if (load < 0.0) tint = vec4(0.80, 0.83, 0.86, 1.0);
   else tint = texture(colours, vec2(clamp(load, 0.002, 0.998), 0.5));
@@ -97,7 +97,7 @@ function program(gl, vertex, fragment) {
   return { made, uniforms };
 }
 
-/** Whether there is no graphics processor: then smooth edges would cost more than half of the time. */
+/** Whether rendering is in software. Smooth edges would then take more than half of the time. */
 function drawnBySoftware() {
   const gl = document.createElement("canvas").getContext("webgl2");
   const names = gl?.getExtension("WEBGL_debug_renderer_info");
@@ -106,7 +106,7 @@ function drawnBySoftware() {
   return Boolean(software);
 }
 
-/** A canvas with WebGL2, or an error that says that there is none. */
+/** A canvas with WebGL2. Throws an error if there is none. */
 export class Drawing {
   constructor(canvas) {
     const gl = canvas.getContext("webgl2", { antialias: !drawnBySoftware(), alpha: false });
@@ -158,7 +158,7 @@ export class Drawing {
     for (const buffer of [made.ends, made.form, made.loads]) this.gl.deleteBuffer(buffer);
   }
 
-  /** Binds the triangles of so many lines of one kind. */
+  /** Binds the triangles of a number of lines of one kind. */
   bindTriangles(kind, lines) {
     const { gl } = this;
     this.triangles = this.triangles ?? {};
@@ -236,7 +236,7 @@ export class Drawing {
     gl.depthFunc(gl.LEQUAL);
   }
 
-  /** Waits until all is drawn, to measure it. */
+  /** Waits until drawing is complete, for measurements. */
   finish() {
     this.gl.readPixels(0, 0, 1, 1, this.gl.RGBA, this.gl.UNSIGNED_BYTE, new Uint8Array(4));
   }
@@ -256,14 +256,14 @@ function corners(numbers, size, { count, straight }) {
   return all;
 }
 
-/** Distance in pixels from one line to a point, all as `drawLines` draws them. */
+/** Distance in pixels between a line, as `drawLines` draws it, and a point. */
 export function lineDistance(ends, form, at, view, lane) {
   const px = (x, y) => [(x - view.x) * view.zoom, (y - view.y) * view.zoom];
   const [a, b] = [px(ends[0], ends[1]), px(ends[2], ends[3])];
   const along = [b[0] - a[0], b[1] - a[1]];
   const length = Math.hypot(...along) || 1;
   const [bend, own] = form;
-  // Farther away than it bends: no need to look closer.
+  // The point is farther away than the line bends.
   const reach = 12 + Math.abs(bend) * length + Math.abs(own * lane * LANE);
   if (at[0] < Math.min(a[0], b[0]) - reach || at[0] > Math.max(a[0], b[0]) + reach) return Infinity;
   if (at[1] < Math.min(a[1], b[1]) - reach || at[1] > Math.max(a[1], b[1]) + reach) return Infinity;

@@ -1,13 +1,13 @@
-// Numbers as people read them.
+// Numbers for readers.
 
 const TIMES = [["s", 1e12], ["ms", 1e9], ["us", 1e6], ["ns", 1e3], ["ps", 1]];
 
-/** The unit that suits a time in picoseconds: its name and length. */
+/** The best unit for a time in picoseconds: its name and length. */
 export function timeUnit(ps) {
   return TIMES.find(([, length]) => Math.abs(ps) >= length) ?? TIMES.at(-1);
 }
 
-/** A time in picoseconds; `like` is a time of the size that decides the unit; times that are `step` apart differ. */
+/** A time in picoseconds. `like` is a time that decides the unit; times that are `step` apart differ. */
 export function time(ps, like = ps, step = Infinity) {
   const [unit, length] = timeUnit(like);
   const value = ps / length;

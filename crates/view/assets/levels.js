@@ -1,6 +1,6 @@
-// Levels of detail. In the finest one every link is a line of its own. In the others routers that fall into one
-// cell of a grid are one node, links between the same two nodes one line, whose load is the greatest of its links:
-// what is congested is seen from far away.
+// Levels of detail. In the finest level every link is a line. In the others, routers in one cell of a grid are one
+// node, and links between the same two nodes are one line with the largest load of its links, so that congestion is
+// visible at any zoom.
 
 /** Cells along the unit square, from fine to coarse. */
 export const GRIDS = [1024, 512, 256, 128, 64, 32, 20, 12];
@@ -34,7 +34,7 @@ class Level {
     this.nodeLoads = new Float32Array(nodes.x.length);
   }
 
-  /** Greatest loads, by edge and by node; a node has those of its hosts' links and of links inside. */
+  /** Largest loads by edge and by node. A node has those of its hosts' links and of the links inside it. */
   update(loads) {
     this.edgeLoads.fill(-1);
     this.nodeLoads.fill(-1);
@@ -48,7 +48,7 @@ class Level {
     for (const row of this.inside) raise(this.nodeOf[links.from_id[row]], loads[row]);
   }
 
-  /** Edges that may be seen in a box [left, right, top, bottom], copied out as what is drawn. */
+  /** Edges that may be visible in a box [left, right, top, bottom], copied in drawing form. */
   within([left, right, top, bottom]) {
     const found = this.found ?? (this.found = new Uint32Array(this.count));
     let [count, straight] = [0, 0];
@@ -72,7 +72,7 @@ class Level {
     return { count, straight, ends, form, loads };
   }
 
-  /** The row of the most loaded link of an edge; the first of several. */
+  /** The row of the most loaded link of an edge, the first of equals. */
   hottest(edge, loads) {
     let best = this.members[this.start[edge]];
     for (let i = this.start[edge]; i < this.start[edge + 1]; i++)
@@ -81,7 +81,7 @@ class Level {
   }
 }
 
-/** Every link a line; directions and parallel cables beside each other, those over other routers bent. */
+/** One line per link. Directions and parallel cables lie side by side; lines over other routers bend. */
 export function exact(network) {
   const { routers, links } = network;
   const crossed = crossings(routers);
@@ -99,7 +99,7 @@ export function exact(network) {
   return new Level({ x: routers.x, y: routers.y }, nodeOf, edges, [], network);
 }
 
-/** Routers of one cell together, at their middle. */
+/** Merges the routers of one cell at their centre. */
 export function coarse(network, grid) {
   const { routers, links } = network;
   const cells = new Map();
@@ -132,10 +132,10 @@ export function coarse(network, grid) {
   return new Level(nodes, nodeOf, [...edges.values()], Uint32Array.from(inside), network);
 }
 
-/** Lines that more do not bend: they are looked at from near or not one by one. */
+/** Above this number of lines, none bends. */
 const BENT = 20000;
 
-/** How much links between groups in a ring bend towards the middle, away from the groups on their way. */
+/** Bend of links between groups in a ring towards the centre, away from the groups between. */
 function towardsMiddle({ routers, between }) {
   const groups = new Set(routers.group);
   if (groups.size < 4 || between.length > BENT) return () => 0;
@@ -150,7 +150,7 @@ function towardsMiddle({ routers, between }) {
   };
 }
 
-/** Whether the straight line between two routers leads along a row or column over a third one. */
+/** Whether the straight line between two routers passes over a third one in a row or column. */
 function crossings(routers) {
   const key = (value) => Math.round(value * 1e5);
   const lines = { x: new Map(), y: new Map() };

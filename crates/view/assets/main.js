@@ -1,4 +1,4 @@
-// The page: results side by side, one time for all of them, and what was chosen.
+// The page: results side by side, with one time and one selection for all.
 
 import { css, loadColour, stateColour } from "./colours.js";
 import { binAt, loads, network, results, text } from "./data.js";
@@ -12,10 +12,10 @@ const at = (id) => document.getElementById(id);
 const state = { tab: "network", panels: [], times: [], index: 0, metric: "busy", whole: true, playing: false, chosen: null, span: null, names: [] };
 const detail = new Detail(at("detail"), choose);
 
-/** Links of a network that a page has the memory for. */
+/** Maximum number of links that a page can hold in memory. */
 const MOST_LINKS = 1_500_000;
 
-/** What one result shows. */
+/** The view of one result. */
 class Panel {
   constructor(result) {
     this.result = result;
@@ -38,13 +38,13 @@ class Panel {
 
   banners() {
     const { result } = this;
-    if (result.unfinished) this.banner("This run has not ended: it is under way, or was killed. What is shown is what it has written so far.");
-    if (result.being_replaced) this.banner("Another run is under way in this folder, or was killed. What is shown is the result before it.");
+    if (result.unfinished) this.banner("This run has not ended: it is still running or was killed. The page shows what it has written so far.");
+    if (result.being_replaced) this.banner("Another run in this folder is still running or was killed. The page shows the earlier result.");
     const damaged = Object.entries(result.damaged);
-    if (damaged.length > 0) this.banner(`Damaged, and left out: ${damaged.map(([name, why]) => `${name} (${why})`).join("; ")}`);
+    if (damaged.length > 0) this.banner(`Damaged and omitted: ${damaged.map(([name, why]) => `${name} (${why})`).join("; ")}`);
     if (!result.has("link_series"))
       this.banner(result.unfinished
-        ? "No loads of links: it has written no series of single links yet, or collects none (collect.series)."
+        ? "No link loads: the run has not written series of single links yet, or does not collect them (collect.series)."
         : "Loads over the whole run only: no series of single links was collected (collect.series).");
   }
 
@@ -64,7 +64,7 @@ class Panel {
     if (this.jobs.length === 0 && result.has("timeline")) this.jobs = await jobsOf(result);
     if (!this.network) {
       this.missing(this.networkStage, links > MOST_LINKS
-        ? `This network has ${number(links)} links; up to ${number(MOST_LINKS)} are drawn. What is known by kind of link is at the side.`
+        ? `This network has ${number(links)} links; up to ${number(MOST_LINKS)} can be drawn. The side column shows loads by link class.`
         : result.unfinished
           ? `The network cannot be drawn: its tables are not there yet. Of more than ${number(MOST_LINKS)} links they are written at the end.`
           : "The network cannot be drawn: this folder has no table of routers. Results of older versions lack it.");
@@ -80,13 +80,13 @@ class Panel {
     }
   }
 
-  /** The line of each rank; made when it is first looked at. */
+  /** The time lines of ranks, created on first use. */
   openRanks() {
     if (this.ranks || this.openedRanks) return;
     this.openedRanks = true;
     if (this.jobs.length === 0) return this.missing(this.ranksStage, "This result has no job of ranks.");
     if (!this.result.has("timeline"))
-      return this.missing(this.ranksStage, "What ranks did over time was not collected (collect.timeline = true in the experiment).");
+      return this.missing(this.ranksStage, "States of ranks over time were not collected (collect.timeline = true in the experiment).");
     this.showJob(this.jobs[0]);
   }
 
@@ -151,7 +151,7 @@ async function jobsOf(result) {
   });
 }
 
-/** MPI calls by name, the same colours in all results. */
+/** MPI calls by name, for equal colours in all results. */
 function knowNames(names) {
   const all = [...new Set([...state.names, ...names])].filter((name) => name !== "compute" && name !== "overhead").sort();
   if (all.length === state.names.length) return;
@@ -182,7 +182,7 @@ function tip(words, x, y) {
   box.style.top = `${Math.min(y + 14, window.innerHeight - box.offsetHeight - 8)}px`;
 }
 
-/** Chooses a link, router, host or rank of a result; nothing: the whole. */
+/** Selects a link, router, host or rank of a result, or nothing. */
 async function choose(panel, thing) {
   const known = thing && (thing.kind !== "routers") ? thing : null;
   state.chosen = known && { panel, thing: known };
@@ -205,7 +205,7 @@ function setSpan(from, to) {
   }
 }
 
-/** Moves to a time. */
+/** Moves the slider to a time. */
 async function update() {
   const slider = at("slider");
   slider.disabled = at("play").disabled = state.times.length === 0;
@@ -263,7 +263,7 @@ function legend() {
   at("legend").replaceChildren(ends[0], bar, ends[1]);
 }
 
-/** "link 12", "router 5", "host 7", "rank 0". */
+/** Parses "link 12", "router 5", "host 7", "rank 0". */
 function find(words) {
   const found = /^\s*(link|router|host|rank)\s+(\d+)\s*$/i.exec(words);
   const box = at("find-text");
@@ -282,7 +282,7 @@ function find(words) {
   show(panel, thing);
 }
 
-/** Moves the drawing to a thing. */
+/** Centres the drawing on a thing. */
 function show(panel, thing) {
   const { network: net, view } = panel;
   if (!view) return;
@@ -314,7 +314,7 @@ function listen() {
   });
 }
 
-/** Links on the critical path, to be seen in the network, too. */
+/** Links on the critical path, highlighted in the network. */
 async function criticalLinks(panel) {
   if (!panel.result.has("critical_path") || !panel.view) return;
   const path = await panel.result.table("critical_path", ["link", "job"]);
@@ -337,7 +337,7 @@ async function main() {
   for (const panel of state.panels)
     if (panel.bins && panel.result.has("link_series")) for (const begin of panel.bins.begin) begins.add(begin);
   state.times = [...begins].sort((a, b) => a - b);
-  // There is no whole run yet; the last bin may be half written.
+  // There are no totals yet, and the last bin may be incomplete.
   if (state.times.length > 0 && state.panels.some((panel) => panel.result.unfinished))
     Object.assign(state, { whole: false, index: Math.max(0, state.times.length - 2) });
   listen();
@@ -349,7 +349,7 @@ async function main() {
   document.body.dataset.ready = "yes";
 }
 
-// For tests and for the console: what is shown, and how fast.
+// For tests and the console: the view state and its speed.
 window.fabricsim = { state, update, choose: (panel, thing) => choose(state.panels[panel], thing), text };
 
 main().catch((error) => {

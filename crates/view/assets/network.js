@@ -1,20 +1,20 @@
-// One network on a canvas: what is drawn at which zoom, moving about, and what lies under the pointer.
+// One network on a canvas: level of detail, navigation, and hit testing.
 
 import { Drawing, lineDistance } from "./drawing.js";
 import { GRIDS, coarse, exact } from "./levels.js";
 
-/** Lines that any machine draws at once. */
+/** Number of lines that any machine draws at once. */
 const FEW = 6000;
-/** Lines of a coarser level, at most. */
+/** Maximum number of lines of a coarser level. */
 const MANY = 30000;
-/** While something moves, frames slower than this make the next ones coarser, faster ones finer. In milliseconds. */
+/** Frame time in milliseconds. During motion, slower frames make the next ones coarser, faster ones finer. */
 const SLOW = 45;
 const FAST = 22;
-/** Fewest lines that are drawn for the sake of speed. */
+/** Least number of lines that are drawn during motion. */
 const LEAST = 1500;
-/** How long nothing has to move until all is drawn. In milliseconds. */
+/** Milliseconds without motion before everything is drawn. */
 const REST = 180;
-/** Hosts that are drawn, at most: those of the routers in sight. */
+/** Maximum number of drawn hosts: those of the visible routers. */
 const HOSTS = 20000;
 const BLUE = [0, 0.447, 0.698, 1];
 const GREEN = [0, 0.62, 0.451, 1];
@@ -43,7 +43,7 @@ export class NetworkView {
     this.resized();
   }
 
-  /** Room around a router, from how far away its hosts are drawn. */
+  /** Space around a router in pixels above which its hosts are drawn. */
   routerSpacing() {
     const { hosts, routers } = this.network;
     if (hosts.rows === 0) return 0.7 / Math.sqrt(routers.rows);
@@ -76,7 +76,7 @@ export class NetworkView {
     this.redraw();
   }
 
-  /** Moves a place to the middle, near enough to see it. */
+  /** Centres a place, at a zoom at which it is visible. */
   show(x, y) {
     const zoom = Math.max(this.view.zoom, Math.min(40 / this.spacing, 4 * this.canvas.clientWidth));
     Object.assign(this.view, { x, y, zoom });
@@ -97,7 +97,7 @@ export class NetworkView {
     return this.levels.get(name);
   }
 
-  /** The level for this zoom: exact where few are drawn or routers are apart, else the finest that is not too much. */
+  /** The level for this zoom: exact if few lines are drawn or routers are apart, else the finest affordable one. */
   levelInSight() {
     const most = this.moving ? this.budget : MANY;
     const few = this.network.between.length <= (this.moving ? Math.min(FEW, most) : FEW);
@@ -108,7 +108,7 @@ export class NetworkView {
     return GRIDS.at(-1);
   }
 
-  /** What is seen of a level's lines: all of them, or those in the picture where that is less to draw. */
+  /** The visible lines of a level: all, or those inside the picture if that is less to draw. */
   inSight(name) {
     const level = this.level(name);
     if (level.loads !== this.loads) {
@@ -134,7 +134,7 @@ export class NetworkView {
     return level.part;
   }
 
-  /** Something moves: what follows has to be quick, and all is drawn when it rests. */
+  /** Starts motion: the next frames are fast, and everything is drawn when it ends. */
   move() {
     this.moving = true;
     clearTimeout(this.resting);
@@ -146,7 +146,7 @@ export class NetworkView {
     this.redraw();
   }
 
-  /** Learns from how long the last frame took what this machine can draw. */
+  /** Adapts the number of lines to the time of the last frame. */
   learn() {
     const now = performance.now();
     const took = this.moving && this.last ? now - this.last : null;
@@ -179,7 +179,7 @@ export class NetworkView {
     });
   }
 
-  /** Draws at once; what tests and measurements call, too. */
+  /** Draws at once. Tests and measurements call it, too. */
   draw() {
     const begin = performance.now();
     if (this.canvas.width === 0) return;
@@ -189,7 +189,7 @@ export class NetworkView {
     const lines = this.inSight(name);
     const px = this.spacing * this.view.zoom;
     this.lane = name === "exact" ? Math.max(0.15, Math.min(1.2, px / 26)) : 0;
-    // Thin where much is drawn in little room.
+    // Thinner lines if many are drawn in a small area.
     const widths = name === "exact"
       ? { least: Math.max(0.5, Math.min(1.6, px / 24)), most: Math.max(1.1, Math.min(4.2, px / 9)) }
       : { least: 0.6, most: 2 };
@@ -201,11 +201,11 @@ export class NetworkView {
     this.drawing.drawDots(level.dots, { size });
     this.drawMarks(size, widths);
     this.drawn = { level: name, lines: lines.count, dots: level.nodes.x.length, hosts, milliseconds: performance.now() - begin };
-    const detail = name === "exact" ? "each direction of each cable" : "links of near routers together, the most loaded one shows";
+    const detail = name === "exact" ? "each direction of each cable" : "links of nearby routers merged, coloured by the most loaded one";
     this.status.textContent = `${lines.count.toLocaleString("en")} lines: ${detail}`;
   }
 
-  /** Hosts in sight with their links, where there is room for them. */
+  /** Visible hosts with their links, if there is space for them. */
   drawHosts(px, widths) {
     this.hostsInSight = [];
     const { hosts, links, injection, ejection, routers } = this.network;
@@ -258,7 +258,7 @@ export class NetworkView {
     return { start, rows };
   }
 
-  /** Ends, bend and lane of a link, as the exact level draws it. */
+  /** Ends, bend and offset of a link, as the exact level draws it. */
   geometry(row) {
     const { links, hosts, routers } = this.network;
     const place = (end) => {
@@ -293,13 +293,13 @@ export class NetworkView {
     }
   }
 
-  /** Where a place of the unit square is on the canvas, in CSS pixels. */
+  /** Position on the canvas, in CSS pixels, of a place of the unit square. */
   project(x, y) {
     const { clientWidth, clientHeight } = this.canvas;
     return [(x - this.view.x) * this.view.zoom + clientWidth / 2, (y - this.view.y) * this.view.zoom + clientHeight / 2];
   }
 
-  /** What lies at a place of the canvas. */
+  /** The thing at a position of the canvas. */
   under(px, py) {
     const { clientWidth, clientHeight } = this.canvas;
     const at = [px - clientWidth / 2, py - clientHeight / 2];
@@ -337,7 +337,7 @@ export class NetworkView {
     return found?.() ?? null;
   }
 
-  /** The row of the link with the greatest load. */
+  /** The row of the link with the largest load. */
   hottest() {
     let best = -1;
     for (let row = 0; row < this.loads.length; row++) if (this.loads[row] > (best < 0 ? -1 : this.loads[best])) best = row;
@@ -408,7 +408,7 @@ export class NetworkView {
     this.move();
   }
 
-  /** Milliseconds of each of so many frames, until all is drawn; the picture moves a little from each to the next. */
+  /** Milliseconds of each of a number of frames with everything drawn. The picture moves slightly between frames. */
   measure(frames) {
     const taken = [];
     for (let i = 0; i < frames; i++) {

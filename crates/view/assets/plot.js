@@ -1,4 +1,4 @@
-// Small plots over time: steps, as bins are, with the time under the slider marked.
+// Small step plots over time, with a mark at the time of the slider.
 
 import { number, timeUnit } from "./format.js";
 

@@ -1,11 +1,11 @@
-// What ranks did, one line each over time, with messages as arrows and the critical path on top.
+// States of ranks over time, one line each, with messages as arrows and the critical path on top.
 
 import { CRITICAL, stateColour } from "./colours.js";
 import { text } from "./data.js";
 import { bytes, number, time } from "./format.js";
 
 const [LEFT, TOP] = [64, 20];
-/** Messages that are drawn; more would hide each other. */
+/** Maximum number of drawn messages; more would hide each other. */
 const MESSAGES = 3000;
 
 export class RanksView {
@@ -13,7 +13,7 @@ export class RanksView {
   constructor(panel, stage, job, span, events) {
     Object.assign(this, { panel, job, span, events });
     this.canvas = stage.appendChild(document.createElement("canvas"));
-    this.canvas.setAttribute("aria-label", "Ranks over time; drag to move, wheel to zoom, with shift to see more or fewer ranks");
+    this.canvas.setAttribute("aria-label", "Ranks over time; drag to move, wheel to zoom, with shift for more or fewer ranks");
     this.status = stage.appendChild(document.createElement("div"));
     this.status.className = "status";
     this.ranks = { first: 0, last: job.ranks };
@@ -53,7 +53,7 @@ export class RanksView {
     return this.span.from + ((x - LEFT) / (this.canvas.clientWidth - LEFT - 8)) * (this.span.to - this.span.from);
   }
 
-  /** Fetches what is in sight; a later request makes an earlier one void. */
+  /** Fetches the visible range. A later request cancels an earlier one. */
   load() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.fetch(), 40);
@@ -96,7 +96,7 @@ export class RanksView {
     this.redraw();
   }
 
-  /** Rows of each rank, in the order of time. */
+  /** Rows of each rank in time order. */
   byRank(slice) {
     const of = new Map();
     for (let i = 0; i < slice.rows; i++) {
@@ -245,7 +245,7 @@ export class RanksView {
     this.status.hidden = parts.length === 0;
   }
 
-  /** What lies at a place: a rank, and what it does there. */
+  /** The rank at a position, and its state there. */
   under(x, y) {
     const rank = Math.floor(this.ranks.first + (y - TOP) / this.laneHeight);
     if (x < 0 || y < TOP || rank < 0 || rank >= this.job.ranks) return null;
@@ -283,7 +283,7 @@ export class RanksView {
     if (!found) return null;
     const [slice, i] = found;
     const how = [text(slice, "protocol", i), text(slice, "collective", i)].filter(Boolean).join(", ");
-    return `message of ${bytes(slice.bytes[i])} from rank ${slice.from_rank[i]} to ${slice.to_rank[i]} (${how}), ${time(slice.arrived_ps[i] - slice.sent_ps[i])} under way`;
+    return `message of ${bytes(slice.bytes[i])} from rank ${slice.from_rank[i]} to ${slice.to_rank[i]} (${how}), ${time(slice.arrived_ps[i] - slice.sent_ps[i])} in flight`;
   }
 
   listen() {

@@ -1,7 +1,7 @@
-//! One result folder, as it was found: which tables it has, and what is wrong with it.
+//! A result folder as found: its tables, and the errors of damaged tables.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,11 +10,11 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use crate::slice::{self, SliceError};
-use results::RUNNING;
+use results::{Running, Summary};
 
 const SUMMARY: &str = "summary.json";
 
-/// A table that the page may ask for, with the columns that say when a row begins and ends.
+/// A table that the page may request, with the columns of begin and end of a row.
 pub(crate) struct Known {
     pub name: &'static str,
     pub time: Option<(&'static str, &'static str)>,
@@ -22,7 +22,7 @@ pub(crate) struct Known {
 
 const BINS: Option<(&str, &str)> = Some(("begin_ps", "end_ps"));
 
-/// All tables that are given out.
+/// All tables that are served.
 const KNOWN: &[Known] = &[
     Known {
         name: "calls",
@@ -90,58 +90,40 @@ const KNOWN: &[Known] = &[
     },
 ];
 
-/// Tables whose bins the slider goes through.
+/// Tables whose bins define the positions of the time slider.
 const SERIES: [&str; 2] = ["class_series", "link_series"];
 
-/// Why a folder cannot be shown at all.
+/// The error of a folder that cannot be shown at all.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// No result of this version, finished or not.
-    #[error(transparent)]
-    NotAResult(#[from] results::ReadError),
-    /// The sign of an unfinished run cannot be understood.
-    #[error("{} is not a FabricSim result: its {RUNNING} is damaged ({why})", .folder.display())]
-    Damaged {
-        /// The folder.
-        folder: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
-}
+#[error(transparent)]
+pub struct OpenError(#[from] results::ReadError);
 
 /// A result folder.
-pub(crate) struct Folder {
+pub(crate) struct ResultFolder {
     path: PathBuf,
     name: String,
-    /// `summary.json`, or what an unfinished run has left instead.
+    /// `summary.json`, or `RUNNING.json` of an unfinished run.
     summary: Value,
-    /// Whether what is shown is a run that has not ended.
+    /// Whether the shown run has not ended.
     unfinished: bool,
-    /// Whether a run has begun that will replace what is shown.
+    /// Whether another run that will replace the shown result has begun.
     being_replaced: bool,
-    /// Found tables: files in their order, rows.
+    /// Files of each table in row order, and its number of rows.
     tables: BTreeMap<&'static str, (Vec<PathBuf>, u64)>,
-    /// Tables that are there and cannot be read, with the reason.
+    /// Tables that exist and cannot be read, with the reason.
     damaged: BTreeMap<&'static str, String>,
     bins: OnceLock<Vec<(u64, u64)>>,
 }
 
-impl Folder {
-    /// Looks at what is in a folder.
-    pub fn open(path: &Path) -> Result<Folder, OpenError> {
-        let running = unfinished(path)?;
-        let whole = path.join(SUMMARY).exists();
-        let (summary, unfinished, being_replaced) = match running {
-            Some(running) if !whole => (running, true, false),
-            running => {
-                let summary = results::Summary::load(path)?;
-                let summary = serde_json::to_value(summary).expect("a summary is plain data");
-                (summary, false, running.is_some())
-            }
-        };
-        let mut parts = match unfinished {
-            true => results::Running::files(path)?,
-            false => BTreeMap::new(),
+impl ResultFolder {
+    /// Reads the contents of a folder.
+    pub fn open(path: &Path) -> Result<ResultFolder, OpenError> {
+        let running = Running::load(path)?;
+        let unfinished = running.is_some() && !path.join(SUMMARY).exists();
+        let being_replaced = running.is_some() && !unfinished;
+        let (summary, mut parts) = match unfinished {
+            true => (serde_json::to_value(running), Running::files(path)?),
+            false => (serde_json::to_value(Summary::load(path)?), BTreeMap::new()),
         };
         let (mut tables, mut damaged) = (BTreeMap::new(), BTreeMap::new());
         for known in KNOWN {
@@ -161,10 +143,10 @@ impl Folder {
                 }
             }
         }
-        Ok(Folder {
+        Ok(ResultFolder {
             path: path.into(),
             name: name(path),
-            summary,
+            summary: summary.expect("plain data"),
             unfinished,
             being_replaced,
             tables,
@@ -173,7 +155,7 @@ impl Folder {
         })
     }
 
-    /// What the page is told first.
+    /// The description that the page receives first.
     pub fn describe(&self) -> Value {
         let tables: BTreeMap<&str, u64> = self
             .tables
@@ -198,7 +180,7 @@ impl Folder {
         Some((files, known))
     }
 
-    /// Begin and end of all bins in which anything happened, in their order.
+    /// Begin and end of all bins with rows, in order.
     pub fn bins(&self) -> Result<&[(u64, u64)], SliceError> {
         if let Some(bins) = self.bins.get() {
             return Ok(bins);
@@ -215,25 +197,7 @@ impl Folder {
     }
 }
 
-/// What a run that has not ended says of itself, if there is such a run.
-fn unfinished(folder: &Path) -> Result<Option<Value>, OpenError> {
-    let text = match fs::read_to_string(folder.join(RUNNING)) {
-        Ok(text) => text,
-        Err(_) => return Ok(None),
-    };
-    let damaged = |why: String| OpenError::Damaged {
-        folder: folder.into(),
-        why,
-    };
-    let value: Value = serde_json::from_str(&text).map_err(|e| damaged(e.to_string()))?;
-    match value.get("schema").and_then(Value::as_str) {
-        Some(schema) if schema.starts_with("fabricsim/") => Ok(Some(value)),
-        Some(schema) => Err(damaged(format!("its schema is '{schema}'"))),
-        None => Err(damaged("it names no schema".into())),
-    }
-}
-
-/// Name of a folder for people: its last part, or the one before where that says nothing.
+/// Display name of a folder: the last component of its path.
 fn name(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.into());
     let last = whole.file_name().unwrap_or(whole.as_os_str());
@@ -248,37 +212,46 @@ fn rows(file: &Path) -> io::Result<u64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use results::RUNNING;
+    use std::fs;
 
     #[test]
     fn what_is_no_result_is_refused_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |path: &Path| match Folder::open(path) {
+        let outcome = |path: &Path| match ResultFolder::open(path) {
             Ok(_) => panic!("opened"),
             Err(error) => error.to_string(),
         };
-        assert!(told(folder.path()).contains("no summary.json"));
-        assert!(told(&folder.path().join("nowhere")).contains("no summary.json"));
+        assert!(outcome(folder.path()).contains("no summary.json"));
+        assert!(outcome(&folder.path().join("nowhere")).contains("no summary.json"));
         fs::write(folder.path().join(SUMMARY), "{\"schema\": \"other/1\"}").unwrap();
-        assert!(told(folder.path()).contains("its schema is 'other/1'"));
+        assert!(outcome(folder.path()).contains("its schema is 'other/1'"));
         fs::write(folder.path().join(RUNNING), "{").unwrap();
-        assert!(told(folder.path()).contains("RUNNING.json is damaged"));
+        assert!(outcome(folder.path()).contains("RUNNING.json is damaged"));
         fs::write(folder.path().join(RUNNING), "{}").unwrap();
-        assert!(told(folder.path()).contains("names no schema"));
+        assert!(outcome(folder.path()).contains("missing field `schema`"));
     }
 
     #[test]
     fn a_run_that_has_not_ended_is_opened_and_damaged_tables_are_named() {
         let folder = tempfile::tempdir().unwrap();
-        let running = "{\"schema\": \"fabricsim/running/1\"}";
-        fs::write(folder.path().join(RUNNING), running).unwrap();
+        let running = json!({
+            "schema": "fabricsim/running/1",
+            "version": "1",
+            "began_unix_s": 0,
+            "process": 1,
+            "tables": [],
+            "experiment": {},
+        });
+        fs::write(folder.path().join(RUNNING), running.to_string()).unwrap();
         fs::write(
             folder.path().join("links.parquet"),
             "PAR1 and then the power went",
         )
         .unwrap();
-        let told = Folder::open(folder.path()).unwrap().describe();
-        assert_eq!(told["unfinished"], true);
-        assert!(told["damaged"]["links"].is_string());
-        assert_eq!(told["tables"], json!({}));
+        let outcome = ResultFolder::open(folder.path()).unwrap().describe();
+        assert_eq!(outcome["unfinished"], true);
+        assert!(outcome["damaged"]["links"].is_string());
+        assert_eq!(outcome["tables"], json!({}));
     }
 }

@@ -1,11 +1,11 @@
-//! `fabricsim view`: result folders in the browser, as a page that asks this process for their tables.
+//! `fabricsim view`: result folders in the browser, as a page that requests their tables from this process.
 //!
-//! The server listens on the loopback interface only and answers only to names of it. It gives out what is
-//! compiled into it (the page) and what it has found in the given folders when it started: names in requests are
-//! looked up, never made into paths. It reads and changes nothing else.
+//! The server listens on the loopback interface only and accepts only its own host names. It serves the compiled-in
+//! page and the tables that it found in the given folders at the start. Names in requests are looked up and never
+//! become paths. It reads nothing else and changes nothing.
 //!
-//! This crate knows the tables of a result by name and column (`docs/formats/tables.md`). It does not know how
-//! they came about, and computes nothing that would have to be right twice: it cuts out rows and columns.
+//! This crate knows the tables of a result by name and column (`docs/formats/tables.md`). It selects rows and
+//! columns. It does not know how the tables were computed, and derives no results from them.
 
 mod folder;
 mod page;

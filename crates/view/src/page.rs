@@ -1,12 +1,12 @@
-//! The page: files that are compiled in. They load nothing from elsewhere.
+//! The files of the page, compiled in. They load nothing from elsewhere.
 
 /// A file of the page.
 pub(crate) struct Asset {
-    /// Its path in the address.
+    /// Path in the URL.
     pub path: &'static str,
-    /// Its media type.
+    /// Media type.
     pub kind: &'static str,
-    /// What it holds.
+    /// Content.
     pub text: &'static str,
 }
 
@@ -18,7 +18,7 @@ macro_rules! assets {
 
 const JS: &str = "text/javascript; charset=utf-8";
 
-/// All of them.
+/// All files of the page.
 pub(crate) const ASSETS: &[Asset] = assets! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
@@ -35,7 +35,7 @@ pub(crate) const ASSETS: &[Asset] = assets! {
 };
 
 impl Asset {
-    /// The media type as it is sent.
+    /// The value of the header `Content-Type`.
     pub fn media_type(&self) -> &'static str {
         match self.kind {
             "js" => JS,

@@ -1,9 +1,8 @@
-//! The HTTP side: who may ask, what can be asked, and how it is answered.
+//! The HTTP server: access checks, routes, answers.
 //!
-//! Any page in any browser of this machine can send requests to the loopback interface. Those whose `Host` is not
-//! a name of this server are refused, which is what a page has that made its own name point here (DNS rebinding);
-//! other pages cannot read answers, as none allows other origins to. Only GET is answered. A connection carries
-//! one request, and has a thread.
+//! Any page in any browser on this machine can send requests to the loopback interface. Requests whose `Host` is not
+//! a name of this server are refused, which stops DNS rebinding. Other pages cannot read answers, because no answer
+//! allows other origins. Only GET is answered. Each connection carries one request and has its own thread.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,22 +13,22 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::folder::{Folder, OpenError};
+use crate::folder::{OpenError, ResultFolder};
 use crate::page::ASSETS;
-use crate::slice::{self, Cells, Rows, Slice, SliceError, TimeRange};
+use crate::slice::{self, ColumnValues, RowFilter, Slice, SliceError, TimeRange};
 use crate::{timeline, wire};
 
-/// How long a client may say nothing. Browsers open connections before they need them.
+/// Read timeout of a connection. Browsers open connections before they need them.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a client may go on after its answer.
+/// Time for which a client may keep sending after its answer.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// Bytes of a request, at most.
+/// Maximum size of a request in bytes.
 const LONGEST_REQUEST: usize = 16 * 1024;
 const MOST_HEADERS: usize = 100;
-/// Rows in one answer, at most.
+/// Maximum number of rows in one answer.
 const MOST_ROWS: usize = 4_000_000;
 
-/// Nothing can be served.
+/// The server cannot start.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on 127.0.0.1, port {port}: {why}")]
 pub struct BindError {
@@ -37,7 +36,7 @@ pub struct BindError {
     why: String,
 }
 
-/// Result folders, being served.
+/// A running server of result folders.
 pub struct View {
     listener: TcpListener,
     address: SocketAddr,
@@ -46,12 +45,12 @@ pub struct View {
 }
 
 struct ServerState {
-    folders: Vec<Folder>,
-    /// What `Host` may say.
+    folders: Vec<ResultFolder>,
+    /// Accepted values of the header `Host`.
     hosts: [String; 2],
 }
 
-/// Ends the serving of a view.
+/// Stops a running server.
 #[derive(Clone)]
 pub struct StopSignal {
     address: SocketAddr,
@@ -59,15 +58,15 @@ pub struct StopSignal {
 }
 
 impl StopSignal {
-    /// Ends it.
+    /// Stops the server.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        // Wakes up who waits for a connection.
+        // A connection wakes up the accepting thread.
         let _ = TcpStream::connect(self.address);
     }
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 struct Answer {
     status: u16,
     kind: &'static str,
@@ -78,7 +77,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const BINARY: &str = "application/octet-stream";
 
-/// What every answer says.
+/// Headers of every answer.
 const HEADERS: &[(&str, &str)] = &[
     ("Connection", "close"),
     ("Allow", "GET"),
@@ -154,16 +153,16 @@ impl View {
     /// # Errors
     /// One of them is no result, finished or not.
     pub fn open(folders: &[PathBuf]) -> Result<Opened, OpenError> {
-        let folders = folders.iter().map(|path| Folder::open(Path::new(path)));
+        let folders = folders.iter().map(|path| ResultFolder::open(Path::new(path)));
         Ok(Opened(folders.collect::<Result<_, _>>()?))
     }
 
-    /// Where the page is.
+    /// URL of the page.
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// What ends [`View::serve`], from another thread.
+    /// A handle that stops [`View::serve`] from another thread.
     pub fn stop(&self) -> StopSignal {
         StopSignal {
             address: self.address,
@@ -171,27 +170,27 @@ impl View {
         }
     }
 
-    /// Answers until it is stopped. What is being answered then is not waited for.
+    /// Answers requests until it is stopped. Does not wait for answers in progress.
     pub fn serve(&self) {
         for stream in self.listener.incoming() {
             if self.stopped.load(Ordering::SeqCst) {
                 return;
             }
-            // Without a free descriptor or thread this client is not served; the next one may be.
+            // This client is dropped if no descriptor or thread is free. Later clients may succeed.
             let Ok(stream) = stream else { continue };
             let shared = self.shared.clone();
-            // The client may go away at any time, which is its affair.
+            // The client may disconnect at any time.
             let answer = move || drop(shared.converse(stream));
             let _ = std::thread::Builder::new().spawn(answer);
         }
     }
 }
 
-/// Result folders that can be served.
-pub struct Opened(Vec<Folder>);
+/// Result folders, ready to be served.
+pub struct Opened(Vec<ResultFolder>);
 
 impl Opened {
-    /// Listens on the loopback interface; port 0 is any that is free.
+    /// Listens on the loopback interface. Port 0 selects any free port.
     ///
     /// # Errors
     /// The port is taken, or the system refuses.
@@ -216,7 +215,7 @@ impl Opened {
 }
 
 impl ServerState {
-    /// One request and its answer.
+    /// Reads one request and sends its answer.
     fn converse(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -236,13 +235,13 @@ impl ServerState {
         };
         answer.write(&mut stream)?;
         stream.shutdown(Shutdown::Write)?;
-        // What is still unread would make the system cut off the answer.
+        // Unread input would make the system reset the connection before the client has the answer.
         stream.set_read_timeout(Some(FAREWELL))?;
         while stream.read(&mut piece)? > 0 {}
         Ok(())
     }
 
-    /// The answer to a request, if it is there as a whole.
+    /// The answer to a request, if the request is complete.
     fn answer(&self, head: &[u8]) -> Option<Answer> {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
@@ -284,7 +283,7 @@ impl ServerState {
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         match parts[..] {
             ["data", "results"] => {
-                let results: Vec<_> = self.folders.iter().map(Folder::describe).collect();
+                let results: Vec<_> = self.folders.iter().map(ResultFolder::describe).collect();
                 Answer::json(&json!({ "version": env!("CARGO_PKG_VERSION"), "results": results }))
             }
             ["data", result, "bins"] => match self.folder(result) {
@@ -305,7 +304,7 @@ impl ServerState {
         }
     }
 
-    fn folder(&self, number: &str) -> Option<&Folder> {
+    fn folder(&self, number: &str) -> Option<&ResultFolder> {
         self.folders.get(number.parse::<usize>().ok()?)
     }
 
@@ -325,9 +324,10 @@ impl ServerState {
     }
 }
 
-fn bins(folder: &Folder) -> Result<Slice, SliceError> {
+fn bins(folder: &ResultFolder) -> Result<Slice, SliceError> {
     let bins = folder.bins()?;
-    let of = |pick: fn(&(u64, u64)) -> u64| Cells::F64(bins.iter().map(|bin| pick(bin) as f64).collect());
+    let of =
+        |pick: fn(&(u64, u64)) -> u64| ColumnValues::F64(bins.iter().map(|bin| pick(bin) as f64).collect());
     Ok(Slice {
         columns: vec![
             ("begin_ps".into(), of(|bin| bin.0)),
@@ -338,10 +338,10 @@ fn bins(folder: &Folder) -> Result<Slice, SliceError> {
     })
 }
 
-/// Keys and values behind the question mark.
+/// Keys and values of the query string.
 struct Query(Vec<(String, String)>);
 
-/// Keys that are not names of columns.
+/// Keys that are not column names.
 const RESERVED: [&str; 6] = ["columns", "from_ps", "to_ps", "limit", "every", "pixel_ps"];
 
 impl Query {
@@ -364,14 +364,14 @@ impl Query {
         columns.split(',').map(String::from).collect()
     }
 
-    /// Rows within `from_ps` and `to_ps`, whose columns have the values of all other keys; a key that is given
-    /// several times has several values.
-    fn rows(&self, time: Option<(&str, &str)>) -> Result<Rows, SliceError> {
+    /// Rows within `from_ps` and `to_ps` whose columns have the values of all other keys. A repeated key lists
+    /// several allowed values.
+    fn rows(&self, time: Option<(&str, &str)>) -> Result<RowFilter, SliceError> {
         let number = |key: &str| self.get(key).and_then(|value| value.parse::<u64>().ok());
         let (from_ps, to_ps) = (number("from_ps"), number("to_ps"));
         let span = match (from_ps.is_some() || to_ps.is_some(), time) {
             (false, _) => None,
-            (true, None) => return Err(SliceError::NoColumn("begin_ps".into())),
+            (true, None) => return Err(SliceError::Column("it has no bins of time".into())),
             (true, Some((begin, end))) => Some(TimeRange {
                 from_ps: from_ps.unwrap_or(0),
                 to_ps: to_ps.unwrap_or(u64::MAX),
@@ -387,7 +387,7 @@ impl Query {
             }
         }
         let limit = number("limit").map_or(MOST_ROWS, |n| usize::try_from(n).unwrap_or(MOST_ROWS));
-        Ok(Rows {
+        Ok(RowFilter {
             span,
             equal,
             limit: limit.min(MOST_ROWS),
@@ -395,7 +395,7 @@ impl Query {
     }
 }
 
-/// Text of a query with its escapes undone; none if they are wrong.
+/// Percent-decoded text of a query, `None` if an escape is invalid.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,15 +1,11 @@
-//! Rows and columns cut out of a Parquet table: those of some links, or of some time. Row groups that cannot hold
-//! any are passed over by their statistics; a table is never in memory whole.
+//! Rows and columns of a Parquet table, selected by column values or time. Row groups without matching rows are
+//! skipped by their statistics. A table is never entirely in memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Float32Type, Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -17,38 +13,45 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
+use results::{BatchColumns, WrongColumn};
 
-/// Why rows could not be read.
+/// The error of a table that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SliceError {
     /// The file cannot be read.
     #[error("the table cannot be read: {0}")]
     Unreadable(String),
-    /// The table lacks a column.
-    #[error("the table has no column '{0}'")]
-    NoColumn(String),
-    /// A column cannot be compared or given out.
-    #[error("column '{0}' is of a type that is not given out")]
-    Type(String),
+    /// A column is missing, or has another type.
+    #[error("the table cannot be served: {0}")]
+    Column(String),
+}
+
+impl From<WrongColumn> for SliceError {
+    fn from(WrongColumn(why): WrongColumn) -> SliceError {
+        SliceError::Column(why)
+    }
+}
+
+fn no_column(name: &str) -> SliceError {
+    SliceError::Column(format!("it has no column '{name}'"))
 }
 
 fn unreadable(error: impl ToString) -> SliceError {
     SliceError::Unreadable(error.to_string())
 }
 
-/// Which rows.
+/// A selection of rows.
 #[derive(Default)]
-pub(crate) struct Rows {
-    /// Rows that overlap this span, begin inclusive, end exclusive, and the columns that say when a row begins and
-    /// ends. A row without an end lasts for ever.
+pub(crate) struct RowFilter {
+    /// Time range that rows must overlap, begin inclusive, end exclusive. A row without an end never ends.
     pub span: Option<TimeRange>,
-    /// Columns, and the values that they may have.
+    /// Columns and their allowed values.
     pub equal: Vec<(String, Vec<String>)>,
-    /// No more rows than these.
+    /// Maximum number of rows.
     pub limit: usize,
 }
 
-/// Some time, in picoseconds.
+/// A time range in picoseconds, and the columns of begin and end of a row.
 pub(crate) struct TimeRange {
     pub from_ps: u64,
     pub to_ps: u64,
@@ -56,18 +59,18 @@ pub(crate) struct TimeRange {
     pub end: String,
 }
 
-/// Cells of one column.
+/// Values of one column.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Cells {
-    /// Bytes, yes and no.
+pub(crate) enum ColumnValues {
+    /// Bytes and booleans.
     U8(Vec<u8>),
-    /// Whole numbers of 32 bits.
+    /// 32-bit integers.
     U32(Vec<u32>),
-    /// Fractions of 32 bits.
+    /// 32-bit fractions.
     F32(Vec<f32>),
-    /// Everything else; whole numbers up to 2^53 are exact. Empty cells are not numbers.
+    /// All other numbers. Integers are exact up to 2^53; empty cells are NaN.
     F64(Vec<f64>),
-    /// Numbers of texts, and the texts; empty cells have the greatest number.
+    /// Text numbers and their texts. Empty cells have the number [`EMPTY`].
     Text(Vec<u32>, Texts),
 }
 
@@ -78,7 +81,7 @@ pub(crate) struct Texts {
     numbers: BTreeMap<String, u32>,
 }
 
-/// What stands for an empty cell of text.
+/// The number of an empty text cell.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
 impl Texts {
@@ -93,23 +96,23 @@ impl Texts {
     }
 }
 
-/// Rows that were cut out.
+/// Selected rows.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Slice {
-    pub columns: Vec<(String, Cells)>,
+    pub columns: Vec<(String, ColumnValues)>,
     pub rows: usize,
-    /// Rows that were asked for, given out or not.
+    /// Number of matching rows, including those above the limit.
     pub matching: usize,
 }
 
-/// Cuts out of the table in some files, one behind the other.
-pub(crate) fn cut(paths: &[PathBuf], columns: &[String], rows: &Rows) -> Result<Slice, SliceError> {
+/// Selects rows of a table that consists of several files.
+pub(crate) fn cut(paths: &[PathBuf], columns: &[String], rows: &RowFilter) -> Result<Slice, SliceError> {
     let mut needed: Vec<&str> = columns.iter().map(String::as_str).collect();
     needed.extend(rows.equal.iter().map(|(column, _)| column.as_str()));
     if let Some(span) = &rows.span {
         needed.extend([span.begin.as_str(), span.end.as_str()]);
     }
-    let mut cells: Vec<Option<Cells>> = columns.iter().map(|_| None).collect();
+    let mut cells: Vec<Option<ColumnValues>> = columns.iter().map(|_| None).collect();
     let (mut taken, mut matching) = (0, 0);
     for batch in read(paths, &needed, rows)? {
         let batch = batch?;
@@ -118,7 +121,7 @@ pub(crate) fn cut(paths: &[PathBuf], columns: &[String], rows: &Rows) -> Result<
         chosen.truncate(rows.limit - taken);
         taken += chosen.len();
         for (cells, name) in cells.iter_mut().zip(columns) {
-            append(cells, name, column(&batch, name)?, &chosen)?;
+            append(cells, name, &batch, &chosen)?;
         }
     }
     let first = paths.first().ok_or_else(|| unreadable("it has no file"))?;
@@ -126,7 +129,10 @@ pub(crate) fn cut(paths: &[PathBuf], columns: &[String], rows: &Rows) -> Result<
     let columns = cells.into_iter().zip(columns).map(|(cells, name)| {
         let cells = match cells {
             Some(cells) => cells,
-            None => none_of(&schema, name)?,
+            None => {
+                let field = schema.field_with_name(name).map_err(|_| no_column(name))?;
+                empty_column(name, field.data_type(), field.is_nullable())?
+            }
         };
         Ok((name.clone(), cells))
     });
@@ -137,52 +143,39 @@ pub(crate) fn cut(paths: &[PathBuf], columns: &[String], rows: &Rows) -> Result<
     })
 }
 
-/// Calls back with two whole-number columns of every row.
+/// Calls back with two integer columns of every row.
 pub(crate) fn each_pair(
     paths: &[PathBuf],
     first: &str,
     second: &str,
     each: &mut dyn FnMut(u64, u64),
 ) -> Result<(), SliceError> {
-    for batch in read(paths, &[first, second], &Rows::default())? {
+    for batch in read(paths, &[first, second], &RowFilter::default())? {
         let batch = batch?;
-        let (a, b) = (numbers(&batch, first)?, numbers(&batch, second)?);
-        for row in 0..batch.num_rows() {
-            each(a.value(row), b.value(row));
+        let columns = BatchColumns::new(&batch);
+        for (a, b) in columns
+            .integers(first)?
+            .into_iter()
+            .zip(columns.integers(second)?)
+        {
+            each(a, b);
         }
     }
     Ok(())
 }
 
-/// A column of 64-bit whole numbers.
-pub(crate) fn numbers<'a>(
-    batch: &'a RecordBatch,
-    name: &str,
-) -> Result<&'a PrimitiveArray<UInt64Type>, SliceError> {
-    column(batch, name)?
-        .as_primitive_opt::<UInt64Type>()
-        .ok_or_else(|| SliceError::Type(name.into()))
-}
-
-/// A column by its name.
-pub(crate) fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, SliceError> {
-    batch
-        .column_by_name(name)
-        .ok_or_else(|| SliceError::NoColumn(name.into()))
-}
-
 fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, SliceError> {
-    // Without the Arrow types that were written down beside: text is text, whether or not it was a dictionary.
+    // The stored Arrow schema is ignored, so that dictionary-encoded text is read as plain text.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let file = File::open(path).map_err(unreadable)?;
     ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(unreadable)
 }
 
-/// Batches of the row groups that may hold what is asked for, with the columns that are named.
+/// Batches of the row groups that may contain matching rows, with the named columns.
 pub(crate) fn read(
     paths: &[PathBuf],
     columns: &[&str],
-    rows: &Rows,
+    rows: &RowFilter,
 ) -> Result<impl Iterator<Item = Result<RecordBatch, SliceError>>, SliceError> {
     let readers = paths.iter().map(|path| reader(path, columns, rows));
     let readers: Vec<ParquetRecordBatchReader> = readers.collect::<Result<_, _>>()?;
@@ -192,12 +185,12 @@ pub(crate) fn read(
         .map(|batch| batch.map_err(unreadable)))
 }
 
-fn reader(path: &Path, columns: &[&str], rows: &Rows) -> Result<ParquetRecordBatchReader, SliceError> {
+fn reader(path: &Path, columns: &[&str], rows: &RowFilter) -> Result<ParquetRecordBatchReader, SliceError> {
     let builder = open(path)?;
     let mut indices = Vec::new();
     for name in columns {
         let index = builder.schema().index_of(name);
-        indices.push(index.map_err(|_| SliceError::NoColumn((*name).into()))?);
+        indices.push(index.map_err(|_| no_column(name))?);
     }
     let mask = ProjectionMask::roots(builder.parquet_schema(), indices);
     let groups = builder.metadata().row_groups().iter().enumerate();
@@ -213,7 +206,7 @@ fn reader(path: &Path, columns: &[&str], rows: &Rows) -> Result<ParquetRecordBat
         .map_err(unreadable)
 }
 
-/// What statistics say of a column: least and greatest value.
+/// Minimum and maximum of a column, from statistics.
 fn range(group: &RowGroupMetaData, name: &str) -> Option<(u64, u64)> {
     let column = group
         .columns()
@@ -226,7 +219,7 @@ fn range(group: &RowGroupMetaData, name: &str) -> Option<(u64, u64)> {
     }
 }
 
-fn may_hold(group: &RowGroupMetaData, rows: &Rows) -> bool {
+fn may_hold(group: &RowGroupMetaData, rows: &RowFilter) -> bool {
     if let Some(span) = &rows.span {
         let has_nulls = |name: &str| {
             let column = group.columns().iter().find(|c| c.column_path().string() == name);
@@ -250,132 +243,84 @@ fn may_hold(group: &RowGroupMetaData, rows: &Rows) -> bool {
     })
 }
 
-/// Rows of a batch that are asked for.
-pub(crate) fn chosen(batch: &RecordBatch, rows: &Rows) -> Result<Vec<usize>, SliceError> {
+/// Indices of the matching rows of a batch.
+pub(crate) fn chosen(batch: &RecordBatch, rows: &RowFilter) -> Result<Vec<usize>, SliceError> {
     let mut chosen: Vec<usize> = (0..batch.num_rows()).collect();
+    let columns = BatchColumns::new(batch);
     if let Some(span) = &rows.span {
-        let (begin, end) = (numbers(batch, &span.begin)?, numbers(batch, &span.end)?);
-        chosen.retain(|row| {
-            begin.value(*row) < span.to_ps && (end.is_null(*row) || end.value(*row) > span.from_ps)
-        });
+        let (begin, end) = (columns.integers(&span.begin)?, columns.maybe_integers(&span.end)?);
+        chosen.retain(|row| begin[*row] < span.to_ps && end[*row].is_none_or(|end| end > span.from_ps));
     }
     for (name, values) in &rows.equal {
-        let array = column(batch, name)?;
-        if let Some(texts) = array.as_string_opt::<i32>() {
-            chosen.retain(|row| !texts.is_null(*row) && values.iter().any(|v| v == texts.value(*row)));
+        if let Ok(texts) = columns.texts(name) {
+            chosen.retain(|row| {
+                texts
+                    .get(*row)
+                    .is_some_and(|text| values.iter().any(|v| v == text))
+            });
             continue;
         }
         let wanted: Vec<f64> = values.iter().filter_map(|v| v.parse().ok()).collect();
-        let number = number_of(array).ok_or_else(|| SliceError::Type(name.clone()))?;
-        chosen.retain(|row| wanted.contains(&number(*row)));
+        let numbers = columns.any_numbers(name)?;
+        chosen.retain(|row| wanted.contains(&numbers[*row]));
     }
     Ok(chosen)
 }
 
-/// A column as numbers, whatever its width; empty cells are not numbers.
-fn number_of(array: &ArrayRef) -> Option<Box<dyn Fn(usize) -> f64 + '_>> {
-    fn of<'a, T: ArrowPrimitiveType>(
-        array: &'a ArrayRef,
-        convert: impl Fn(T::Native) -> f64 + 'a,
-    ) -> Option<Box<dyn Fn(usize) -> f64 + 'a>> {
-        let array = array.as_primitive_opt::<T>()?;
-        Some(Box::new(move |row| match array.is_null(row) {
-            true => f64::NAN,
-            false => convert(array.value(row)),
-        }))
-    }
-    match array.data_type() {
-        DataType::UInt8 => of::<UInt8Type>(array, f64::from),
-        DataType::UInt16 => of::<UInt16Type>(array, f64::from),
-        DataType::UInt32 => of::<UInt32Type>(array, f64::from),
-        DataType::UInt64 => of::<UInt64Type>(array, |v| v as f64),
-        DataType::Int32 => of::<Int32Type>(array, f64::from),
-        DataType::Int64 => of::<Int64Type>(array, |v| v as f64),
-        DataType::Float32 => of::<Float32Type>(array, f64::from),
-        DataType::Float64 => of::<Float64Type>(array, |v| v),
-        _ => None,
-    }
-}
-
-/// An empty column of the type that cells of this column are given out as.
-fn none_of(schema: &arrow_schema::Schema, name: &str) -> Result<Cells, SliceError> {
-    let field = schema
-        .field_with_name(name)
-        .map_err(|_| SliceError::NoColumn(name.into()))?;
-    Ok(match (field.data_type(), field.is_nullable()) {
-        (DataType::UInt8 | DataType::Boolean, false) => Cells::U8(vec![]),
-        (DataType::UInt16 | DataType::UInt32, false) => Cells::U32(vec![]),
-        (DataType::Float32, _) => Cells::F32(vec![]),
-        (DataType::Utf8, _) => Cells::Text(vec![], Texts::default()),
-        (
-            DataType::UInt8
-            | DataType::UInt16
-            | DataType::UInt32
-            | DataType::UInt64
-            | DataType::Int32
-            | DataType::Int64
-            | DataType::Float64
-            | DataType::Boolean,
-            _,
-        ) => Cells::F64(vec![]),
-        _ => return Err(SliceError::Type(name.into())),
+/// An empty column of the type in which the cells of this column are served.
+fn empty_column(name: &str, data: &DataType, nullable: bool) -> Result<ColumnValues, SliceError> {
+    use DataType as D;
+    Ok(match (data, nullable) {
+        (D::UInt8 | D::Boolean, false) => ColumnValues::U8(vec![]),
+        (D::UInt16 | D::UInt32, false) => ColumnValues::U32(vec![]),
+        (D::Float32, _) => ColumnValues::F32(vec![]),
+        (D::Utf8, _) => ColumnValues::Text(vec![], Texts::default()),
+        (D::UInt8 | D::UInt16 | D::UInt32 | D::Boolean, true) => ColumnValues::F64(vec![]),
+        (D::UInt64 | D::Int32 | D::Int64 | D::Float64, _) => ColumnValues::F64(vec![]),
+        _ => {
+            return Err(SliceError::Column(format!(
+                "its column '{name}' has an unsupported type"
+            )));
+        }
     })
 }
 
-fn append(cells: &mut Option<Cells>, name: &str, array: &ArrayRef, rows: &[usize]) -> Result<(), SliceError> {
-    let wrong = || SliceError::Type(name.into());
+fn append(
+    cells: &mut Option<ColumnValues>,
+    name: &str,
+    batch: &RecordBatch,
+    rows: &[usize],
+) -> Result<(), SliceError> {
+    let array = batch.column_by_name(name).ok_or_else(|| no_column(name))?;
     let cells = match cells {
         Some(cells) => cells,
-        None => {
-            // A column that may be empty is one of numbers that may be none, in every batch.
-            let field = arrow_schema::Field::new(name, array.data_type().clone(), array.is_nullable());
-            let schema = arrow_schema::Schema::new(vec![field]);
-            cells.insert(none_of(&schema, name)?)
-        }
+        None => cells.insert(empty_column(name, array.data_type(), array.is_nullable())?),
     };
-    // An earlier batch had no empty cell, this one has.
+    // This batch has an empty cell, and the earlier ones had none.
     if array.null_count() > 0 {
         match cells {
-            Cells::U8(all) => *cells = Cells::F64(all.iter().map(|v| f64::from(*v)).collect()),
-            Cells::U32(all) => *cells = Cells::F64(all.iter().map(|v| f64::from(*v)).collect()),
+            ColumnValues::U8(all) => *cells = ColumnValues::F64(all.iter().map(|v| f64::from(*v)).collect()),
+            ColumnValues::U32(all) => *cells = ColumnValues::F64(all.iter().map(|v| f64::from(*v)).collect()),
             _ => {}
         }
     }
+    let columns = BatchColumns::new(batch);
+    if let ColumnValues::Text(numbers, texts) = cells {
+        let column = columns.texts(name)?;
+        numbers.extend(
+            rows.iter()
+                .map(|row| column.get(*row).map_or(EMPTY, |text| texts.number(text))),
+        );
+        return Ok(());
+    }
+    let numbers = columns.any_numbers(name)?;
+    let numbers = rows.iter().map(|row| numbers[*row]);
     match cells {
-        Cells::Text(numbers, texts) => {
-            let array = array.as_string_opt::<i32>().ok_or_else(wrong)?;
-            numbers.extend(rows.iter().map(|row| match array.is_null(*row) {
-                true => EMPTY,
-                false => texts.number(array.value(*row)),
-            }));
-        }
-        Cells::U8(all) if array.data_type() == &DataType::Boolean => {
-            let array = array.as_boolean();
-            all.extend(rows.iter().map(|row| u8::from(array.value(*row))));
-        }
-        Cells::F64(all) if array.data_type() == &DataType::Boolean => {
-            let array = array.as_boolean();
-            all.extend(rows.iter().map(|row| match array.is_null(*row) {
-                true => f64::NAN,
-                false => f64::from(u8::from(array.value(*row))),
-            }));
-        }
-        Cells::U8(all) => {
-            let number = number_of(array).ok_or_else(wrong)?;
-            all.extend(rows.iter().map(|row| number(*row) as u8));
-        }
-        Cells::U32(all) => {
-            let number = number_of(array).ok_or_else(wrong)?;
-            all.extend(rows.iter().map(|row| number(*row) as u32));
-        }
-        Cells::F32(all) => {
-            let number = number_of(array).ok_or_else(wrong)?;
-            all.extend(rows.iter().map(|row| number(*row) as f32));
-        }
-        Cells::F64(all) => {
-            let number = number_of(array).ok_or_else(wrong)?;
-            all.extend(rows.iter().map(|row| number(*row)));
-        }
+        ColumnValues::U8(all) => all.extend(numbers.map(|n| n as u8)),
+        ColumnValues::U32(all) => all.extend(numbers.map(|n| n as u32)),
+        ColumnValues::F32(all) => all.extend(numbers.map(|n| n as f32)),
+        ColumnValues::F64(all) => all.extend(numbers),
+        ColumnValues::Text(..) => unreachable!("texts are appended above"),
     }
     Ok(())
 }
@@ -385,11 +330,11 @@ pub(crate) mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use arrow_array::{BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
+    use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
     use parquet::arrow::ArrowWriter;
     use parquet::file::properties::WriterProperties;
 
-    /// A file with these columns, in row groups of three rows.
+    /// Writes a file with these columns, in row groups of three rows.
     pub fn written(columns: Vec<(&str, ArrayRef)>) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("table.parquet");
@@ -451,10 +396,10 @@ pub(crate) mod tests {
         names.iter().map(ToString::to_string).collect()
     }
 
-    fn all() -> Rows {
-        Rows {
+    fn all() -> RowFilter {
+        RowFilter {
             limit: 100,
-            ..Rows::default()
+            ..RowFilter::default()
         }
     }
 
@@ -477,20 +422,23 @@ pub(crate) mod tests {
         )
         .unwrap();
         assert_eq!((slice.rows, slice.matching), (10, 10));
-        assert_eq!(slice.columns[0].1, Cells::U32(vec![0, 1, 2, 3, 0, 1, 2, 3, 0, 1]));
-        let Cells::F64(ends) = &slice.columns[1].1 else {
+        assert_eq!(
+            slice.columns[0].1,
+            ColumnValues::U32(vec![0, 1, 2, 3, 0, 1, 2, 3, 0, 1])
+        );
+        let ColumnValues::F64(ends) = &slice.columns[1].1 else {
             panic!("times")
         };
         assert_eq!(ends[9], 100.0);
-        let Cells::U8(done) = &slice.columns[2].1 else {
+        let ColumnValues::U8(done) = &slice.columns[2].1 else {
             panic!("yes and no")
         };
         assert_eq!(done.iter().sum::<u8>(), 1);
-        let Cells::F64(groups) = &slice.columns[3].1 else {
+        let ColumnValues::F64(groups) = &slice.columns[3].1 else {
             panic!("may be empty")
         };
         assert!(groups[6].is_nan() && groups[7] == 7.0);
-        let Cells::Text(jobs, texts) = &slice.columns[4].1 else {
+        let ColumnValues::Text(jobs, texts) = &slice.columns[4].1 else {
             panic!("text")
         };
         assert_eq!(jobs[..4], [0, 1, EMPTY, 1]);
@@ -500,22 +448,22 @@ pub(crate) mod tests {
     #[test]
     fn rows_are_those_of_a_span_and_of_values() {
         let (_folder, path) = table();
-        let of = |rows: Rows| {
+        let of = |rows: RowFilter| {
             let slice = cut(std::slice::from_ref(&path), &columns(&["share"]), &rows).unwrap();
             match &slice.columns[0].1 {
-                Cells::F64(all) => all.clone(),
+                ColumnValues::F64(all) => all.clone(),
                 _ => panic!("fractions"),
             }
         };
         assert_eq!(
-            of(Rows {
+            of(RowFilter {
                 span: span(25, 50),
                 ..all()
             }),
             [2.0, 3.0, 4.0]
         );
         assert_eq!(
-            of(Rows {
+            of(RowFilter {
                 span: span(20, 30),
                 ..all()
             }),
@@ -523,13 +471,13 @@ pub(crate) mod tests {
             "ends are exclusive"
         );
         assert_eq!(
-            of(Rows {
+            of(RowFilter {
                 span: span(1000, 2000),
                 ..all()
             }),
             [] as [f64; 0]
         );
-        let equal = |column: &str, values: &[&str]| Rows {
+        let equal = |column: &str, values: &[&str]| RowFilter {
             equal: vec![(column.into(), columns(values))],
             ..all()
         };
@@ -543,24 +491,27 @@ pub(crate) mod tests {
     #[test]
     fn a_limit_says_how_many_there_are() {
         let (_folder, path) = table();
-        let rows = Rows {
+        let rows = RowFilter {
             limit: 4,
-            ..Rows::default()
+            ..RowFilter::default()
         };
         let slice = cut(std::slice::from_ref(&path), &columns(&["link"]), &rows).unwrap();
         assert_eq!((slice.rows, slice.matching), (4, 10));
-        assert_eq!(slice.columns[0].1, Cells::U32(vec![0, 1, 2, 3]));
+        assert_eq!(slice.columns[0].1, ColumnValues::U32(vec![0, 1, 2, 3]));
     }
 
     #[test]
     fn what_is_not_there_is_named() {
         let (_folder, path) = table();
-        let told = |names: &[&str]| {
+        let error = |names: &[&str]| {
             cut(std::slice::from_ref(&path), &columns(names), &all())
                 .unwrap_err()
                 .to_string()
         };
-        assert_eq!(told(&["lnik"]), "the table has no column 'lnik'");
+        assert_eq!(
+            error(&["lnik"]),
+            "the table cannot be served: it has no column 'lnik'"
+        );
         let missing = cut(&["nowhere".into()], &columns(&["link"]), &all());
         assert!(missing.unwrap_err().to_string().contains("cannot be read"));
     }

@@ -1,23 +1,22 @@
-//! What ranks did in some span, with no more rows than a picture of it has pixels: what is shorter than a pixel is
-//! put together, under the name of what took most of it.
+//! States of ranks in a time range, reduced to the resolution of the picture. States shorter than a pixel are merged
+//! and take the name of the longest one.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
+use results::BatchColumns;
 
-use crate::slice::{Cells, Rows, Slice, SliceError, Texts, chosen, column, numbers, read};
+use crate::slice::{ColumnValues, RowFilter, Slice, SliceError, Texts, chosen, read};
 
-/// Columns that are needed.
+/// Columns that are read.
 const COLUMNS: [&str; 5] = ["job", "rank", "begin_ps", "end_ps", "state"];
 
-/// Short times of one rank that are being put together.
+/// Short states of one rank that are being merged.
 #[derive(Default)]
-struct Heap {
+struct MergedStates {
     begin_ps: u64,
     end_ps: u64,
-    /// Time of each state.
+    /// Time in each state.
     states: BTreeMap<u32, u64>,
 }
 
@@ -27,7 +26,7 @@ struct RankLines {
     begin: Vec<f64>,
     end: Vec<f64>,
     state: Vec<u32>,
-    /// Whether it is several put together.
+    /// Whether the row merges several states.
     mixed: Vec<u8>,
 }
 
@@ -40,76 +39,73 @@ impl RankLines {
         self.mixed.push(u8::from(mixed));
     }
 
-    fn put(&mut self, rank: u32, heap: &mut Heap) {
-        if heap.states.is_empty() {
+    fn flush(&mut self, rank: u32, merged: &mut MergedStates) {
+        if merged.states.is_empty() {
             return;
         }
-        // Of several that took as long, the first.
-        let most = heap.states.iter().fold(
+        // The first of equally long states wins.
+        let most = merged.states.iter().fold(
             (0, 0),
             |best, (state, time)| {
                 if *time > best.1 { (*state, *time) } else { best }
             },
         );
-        let mixed = heap.states.len() > 1;
-        self.push(rank, heap.begin_ps, heap.end_ps, most.0, mixed);
-        heap.states.clear();
+        let mixed = merged.states.len() > 1;
+        self.push(rank, merged.begin_ps, merged.end_ps, most.0, mixed);
+        merged.states.clear();
     }
 }
 
-/// Rows of the `timeline` in some files; of every `every`-th rank only, with times shorter than `pixel_ps` put together.
+/// Rows of the `timeline` for every `every`-th rank, with states shorter than `pixel_ps` merged.
 pub(crate) fn reduced(
     paths: &[PathBuf],
-    rows: &Rows,
+    rows: &RowFilter,
     every: u32,
     pixel_ps: u64,
 ) -> Result<Slice, SliceError> {
     let (mut lines, mut texts) = (RankLines::default(), Texts::default());
-    let mut heaps: BTreeMap<u32, Heap> = BTreeMap::new();
+    let mut merged_by_rank: BTreeMap<u32, MergedStates> = BTreeMap::new();
     let mut matching = 0;
     for batch in read(paths, &COLUMNS, rows)? {
         let batch = batch?;
-        let wrong = |name: &str| SliceError::Type(name.into());
-        let ranks = column(&batch, "rank")?.as_primitive_opt::<UInt32Type>();
-        let ranks = ranks.ok_or_else(|| wrong("rank"))?;
-        let states = column(&batch, "state")?.as_string_opt::<i32>();
-        let states = states.ok_or_else(|| wrong("state"))?;
-        let (begins, ends) = (numbers(&batch, "begin_ps")?, numbers(&batch, "end_ps")?);
+        let columns = BatchColumns::new(&batch);
+        let (ranks, states) = (columns.short_integers("rank")?, columns.texts("state")?);
+        let (begins, ends) = (columns.integers("begin_ps")?, columns.integers("end_ps")?);
         for row in chosen(&batch, rows)? {
-            let (rank, begin_ps, end_ps) = (ranks.value(row), begins.value(row), ends.value(row));
+            let (rank, begin_ps, end_ps) = (ranks[row], begins[row], ends[row]);
             if !rank.is_multiple_of(every.max(1)) {
                 continue;
             }
             matching += 1;
-            let state = texts.number(states.value(row));
-            let heap = heaps.entry(rank).or_default();
+            let state = texts.number(states.or_empty(row));
+            let merged = merged_by_rank.entry(rank).or_default();
             if end_ps.saturating_sub(begin_ps) >= pixel_ps {
-                lines.put(rank, heap);
+                lines.flush(rank, merged);
                 lines.push(rank, begin_ps, end_ps, state, false);
                 continue;
             }
-            if heap.states.is_empty() {
-                heap.begin_ps = begin_ps;
+            if merged.states.is_empty() {
+                merged.begin_ps = begin_ps;
             }
-            heap.end_ps = end_ps;
-            *heap.states.entry(state).or_default() += end_ps.saturating_sub(begin_ps);
-            if end_ps.saturating_sub(heap.begin_ps) >= pixel_ps {
-                lines.put(rank, heap);
+            merged.end_ps = end_ps;
+            *merged.states.entry(state).or_default() += end_ps.saturating_sub(begin_ps);
+            if end_ps.saturating_sub(merged.begin_ps) >= pixel_ps {
+                lines.flush(rank, merged);
             }
         }
     }
-    for (rank, heap) in &mut heaps {
-        lines.put(*rank, heap);
+    for (rank, merged) in &mut merged_by_rank {
+        lines.flush(*rank, merged);
     }
     Ok(Slice {
         rows: lines.rank.len(),
         matching,
         columns: vec![
-            ("rank".into(), Cells::U32(lines.rank)),
-            ("begin_ps".into(), Cells::F64(lines.begin)),
-            ("end_ps".into(), Cells::F64(lines.end)),
-            ("state".into(), Cells::Text(lines.state, texts)),
-            ("mixed".into(), Cells::U8(lines.mixed)),
+            ("rank".into(), ColumnValues::U32(lines.rank)),
+            ("begin_ps".into(), ColumnValues::F64(lines.begin)),
+            ("end_ps".into(), ColumnValues::F64(lines.end)),
+            ("state".into(), ColumnValues::Text(lines.state, texts)),
+            ("mixed".into(), ColumnValues::U8(lines.mixed)),
         ],
     })
 }
@@ -123,7 +119,7 @@ mod tests {
 
     use crate::slice::tests::written;
 
-    /// Two ranks: one long computation, then ten short calls and computations in turn.
+    /// Two ranks: one long computation, then ten short alternating calls and computations.
     fn timeline() -> (tempfile::TempDir, std::path::PathBuf) {
         let (mut ranks, mut begins, mut ends, mut states) = (vec![], vec![], vec![], vec![]);
         for (begin, end, state) in std::iter::once((0, 100, "compute")).chain((0..10).map(|i| {
@@ -149,10 +145,10 @@ mod tests {
         ])
     }
 
-    fn rows() -> Rows {
-        Rows {
+    fn rows() -> RowFilter {
+        RowFilter {
             limit: usize::MAX,
-            ..Rows::default()
+            ..RowFilter::default()
         }
     }
 
@@ -163,11 +159,13 @@ mod tests {
         assert_eq!((whole.rows, whole.matching), (22, 22));
         let coarse = reduced(std::slice::from_ref(&path), &rows(), 1, 40).unwrap();
         assert!(coarse.rows < 12, "{coarse:?}");
-        let (Cells::F64(begins), Cells::F64(ends)) = (&coarse.columns[1].1, &coarse.columns[2].1) else {
+        let (ColumnValues::F64(begins), ColumnValues::F64(ends)) =
+            (&coarse.columns[1].1, &coarse.columns[2].1)
+        else {
             panic!("times");
         };
         assert_eq!((begins[0], ends[0]), (0.0, 100.0), "long times are themselves");
-        let Cells::Text(states, texts) = &coarse.columns[3].1 else {
+        let ColumnValues::Text(states, texts) = &coarse.columns[3].1 else {
             panic!("states")
         };
         assert_eq!(
@@ -175,7 +173,7 @@ mod tests {
             "MPI_Send",
             "most of the time"
         );
-        let Cells::U8(mixed) = &coarse.columns[4].1 else {
+        let ColumnValues::U8(mixed) = &coarse.columns[4].1 else {
             panic!("mixed")
         };
         assert_eq!((mixed[0], *mixed.last().unwrap()), (0, 1));
@@ -185,7 +183,7 @@ mod tests {
     fn some_ranks_stand_for_all() {
         let (_folder, path) = timeline();
         let some = reduced(std::slice::from_ref(&path), &rows(), 2, 0).unwrap();
-        let Cells::U32(ranks) = &some.columns[0].1 else {
+        let ColumnValues::U32(ranks) = &some.columns[0].1 else {
             panic!("ranks")
         };
         assert!(ranks.len() == 11 && ranks.iter().all(|rank| *rank == 0));

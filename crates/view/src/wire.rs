@@ -1,15 +1,15 @@
-//! The form in which columns go to the page: typed arrays that it uses as they are.
+//! The binary form of columns for the page: typed arrays that it uses directly.
 //!
-//! Four bytes, little-endian: the length of a JSON text, which follows, padded with blanks so that what comes
-//! after it begins at a multiple of 8. Then the arrays, each beginning at a multiple of 8 from there. The JSON
-//! names rows, rows that were asked for (`matching`) and, for each column, `name`, `type` (`u8`, `u32`, `f32`,
-//! `f64`, `text`), `offset` in bytes, and the texts that the numbers of a text column stand for.
+//! The first four bytes are the length of a JSON text, little-endian. The JSON text follows, padded with blanks to a
+//! multiple of 8. Then follow the arrays, each at an offset that is a multiple of 8. The JSON names rows, matching
+//! rows (`matching`) and, for each column, `name`, `type` (`u8`, `u32`, `f32`, `f64`, `text`), `offset` in bytes, and
+//! the texts of a text column.
 
 use serde_json::json;
 
-use crate::slice::{Cells, Slice};
+use crate::slice::{ColumnValues, Slice};
 
-/// The bytes of a slice.
+/// Serialises a slice.
 pub(crate) fn encode(slice: &Slice) -> Vec<u8> {
     let mut data = Vec::new();
     let mut columns = Vec::new();
@@ -17,23 +17,23 @@ pub(crate) fn encode(slice: &Slice) -> Vec<u8> {
         data.resize(data.len().next_multiple_of(8), 0);
         let offset = data.len();
         let (kind, texts) = match cells {
-            Cells::U8(all) => {
+            ColumnValues::U8(all) => {
                 data.extend_from_slice(all);
                 ("u8", None)
             }
-            Cells::U32(all) => {
+            ColumnValues::U32(all) => {
                 data.extend(all.iter().flat_map(|v| v.to_le_bytes()));
                 ("u32", None)
             }
-            Cells::F32(all) => {
+            ColumnValues::F32(all) => {
                 data.extend(all.iter().flat_map(|v| v.to_le_bytes()));
                 ("f32", None)
             }
-            Cells::F64(all) => {
+            ColumnValues::F64(all) => {
                 data.extend(all.iter().flat_map(|v| v.to_le_bytes()));
                 ("f64", None)
             }
-            Cells::Text(all, texts) => {
+            ColumnValues::Text(all, texts) => {
                 data.extend(all.iter().flat_map(|v| v.to_le_bytes()));
                 ("text", Some(&texts.all))
             }
@@ -58,8 +58,8 @@ mod tests {
     fn arrays_are_where_the_header_says() {
         let slice = Slice {
             columns: vec![
-                ("a".into(), Cells::U8(vec![1, 2, 3])),
-                ("b".into(), Cells::F64(vec![0.5, 2.0, 4.0])),
+                ("a".into(), ColumnValues::U8(vec![1, 2, 3])),
+                ("b".into(), ColumnValues::F64(vec![0.5, 2.0, 4.0])),
             ],
             rows: 3,
             matching: 7,

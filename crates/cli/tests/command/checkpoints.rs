@@ -203,9 +203,9 @@ fn a_checkpoint_is_not_run_over() {
     bench.refuses(
         &["run", "experiment.toml", "--out", "here"],
         &[
-            "here holds the checkpoint of a run that was broken off",
+            "here contains the checkpoint of an interrupted run",
             "`fabricsim resume here` continues it",
-            "remove here/checkpoint.fabricsim to begin anew",
+            "remove here/checkpoint.fabricsim to start again",
         ],
     );
     // A writer that was killed before its first complete checkpoint leaves no reason to fail.

@@ -310,7 +310,7 @@ fn a_killed_run_is_exported_as_far_as_it_came() {
         "{stderr}"
     );
     assert!(
-        stderr.contains("note: the run of here is under way or was killed (RUNNING.json)"),
+        stderr.contains("note: the run of here is still running or was killed (RUNNING.json)"),
         "{stderr}"
     );
     let parts = results::Running::tables(&bench.path().join("here")).unwrap();

@@ -280,7 +280,7 @@ fn the_experiment_of_the_report_gives_the_same_digests() {
     let compared = bench.succeeds(&["compare", "first", "third"]);
     assert!(compared.contains("results: the same in all runs"), "{compared}");
     assert!(
-        compared.contains("collected: differs, as not the same was asked for"),
+        compared.contains("collected: differs, as the collect settings differ"),
         "{compared}"
     );
 }

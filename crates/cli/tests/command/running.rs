@@ -111,7 +111,7 @@ fn a_killed_run_says_so_and_can_be_read() {
         let (_, stderr) = texts(&output);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(
-            stderr.contains("its run is under way or was killed (RUNNING.json)"),
+            stderr.contains("its run is still running or was killed (RUNNING.json)"),
             "{stderr}"
         );
     }

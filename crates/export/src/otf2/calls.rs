@@ -1,55 +1,54 @@
-//! What a rank did, call by call: the rows of `timeline` with those together that are of one call.
+//! The calls of a rank: rows of `timeline`, merged per call.
 //!
-//! A call in which the rank waited has several rows, and nothing in the table says where one call ends and another of
-//! the same name begins. What ranks pay for says most of it: a call that takes no time is one row, one that only
-//! worked is one row, and a blocking send or receive, or a wait for one request, is blocked once. Only waits for
-//! several requests, probes and collectives that follow their like at once, and in which the rank waited, cannot be
-//! told apart: they become one.
+//! A call with waits has several rows, and the table does not mark the border between two calls of the same name. The
+//! states reveal most borders. A call without duration is one row. A call that only worked is one row. A blocking
+//! send or receive, or a wait for one request, is blocked once. Waits for several requests, probes and collectives
+//! are merged if the same call follows at once and the rank was blocked in it.
 
 use ::otf2::Role;
 
-/// What a call does, as far as messages have their places in it.
+/// The class of a call, by its effect on messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallClass {
-    /// No call: computation.
+    /// Computation, no call.
     Compute,
-    /// A send that ends when the buffer is free.
+    /// A send that ends when its buffer is free.
     Send,
-    /// A send that is waited for later.
+    /// A send that completes in a later call.
     Isend,
-    /// Starts a persistent request, of a send or a receive.
+    /// Starts a persistent send or receive.
     Start,
     Recv,
-    /// A receive that is waited for later.
+    /// A receive that completes in a later call.
     Irecv,
     Sendrecv,
     /// Completes one request.
     WaitOne,
-    /// Completes any number of requests.
+    /// Completes several requests.
     WaitAny,
-    /// Looks for messages.
+    /// Probes for messages.
     Probe,
-    /// Messages of an algorithm, within the call.
+    /// A collective; its messages lie within the call.
     Collective,
-    /// The same, after which one-sided transfers are complete.
+    /// A collective that also completes one-sided transfers.
     Fence,
-    /// A collective that goes on beside the program.
+    /// A non-blocking collective.
     Background,
     /// A put or get.
     OneSided,
 }
 
-/// What a row says that the rank was doing.
+/// The activity of a rank in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CallActivity {
-    /// Of the region in the archive.
+    /// Number of the region in the archive.
     pub name: String,
     pub class: CallClass,
     pub role: Role,
 }
 
 impl CallActivity {
-    /// What `state` and `region` of `timeline` stand for.
+    /// The activity of `state` and `region` of `timeline`.
     pub fn new(state: &str, region: Option<&str>) -> CallActivity {
         if state == COMPUTE {
             return CallActivity {
@@ -63,7 +62,7 @@ impl CallActivity {
             (*class, *role)
         });
         CallActivity {
-            // Tools, and FabricSim, know functions of MPI by their first letters.
+            // Tools recognise MPI functions by this prefix, and so does FabricSim.
             name: match state.starts_with("MPI_") {
                 true => state.into(),
                 false => format!("MPI_{}", state.trim_start_matches("MPI").trim_start()),
@@ -78,10 +77,10 @@ impl CallActivity {
     }
 }
 
-/// State of a rank that computes.
+/// State of a computing rank.
 const COMPUTE: &str = "compute";
 
-/// Calls by name; others are as collectives: messages have their places in them.
+/// Classes of calls by name. All others are collectives.
 const CALLS: &[(&[&str], CallClass, Role)] = &[
     (
         &["MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"],
@@ -202,21 +201,21 @@ const CALLS: &[(&[&str], CallClass, Role)] = &[
 pub(super) struct CallSpan {
     pub begin: u64,
     pub end: u64,
-    /// Which of the activities.
+    /// Index of the activity.
     pub activity: u32,
     pub blocked: bool,
 }
 
-/// A call, or one computation.
+/// A call, or one span of computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WrittenCall {
     pub begin: u64,
     pub end: u64,
     pub activity: u32,
     pub class: CallClass,
-    /// When the rank was last woken in it; none: it did not wait.
+    /// Time at which the rank last resumed in it. `None` if it did not wait.
     pub woken: Option<u64>,
-    /// The last of its rows.
+    /// Its last row.
     last: CallSpan,
 }
 
@@ -238,7 +237,7 @@ impl WrittenCall {
         self.last = span;
     }
 
-    /// Whether the next row is of this call as well. `sends`: whether a message is sent by whatever it is.
+    /// Whether the next row belongs to the same call. `sends`: whether a message is sent at its begin.
     fn has(&self, next: CallSpan, sends: bool) -> bool {
         let works = |span: &CallSpan| !span.blocked;
         let instant = |span: &CallSpan| span.begin == span.end;
@@ -255,9 +254,9 @@ impl WrittenCall {
             | CallClass::Start
             | CallClass::Background
             | CallClass::OneSided => false,
-            // Works, and is then blocked.
+            // Works and is then blocked.
             CallClass::Send => next.blocked && works(&self.last),
-            // Is blocked, and then works.
+            // Is blocked and then works.
             CallClass::Recv | CallClass::WaitOne => works(&next) && self.last.blocked,
             CallClass::Sendrecv => !sends,
             CallClass::WaitAny | CallClass::Probe | CallClass::Collective | CallClass::Fence => {
@@ -267,7 +266,7 @@ impl WrittenCall {
     }
 }
 
-/// The calls of a rank. `sends`: times at which it came to sends of its own, in order.
+/// The calls of a rank. `sends` are the times at which it began its own sends, ascending.
 pub(super) fn calls(spans: &[CallSpan], activities: &[CallActivity], sends: &[u64]) -> Vec<WrittenCall> {
     let mut calls: Vec<WrittenCall> = Vec::new();
     let mut sends = sends.iter().copied().peekable();
@@ -288,7 +287,7 @@ pub(super) fn calls(spans: &[CallSpan], activities: &[CallActivity], sends: &[u6
 mod tests {
     use super::*;
 
-    /// Rows of one rank from what stands in a text: a state, whether it is blocked (`!`), and how long it lasts.
+    /// Rows of one rank from a text: state, `!` if blocked, duration.
     fn segments(rows: &[(&str, bool, u64)], sends: &[u64]) -> Vec<(String, u64, u64)> {
         let activities: Vec<CallActivity> = rows
             .iter()
@@ -338,7 +337,7 @@ mod tests {
 
     #[test]
     fn blocking_calls_are_blocked_once() {
-        // Overhead and wait of a large one; two small ones; without overhead two large ones.
+        // Overhead and wait of a large send; two small ones; two large ones without overhead.
         let (send, recv) = ("MPI_Send", "MPI_Recv");
         let sends = [
             (send, false, 1),
@@ -348,7 +347,7 @@ mod tests {
         ];
         assert_eq!(ends(&sends, &[]), [6, 7, 8]);
         assert_eq!(ends(&[(send, true, 5), (send, true, 5)], &[]), [5, 10]);
-        // A wait and its overhead; one that was there; another wait.
+        // A wait and its overhead; a message that was already there; another wait.
         let receives = [
             (recv, true, 5),
             (recv, false, 1),
@@ -405,7 +404,7 @@ mod tests {
             (both, true, 3),
         ];
         assert_eq!(ends(&rows, &[0, 7]), [7, 11]);
-        // Without overheads.
+        // Calls without overhead.
         let rows = [
             (both, false, 0),
             (both, true, 5),

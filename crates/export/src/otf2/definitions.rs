@@ -1,4 +1,4 @@
-//! What the numbers in events stand for: hosts and ranks, regions, communicators.
+//! Definitions of the archive: hosts and ranks, regions, communicators.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use ::otf2::{ArchiveWriter, Domain};
 use super::rank::DefinitionNames;
 use super::survey::Survey;
 use crate::Error;
-use crate::folder::Folder;
+use crate::folder::ExportSource;
 
-/// Ticks per second: one is a picosecond, as in the tables.
+/// Clock ticks per second: one tick is a picosecond, as in the tables.
 pub(super) const TICKS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// The node of the whole machine.
 const MACHINE: u32 = 0;
 
-/// Numbers that the events of the ranks of a job name.
+/// Definition numbers that the events of a job name.
 pub(super) fn names(survey: &Survey, job: usize) -> DefinitionNames {
     let (job, jobs) = (job as u32, survey.jobs.iter().count() as u32);
     DefinitionNames {
@@ -25,8 +25,8 @@ pub(super) fn names(survey: &Survey, job: usize) -> DefinitionNames {
     }
 }
 
-/// The group of each host with ranks, where the network has groups.
-pub(super) fn groups(folder: &Folder, survey: &Survey) -> Result<BTreeMap<u32, u32>, Error> {
+/// The group of each host with ranks, if the network has groups.
+pub(super) fn groups(folder: &ExportSource, survey: &Survey) -> Result<BTreeMap<u32, u32>, Error> {
     let mut groups = BTreeMap::new();
     if !folder.has("routers") || !folder.has("hosts") {
         return Ok(groups);
@@ -56,7 +56,7 @@ pub(super) fn groups(folder: &Folder, survey: &Survey) -> Result<BTreeMap<u32, u
     Ok(groups)
 }
 
-/// Defines everything. `events` are those of each location.
+/// Writes all definitions. `events` are the numbers of events of each location.
 pub(super) fn define(
     writer: &mut ArchiveWriter,
     survey: &Survey,
@@ -81,7 +81,7 @@ pub(super) fn define(
     communicators(writer, survey)
 }
 
-/// The machine, its groups and hosts. Gives the node of each host.
+/// Defines the machine, its groups and hosts. Returns the node of each host.
 fn machine(
     writer: &mut ArchiveWriter,
     survey: &Survey,
@@ -129,18 +129,18 @@ fn machine(
     Ok(nodes)
 }
 
-/// One `MPI_COMM_WORLD` for each job, and beside it what messages of collectives go through.
+/// Defines one `MPI_COMM_WORLD` per job, and a communicator for the messages of collectives.
 fn communicators(writer: &mut ArchiveWriter, survey: &Survey) -> Result<(), String> {
     let all: Vec<u64> = (0..survey.locations.len() as u64).collect();
     writer.locations(0, "MPI ranks", &all)?;
     let only = survey.jobs.iter().count() == 1;
-    // Of each kind, in the order of their numbers.
+    // Numbers of each kind, ascending.
     for (number, (job, first, ranks)) in survey.jobs.iter().enumerate() {
         let members: Vec<u64> = (first..first + u64::from(ranks)).collect();
         writer.group(group(number), &format!("ranks of job {job}"), &members)?;
     }
     for (number, (job, ..)) in survey.jobs.iter().enumerate() {
-        // A replay takes the communicator of this name for that of all ranks.
+        // A replay takes the communicator of this name as that of all ranks.
         let world = match only {
             true => "MPI_COMM_WORLD".into(),
             false => format!("MPI_COMM_WORLD of job {job}"),
@@ -160,7 +160,7 @@ fn communicators(writer: &mut ArchiveWriter, survey: &Survey) -> Result<(), Stri
     Ok(())
 }
 
-/// The group of the ranks of a job.
+/// Defines the group of the ranks of a job.
 fn group(job: usize) -> u32 {
     job as u32 + 1
 }

@@ -1,10 +1,9 @@
-//! The events of one rank: its calls, and its ends of messages in them.
+//! The events of one rank: its calls, and its message ends within them.
 //!
-//! The tables say when a rank came to a send and when a message was taken, not by which call a request was started
-//! or completed. What is told is used first: a send stands in the call that begins when it was posted, a blocking
-//! receive takes the message that woke it or that it found. The rest is put together so that it can have been so:
-//! receives are started in the order in which messages were matched, requests are complete in the first call that
-//! completes requests and ends no earlier.
+//! The tables contain the time of each send and match. They do not contain the calls that start or complete a
+//! request. Known facts come first: a send belongs to the call that begins when it was posted; a blocking receive
+//! takes the message that woke it or that it found. The rest is reconstructed consistently: receives are started in
+//! the order in which messages were matched, and requests complete in the first completing call that ends no earlier.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,105 +17,105 @@ pub(super) struct MessageEnd {
     pub side: MessageSide,
     /// The rank at the other end.
     pub peer: u32,
-    /// Place in the order of the two ranks; of one-sided communication, what question and answer have in common.
+    /// Number in the order of the two ranks. For one-sided communication, the number that request and answer share.
     pub sequence: u32,
     pub bytes: u64,
-    /// None: of a collective, or one-sided.
+    /// `None` for collectives and one-sided communication.
     pub tag: Option<u32>,
-    /// When this end began to matter: when the sender came to it, when a receive took the envelope.
+    /// Begin of this end: the sender came to it, or a receive matched the envelope.
     pub begun: u64,
-    /// When it was over at this end: the buffer is free, the data are there.
+    /// Completion of this end: the buffer is free, or the data have arrived.
     pub done: u64,
-    /// Among those that the host began to send at one time: in which order.
+    /// Position among the messages that the host began to send at the same time.
     pub order: u32,
-    /// Whether its receive was posted just when it took the envelope, which had come before.
+    /// Whether its receive was posted after the envelope had arrived, and matched it at once.
     pub found: bool,
-    /// How long the CPU was busy with sending it.
+    /// CPU time of sending it.
     pub busy: u64,
 }
 
-/// What a rank has to do with a message.
+/// The role of a rank in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessageSide {
-    /// Its data leave here.
+    /// It sends the data.
     Out,
-    /// Its data come in here.
+    /// It receives the data.
     In,
-    /// The request to send of a message that comes in: when that was taken.
+    /// It matches the request to send of an incoming message.
     Asked,
-    /// The request to send of a message that leaves.
+    /// It sends the request to send.
     Asking,
     /// It puts data.
     Put,
     /// It gets data.
     Get,
-    /// The answer to a put or get.
+    /// It receives the answer to a put or get.
     Answer,
 }
 
-/// What the tables tell of one rank.
+/// Calls and message ends of one rank.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct MessageEvents {
+pub(super) struct RankInput {
     pub spans: Vec<CallSpan>,
     pub ends: Vec<MessageEnd>,
 }
 
-/// Numbers of definitions that the events of a rank name.
+/// Definition numbers that the events of a rank name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DefinitionNames {
-    /// Communicator of the program's own messages.
+    /// Communicator of point-to-point messages.
     pub world: u32,
-    /// That of the messages of collectives.
+    /// Communicator of the messages of collectives.
     pub collectives: u32,
     /// Window of one-sided transfers.
     pub window: u32,
 }
 
-/// What stands at one time of a call, in this order.
+/// Order of events at one time of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum EventOrder {
-    /// A receive and a send with which the call begins.
+    /// A receive and a send at the begin of the call.
     Posted,
     First,
-    /// Something came in, or its last byte left.
+    /// An arrival, or the departure of a last byte.
     Arrived,
-    /// What follows on something that came in, as in the rounds of a collective.
+    /// A consequence of an arrival, as in the rounds of a collective.
     PostedLater,
     Later,
-    /// Something that had come before it was asked for.
+    /// A message that had arrived before its receive.
     Found,
     Complete,
 }
 
 struct Placed {
-    /// The call, or the number of calls: after the last.
+    /// Index of the call, or the number of calls for the end of the rank.
     call: usize,
     time: u64,
     order: EventOrder,
     record: EventRecord,
 }
 
-/// Something that a later call completes.
+/// A request that a later call completes.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     ready: u64,
-    /// The call that it was started in.
+    /// Index of the call that started it.
     since: usize,
     record: EventRecord,
 }
 
-/// The events of a rank, in order of time.
+/// The events of a rank in time order.
 pub(super) fn events(
-    mut told: MessageEvents,
+    mut input: RankInput,
     activities: &[CallActivity],
     names: DefinitionNames,
 ) -> Vec<TimedEvent> {
     let requests = |side| -> BTreeMap<(u32, u32), MessageEnd> {
-        let of = told.ends.iter().filter(|end| end.side == side);
+        let of = input.ends.iter().filter(|end| end.side == side);
         of.map(|end| ((end.peer, end.sequence), *end)).collect()
     };
     let (taken, asking) = (requests(MessageSide::Asked), requests(MessageSide::Asking));
-    for end in &mut told.ends {
+    for end in &mut input.ends {
         let key = (end.peer, end.sequence);
         match end.side {
             MessageSide::In => {
@@ -133,7 +132,7 @@ pub(super) fn events(
         }
     }
     let of = |side, tagged: bool| {
-        let ends = told.ends.iter().copied();
+        let ends = input.ends.iter().copied();
         let mut ends: Vec<MessageEnd> = ends
             .filter(|end| end.side == side && end.tag.is_some() == tagged)
             .collect();
@@ -142,7 +141,7 @@ pub(super) fn events(
     };
     let sends = of(MessageSide::Out, true);
     let times: Vec<u64> = sends.iter().map(|end| end.begun).collect();
-    let calls = calls(&told.spans, activities, &times);
+    let calls = calls(&input.spans, activities, &times);
     let mut rank = RankWriter {
         taken: vec![false; calls.len()],
         rank_end: calls.last().map_or(0, |call| call.end),
@@ -150,7 +149,7 @@ pub(super) fn events(
         names,
         requests: 0,
         sending: Vec::new(),
-        placed: Vec::with_capacity(told.ends.len()),
+        placed: Vec::with_capacity(input.ends.len()),
         open: Vec::new(),
         beside: Vec::new(),
         transfers: Vec::new(),
@@ -168,24 +167,24 @@ pub(super) fn events(
     for side in [MessageSide::Put, MessageSide::Get] {
         rank.transfers(&of(side, false), &answers);
     }
-    drop(told);
+    drop(input);
     rank.complete();
     rank.written()
 }
 
 struct RankWriter {
     calls: Vec<WrittenCall>,
-    /// Calls whose message has been found.
+    /// Calls whose message is known.
     taken: Vec<bool>,
     rank_end: u64,
     names: DefinitionNames,
     requests: u64,
-    /// From when to when the CPU was busy with messages of collectives.
+    /// Spans in which the CPU processed messages of collectives.
     sending: Vec<(u64, u64)>,
     placed: Vec<Placed>,
-    /// Requests of the program, which calls complete one by one or all.
+    /// Requests of the program, which calls complete.
     open: Vec<Open>,
-    /// Those of collectives that go on beside the program.
+    /// Requests of non-blocking collectives.
     beside: Vec<Open>,
     /// One-sided transfers.
     transfers: Vec<Open>,
@@ -214,13 +213,13 @@ impl RankWriter {
                 Some(_) => self.names.world,
                 None => self.names.collectives,
             },
-            // A number of its own for each message between two ranks: what belongs together can be told.
+            // A unique number for each message between two ranks, so that its ends match.
             tag: end.tag.unwrap_or(end.sequence & i32::MAX as u32),
             bytes: end.bytes,
         }
     }
 
-    /// The first call that begins at a time and that `fits`, and has no message yet.
+    /// The first call without a message that begins at a time and that `fits`.
     fn begun_at(&self, time: u64, fits: impl Fn(CallClass) -> bool) -> Option<usize> {
         let first = self.calls.partition_point(|call| call.begin < time);
         let at = self.calls[first..].iter().take_while(|call| call.begin == time);
@@ -230,8 +229,8 @@ impl RankWriter {
         place.map(|(_, index)| index)
     }
 
-    /// Where something that happened at a time, when the rank was in no call for it, stands: in the call of that
-    /// time, or at the end of the call before, or after all calls.
+    /// The call of an event at a time when the rank was in no suitable call: the call of that time, the end of the
+    /// call before, or the end of all calls.
     fn no_later(&self, time: u64) -> (usize, u64) {
         if time >= self.rank_end {
             return (self.calls.len(), time);
@@ -247,7 +246,7 @@ impl RankWriter {
         }
     }
 
-    /// The program's own sends.
+    /// Places the point-to-point sends.
     fn sends(&mut self, sends: &[MessageEnd]) {
         let sending = |class| {
             matches!(
@@ -258,7 +257,7 @@ impl RankWriter {
         for end in sends {
             let message = self.message(end);
             let Some(call) = self.begun_at(end.begun, sending) else {
-                // Its call was not over when the run ended, or stands under another name.
+                // Its call was not complete when the run ended, or has another name.
                 let (call, time) = self.no_later(end.begun);
                 self.start_send(end, call, time, EventOrder::Later);
                 continue;
@@ -292,7 +291,7 @@ impl RankWriter {
         });
     }
 
-    /// The program's own receives.
+    /// Places the point-to-point receives.
     fn receives(&mut self, mut receives: Vec<MessageEnd>) {
         receives.sort_by_key(|end| (end.done, end.begun, end.peer, end.sequence));
         let mut found = vec![false; receives.len()];
@@ -337,7 +336,7 @@ impl RankWriter {
             if class != CallClass::Irecv && (class != CallClass::Start || self.taken[index]) {
                 continue;
             }
-            // What was matched before cannot be that of this receive: it has none.
+            // A message matched earlier cannot belong to this receive, which would have none.
             while let Some(end) = front_if(&mut rest, |end| end.begun < begin) {
                 self.unposted(&end);
             }
@@ -362,7 +361,7 @@ impl RankWriter {
         }
     }
 
-    /// A message that was received by no call that can be told: whatever completes requests took it.
+    /// A message without an identifiable receive: a completing call took it.
     fn unposted(&mut self, end: &MessageEnd) {
         let record = EventRecord::Recv(self.message(end));
         self.beside.push(Open {
@@ -372,7 +371,7 @@ impl RankWriter {
         });
     }
 
-    /// Sends of algorithms: in the call of the collective, or beside the program.
+    /// Places the sends of collectives: in their call, or beside the program.
     fn collective_sends(&mut self, sends: &[MessageEnd]) {
         for end in sends {
             let until = self.calls.partition_point(|call| call.begin <= end.begun);
@@ -393,7 +392,7 @@ impl RankWriter {
                         false => EventOrder::Later,
                     };
                     self.place(index, end.begun, order, start);
-                    // Later rounds wait for large ones, whose buffers are not free at once.
+                    // Later rounds wait for large messages, whose buffers are not free at once.
                     let done = end.done.min(call.end);
                     match done > end.begun {
                         true => self.place_in_round(index, done, EventOrder::Arrived, over),
@@ -413,8 +412,8 @@ impl RankWriter {
         }
     }
 
-    /// Places what was over at a time in a collective. The sends of one round follow each other at once: what is over
-    /// between them is waited for after the last of them, and the others do not depend on it.
+    /// Places the events of a collective that completed at one time. The sends of one round follow each other at
+    /// once. Completions between them are awaited after the last send and do not affect the others.
     fn place_in_round(&mut self, call: usize, done: u64, mut order: EventOrder, over: EventRecord) {
         let is_before = |begun: u64| begun < done || begun == done && order == EventOrder::Found;
         let mut next = self.sending.partition_point(|(begun, _)| is_before(*begun));
@@ -430,7 +429,7 @@ impl RankWriter {
         self.place(call, time, order, over);
     }
 
-    /// Receives of algorithms, likewise.
+    /// Places the receives of collectives in the same way.
     fn collective_receives(&mut self, receives: &[MessageEnd]) {
         for end in receives {
             let from = self.calls.partition_point(|call| call.end < end.done);
@@ -444,8 +443,8 @@ impl RankWriter {
             let start = EventRecord::IrecvRequest { request };
             let over = EventRecord::Irecv { message, request };
             if let Some((index, call)) = of {
-                // One that found its message was posted by a round that began just then. The others: before their
-                // messages came, which is all that matters of it.
+                // A receive that found its message was posted by a round that began at that time. The others were
+                // posted before their messages arrived; the exact time has no effect.
                 match end.found && end.begun > call.begin {
                     true => self.place(index, end.begun, EventOrder::PostedLater, start),
                     false => self.place(index, call.begin, EventOrder::Posted, start),
@@ -474,7 +473,7 @@ impl RankWriter {
         }
     }
 
-    /// Puts and gets that this rank began. `answers` are the ends of all.
+    /// Places the puts and gets of this rank. `answers` are the ends of all.
     fn transfers(&mut self, begun: &[MessageEnd], answers: &[MessageEnd]) {
         let window = self.names.window;
         let answered: BTreeMap<(u32, u32), u64> = answers
@@ -513,7 +512,7 @@ impl RankWriter {
         }
     }
 
-    /// Finds the calls that complete what is open.
+    /// Finds the calls that complete the open requests.
     fn complete(&mut self) {
         let mut program = PendingMessages::new(std::mem::take(&mut self.open));
         let mut beside = PendingMessages::new(std::mem::take(&mut self.beside));
@@ -552,7 +551,7 @@ impl RankWriter {
         }
     }
 
-    /// All events.
+    /// All events in order.
     fn written(mut self) -> Vec<TimedEvent> {
         let last = self.calls.len();
         for placed in &mut self.placed {
@@ -583,7 +582,7 @@ impl RankWriter {
     }
 }
 
-/// Takes the first, if it `fits`.
+/// Takes the first request if it `fits`.
 fn front_if<T>(queue: &mut VecDeque<T>, fits: impl FnOnce(&T) -> bool) -> Option<T> {
     match queue.front() {
         Some(first) if fits(first) => queue.pop_front(),
@@ -595,8 +594,8 @@ fn is_collective(class: CallClass) -> bool {
     matches!(class, CallClass::Collective | CallClass::Fence)
 }
 
-/// Which message a blocking receive took: the one that woke it, or that it found, or else the last that came in it.
-/// `receives` are in the order of their ends.
+/// The message of a blocking receive: the one that woke it, or that it found, or else the last that arrived in it.
+/// `receives` are ordered by their ends.
 fn received_in(call: &WrittenCall, receives: &[MessageEnd], found: &[bool]) -> Option<usize> {
     let first = receives.partition_point(|end| end.done < call.begin);
     let until = receives.partition_point(|end| end.done <= call.end);
@@ -613,7 +612,7 @@ fn received_in(call: &WrittenCall, receives: &[MessageEnd], found: &[bool]) -> O
     }
 }
 
-/// Things that are open, in the order in which they become ready.
+/// Open requests in the order in which they become ready.
 struct PendingMessages {
     coming: VecDeque<Open>,
     ready: VecDeque<Open>,
@@ -643,8 +642,8 @@ impl PendingMessages {
         });
     }
 
-    /// The one that a wait for one request is for: the one that woke it; else, as only receives cost their receiver
-    /// anything, by whether it cost anything.
+    /// The request of a wait for one request: the one that woke it. Otherwise the overhead of the call decides, as
+    /// only receives have an overhead at the receiver.
     fn one(&mut self, index: usize, call: &WrittenCall) -> Option<Open> {
         let find = |fits: &dyn Fn(&Open) -> bool| {
             self.ready

@@ -10,8 +10,8 @@ const NAMES: DefinitionNames = DefinitionNames {
     window: 0,
 };
 
-/// Rows of one rank: state, whether it is blocked, how long it lasts; from time 0 on.
-fn told(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> (MessageEvents, Vec<CallActivity>) {
+/// Rows of one rank from time 0: state, whether it is blocked, duration.
+fn input(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> (RankInput, Vec<CallActivity>) {
     let mut states: Vec<&str> = Vec::new();
     let mut now = 0;
     let mut spans = Vec::new();
@@ -34,7 +34,7 @@ fn told(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> (MessageEvents, Vec<
         .map(|state| CallActivity::new(state, None))
         .collect();
     let ends = ends.to_vec();
-    (MessageEvents { spans, ends }, activities)
+    (RankInput { spans, ends }, activities)
 }
 
 fn end(side: MessageSide, peer: u32, sequence: u32, tag: Option<u32>, begun: u64, done: u64) -> MessageEnd {
@@ -52,9 +52,9 @@ fn end(side: MessageSide, peer: u32, sequence: u32, tag: Option<u32>, begun: u64
     }
 }
 
-/// The events as text: time, then what it is, with peers and requests.
+/// The events as text: time, then the event with peers and requests.
 fn shown(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> Vec<String> {
-    let (told, activities) = told(rows, ends);
+    let (input, activities) = input(rows, ends);
     let text = |event: &TimedEvent| {
         let of = |message: &MessageRecord| {
             format!(
@@ -78,7 +78,7 @@ fn shown(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> Vec<String> {
         };
         format!("{} {what}", event.time)
     };
-    events(told, &activities, NAMES).iter().map(text).collect()
+    events(input, &activities, NAMES).iter().map(text).collect()
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn blocking_sends_and_receives_stand_at_the_begin_and_the_end_of_their_calls() {
         ("MPI_Send", false, 1),
         ("MPI_Recv", true, 5),
         ("MPI_Recv", false, 1),
-        // One that was there already.
+        // A message that was already there.
         ("MPI_Recv", false, 1),
     ];
     let ends = [
@@ -119,7 +119,7 @@ fn requests_are_started_in_the_order_of_matching_and_completed_by_the_next_wait(
         ("MPI_Waitall", true, 5),
         ("compute", false, 5),
     ];
-    // A large one, whose request to send was matched before the small one, and whose data are later.
+    // A large message, whose request to send was matched before the small one, and whose data are later.
     let ends = [
         end(MessageSide::Out, 3, 4, Some(7), 0, 0),
         end(MessageSide::Asked, 1, 0, Some(8), 2, 2),
@@ -156,7 +156,7 @@ fn a_wait_for_one_request_is_for_the_one_that_woke_it_or_by_what_it_cost() {
         ("MPI_Irecv", false, 0),
         ("MPI_Isend", false, 1),
         ("compute", false, 9),
-        // Of the receive that is complete, of the send, of the receive that is not.
+        // Events of the completed receive, of the send, and of the incomplete receive.
         ("MPI_Wait", false, 1),
         ("MPI_Wait", false, 0),
         ("MPI_Wait", true, 4),
@@ -361,7 +361,7 @@ fn what_was_under_way_when_the_run_ended_stands_after_all_calls() {
     let rows = [("MPI_Irecv", false, 0), ("compute", false, 10)];
     let ends = [
         end(MessageSide::In, 1, 0, Some(7), 12, 12),
-        // Of a call that was not over.
+        // The call was not complete.
         end(MessageSide::Out, 1, 0, Some(7), 10, 14),
     ];
     let expected = [
@@ -378,7 +378,7 @@ fn what_was_under_way_when_the_run_ended_stands_after_all_calls() {
 }
 
 proptest! {
-    /// Whatever the tables say, the archive is well-formed and has every message.
+    /// For any tables, the archive is well-formed and has every message.
     #[test]
     fn events_are_in_order_and_every_message_is_there(
         rows in prop::collection::vec((0usize..CALLED.len(), any::<bool>(), 0u64..20), 0..40),
@@ -397,8 +397,8 @@ proptest! {
             })
             .collect();
         let count = |of: MessageSide| ends.iter().filter(|end| end.side == of).count();
-        let (told, activities) = told(&rows, &ends);
-        let events = events(told, &activities, NAMES);
+        let (input, activities) = input(&rows, &ends);
+        let events = events(input, &activities, NAMES);
         prop_assert!(events.is_sorted_by_key(|event| event.time));
         let (mut inside, mut sent, mut received, mut transfers) = (None, 0, 0, 0);
         let mut open: BTreeMap<u64, bool> = BTreeMap::new();

@@ -1,16 +1,16 @@
-//! A first pass over the tables: which ranks there are, where, what they do, and how much of it.
+//! The first pass over the tables: ranks, locations, activities, and numbers of rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::CallActivity;
 use super::rank::MessageSide;
 use crate::Error;
-use crate::folder::Folder;
+use crate::folder::ExportSource;
 use results::{BatchColumns, WrongColumn};
 
-/// Columns of `timeline` that events are made of.
+/// Columns of `timeline` from which events are made.
 pub(super) const TIMELINE: [&str; 7] = ["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
-/// Columns of `messages` that events are made of.
+/// Columns of `messages` from which events are made.
 pub(super) const MESSAGES: [&str; 13] = [
     "job",
     "from_rank",
@@ -27,7 +27,7 @@ pub(super) const MESSAGES: [&str; 13] = [
     "matched_ps",
 ];
 
-/// Those that the survey needs.
+/// Columns that the survey reads.
 const SURVEYED: [&str; 7] = [
     "job",
     "from_rank",
@@ -38,25 +38,25 @@ const SURVEYED: [&str; 7] = [
     "protocol",
 ];
 
-/// What the archive will hold.
+/// The content of the archive.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub jobs: Jobs,
-    /// What ranks do: the regions of the archive, by their numbers.
+    /// Activities of ranks: the regions of the archive by number.
     pub activities: Activities,
-    /// By location.
+    /// Ranks by location.
     pub locations: Vec<TraceLocation>,
-    /// Whether there are messages of collectives.
+    /// Whether messages of collectives exist.
     pub collectives: bool,
-    /// Whether there is one-sided communication.
+    /// Whether one-sided communication exists.
     pub one_sided: bool,
 }
 
-/// What is known of a rank.
+/// Facts about a rank.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TraceLocation {
     pub host: Option<u32>,
-    /// Rows in the tables that concern it.
+    /// Number of its rows in the tables.
     pub rows: u64,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct TraceLocation {
 pub(super) struct Jobs {
     names: Vec<String>,
     ranks: Vec<u32>,
-    /// Location of the first rank of each.
+    /// Location of the first rank of each job.
     first: Vec<u64>,
 }
 
@@ -83,13 +83,13 @@ impl Jobs {
         self.names.iter().position(|known| known == name)
     }
 
-    /// The location of a rank; none for one that the survey did not see.
+    /// The location of a rank. `None` if the survey did not see it.
     pub fn location(&self, name: &str, rank: u64) -> Option<u64> {
         let job = self.find(name)?;
         (rank < u64::from(self.ranks[job])).then(|| self.first[job] + rank)
     }
 
-    /// Name, first location and number of ranks of each.
+    /// Name, first location and number of ranks of each job.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64, u32)> {
         let counts = self.first.iter().zip(&self.ranks);
         self.names
@@ -113,16 +113,16 @@ impl Jobs {
     }
 }
 
-/// Activities by number, each once.
+/// Activities by number.
 #[derive(Debug, Default)]
 pub(super) struct Activities {
     pub all: Vec<CallActivity>,
-    /// By state and region.
+    /// Activity numbers by state and region.
     numbers: BTreeMap<String, BTreeMap<Option<String>, u32>>,
 }
 
 impl Activities {
-    /// The number of what a row says.
+    /// The activity number of a row.
     pub fn number(&mut self, state: &str, region: Option<&str>) -> u32 {
         let known = self.numbers.get(state).and_then(|regions| match region {
             None => regions.get(&None),
@@ -149,9 +149,9 @@ impl Activities {
     }
 }
 
-/// What a row of `messages` is for the two ranks.
+/// The role of the two ranks in a row of `messages`.
 pub(super) fn sides(protocol: &str) -> Result<&'static [(MessageSide, bool)], WrongColumn> {
-    // Whether it is that of the sender of the row.
+    // Whether the role belongs to the sender of the row.
     Ok(match protocol {
         "eager" | "rendezvous" => &[(MessageSide::Out, true), (MessageSide::In, false)],
         "request-to-send" => &[(MessageSide::Asking, true), (MessageSide::Asked, false)],
@@ -160,7 +160,7 @@ pub(super) fn sides(protocol: &str) -> Result<&'static [(MessageSide, bool)], Wr
         "put-done" | "get-data" => &[(MessageSide::Answer, false)],
         "clear-to-send" => &[],
         other => {
-            let why = format!("its column 'protocol' says '{other}', which is no known one");
+            let why = format!("its column 'protocol' has the unknown value '{other}'");
             return Err(WrongColumn(why));
         }
     })
@@ -168,9 +168,9 @@ pub(super) fn sides(protocol: &str) -> Result<&'static [(MessageSide, bool)], Wr
 
 impl Survey {
     /// Reads the tables once.
-    pub fn new(folder: &Folder) -> Result<Survey, Error> {
+    pub fn new(folder: &ExportSource) -> Result<Survey, Error> {
         let mut survey = Survey::default();
-        // By job and rank, until all jobs are known.
+        // Ranks by job and number, until all jobs are known.
         let mut seen: Vec<Vec<TraceLocation>> = Vec::new();
         if folder.has("ranks") {
             folder.each("ranks", &["job", "rank", "host"], |rows| {
@@ -214,7 +214,7 @@ impl Survey {
         rank: u64,
     ) -> Result<&'s mut TraceLocation, WrongColumn> {
         let job = self.jobs.number(job);
-        // A rank that is not there would cost memory for all before it.
+        // Memory is proportional to the largest rank number, so an implausible one is refused.
         let rank = u32::try_from(rank).ok().filter(|rank| *rank < u32::MAX >> 8);
         let rank =
             rank.ok_or_else(|| WrongColumn("its column 'rank' names a rank beyond 16 million".into()))?;

@@ -38,7 +38,7 @@ fn timeline(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
     ]
 }
 
-/// Messages of job `b`, from rank 1 to rank 0, as many as protocols.
+/// Messages of job `b` from rank 1 to rank 0, one per protocol.
 fn messages(protocols: &[&'static str]) -> Vec<(&'static str, ArrayRef)> {
     let rows = protocols.len();
     vec![
@@ -122,7 +122,7 @@ fn without_the_library_the_error_says_what_to_install() {
     }
     let here = tempfile::tempdir().unwrap();
     result(here.path());
-    let folder = Folder::open(here.path()).unwrap();
+    let folder = ExportSource::open(here.path()).unwrap();
     let error = write(&folder, &Options::default(), here.path())
         .unwrap_err()
         .to_string();
@@ -138,7 +138,7 @@ fn tables_that_are_not_there_or_contradict_themselves_are_errors() {
         let (here, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         finished(here.path(), &Value::Null);
         lay(here.path());
-        let folder = Folder::open(here.path()).unwrap();
+        let folder = ExportSource::open(here.path()).unwrap();
         write(&folder, &Options::default(), out.path())
             .unwrap_err()
             .to_string()
@@ -161,7 +161,7 @@ fn tables_that_are_not_there_or_contradict_themselves_are_errors() {
         table(&here.join("messages.parquet"), messages(&["telepathy"]));
     });
     assert!(
-        strange.contains("its column 'protocol' says 'telepathy'"),
+        strange.contains("its column 'protocol' has the unknown value 'telepathy'"),
         "{strange}"
     );
     let huge = error(&|here| {
@@ -180,7 +180,7 @@ fn jobs_ranks_hosts_and_messages_are_in_the_archive() {
     }
     let (here, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     result(here.path());
-    let folder = Folder::open(here.path()).unwrap();
+    let folder = ExportSource::open(here.path()).unwrap();
     assert!(
         write(&folder, &Options::default(), out.path())
             .unwrap()
@@ -261,13 +261,13 @@ fn ranks_are_read_as_many_at_a_time_as_fit() {
 fn ranges_of_ranks_are_told_what_is_theirs() {
     let here = tempfile::tempdir().unwrap();
     result(here.path());
-    let folder = Folder::open(here.path()).unwrap();
+    let folder = ExportSource::open(here.path()).unwrap();
     let mut survey = Survey::new(&folder).unwrap();
     let rows: Vec<u64> = survey.locations.iter().map(|location| location.rows).collect();
     assert_eq!(rows, [2, 3, 4], "those of the timeline and of messages");
-    let all = told_by(&folder, &mut survey, &(0..3)).unwrap();
-    let mut parts = told_by(&folder, &mut survey, &(0..1)).unwrap();
-    parts.extend(told_by(&folder, &mut survey, &(1..3)).unwrap());
+    let all = inputs_of(&folder, &mut survey, &(0..3)).unwrap();
+    let mut parts = inputs_of(&folder, &mut survey, &(0..1)).unwrap();
+    parts.extend(inputs_of(&folder, &mut survey, &(1..3)).unwrap());
     assert_eq!(all, parts);
     assert_eq!(all[2].ends[0].side, MessageSide::Asking);
     assert_eq!(
@@ -301,9 +301,9 @@ fn what_a_killed_run_has_left_is_an_archive() {
         &parts.join("timeline.00001.parquet"),
         timeline(&ROWS_OF_TWO[2..3]),
     );
-    // The receive has been told of, and not the call that it was in.
+    // The tables contain the receive and lack its call.
     table(&parts.join("messages.tail.parquet"), messages(&["eager"]));
-    let folder = Folder::open(here.path()).unwrap();
+    let folder = ExportSource::open(here.path()).unwrap();
     write(&folder, &Options::default(), out.path()).unwrap();
     // Jobs in the order in which the tables name them.
     let (definitions, events) = read(out.path(), &[0, 1, 2]);

@@ -1,13 +1,13 @@
-//! Series by bins of time: rows in the order of bins, and curves that know of the bins without rows.
+//! Series by bins of time: rows in bin order, and curves that account for bins without rows.
 
 use std::collections::BTreeMap;
 
 use super::trace::{Trace, Track};
 use crate::Error;
-use crate::folder::Folder;
+use crate::folder::ExportSource;
 use crate::folder::ReadStop;
 
-/// A bin of time, and what happened in it.
+/// A bin of time with its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BinRow {
     pub begin: u64,
@@ -15,7 +15,7 @@ pub(crate) struct BinRow {
     pub values: Vec<u64>,
 }
 
-/// Rows that came after later ones of the same thing.
+/// Rows that follow later rows of the same item in the file.
 type Late = BTreeMap<String, BTreeMap<u64, BinRow>>;
 
 impl BinRow {
@@ -24,12 +24,12 @@ impl BinRow {
         self.end.saturating_sub(self.begin).max(1)
     }
 
-    /// Gigabits in a second, of a number of bytes in the bin.
+    /// Gigabits per second, from bytes in the bin.
     pub fn gbps(&self, bytes: u64) -> f64 {
         bytes as f64 * 8000.0 / self.width() as f64
     }
 
-    /// Percent of the time of so many things.
+    /// Percent of the time of a number of items.
     pub fn percent(&self, ps: u64, things: u64) -> f64 {
         ps as f64 * 100.0 / (self.width() as f64 * things.max(1) as f64)
     }
@@ -42,10 +42,10 @@ impl BinRow {
     }
 }
 
-/// Gives all bins of a table of sums, those of each thing in the order of time. What was added to a bin after it had
-/// been written is a row of its own, farther on in the table: such rows, which are few, are looked for first.
+/// Passes on all bins of a table of sums, those of each item in time order. A late addition to a bin is a row of its
+/// own, further on in the table. These few rows are searched first.
 pub(crate) fn sums(
-    folder: &Folder,
+    folder: &ExportSource,
     table: &str,
     thing: &str,
     values: &[&str],
@@ -95,9 +95,9 @@ pub(crate) fn sums(
     Ok(())
 }
 
-/// Reads a table of sums; `late` gets the rows that are not in the order of time.
+/// Reads a table of sums. `late` receives the rows that are not in time order.
 fn in_order(
-    folder: &Folder,
+    folder: &ExportSource,
     table: &str,
     thing: &str,
     values: &[&str],
@@ -108,7 +108,7 @@ fn in_order(
         .into_iter()
         .chain(values.iter().copied())
         .collect();
-    // Begins of the newest bins, plus one.
+    // Begin of the newest bin of each item, plus one.
     let mut newest = BTreeMap::<String, u64>::new();
     folder.each(table, &columns, |rows| {
         let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
@@ -139,7 +139,7 @@ fn in_order(
     })
 }
 
-/// A curve that is being drawn. It is there from its first value other than 0 on.
+/// A curve that is being drawn. It begins at its first value other than 0.
 pub(crate) struct Curve {
     parent: Track,
     name: String,
@@ -147,12 +147,12 @@ pub(crate) struct Curve {
     scale: Option<&'static str>,
     track: Option<Track>,
     value: f64,
-    /// When the latest bin ended.
+    /// End of the latest bin.
     end: u64,
 }
 
 impl Curve {
-    /// A curve of this name; those that share a scale are drawn to it.
+    /// Begins a curve of this name. Curves that share a scale are drawn to it.
     pub fn new(parent: Track, name: &str, unit: &'static str, scale: Option<&'static str>) -> Curve {
         Curve {
             parent,
@@ -165,7 +165,7 @@ impl Curve {
         }
     }
 
-    /// What happened in a bin; in those before it without a row, nothing did.
+    /// Adds the value of a bin. Earlier bins without a row have the value 0.
     pub fn flow(&mut self, trace: &mut Trace, bin: &BinRow, value: f64) -> Result<(), Error> {
         if self.end < bin.begin {
             self.value_at(trace, self.end, 0.0)?;
@@ -174,13 +174,13 @@ impl Curve {
         self.value_at(trace, bin.begin, value)
     }
 
-    /// What holds from the end of a bin on.
+    /// Sets the value from the end of a bin on.
     pub fn level(&mut self, trace: &mut Trace, bin: &BinRow, value: f64) -> Result<(), Error> {
         self.end = bin.end;
         self.value_at(trace, bin.end, value)
     }
 
-    /// Nothing more happens after the last bin.
+    /// Ends the curve with 0 after the last bin.
     pub fn finish(&mut self, trace: &mut Trace) -> Result<(), Error> {
         self.value_at(trace, self.end, 0.0)
     }

@@ -1,4 +1,4 @@
-//! Curves over time: of the classes of links, of the busiest links, of the jobs.
+//! Curves over time: link classes, busiest links, jobs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,11 +7,11 @@ use super::bins::{BinRow, Curve, sums};
 use super::jobs::Jobs;
 use super::trace::{Trace, Track};
 use crate::Error;
-use crate::folder::Folder;
+use crate::folder::ExportSource;
 use crate::folder::ReadStop;
 
-/// Curves of the classes of links, under `network`.
-pub(crate) fn classes(folder: &Folder, trace: &mut Trace, network: Track) -> Result<(), Error> {
+/// Curves of link classes, under `network`.
+pub(crate) fn classes(folder: &ExportSource, trace: &mut Trace, network: Track) -> Result<(), Error> {
     let mut links = BTreeMap::<String, u64>::new();
     folder.each("class_series", &["class", "links"], |rows| {
         let (classes, counts) = (rows.texts("class")?, rows.integers("links")?);
@@ -25,12 +25,12 @@ pub(crate) fn classes(folder: &Folder, trace: &mut Trace, network: Track) -> Res
     })?;
     let mut curves = BTreeMap::<String, [Curve; 3]>::new();
     for class in links.keys() {
-        // Shares can be compared between classes; throughputs of a hundred links and of ten thousand cannot.
+        // Shares are comparable between classes. Throughputs of a hundred links and of ten thousand are not.
         let curve = |what, unit, scale| Curve::new(network, &format!("{class} links: {what}"), unit, scale);
         let of = [
             curve("throughput", "Gb/s", None),
             curve("busy", "%", Some("classes")),
-            curve("held up by full buffers", "%", Some("classes")),
+            curve("stalled by full buffers", "%", Some("classes")),
         ];
         curves.insert(class.clone(), of);
     }
@@ -59,8 +59,8 @@ fn finish<'c>(trace: &mut Trace, curves: impl Iterator<Item = &'c mut Curve>) ->
     Ok(())
 }
 
-/// The links that were busy longest, at most so many, the busiest first.
-pub(crate) fn busiest(folder: &Folder, most: usize) -> Result<Vec<u32>, Error> {
+/// The busiest links, at most `most`, the busiest first.
+pub(crate) fn busiest(folder: &ExportSource, most: usize) -> Result<Vec<u32>, Error> {
     let mut busy = BTreeMap::<u32, u64>::new();
     folder.each("link_series", &["link", "busy_ps"], |rows| {
         let (links, times) = (rows.short_integers("link")?, rows.integers("busy_ps")?);
@@ -77,7 +77,7 @@ pub(crate) fn busiest(folder: &Folder, most: usize) -> Result<Vec<u32>, Error> {
 
 /// Curves of these links, under `network`, in this order.
 pub(crate) fn links(
-    folder: &Folder,
+    folder: &ExportSource,
     trace: &mut Trace,
     network: Track,
     chosen: &[u32],
@@ -117,8 +117,8 @@ pub(crate) fn links(
 }
 
 /// Curves of each job, under its process.
-pub(crate) fn jobs(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
-    /// What a job has: flows, then what has come together since its start.
+pub(crate) fn jobs(folder: &ExportSource, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
+    /// Values of a job: rates, then totals since its start.
     struct OfJob {
         sent: Curve,
         received: Curve,

@@ -1,10 +1,10 @@
-//! The jobs of a result, each a process of the trace.
+//! The jobs of a result. Each is a process of the trace.
 
 use serde_json::Value;
 
 use super::trace::{Trace, Track};
 use crate::Error;
-use crate::folder::Folder;
+use crate::folder::ExportSource;
 
 /// All jobs, by number.
 #[derive(Default)]
@@ -13,8 +13,8 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Describes those of the experiment, in its order.
-    pub fn describe(folder: &Folder, trace: &mut Trace) -> Result<Jobs, Error> {
+    /// Describes the jobs of the experiment, in order.
+    pub fn describe(folder: &ExportSource, trace: &mut Trace) -> Result<Jobs, Error> {
         let mut jobs = Jobs::default();
         let of_summary = folder.summary().map(|summary| summary.jobs.iter());
         let of_experiment = folder.experiment()["job"].as_array();
@@ -32,7 +32,7 @@ impl Jobs {
         Ok(jobs)
     }
 
-    /// The number of a job, which is described when it first comes.
+    /// The number of a job. The first call for a job describes it.
     pub fn number(&mut self, trace: &mut Trace, name: &str) -> Result<usize, Error> {
         if let Some(job) = self.jobs.iter().position(|(known, _)| known == name) {
             return Ok(job);
@@ -48,7 +48,7 @@ impl Jobs {
         self.jobs[job].1
     }
 
-    /// Number of the process that stands for a job. 0 is none.
+    /// Number of the process of a job. 0 means no process.
     pub fn pid(job: usize) -> i32 {
         i32::try_from(job).map_or(i32::MAX, |job| job.saturating_add(1))
     }

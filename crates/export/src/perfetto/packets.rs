@@ -1,11 +1,11 @@
-//! The messages of Perfetto's trace format, as far as they are used here: field numbers and types.
+//! The used messages of Perfetto's trace format: field numbers and types.
 //!
 //! Source: protos/perfetto/trace of https://github.com/google/perfetto (Apache-2.0), whose messages have many more
 //! fields. Repeated numbers there are not packed.
 
 use prost::Message;
 
-/// The whole file: packets one behind the other, each as this field. Only read, for tests: it is never in memory.
+/// The whole file: packets one after the other in this field. For tests only; the file is never entirely in memory.
 #[cfg(test)]
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Trace {
@@ -21,7 +21,7 @@ pub(crate) struct TracePacket {
     /// In nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// Who writes: numbers of names hold within.
+    /// Id of the writer. Interned names are valid per writer.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     #[prost(message, optional, tag = "11")]
@@ -36,9 +36,9 @@ pub(crate) struct TracePacket {
     pub first_packet_on_sequence: Option<bool>,
 }
 
-/// Flags of a packet: no name of packets before it is used any more.
+/// Packet flag: names of earlier packets are invalid.
 pub(crate) const STATE_CLEARED: u32 = 1;
-/// Flags of a packet: names of packets before it are used.
+/// Packet flag: names of earlier packets are used.
 pub(crate) const NEEDS_STATE: u32 = 2;
 
 #[derive(Clone, PartialEq, Message)]
@@ -95,7 +95,7 @@ pub(crate) struct InternedData {
     pub debug_annotation_string_values: Vec<InternedName>,
 }
 
-/// `EventCategory`, `EventName`, `DebugAnnotationName` and `InternedString`, which look alike.
+/// `EventCategory`, `EventName`, `DebugAnnotationName` and `InternedString`, which have the same fields.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct InternedName {
     #[prost(uint64, optional, tag = "1")]
@@ -126,9 +126,9 @@ pub(crate) struct TrackDescriptor {
     pub thread_ordering: Option<i32>,
 }
 
-/// Of children: by `sibling_order_rank`.
+/// Order of children: by `sibling_order_rank`.
 pub(crate) const EXPLICIT_CHILDREN: i32 = 3;
-/// Of threads: by `sibling_order_rank`.
+/// Order of threads: by `sibling_order_rank`.
 pub(crate) const EXPLICIT_THREADS: i32 = 1;
 
 #[derive(Clone, PartialEq, Message)]

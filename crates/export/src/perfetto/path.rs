@@ -1,15 +1,15 @@
-//! The critical path of each job, a track of its own: a slice for each step.
+//! The critical path of each job as a track of its own, with a slice for each step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::jobs::Jobs;
 use super::trace::{AnnotationValue, Named, Trace, Track};
 use crate::Error;
-use crate::folder::Folder;
+use crate::folder::ExportSource;
 use crate::folder::ReadStop;
 
-/// The links that are on a path.
-pub(crate) fn links(folder: &Folder) -> Result<BTreeSet<u32>, Error> {
+/// The links on all paths.
+pub(crate) fn links(folder: &ExportSource) -> Result<BTreeSet<u32>, Error> {
     let mut links = BTreeSet::new();
     folder.each("critical_path", &["link"], |rows| {
         let numbers = rows.maybe_integers("link")?.into_iter().flatten();
@@ -19,9 +19,9 @@ pub(crate) fn links(folder: &Folder) -> Result<BTreeSet<u32>, Error> {
     Ok(links)
 }
 
-/// All paths.
+/// Writes all paths.
 pub(crate) fn paths(
-    folder: &Folder,
+    folder: &ExportSource,
     jobs: &mut Jobs,
     trace: &mut Trace,
     names: &BTreeMap<u32, String>,
@@ -54,7 +54,7 @@ pub(crate) fn paths(
                 let name = u32::try_from(link).ok().and_then(|link| names.get(&link));
                 name.cloned().unwrap_or_else(|| format!("link {link}"))
             });
-            let told: Vec<(&'static str, AnnotationValue<'_>)> = [
+            let annotations: Vec<(&'static str, AnnotationValue<'_>)> = [
                 ("activity", activities.get(row)),
                 ("link", link.as_deref()),
                 ("reason", reasons.get(row)),
@@ -67,7 +67,7 @@ pub(crate) fn paths(
             let step = Named {
                 category: "critical path",
                 name: &format!("{kind}, {place}"),
-                told: &told,
+                annotations: &annotations,
             };
             trace.begin(track, begins[row], &step)?;
             trace.end(track, ends[row])?;

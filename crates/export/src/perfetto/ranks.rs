@@ -1,35 +1,35 @@
-//! What ranks did, and their messages: a thread for each rank, a slice for each row of `timeline`, two points and an
-//! arrow between them for each row of `messages`.
+//! States of ranks, and their messages: a thread for each rank, a slice for each row of `timeline`, two events and an
+//! arrow for each row of `messages`.
 //!
-//! Events of one time count in the order in which they are in the file. A message is handed over when the overhead of
-//! its sender has just ended, and ends what the receiver waits in; so the ends of arrows are written before the
-//! slices, and as a rule their begins, too. What is sent in the moment in which the call begins is written after them.
+//! Perfetto orders events of one time by their position in the file. A message is handed over when the overhead of
+//! its sender has just ended, and ends the wait of its receiver. So arrow ends precede slices in the file, and
+//! usually arrow begins too. An arrow of a message that is sent at the begin of its call follows the slices.
 
 use std::collections::BTreeMap;
 
 use super::jobs::Jobs;
 use super::trace::{AnnotationValue, Arrow, Named, Trace, Track, nanoseconds};
 use crate::Error;
-use crate::folder::Folder;
+use crate::folder::ExportSource;
 use results::{BatchColumns, TextColumn, WrongColumn};
 
-/// State of a rank that computes, in `timeline`.
+/// State of a computing rank in `timeline`.
 const COMPUTE: &str = "compute";
 
-/// Protocols of messages that carry data of the application, in `messages`.
+/// Protocols of messages with data of the application, in `messages`.
 const DATA: [&str; 4] = ["eager", "rendezvous", "put", "get-data"];
 
 /// The ranks of all jobs and their tracks.
 pub(crate) struct RankTracks {
-    /// Hosts by job and rank, where they are known.
+    /// Hosts by job and rank, if known.
     hosts: Vec<BTreeMap<u32, Option<u32>>>,
     tracks: Vec<BTreeMap<u32, Track>>,
     threads: i64,
 }
 
 impl RankTracks {
-    /// Describes all ranks that are known beforehand, job by job.
-    pub fn describe(folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<RankTracks, Error> {
+    /// Describes all ranks that are known in advance, job by job.
+    pub fn describe(folder: &ExportSource, jobs: &mut Jobs, trace: &mut Trace) -> Result<RankTracks, Error> {
         let mut ranks = RankTracks {
             hosts: Vec::new(),
             tracks: Vec::new(),
@@ -38,7 +38,7 @@ impl RankTracks {
         if folder.has("ranks") {
             ranks.see(folder, jobs, trace, "ranks", "rank", Some("host"))?;
         } else {
-            // A run that has not ended.
+            // The run has not ended.
             for (table, rank, host) in [
                 ("timeline", "rank", None),
                 ("messages", "from_rank", Some("from_host")),
@@ -60,7 +60,7 @@ impl RankTracks {
 
     fn see(
         &mut self,
-        folder: &Folder,
+        folder: &ExportSource,
         jobs: &mut Jobs,
         trace: &mut Trace,
         table: &str,
@@ -97,22 +97,27 @@ impl RankTracks {
         if let Some(track) = tracks.get(&rank) {
             return Ok(*track);
         }
-        // Leading zeros: where threads are in the order of their names, that of ranks is the same.
+        // Leading zeros make the order of thread names that of ranks.
         let width = hosts.keys().next_back().map_or(1, |last| last.to_string().len());
         let mut name = format!("rank {rank:0width$}");
         if let Some(Some(host)) = hosts.get(&rank) {
             name += &format!(" on host {host}");
         }
         let place = i32::try_from(rank).unwrap_or(i32::MAX);
-        // No thread has the number of a process: it would be taken for its main thread.
+        // A thread with the number of its process would be taken for the main thread.
         let track = trace.thread(Jobs::pid(job), FIRST_THREAD + threads, &name, place)?;
         tracks.insert(rank, track);
         self.threads += 1;
         Ok(track)
     }
 
-    /// What the ranks did.
-    pub fn timeline(&mut self, folder: &Folder, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
+    /// Writes the states of ranks.
+    pub fn timeline(
+        &mut self,
+        folder: &ExportSource,
+        jobs: &mut Jobs,
+        trace: &mut Trace,
+    ) -> Result<(), Error> {
         let columns = ["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
         folder.each("timeline", &columns, |rows| {
             let (names, ranks) = (rows.texts("job")?, rows.short_integers("rank")?);
@@ -133,14 +138,14 @@ impl RankTracks {
                         "mpi"
                     },
                     name: states.or_empty(row),
-                    told: region,
+                    annotations: region,
                 };
                 trace.begin(track, begins[row], &state)?;
                 if blocked.value(row) {
                     let waiting = Named {
                         category: "waiting",
                         name: "waiting",
-                        told: &[],
+                        annotations: &[],
                     };
                     trace.begin(track, begins[row], &waiting)?;
                     trace.end(track, ends[row])?;
@@ -151,15 +156,15 @@ impl RankTracks {
         })
     }
 
-    /// The messages, as far as they belong there.
+    /// Writes the messages that belong at this position of the file.
     pub fn messages(
         &mut self,
-        folder: &Folder,
+        folder: &ExportSource,
         jobs: &mut Jobs,
         trace: &mut Trace,
-        place: Place,
+        place: TracePosition,
     ) -> Result<(), Error> {
-        // The same in both passes, as the rows are.
+        // Rows have the same order in both passes.
         let mut number = 0;
         folder.each("messages", &MESSAGES, |rows| {
             let messages = MessageArrows::of(rows)?;
@@ -168,7 +173,7 @@ impl RankTracks {
                 let message = messages.row(row, number);
                 let job = jobs.number(trace, message.job)?;
                 let (begin, end) = message.places();
-                // The begin first: they may be of one time.
+                // The begin comes first, because both may have the same time.
                 if begin == place {
                     let track = self.track(trace, job, message.from)?;
                     message.begin(trace, track)?;
@@ -183,12 +188,12 @@ impl RankTracks {
     }
 }
 
-/// Number of the first thread: above those of all processes.
+/// Number of the first thread, above the numbers of all processes.
 const FIRST_THREAD: i64 = 1 << 20;
 
-/// Where in the file.
+/// The position of messages in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum TracePosition {
     BeforeSlices,
     AfterSlices,
 }
@@ -207,7 +212,7 @@ const MESSAGES: [&str; 11] = [
     "matched_ps",
 ];
 
-/// Some rows of `messages`.
+/// Columns of a batch of `messages`.
 struct MessageArrows<'b> {
     jobs: TextColumn<'b>,
     from: Vec<u32>,
@@ -219,9 +224,9 @@ struct MessageArrows<'b> {
     times: [Vec<u64>; 4],
 }
 
-/// A message.
+/// A message as an arrow.
 struct MessageArrow<'b> {
-    /// Of its arrow.
+    /// Number of the arrow.
     number: u64,
     job: &'b str,
     from: u32,
@@ -275,13 +280,13 @@ impl<'b> MessageArrows<'b> {
 }
 
 impl MessageArrow<'_> {
-    /// Where its begin and its end stand in the file.
-    fn places(&self) -> (Place, Place) {
+    /// Positions of its begin and its end in the file.
+    fn places(&self) -> (TracePosition, TracePosition) {
         let overhead = nanoseconds(self.posted) < nanoseconds(self.sent);
         match (overhead, nanoseconds(self.sent) < nanoseconds(self.matched)) {
-            (true, _) => (Place::BeforeSlices, Place::BeforeSlices),
-            (false, true) => (Place::AfterSlices, Place::BeforeSlices),
-            (false, false) => (Place::AfterSlices, Place::AfterSlices),
+            (true, _) => (TracePosition::BeforeSlices, TracePosition::BeforeSlices),
+            (false, true) => (TracePosition::AfterSlices, TracePosition::BeforeSlices),
+            (false, false) => (TracePosition::AfterSlices, TracePosition::AfterSlices),
         }
     }
 
@@ -304,7 +309,7 @@ impl MessageArrow<'_> {
         arrow: Arrow,
     ) -> Result<(), Error> {
         let data = DATA.contains(&self.protocol);
-        let mut told = vec![
+        let mut annotations = vec![
             ("bytes", AnnotationValue::Whole(self.bytes)),
             ("protocol", AnnotationValue::Text(self.protocol)),
             (
@@ -312,8 +317,8 @@ impl MessageArrow<'_> {
                 AnnotationValue::Whole(self.arrived.saturating_sub(self.sent)),
             ),
         ];
-        told.extend(self.tag.map(|tag| ("tag", AnnotationValue::Signed(tag))));
-        told.extend(
+        annotations.extend(self.tag.map(|tag| ("tag", AnnotationValue::Signed(tag))));
+        annotations.extend(
             self.collective
                 .map(|name| ("collective", AnnotationValue::Text(name))),
         );
@@ -321,7 +326,7 @@ impl MessageArrow<'_> {
         let named = Named {
             category: if data { "message" } else { "control" },
             name: control.as_deref().unwrap_or(name),
-            told: &told,
+            annotations: &annotations,
         };
         trace.point(track, at_ps, &named, arrow)
     }

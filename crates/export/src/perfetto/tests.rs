@@ -1,5 +1,5 @@
-//! Traces of tables made by hand, read again as a viewer would: sorted by time, what is equal in the order of the
-//! file; slices of a track are a stack.
+//! Traces of constructed tables, read as a viewer reads them: sorted by time, equal times in file order; slices of a
+//! track are a stack.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,18 +13,18 @@ use super::packets::{self, EventType, TrackDescriptor};
 use super::*;
 use crate::folder::tests::{finished, killed, maybe_texts, maybe_u32s, table, texts, u32s, u64s};
 
-/// A slice with all that it is in.
+/// A slice with everything inside it.
 #[derive(Clone, Debug, PartialEq)]
 struct Slice {
     track: String,
-    /// Names of what it is in, and its own.
+    /// Names of the enclosing slices, and its own name.
     name: String,
     category: String,
     ns: (u64, u64),
-    told: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
 }
 
-/// What a viewer shows.
+/// The content that a viewer shows.
 #[derive(Default)]
 struct Seen {
     tracks: Vec<String>,
@@ -93,7 +93,7 @@ fn see(bytes: &[u8]) -> Seen {
         }
     }
     let [categories, names, keys, words] = names;
-    // Stable.
+    // The sort is stable.
     packets.sort_by_key(|packet| packet.timestamp);
     let mut open = BTreeMap::<u64, Vec<Slice>>::new();
     let mut arrows = BTreeMap::<u64, String>::new();
@@ -104,11 +104,13 @@ fn see(bytes: &[u8]) -> Seen {
         let (at, uuid) = (packet.timestamp.unwrap(), event.track_uuid.unwrap());
         let track = tracks[&uuid].0.clone();
         let stack = open.entry(uuid).or_default();
-        let told = event.debug_annotations.iter().map(|told| {
-            let word = told.string_value_iid.map(|iid| words[&iid].clone());
-            let whole = told.uint_value.map(|number| number.to_string());
-            let value = word.or(whole).or(told.int_value.map(|number| number.to_string()));
-            (keys[&told.name_iid.unwrap()].clone(), value.unwrap())
+        let annotations = event.debug_annotations.iter().map(|annotations| {
+            let word = annotations.string_value_iid.map(|iid| words[&iid].clone());
+            let whole = annotations.uint_value.map(|number| number.to_string());
+            let value = word
+                .or(whole)
+                .or(annotations.int_value.map(|number| number.to_string()));
+            (keys[&annotations.name_iid.unwrap()].clone(), value.unwrap())
         });
         let around = stack
             .last()
@@ -119,7 +121,7 @@ fn see(bytes: &[u8]) -> Seen {
             name: around + &names[&iid],
             category: categories[&event.category_iids[0]].clone(),
             ns: (at, at),
-            told: told.collect(),
+            annotations: annotations.collect(),
         });
         match EventType::try_from(event.r#type.unwrap()).unwrap() {
             EventType::SliceBegin => {
@@ -154,7 +156,7 @@ fn see(bytes: &[u8]) -> Seen {
 }
 
 fn exported(path: &Path, options: &Options) -> (Seen, Vec<String>) {
-    let folder = Folder::open(path).unwrap();
+    let folder = ExportSource::open(path).unwrap();
     let out = path.join("out");
     let notes = write(&folder, options, &out).unwrap();
     (see(&fs::read(&out).unwrap()), notes)
@@ -165,7 +167,7 @@ fn flags(cells: &[bool]) -> ArrayRef {
 }
 
 /// Two ranks: one sends to the other, which waits for it; then both send to themselves at once.
-fn lives(folder: &Path) {
+fn rank_states(folder: &Path) {
     let timeline = vec![
         ("job", texts(&["a"; 7])),
         ("rank", u32s(&[0, 10, 10, 0, 10, 0, 0])),
@@ -221,7 +223,7 @@ const RECEIVED: &str = "a / rank 10 on host 8";
 fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
     let here = tempfile::tempdir().unwrap();
     finished(here.path(), &Value::Null);
-    lives(here.path());
+    rank_states(here.path());
     let ranks = vec![
         ("job", texts(&["a", "a"])),
         ("rank", u32s(&[0, 10])),
@@ -247,7 +249,7 @@ fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
             slice("MPI_Iprobe", 6, 6)
         ]
     );
-    // Rounded down, and none of them overlap.
+    // Times are rounded down, and no slices overlap.
     assert_eq!(
         calls(RECEIVED),
         [
@@ -261,12 +263,12 @@ fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
     assert_eq!(
         seen.arrows,
         [
-            // The wait ends with the message, and the overhead of the send when it is handed over.
+            // The wait ends with the message, and the overhead of the send ends when it is handed over.
             arrow(
                 &format!("{SENT}: MPI_Send / to rank 10"),
                 &format!("{RECEIVED}: MPI_Recv / waiting / from rank 0")
             ),
-            // In one nanosecond.
+            // All in one nanosecond.
             arrow(
                 &format!("{SENT}: compute / to rank 0"),
                 &format!("{SENT}: compute / from rank 0")
@@ -277,25 +279,28 @@ fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
             ),
         ]
     );
-    let told = |name: &str| {
+    let annotations = |name: &str| {
         let slice = seen
             .slices
             .iter()
             .find(|slice| slice.name.ends_with(name))
             .unwrap();
-        let told = slice.told.iter().map(|(key, value)| format!("{key}={value}"));
-        (slice.category.clone(), told.collect::<Vec<_>>().join(" "))
+        let annotations = slice
+            .annotations
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"));
+        (slice.category.clone(), annotations.collect::<Vec<_>>().join(" "))
     };
     assert_eq!(
-        told("from rank 0"),
+        annotations("from rank 0"),
         (
             "message".into(),
             "bytes=4096 in_network_ps=2499 protocol=eager tag=-7".into()
         )
     );
-    assert_eq!(told("clear-to-send to rank 0").0, "control");
-    assert_eq!(told("compute"), ("compute".into(), "region=main".into()));
-    assert_eq!(told("MPI_Send"), ("mpi".into(), String::new()));
+    assert_eq!(annotations("clear-to-send to rank 0").0, "control");
+    assert_eq!(annotations("compute"), ("compute".into(), "region=main".into()));
+    assert_eq!(annotations("MPI_Send"), ("mpi".into(), String::new()));
     assert_eq!(notes.len(), 4, "{notes:?}");
     assert!(
         notes[0].starts_with("without loads of the network: there is no table class_series: the run did not")
@@ -309,7 +314,7 @@ fn a_killed_run_shows_what_it_has() {
         here.path(),
         &json!({"job": [{"name": "b"}, {"name": "a"}], "collect": {"timeline": true}}),
     );
-    lives(&here.path().join("running"));
+    rank_states(&here.path().join("running"));
     for table in ["timeline", "messages"] {
         let parts = here.path().join("running");
         fs::rename(
@@ -365,7 +370,7 @@ fn curves_are_the_bins_and_0_between_them() {
             (2000, 4000, "up", [2, 100, 1000, 0]),
             (4000, 6000, "up", [2, 100, 1000, 0]),
             (8000, 10_000, "up", [2, 25, 0, 0]),
-            // Added to bins of before.
+            // Additions to earlier bins.
             (0, 2000, "up", [2, 50, 0, 0]),
             (4000, 6000, "up", [2, 100, 1000, 400]),
             (10_000, 11_000, "up", [2, 50, 0, 0]),
@@ -405,7 +410,7 @@ fn curves_are_the_bins_and_0_between_them() {
         [(0, 0.0), (2, 25.0), (4, 50.0), (6, 0.0)]
     );
     assert_eq!(
-        curve("network / up links: held up by full buffers (%)"),
+        curve("network / up links: stalled by full buffers (%)"),
         [(0, 0.0), (4, 10.0), (6, 0.0)]
     );
     assert_eq!(curve("a / sent (Gb/s)"), [(0, 8.0), (1, 0.0)]);
@@ -414,7 +419,7 @@ fn curves_are_the_bins_and_0_between_them() {
         [(0, 0.0), (1, 2.0), (4, 5.0)]
     );
     assert_eq!(curve("a / ranks finished (ranks)"), [(0, 0.0), (4, 1.0)]);
-    // What is 0 all the time has no curve.
+    // A curve that is always 0 is absent.
     assert_eq!(seen.curves.len(), 6, "{:?}", seen.curves.keys());
     assert!(
         notes
@@ -504,13 +509,13 @@ fn the_critical_path_is_a_track_of_its_job() {
             ("network, rank 0 to 3", (1, 4))
         ]
     );
-    let told: Vec<String> = seen.slices[1]
-        .told
+    let annotations: Vec<String> = seen.slices[1]
+        .annotations
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
     assert_eq!(
-        told,
+        annotations,
         ["activity=eager", "holder=noise", "link=link 9", "reason=wire"]
     );
 }
@@ -519,7 +524,7 @@ fn the_critical_path_is_a_track_of_its_job() {
 fn nothing_to_show_is_told() {
     let here = tempfile::tempdir().unwrap();
     finished(here.path(), &Value::Null);
-    let folder = Folder::open(here.path()).unwrap();
+    let folder = ExportSource::open(here.path()).unwrap();
     let refused = |options: &Options| {
         write(&folder, options, &here.path().join("out"))
             .unwrap_err()
@@ -530,8 +535,8 @@ fn nothing_to_show_is_told() {
         why.contains("no table timeline") && why.contains("--set collect.timeline=true"),
         "{why}"
     );
-    lives(here.path());
-    let folder = Folder::open(here.path()).unwrap();
+    rank_states(here.path());
+    let folder = ExportSource::open(here.path()).unwrap();
     let links = Options {
         links: Some(1),
         ..Options::default()

@@ -1,4 +1,4 @@
-//! A Perfetto trace that is being written: packet by packet, with names numbered when they first come.
+//! Writes a Perfetto trace packet by packet. Names receive numbers at their first use.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,11 +14,10 @@ use super::packets::{
 };
 use crate::Error;
 
-/// All packets are of one writer.
+/// All packets have one writer.
 const SEQUENCE: u32 = 1;
 
-/// Nanoseconds, which is what Perfetto counts in: rounded down, begins and ends alike, so that what follows on each
-/// other still does, and what is inside another thing still is.
+/// Perfetto's nanoseconds. Begins and ends are rounded down alike, so that order and nesting are kept.
 pub(crate) fn nanoseconds(ps: u64) -> u64 {
     ps / 1000
 }
@@ -40,7 +39,7 @@ pub(crate) struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Track(u64);
 
-/// What is told of an event.
+/// Annotations of an event.
 #[derive(Clone, Copy)]
 pub(crate) enum AnnotationValue<'a> {
     Text(&'a str),
@@ -59,10 +58,10 @@ pub(crate) enum Arrow {
 pub(crate) struct Named<'a> {
     pub category: &'static str,
     pub name: &'a str,
-    pub told: &'a [(&'static str, AnnotationValue<'a>)],
+    pub annotations: &'a [(&'static str, AnnotationValue<'a>)],
 }
 
-/// Texts by number, and those that are new.
+/// Texts by number, and new texts.
 #[derive(Default)]
 struct Numbered {
     numbers: HashMap<String, u64>,
@@ -74,7 +73,7 @@ impl Numbered {
         if let Some(number) = self.numbers.get(text) {
             return *number;
         }
-        // 0 is none.
+        // Number 0 means no text.
         let number = self.numbers.len() as u64 + 1;
         self.numbers.insert(text.into(), number);
         self.new.push(InternedName {
@@ -90,7 +89,7 @@ impl Numbered {
 }
 
 impl Trace {
-    /// An empty trace in this file.
+    /// Begins an empty trace in this file.
     pub fn create(path: &Path) -> Result<Trace, Error> {
         let file = File::create(path).map_err(|source| Error::Write {
             path: path.into(),
@@ -115,7 +114,7 @@ impl Trace {
         flushed.map_err(|source| self.failed(source))
     }
 
-    /// A process, whose threads and children stand in the order in which they come.
+    /// Adds a process. Its threads and children are displayed in the order in which they are added.
     pub fn process(&mut self, pid: i32, name: &str) -> Result<Track, Error> {
         self.describe(TrackDescriptor {
             process: Some(ProcessDescriptor {
@@ -128,7 +127,7 @@ impl Trace {
         })
     }
 
-    /// A thread of a process.
+    /// Adds a thread of a process.
     pub fn thread(&mut self, pid: i32, tid: i64, name: &str, place: i32) -> Result<Track, Error> {
         self.describe(TrackDescriptor {
             thread: Some(ThreadDescriptor {
@@ -141,7 +140,8 @@ impl Trace {
         })
     }
 
-    /// A track of slices, or a group of tracks, whose children stand in the order in which they come.
+    /// Adds a track of slices, or a group of tracks, whose children are displayed in the order in which they are
+    /// added.
     pub fn track(&mut self, parent: Option<Track>, name: &str) -> Result<Track, Error> {
         let place = self.place();
         self.describe(TrackDescriptor {
@@ -153,7 +153,7 @@ impl Trace {
         })
     }
 
-    /// A curve. Those that share a scale are drawn to it.
+    /// Adds a curve. Curves that share a scale are drawn to it.
     pub fn curve(
         &mut self,
         parent: Track,
@@ -174,7 +174,7 @@ impl Trace {
         })
     }
 
-    /// Order of tracks beside each other: as they come.
+    /// Rank of the next sibling track: in the order in which they are added.
     fn place(&self) -> i32 {
         i32::try_from(self.tracks).unwrap_or(i32::MAX)
     }
@@ -192,19 +192,19 @@ impl Trace {
         Ok(Track(uuid))
     }
 
-    /// A slice begins.
+    /// Begins a slice.
     pub fn begin(&mut self, track: Track, at_ps: u64, named: &Named<'_>) -> Result<(), Error> {
         let event = self.named(named);
         self.event(track, at_ps, EventType::SliceBegin, event)
     }
 
-    /// The slice that began last ends.
+    /// Ends the slice that began last.
     pub fn end(&mut self, track: Track, at_ps: u64) -> Result<(), Error> {
         self.event(track, at_ps, EventType::SliceEnd, TrackEvent::default())
     }
 
-    /// Something without length, with an arrow. Not an instant event of Perfetto's: several of one time would stand in
-    /// each other, and those too deep inside would be dropped.
+    /// Adds a slice without duration, with an arrow. Perfetto's instant events of the same time would nest, and
+    /// deeply nested ones are dropped.
     pub fn point(&mut self, track: Track, at_ps: u64, named: &Named<'_>, arrow: Arrow) -> Result<(), Error> {
         let mut event = self.named(named);
         match arrow {
@@ -215,7 +215,7 @@ impl Trace {
         self.end(track, at_ps)
     }
 
-    /// A curve has another value from now on.
+    /// Sets the value of a curve from this time on.
     pub fn value(&mut self, track: Track, at_ps: u64, value: f64) -> Result<(), Error> {
         let event = TrackEvent {
             double_counter_value: Some(value),
@@ -238,7 +238,7 @@ impl Trace {
             annotation
         };
         TrackEvent {
-            debug_annotations: named.told.iter().map(annotation).collect(),
+            debug_annotations: named.annotations.iter().map(annotation).collect(),
             category_iids: vec![self.categories.number(named.category)],
             name_iid: Some(self.names.number(named.name)),
             ..TrackEvent::default()

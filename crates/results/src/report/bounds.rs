@@ -1,17 +1,17 @@
-//! What was computed without simulating, next to what was simulated.
+//! Bounds beside simulated values.
 
-use super::html::{Section, escape, numbers, paragraph, table, words};
-use crate::{Job, JobBounds, Summary, Table, ZeroLoad, show};
+use super::html::{HtmlSection, escape, numbers, paragraph, table, words};
+use crate::{JobBounds, JobSummary, Summary, Table, ZeroLoad, show};
 
-/// Jobs whose bounds are shown.
+/// Maximum number of jobs with bounds.
 const MOST_JOBS: usize = 12;
 
 /// The bounds of the synthetic traffic.
-pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<Section> {
+pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<HtmlSection> {
     let bounds = summary.bounds.as_ref().filter(|bounds| !bounds.jobs.is_empty())?;
     let mut body = paragraph(
-        "Computed from topology, routing and pattern, without simulating: the load at which the first link is full, \
-         and hops and latency of packets that meet no others. Loads are fractions of the injection bandwidth of the \
+        "Computed from topology, routing and pattern, without simulation: the load at which the first link is full, \
+         and hops and latency of packets in an empty network. Loads are fractions of the injection bandwidth of the \
          hosts.",
     );
     for bound in bounds.jobs.iter().take(MOST_JOBS) {
@@ -25,18 +25,18 @@ pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<Section
     }
     if let Some(most) = bounds.accepted_load {
         body += &paragraph(&format!(
-            "At the loads asked for, {} of the injection bandwidth of all hosts can be accepted at most; {} was.",
+            "At the requested loads, at most {} of the injection bandwidth of all hosts can be accepted; {} was accepted.",
             show::percent(most),
             show::percent(summary.network.accepted_load)
         ));
     }
     if let (true, Some(scale)) = (bounds.jobs.len() > 1, bounds.scale) {
         body += &paragraph(&format!(
-            "All jobs together: at {scale:.3} times the loads asked for the first link is full: {}.",
+            "All jobs together: the first link is full at {scale:.3} times the requested loads: {}.",
             bounds.scale_limited_by
         ));
     }
-    Some(Section {
+    Some(HtmlSection {
         id: "bounds".into(),
         heading: "Bounds".into(),
         body,
@@ -44,7 +44,7 @@ pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<Section
 }
 
 fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
-    let alone = summary.jobs.len() == 1;
+    let single_job = summary.jobs.len() == 1;
     let unknown = || "–".to_string();
     let number = |number: Option<f64>| number.map_or_else(unknown, |number| format!("{number:.3}"));
     let zero = |pick: fn(&ZeroLoad) -> f64| match &bound.zero_load_latency_ns {
@@ -52,15 +52,15 @@ fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
         None => unknown(),
     };
     let job = summary.jobs.iter().find(|job| job.name == bound.name);
-    let simulated = |pick: fn(&Job) -> f64| match job.filter(|job| job.packets > 0) {
+    let simulated = |pick: fn(&JobSummary) -> f64| match job.filter(|job| job.packets > 0) {
         Some(job) => show::time(pick(job)),
         None => unknown(),
     };
-    let everywhere = alone && job.is_some_and(|job| job.hosts == summary.network.hosts);
+    let everywhere = single_job && job.is_some_and(|job| job.hosts == summary.network.hosts);
     let of_network = |known: bool, figure: f64| number(known.then_some(figure));
     let measured = links.filter(|_| everywhere).and_then(channel_loads);
     let accepted = summary.network.accepted_load;
-    // What a load of 1 puts on a link, the accepted load puts on it in proportion.
+    // Link loads are proportional to the accepted load.
     let in_proportion = |load: Option<f64>| number(measured.and(load).map(|load| load * accepted));
     let mut rows = vec![
         [
@@ -69,7 +69,7 @@ fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
             of_network(everywhere, accepted),
         ],
         [
-            "the same, of links between routers alone".into(),
+            "the same, for links between routers only".into(),
             number(bound.router_throughput),
             unknown(),
         ],
@@ -99,7 +99,7 @@ fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
     rows.push([
         "mean hops".into(),
         number(bound.mean_hops),
-        of_network(alone, summary.network.mean_hops),
+        of_network(single_job, summary.network.mean_hops),
     ]);
     rows.push([
         "packet latency, mean".into(),
@@ -115,7 +115,7 @@ fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
     let mut html = format!("<h3>{}</h3>\n", escape(&bound.name)) + &table(&columns, &rows, "summary.json");
     if !bound.limited_by.is_empty() {
-        html += &paragraph(&format!("Full first: {}.", bound.limited_by));
+        html += &paragraph(&format!("First full link: {}.", bound.limited_by));
     }
     if !bound.not_computed.is_empty() {
         html += &paragraph(&format!("Not computed: {}.", bound.not_computed));
@@ -123,8 +123,8 @@ fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
     html
 }
 
-/// Mean and largest share of the measured time in which links between routers were busy; none if links
-/// differ in bandwidth, as loads of bounds are fractions of that of injection links.
+/// Mean and largest busy share of links between routers in the measured time. `None` if links differ in bandwidth, as
+/// bounds are fractions of the bandwidth of injection links.
 fn channel_loads(links: &Table) -> Option<(f64, f64)> {
     let bandwidth = links.u64s("bandwidth_bits_per_s")?;
     if bandwidth.iter().any(|b| *b != bandwidth[0]) {

@@ -1,11 +1,11 @@
-//! What the run itself cost.
+//! The cost of the run itself.
 
-use super::html::{Section, numbers, paragraph, table, words};
+use super::html::{HtmlSection, numbers, paragraph, table, words};
 use super::overview::pairs;
 use crate::{Collect, Summary, show};
 
-/// The simulator's work, in numbers.
-pub(super) fn cost(summary: &Summary) -> Section {
+/// Statistics of the simulator.
+pub(super) fn cost(summary: &Summary) -> HtmlSection {
     let run = &summary.run;
     let mut body = String::from("<div class=\"pairs\">\n");
     let on = match run.processes {
@@ -79,14 +79,14 @@ pub(super) fn cost(summary: &Summary) -> Section {
     if let Some(collect) = &summary.collect {
         body += &collected(collect);
     }
-    Section {
+    HtmlSection {
         id: "run".into(),
         heading: "The run itself".into(),
         body,
     }
 }
 
-/// What was collected while the run went on, and so what the page can show.
+/// The collected tables, which determine what the page can show.
 fn collected(collect: &Collect) -> String {
     let width = show::time(collect.first_bin_ps as f64 / 1000.0);
     let what = match collect.series.as_str() {
@@ -112,7 +112,7 @@ fn collected(collect: &Collect) -> String {
         .collect();
     let mut html = format!(
         "<h3>Collected</h3>\n{}",
-        paragraph(&format!("While it ran: {what}."))
+        paragraph(&format!("Collected during the run: {what}."))
     );
     if !rows.is_empty() {
         html += &table(&[words("table"), numbers("rows")], &rows, "summary.json");

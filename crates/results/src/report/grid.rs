@@ -1,26 +1,26 @@
-//! Equal columns of simulated time, into which bins of any width are sorted.
+//! Equal columns of simulated time for bins of any width.
 //!
-//! Amounts of a bin are spread over the columns that it covers by the time that each of them covers; levels
-//! hold until the next row about the same thing. So a plot has a bounded number of points, however long the
-//! run and however fine its bins.
+//! The amount of a bin is distributed over its columns in proportion to time. A level is valid until the next row
+//! about the same item. So a plot has a bounded number of points, whatever the length of the run and the width of its
+//! bins.
 
 use crate::ReadError;
 
-use super::source::Source;
+use super::source::TableSource;
 
-/// Columns of a plot over time.
+/// Maximum number of columns of a plot over time.
 const MOST_COLUMNS: u64 = 256;
 
-/// The columns of one plot; the first begins at time 0.
+/// The columns of one plot. The first begins at time 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Grid {
+pub(super) struct TimeGrid {
     /// Width of a column.
     width_ps: u64,
-    /// End of the last bin, at which the last column may be cut off.
+    /// End of the last bin. The last column may be truncated there.
     end_ps: u64,
 }
 
-/// When the bins of a table begin and end.
+/// Begins and ends of the bins of a table.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub(super) struct Extent {
     first_begin_ps: u64,
@@ -40,9 +40,9 @@ impl Extent {
         }
     }
 
-    /// Columns as wide as the first bin, or wider by the power of two that makes them few enough: the bins of
-    /// a run double in width, and so fit the columns without a remainder.
-    pub fn grid(self) -> Option<Grid> {
+    /// Column width: that of the first bin times the smallest power of two that makes the columns few enough. Bins
+    /// double in width during a run, so they divide into columns without remainder.
+    pub fn grid(self) -> Option<TimeGrid> {
         if self.end_ps == 0 {
             return None;
         }
@@ -50,16 +50,16 @@ impl Extent {
         while self.end_ps.div_ceil(width_ps) > MOST_COLUMNS {
             width_ps = width_ps.saturating_mul(2);
         }
-        Some(Grid {
+        Some(TimeGrid {
             width_ps,
             end_ps: self.end_ps,
         })
     }
 }
 
-impl Grid {
-    /// That of a table with the columns `begin_ps` and `end_ps`.
-    pub fn of(source: &Source, table: &str) -> Result<Option<Grid>, ReadError> {
+impl TimeGrid {
+    /// The columns of a table with `begin_ps` and `end_ps`.
+    pub fn of(source: &TableSource, table: &str) -> Result<Option<TimeGrid>, ReadError> {
         let mut extent = Extent::default();
         let read = source.each(table, &["begin_ps", "end_ps"], |rows| {
             extent.take(&rows.integers("begin_ps")?, &rows.integers("end_ps")?);
@@ -76,13 +76,13 @@ impl Grid {
         self.end_ps
     }
 
-    /// The time that a column covers.
+    /// The length of a column that the run covers.
     pub fn time_ps(&self, column: usize) -> f64 {
         let begin = column as u64 * self.width_ps;
         self.width_ps.min(self.end_ps.saturating_sub(begin)) as f64
     }
 
-    /// Beginnings of all columns, and the end of the last.
+    /// Begins of all columns, and the end of the last.
     pub fn edges_ps(&self) -> Vec<u64> {
         let begins = (0..self.columns() as u64).map(|column| column * self.width_ps);
         begins.chain([self.end_ps]).collect()
@@ -94,7 +94,7 @@ impl Grid {
         self.hold(sums, begin_ps, end_ps, amount / whole.max(1.0));
     }
 
-    /// Adds a level times the time for which it held.
+    /// Adds a level times its duration.
     pub fn hold(&self, sums: &mut [f64], begin_ps: u64, end_ps: u64, level: f64) {
         let end_ps = end_ps.min(self.end_ps);
         if begin_ps >= end_ps || level == 0.0 {
@@ -111,7 +111,7 @@ impl Grid {
     }
 }
 
-/// A level that is known at some times and holds in between.
+/// A level that is known at some times and constant in between.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Held {
     since_ps: u64,
@@ -119,7 +119,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// The level from the beginning of a bin on. Gives the span before it, with its level.
+    /// Sets the level from the begin of a bin on. Returns the previous span with its level.
     pub fn set(&mut self, begin_ps: u64, level: f64) -> (u64, u64, f64) {
         let before = (self.since_ps, begin_ps.max(self.since_ps), self.level);
         *self = Held {
@@ -139,7 +139,7 @@ impl Held {
 mod tests {
     use super::*;
 
-    fn grid(bins: &[(u64, u64)]) -> Option<Grid> {
+    fn grid(bins: &[(u64, u64)]) -> Option<TimeGrid> {
         let mut extent = Extent::default();
         let (begins, ends): (Vec<u64>, Vec<u64>) = bins.iter().copied().unzip();
         extent.take(&begins, &ends);

@@ -1,11 +1,11 @@
-//! Pieces of HTML: escaped text, tables, sections.
+//! Elements of HTML: escaped text, tables, sections.
 
 use std::fmt::Write;
 
-/// Rows of a table on the page; more are counted and left to the Parquet files.
+/// Maximum number of rows of a table on the page. The Parquet files have the others.
 pub(super) const MOST_ROWS: usize = 60;
 
-/// Text as HTML shows it, inside elements and inside quoted attributes.
+/// Escapes text for elements and quoted attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -21,15 +21,15 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// A part of the page with its place in the list of contents.
-pub(super) struct Section {
+/// A section of the page with its entry in the table of contents.
+pub(super) struct HtmlSection {
     pub id: String,
     pub heading: String,
     /// HTML.
     pub body: String,
 }
 
-impl Section {
+impl HtmlSection {
     pub fn html(&self) -> String {
         let id = escape(&self.id);
         format!(
@@ -40,7 +40,7 @@ impl Section {
     }
 }
 
-/// A column of a table: what it is called, and whether it holds numbers, which stand at the right.
+/// A column of a table: its name, and whether it has numbers, which are right-aligned.
 #[derive(Clone, Copy)]
 pub(super) struct Column(pub &'static str, pub bool);
 
@@ -54,8 +54,7 @@ pub(super) const fn numbers(head: &'static str) -> Column {
     Column(head, true)
 }
 
-/// A table, its cells escaped. Of more than [`MOST_ROWS`] rows the first are shown, and `rest` is where the
-/// others can be found.
+/// A table with escaped cells. Shows the first [`MOST_ROWS`] rows; `rest` says where the others are.
 pub(super) fn table(columns: &[Column], rows: &[Vec<String>], rest: &str) -> String {
     let mut html = String::from("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
     let class = |number: bool| if number { " class=\"n\"" } else { "" };
@@ -87,7 +86,7 @@ pub(super) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
 }
 
-/// Something that is shown on demand, and always in print.
+/// Content that is shown on demand, and always in print.
 pub(super) fn details(summary: &str, body: &str) -> String {
     format!(
         "<details>\n<summary>{}</summary>\n{body}</details>\n",

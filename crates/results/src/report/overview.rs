@@ -1,14 +1,14 @@
-//! What the run predicts, in numbers: the cards at the top, network and jobs, what jobs do to each other.
+//! The main results: cards at the top, network and jobs, interference.
 
 use std::fmt::Write;
 
-use super::html::{Section, escape, numbers, paragraph, table, words};
-use crate::{Job, Summary, show};
+use super::html::{HtmlSection, escape, numbers, paragraph, table, words};
+use crate::{JobSummary, Summary, show};
 
-/// Jobs with a card of their own.
+/// Maximum number of jobs with a card.
 const MOST_CARDS: usize = 8;
 
-/// The most important numbers.
+/// The most important values.
 pub(super) fn cards(summary: &Summary) -> String {
     let network = &summary.network;
     let mut cards = String::from("<div class=\"cards\">\n");
@@ -21,7 +21,7 @@ pub(super) fn cards(summary: &Summary) -> String {
         let what = if job.finished {
             "predicted time"
         } else {
-            "cut off by the end of the run"
+            "interrupted by the end of the run"
         };
         let note = format!("{what}; {} of it in MPI", show::percent(share));
         cards += &card(&escape(&job.name), &show::time(job.time_ns), &note);
@@ -33,7 +33,7 @@ pub(super) fn cards(summary: &Summary) -> String {
         "of the injection bandwidth; {} offered",
         show::percent(network.offered_load)
     );
-    // What the network could accept of what is offered is news where it is less.
+    // Shown if the acceptable load is below the offered load.
     let most = summary.bounds.as_ref().and_then(|bounds| bounds.accepted_load);
     if let Some(most) = most.filter(|most| *most < 0.999 * network.offered_load) {
         let _ = write!(note, ", at most {} possible", show::percent(most));
@@ -47,7 +47,7 @@ fn card(label: &str, figure: &str, note: &str) -> String {
 }
 
 /// Network and jobs.
-pub(super) fn overview(summary: &Summary) -> Section {
+pub(super) fn overview(summary: &Summary) -> HtmlSection {
     let n = &summary.network;
     let mut body = String::new();
     if !summary.jobs.is_empty() {
@@ -82,14 +82,14 @@ pub(super) fn overview(summary: &Summary) -> Section {
         ("packet latency, largest", show::time(n.latency_ns.max)),
     ]);
     body += "</div>\n";
-    Section {
+    HtmlSection {
         id: "overview".into(),
         heading: "Overview".into(),
         body,
     }
 }
 
-fn job_row(job: &Job) -> Vec<String> {
+fn job_row(job: &JobSummary) -> Vec<String> {
     let known = |known: bool, text: String| if known { text } else { "–".into() };
     let cut_off = if job.finished { "" } else { " (cut off)" };
     vec![
@@ -106,8 +106,8 @@ fn job_row(job: &Job) -> Vec<String> {
     ]
 }
 
-/// What jobs do to each other, if they were run alone, too.
-pub(super) fn interference(summary: &Summary) -> Option<Section> {
+/// Interference between jobs, if they were also run standalone.
+pub(super) fn interference(summary: &Summary) -> Option<HtmlSection> {
     let interference = summary.interference.as_ref()?;
     let columns = [
         words("job"),
@@ -137,17 +137,16 @@ pub(super) fn interference(summary: &Summary) -> Option<Section> {
         })
         .collect();
     let body = paragraph(
-        "Each job of ranks was also run alone, on the same hosts of the same network. The slow-down is its time in \
-         company over its time alone.",
+        "Each job of ranks was also run standalone, on the same hosts of the same network. The slow-down is the time in the shared run divided by the time in the standalone run.",
     ) + &table(&columns, &rows, "summary.json");
-    Some(Section {
+    Some(HtmlSection {
         id: "interference".into(),
         heading: "Interference".into(),
         body,
     })
 }
 
-/// Names and values.
+/// A list of names and values.
 pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
     let mut table = String::from("<table>\n");
     for (name, value) in pairs {

@@ -1,11 +1,9 @@
 //! The plots of the report: from tables to Plotly figures.
 //!
-//! However large the run, a plot holds a few thousand points at most: ranks are averaged in groups, and
-//! distributions and series are reduced before they reach the page; maps have at most some ten thousand
-//! cells. Colours are those of Okabe and Ito, "Color
-//! Universal Design" (2008), and of maps cividis (Nunez, Anderton, Renslow, "Optimizing colormaps with
-//! consideration for color vision deficiency", PLOS ONE 13(7), 2018), which people with any colour vision tell
-//! apart.
+//! A plot has a few thousand points at most, whatever the size of the run: ranks are averaged in groups,
+//! distributions and series are reduced, and maps have about ten thousand cells at most. Colours are those of Okabe
+//! and Ito, "Color Universal Design" (2008), and of maps cividis (Nunez, Anderton, Renslow, "Optimizing colormaps
+//! with consideration for color vision deficiency", PLOS ONE 13(7), 2018), which are distinct with any colour vision.
 
 mod anatomy;
 mod buffers;
@@ -32,22 +30,22 @@ use plotly::layout::{Axis, HoverMode, Legend, Margin, ModeBar, RangeMode, TraceO
 use plotly::{Configuration, HeatMap, Layout, Plot, Scatter};
 
 use super::escape;
-use super::grid::Grid;
-use super::source::Source;
+use super::grid::TimeGrid;
+use super::source::TableSource;
 use crate::show::{self, TimeUnit};
 use crate::{ReadError, Summary};
 
 const BLUE: &str = "#0072B2";
 const GREY: &str = "#8C959F";
-/// For series that have no colour of their own, most distinct first.
+/// Colours of series without a colour of their own, most distinct first.
 const COLOURS: [&str; 7] = [
     "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C959F",
 ];
 const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::DashDot, DashType::Dot];
-/// Jobs that a plot shows at most: as many as there are colours.
+/// Maximum number of jobs in a plot: the number of colours.
 const MOST_JOBS: usize = 7;
 
-/// How much of the page a plot takes; the style sheet knows how much that is on which screen.
+/// Width of a plot on the page. The style sheet maps it to screen sizes.
 #[derive(Clone, Copy)]
 pub(super) enum Height {
     Low,
@@ -55,10 +53,10 @@ pub(super) enum Height {
     Tall,
 }
 
-/// A plot, and what it shows in words.
+/// A plot and its description in words.
 pub(super) struct Panel {
     pub caption: Option<String>,
-    /// For those who cannot see it.
+    /// Description for screen readers.
     pub alt: String,
     pub height: Height,
     pub plot: Plot,
@@ -70,14 +68,14 @@ pub(super) struct Figure {
     pub heading: String,
     pub explanation: String,
     pub panels: Vec<Panel>,
-    /// The same in numbers: HTML, below the plots.
+    /// The same content in numbers: HTML below the plots.
     pub table: String,
-    /// Whether it stands before interference and bounds: where the time of jobs goes.
+    /// Whether it precedes interference and bounds, as the composition of job times does.
     pub first: bool,
 }
 
 impl Figure {
-    /// A figure without plots so far.
+    /// A figure without plots.
     fn new(id: &str, heading: impl Into<String>, explanation: impl Into<String>) -> Figure {
         Figure {
             id: id.into(),
@@ -110,8 +108,8 @@ impl Figure {
     }
 }
 
-/// Every figure for which the run has data, in the order of the page.
-pub(super) fn figures(summary: &Summary, source: Source) -> Result<Vec<Figure>, ReadError> {
+/// All figures for which the run has data, in page order.
+pub(super) fn figures(summary: &Summary, source: TableSource) -> Result<Vec<Figure>, ReadError> {
     let links = source.table("links");
     let mut figures = Vec::new();
     figures.extend(split::jobs(summary, source)?);
@@ -137,7 +135,7 @@ pub(super) fn figures(summary: &Summary, source: Source) -> Result<Vec<Figure>, 
     Ok(figures)
 }
 
-/// What is known under a name, made where it is not yet; without a copy of the name where it is.
+/// The entry of a name, created on first use. Copies the name only then.
 fn named<'m, V: Default>(known: &'m mut BTreeMap<String, V>, name: &str) -> &'m mut V {
     if !known.contains_key(name) {
         known.insert(name.into(), V::default());
@@ -145,17 +143,17 @@ fn named<'m, V: Default>(known: &'m mut BTreeMap<String, V>, name: &str) -> &'m 
     known.get_mut(name).expect("it was put there")
 }
 
-/// The unit in which a time axis up to this time is labelled.
+/// The unit for labels of a time axis up to this time.
 fn unit_of(end_ps: u64) -> &'static TimeUnit {
     show::time_unit(end_ps as f64 / 1000.0)
 }
 
-/// Times for an axis in this unit, with as many digits as a screen has.
+/// Times in this unit, with the precision of a screen.
 fn in_unit(ps: u64, unit: &TimeUnit) -> f64 {
     rounded(ps as f64 / (1000.0 * unit.ns))
 }
 
-/// Six significant digits: what is drawn needs no more, and a page of a million digits is shorter.
+/// Rounds to six significant digits: more are invisible, and would lengthen the page.
 fn rounded(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 0.0;
@@ -166,9 +164,8 @@ fn rounded(x: f64) -> f64 {
     if rounded.is_finite() { rounded } else { x }
 }
 
-/// A map of values by row and column of time, light where they are low. Rows are given by the names that the
-/// reader gets to see when pointing at them.
-fn heat_map(grid: &Grid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, scale: &Scale) -> Plot {
+/// A map of values by row and column of time; low values are light. Tooltips show the names of rows.
+fn heat_map(grid: &TimeGrid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, scale: &Scale) -> Plot {
     let edges: Vec<f64> = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
     let x = x_axis(&format!("simulated time ({})", unit.name))
         .show_grid(false)
@@ -204,7 +201,7 @@ fn heat_map(grid: &Grid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, 
     plot
 }
 
-/// Cividis turned round, so that much is dark, and begun with the white of the paper: nothing is blank.
+/// Cividis reversed, so that high values are dark. It begins with white, the colour of an empty cell.
 fn light_to_dark() -> ColorScale {
     let colours = [
         (0.0, "#FFFFFF"),
@@ -220,14 +217,14 @@ fn light_to_dark() -> ColorScale {
     ColorScale::Vector(elements.to_vec())
 }
 
-/// What the colours of a map mean.
+/// Labels of a map.
 struct Scale {
-    /// Beside the colours.
+    /// Label of the colour bar.
     name: &'static str,
     unit: &'static str,
-    /// Beside the rows.
+    /// Label of the rows.
     rows: &'static str,
-    /// The darkest colour.
+    /// Value of the darkest colour.
     most: f64,
 }
 
@@ -268,7 +265,7 @@ fn plot(x: Axis, y: Axis) -> Plot {
     let mut plot = Plot::new();
     plot.set_layout(layout);
     use ModeBarButtonName::{AutoScale2d, Lasso2d, Pan2d, Select2d, Zoom2d, ZoomIn2d, ZoomOut2d};
-    // What dragging and a double click do anyway needs no button, and the buttons would cover the legend.
+    // Dragging and double clicks replace the buttons, which would cover the legend.
     let superfluous = vec![Zoom2d, Pan2d, Select2d, Lasso2d, ZoomIn2d, ZoomOut2d, AutoScale2d];
     let configuration = Configuration::new()
         .responsive(true)
@@ -279,7 +276,7 @@ fn plot(x: Axis, y: Axis) -> Plot {
     plot
 }
 
-/// Blue first, then the rest: the i-th job or class has the i-th colour in every plot.
+/// Blue first, then the others. The i-th job or class has the i-th colour in every plot.
 fn series_colour(i: usize) -> &'static str {
     if i == 0 {
         BLUE

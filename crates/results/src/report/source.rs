@@ -1,8 +1,7 @@
-//! Where the report gets its tables from: those in memory, and files that may be larger than memory.
+//! The sources of the report: tables in memory, and files that may be larger than memory.
 //!
-//! A large table is read batch by batch, and of it only the columns that are asked for. A column that the
-//! table lacks, or of another type than expected, is no error here: older results lack some, and what would
-//! show it is left out of the page.
+//! A large table is read batch by batch, with the requested columns only. A missing column, or one of another type,
+//! is no error: older results lack some columns, and the page omits the parts that need them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,18 +10,18 @@ use crate::{BatchColumns, ReadError, Table, read_batches};
 
 /// The tables of one result.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct TableSource<'a> {
     tables: &'a [Table],
     folder: Option<&'a Path>,
 }
 
-/// Some rows of a table. A column that cannot be read is `None`.
-pub(super) struct Rows<'b>(BatchColumns<'b>);
+/// A batch of rows. A column that cannot be read is `None`.
+pub(super) struct ReportRows<'b>(BatchColumns<'b>);
 
-impl<'a> Source<'a> {
-    /// Tables in memory; what is not among them is looked for in the folder.
-    pub fn new(tables: &'a [Table], folder: Option<&'a Path>) -> Source<'a> {
-        Source { tables, folder }
+impl<'a> TableSource<'a> {
+    /// Tables in memory. Other tables are searched in the folder.
+    pub fn new(tables: &'a [Table], folder: Option<&'a Path>) -> TableSource<'a> {
+        TableSource { tables, folder }
     }
 
     /// A table that is in memory and has rows.
@@ -34,21 +33,21 @@ impl<'a> Source<'a> {
         Some(self.folder?.join(format!("{name}.parquet"))).filter(|path| path.exists())
     }
 
-    /// Where the result lies, if it lies anywhere yet.
+    /// The folder of the result, if it has been written.
     pub fn folder(&self) -> Option<&'a Path> {
         self.folder
     }
 
-    /// Gives the rows of a table to `take`, batch by batch, in their order, with these columns. None if there
-    /// is no such table, or `take` misses something in it, which ends the reading.
+    /// Passes the rows of a table to `take`, batch by batch, in order, with these columns. Returns `None` if the
+    /// table does not exist, or if `take` returns `None`, which ends the reading.
     pub fn each(
         &self,
         name: &str,
         columns: &[&str],
-        mut take: impl FnMut(&Rows) -> Option<()>,
+        mut take: impl FnMut(&ReportRows) -> Option<()>,
     ) -> Result<Option<()>, ReadError> {
         if let Some(table) = self.tables.iter().find(|t| t.name() == name) {
-            return Ok(take(&Rows(BatchColumns::new(table.batch()))));
+            return Ok(take(&ReportRows(BatchColumns::new(table.batch()))));
         }
         match self.file(name) {
             Some(path) => read(&path, columns, &mut take).map_err(|source| ReadError::Io { path, source }),
@@ -58,16 +57,20 @@ impl<'a> Source<'a> {
 }
 
 /// Reads some columns of a Parquet file.
-fn read(path: &Path, columns: &[&str], take: &mut dyn FnMut(&Rows) -> Option<()>) -> io::Result<Option<()>> {
+fn read(
+    path: &Path,
+    columns: &[&str],
+    take: &mut dyn FnMut(&ReportRows) -> Option<()>,
+) -> io::Result<Option<()>> {
     for batch in read_batches(path, Some(columns))?.1 {
-        if take(&Rows(BatchColumns::new(&batch?))).is_none() {
+        if take(&ReportRows(BatchColumns::new(&batch?))).is_none() {
             return Ok(None);
         }
     }
     Ok(Some(()))
 }
 
-impl<'b> Rows<'b> {
+impl<'b> ReportRows<'b> {
     /// See [`BatchColumns::maybe_integers`].
     pub fn maybe_integers(&self, name: &str) -> Option<Vec<Option<u64>>> {
         self.0.maybe_integers(name).ok()
@@ -99,29 +102,29 @@ pub(super) mod tests {
     use arrow_array::{BooleanArray, DictionaryArray, StringArray, UInt8Array, UInt32Array, UInt64Array};
     use std::sync::Arc;
 
-    /// Cells of a column of a table made by hand.
-    pub enum Cells {
+    /// Cells of a column of a constructed table.
+    pub enum ColumnCells {
         Bool(Vec<bool>),
         U8(Vec<u8>),
         U32(Vec<u32>),
         U64(Vec<u64>),
         Text(Vec<&'static str>),
-        /// Text in dictionary form, empty cells as none.
+        /// Dictionary-encoded text. `None` is an empty cell.
         Words(Vec<Option<&'static str>>),
         MaybeU64(Vec<Option<u64>>),
     }
 
-    /// A table made by hand.
-    pub fn made(name: &str, columns: Vec<(&str, Cells)>) -> Table {
+    /// A constructed table.
+    pub fn made(name: &str, columns: Vec<(&str, ColumnCells)>) -> Table {
         let array = |cells| -> ArrayRef {
             match cells {
-                Cells::Bool(cells) => Arc::new(BooleanArray::from(cells)),
-                Cells::U8(cells) => Arc::new(UInt8Array::from(cells)),
-                Cells::U32(cells) => Arc::new(UInt32Array::from(cells)),
-                Cells::U64(cells) => Arc::new(UInt64Array::from(cells)),
-                Cells::Text(cells) => Arc::new(StringArray::from(cells)),
-                Cells::Words(cells) => Arc::new(cells.into_iter().collect::<DictionaryArray<Key>>()),
-                Cells::MaybeU64(cells) => Arc::new(UInt64Array::from(cells)),
+                ColumnCells::Bool(cells) => Arc::new(BooleanArray::from(cells)),
+                ColumnCells::U8(cells) => Arc::new(UInt8Array::from(cells)),
+                ColumnCells::U32(cells) => Arc::new(UInt32Array::from(cells)),
+                ColumnCells::U64(cells) => Arc::new(UInt64Array::from(cells)),
+                ColumnCells::Text(cells) => Arc::new(StringArray::from(cells)),
+                ColumnCells::Words(cells) => Arc::new(cells.into_iter().collect::<DictionaryArray<Key>>()),
+                ColumnCells::MaybeU64(cells) => Arc::new(UInt64Array::from(cells)),
             }
         };
         let columns = columns
@@ -130,7 +133,7 @@ pub(super) mod tests {
         Table::new(name, columns.collect())
     }
 
-    fn all(source: Source, name: &str) -> Option<Vec<u64>> {
+    fn all(source: TableSource, name: &str) -> Option<Vec<u64>> {
         let mut seen = Vec::new();
         let read = source.each(name, &["n"], |rows| {
             seen.extend(rows.integers("n")?);
@@ -146,16 +149,16 @@ pub(super) mod tests {
         let file = made(
             "numbers",
             vec![
-                ("n", Cells::U64(numbers.clone())),
-                ("m", Cells::U64(numbers.clone())),
+                ("n", ColumnCells::U64(numbers.clone())),
+                ("m", ColumnCells::U64(numbers.clone())),
             ],
         );
         file.write(&folder.path().join("numbers.parquet")).unwrap();
-        let from_file = Source::new(&[], Some(folder.path()));
+        let from_file = TableSource::new(&[], Some(folder.path()));
         assert_eq!(all(from_file, "numbers"), Some(numbers));
         assert_eq!(all(from_file, "others"), None);
-        let tables = [made("numbers", vec![("n", Cells::U8(vec![1, 2]))])];
-        let both = Source::new(&tables, Some(folder.path()));
+        let tables = [made("numbers", vec![("n", ColumnCells::U8(vec![1, 2]))])];
+        let both = TableSource::new(&tables, Some(folder.path()));
         assert_eq!(all(both, "numbers"), Some(vec![1, 2]));
         let mut seen = 0;
         let read = from_file.each("numbers", &["n"], |rows| {
@@ -174,7 +177,7 @@ pub(super) mod tests {
     fn damaged_files_are_an_error_that_names_them() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("vc_series.parquet"), "not Parquet").unwrap();
-        let read = Source::new(&[], Some(folder.path())).each("vc_series", &["n"], |_| Some(()));
+        let read = TableSource::new(&[], Some(folder.path())).each("vc_series", &["n"], |_| Some(()));
         assert!(read.unwrap_err().to_string().contains("vc_series.parquet"));
     }
 }

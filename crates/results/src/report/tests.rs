@@ -1,15 +1,15 @@
-//! The page with the tables of a run that collected everything, made by hand: each section is there when its
-//! table is, nothing is loaded, and a large run has a small page.
+//! The page with constructed tables of a run that collected everything: each section exists if its table does,
+//! nothing is loaded, and a large run has a small page.
 
 use std::path::Path;
 
-use super::source::tests::{Cells, made};
+use super::source::tests::{ColumnCells, made};
 use super::{REPORT_BYTES, report, report_with_files};
 use crate::rows::{LinkRow, links};
-use crate::summary::{Job, Network};
+use crate::summary::{JobSummary, NetworkSummary};
 use crate::{Summary, Table};
 
-/// Sections that need a table of their own: name of the table, id of the section.
+/// Sections with a table of their own: name of the table, id of the section.
 const SECTIONS: [(&str, &str); 8] = [
     ("timeline", "split"),
     ("critical_path", "critical-path"),
@@ -23,7 +23,7 @@ const SECTIONS: [(&str, &str); 8] = [
 
 const NAMES: [&str; 2] = ["halo", "background"];
 
-/// How large an invented run is.
+/// Size of a constructed run.
 #[derive(Clone, Copy)]
 struct Size {
     bins: u64,
@@ -44,7 +44,7 @@ const SMALL: Size = Size {
 
 const BIN_PS: u64 = 1_000_000;
 
-/// Numbers that look like those of a run: waves over time and place.
+/// Numbers similar to those of a run: waves over time and place.
 fn wave(bin: u64, place: u64, most: u64) -> u64 {
     let (t, p) = (bin as f64 / 9.0, place as f64);
     (most as f64 * (0.5 + 0.3 * (t + 0.37 * p).sin() + 0.2 * (1.7 * p).cos()).clamp(0.0, 1.0)) as u64
@@ -61,10 +61,13 @@ fn column<T>(cells: &[(u64, u64)], of: impl Fn(u64, u64) -> T) -> Vec<T> {
     cells.iter().map(|(bin, place)| of(*bin, *place)).collect()
 }
 
-fn series(name: &str, cells: &[(u64, u64)], rest: Vec<(&str, Cells)>) -> Table {
+fn series(name: &str, cells: &[(u64, u64)], rest: Vec<(&str, ColumnCells)>) -> Table {
     let mut columns = vec![
-        ("begin_ps", Cells::U64(column(cells, |bin, _| bin * BIN_PS))),
-        ("end_ps", Cells::U64(column(cells, |bin, _| (bin + 1) * BIN_PS))),
+        ("begin_ps", ColumnCells::U64(column(cells, |bin, _| bin * BIN_PS))),
+        (
+            "end_ps",
+            ColumnCells::U64(column(cells, |bin, _| (bin + 1) * BIN_PS)),
+        ),
     ];
     columns.extend(rest);
     made(name, columns)
@@ -83,15 +86,18 @@ fn tables(size: Size) -> Vec<Table> {
             "class_series",
             &classes,
             vec![
-                ("class", Cells::Text(column(&classes, |_, place| of_class(place)))),
-                ("links", Cells::U64(column(&classes, |_, _| 4))),
+                (
+                    "class",
+                    ColumnCells::Text(column(&classes, |_, place| of_class(place))),
+                ),
+                ("links", ColumnCells::U64(column(&classes, |_, _| 4))),
                 (
                     "busy_ps",
-                    Cells::U64(column(&classes, |bin, place| wave(bin, place, 4 * BIN_PS))),
+                    ColumnCells::U64(column(&classes, |bin, place| wave(bin, place, 4 * BIN_PS))),
                 ),
                 (
                     "buffer_full_ps",
-                    Cells::U64(column(&classes, |bin, place| wave(bin, place, BIN_PS / 3))),
+                    ColumnCells::U64(column(&classes, |bin, place| wave(bin, place, BIN_PS / 3))),
                 ),
             ],
         ),
@@ -101,32 +107,38 @@ fn tables(size: Size) -> Vec<Table> {
             vec![
                 (
                     "link",
-                    Cells::U32(column(&buffers, |_, place| (place / vcs) as u32)),
+                    ColumnCells::U32(column(&buffers, |_, place| (place / vcs) as u32)),
                 ),
-                ("vc", Cells::U8(column(&buffers, |_, place| (place % vcs) as u8))),
+                (
+                    "vc",
+                    ColumnCells::U8(column(&buffers, |_, place| (place % vcs) as u8)),
+                ),
                 (
                     "used_bytes",
-                    Cells::U32(column(&buffers, |bin, place| wave(bin, place, 65_000) as u32)),
+                    ColumnCells::U32(column(&buffers, |bin, place| wave(bin, place, 65_000) as u32)),
                 ),
-                ("capacity_bytes", Cells::U32(column(&buffers, |_, _| 65_536))),
+                (
+                    "capacity_bytes",
+                    ColumnCells::U32(column(&buffers, |_, _| 65_536)),
+                ),
             ],
         ),
         series(
             "host_series",
             &hosts,
             vec![
-                ("host", Cells::U32(column(&hosts, |_, host| host as u32))),
+                ("host", ColumnCells::U32(column(&hosts, |_, host| host as u32))),
                 (
                     "bytes_sent",
-                    Cells::U64(column(&hosts, |bin, host| wave(bin, host, 12_000))),
+                    ColumnCells::U64(column(&hosts, |bin, host| wave(bin, host, 12_000))),
                 ),
                 (
                     "bytes_received",
-                    Cells::U64(column(&hosts, |bin, host| wave(bin + 3, host, 12_000))),
+                    ColumnCells::U64(column(&hosts, |bin, host| wave(bin + 3, host, 12_000))),
                 ),
                 (
                     "nic_queue_bytes",
-                    Cells::U64(column(&hosts, |bin, host| wave(bin, host, 90_000))),
+                    ColumnCells::U64(column(&hosts, |bin, host| wave(bin, host, 90_000))),
                 ),
             ],
         ),
@@ -134,26 +146,29 @@ fn tables(size: Size) -> Vec<Table> {
             "job_series",
             &jobs,
             vec![
-                ("job", Cells::Text(column(&jobs, |_, job| NAMES[job as usize]))),
+                (
+                    "job",
+                    ColumnCells::Text(column(&jobs, |_, job| NAMES[job as usize])),
+                ),
                 (
                     "bytes_sent",
-                    Cells::U64(column(&jobs, |bin, job| wave(bin, 3 * job, 50_000))),
+                    ColumnCells::U64(column(&jobs, |bin, job| wave(bin, 3 * job, 50_000))),
                 ),
                 (
                     "bytes_received",
-                    Cells::U64(column(&jobs, |bin, job| (1 - job) * wave(bin, job, 50_000))),
+                    ColumnCells::U64(column(&jobs, |bin, job| (1 - job) * wave(bin, job, 50_000))),
                 ),
                 (
                     "messages_received",
-                    Cells::U64(column(&jobs, |bin, job| (1 - job) * wave(bin, job, 50))),
+                    ColumnCells::U64(column(&jobs, |bin, job| (1 - job) * wave(bin, job, 50))),
                 ),
                 (
                     "packets_delivered",
-                    Cells::U64(column(&jobs, |bin, job| wave(bin, job, 80))),
+                    ColumnCells::U64(column(&jobs, |bin, job| wave(bin, job, 80))),
                 ),
                 (
                     "ranks_finished",
-                    Cells::U64(column(&jobs, |bin, job| {
+                    ColumnCells::U64(column(&jobs, |bin, job| {
                         u64::from(bin + 4 > size.bins && job == 0)
                     })),
                 ),
@@ -191,16 +206,17 @@ fn tables(size: Size) -> Vec<Table> {
     tables
 }
 
-/// What only runs of ranks have, and those that were asked for it.
+/// Tables of runs of ranks with full collection.
 fn of_ranks(size: Size) -> Vec<Table> {
     let steps = |n: u64| -> Vec<u64> { (0..n).collect() };
     let items = steps(size.items);
-    let pick = |of: fn(u64) -> u64| Cells::U64(items.iter().map(|i| of(*i)).collect());
-    let text = |of: fn(u64) -> &'static str| Cells::Text(items.iter().map(|i| of(*i)).collect());
-    let words = |of: fn(u64) -> Option<&'static str>| Cells::Words(items.iter().map(|i| of(*i)).collect());
-    let halo = || Cells::Words(items.iter().map(|_| Some("halo")).collect());
+    let pick = |of: fn(u64) -> u64| ColumnCells::U64(items.iter().map(|i| of(*i)).collect());
+    let text = |of: fn(u64) -> &'static str| ColumnCells::Text(items.iter().map(|i| of(*i)).collect());
+    let words =
+        |of: fn(u64) -> Option<&'static str>| ColumnCells::Words(items.iter().map(|i| of(*i)).collect());
+    let halo = || ColumnCells::Words(items.iter().map(|_| Some("halo")).collect());
     let links = u64::from(size.links);
-    let link = || Cells::U32(items.iter().map(|i| (i * i % links) as u32).collect());
+    let link = || ColumnCells::U32(items.iter().map(|i| (i * i % links) as u32).collect());
     const STEP: u64 = BIN_PS / 4;
     vec![
         made(
@@ -258,7 +274,7 @@ fn of_ranks(size: Size) -> Vec<Table> {
                 ("end_ps", pick(|i| (i + 1) * STEP)),
                 (
                     "link",
-                    Cells::MaybeU64(items.iter().map(|i| (i % 4 > 1).then_some(i % links)).collect()),
+                    ColumnCells::MaybeU64(items.iter().map(|i| (i % 4 > 1).then_some(i % links)).collect()),
                 ),
                 ("reason", words(|i| (i % 4 == 2).then_some("room"))),
                 ("holder", words(|i| (i % 4 == 2).then_some("background"))),
@@ -268,7 +284,7 @@ fn of_ranks(size: Size) -> Vec<Table> {
 }
 
 fn summary() -> Summary {
-    let job = |name: &str, ranks: u64| Job {
+    let job = |name: &str, ranks: u64| JobSummary {
         name: name.into(),
         kind: if ranks > 0 { "motif" } else { "traffic" }.into(),
         ranks,
@@ -281,7 +297,7 @@ fn summary() -> Summary {
         schema: crate::SCHEMA.into(),
         digest: "00ff".into(),
         experiment: serde_json::json!({ "network": { "topology": { "kind": "dragonfly" } } }),
-        network: Network {
+        network: NetworkSummary {
             topology: "dragonfly".into(),
             hosts: 6,
             ..Default::default()
@@ -294,7 +310,7 @@ fn summary() -> Summary {
     }
 }
 
-/// The page without plotly.js, which has addresses of its own (of maps, which nothing here draws).
+/// The page without plotly.js, which contains addresses (of map tiles, which nothing here draws).
 fn own(page: &str) -> String {
     let start = page.find("<script").expect("plotly.js is embedded");
     let end = start + page[start..].find("</script>").unwrap();
@@ -377,7 +393,7 @@ fn a_large_run_has_a_page_below_the_limit() {
     let hosts: Vec<u32> = (0..300_000).collect();
     summary.experiment = serde_json::json!({ "job": [{ "hosts": hosts }] });
     let first = summary.jobs[0].clone();
-    let many = (0..5000).map(|n| Job {
+    let many = (0..5000).map(|n| JobSummary {
         name: format!("job {n} of a long name that says what it is for"),
         ..first.clone()
     });
@@ -388,7 +404,7 @@ fn a_large_run_has_a_page_below_the_limit() {
         "The 128 of 500 links with the fullest buffers",
         "mean of 8 consecutive hosts",
         "of 5002 rows; all of them are in <code>jobs.parquet</code>",
-        "so that this cannot be run",
+        "so that this text cannot be run",
     ] {
         assert!(page.contains(left_out), "the page does not say '{left_out}'");
     }
@@ -399,14 +415,14 @@ fn names_in_tables_cannot_become_code() {
     let evil = "</script><script>alert(1)</script><b onclick='x'>";
     let mut tables = tables(SMALL);
     tables.retain(|t| !["waits", "links", "messages"].contains(&t.name()));
-    let text = |text: &'static str| Cells::Text(vec![text]);
+    let text = |text: &'static str| ColumnCells::Text(vec![text]);
     tables.push(made(
         "waits",
         vec![
             ("job", text(evil)),
-            ("link", Cells::U32(vec![0])),
-            ("begin_ps", Cells::U64(vec![0])),
-            ("end_ps", Cells::U64(vec![1])),
+            ("link", ColumnCells::U32(vec![0])),
+            ("begin_ps", ColumnCells::U64(vec![0])),
+            ("end_ps", ColumnCells::U64(vec![1])),
             ("reason", text(evil)),
             ("holder", text(evil)),
         ],
@@ -416,12 +432,12 @@ fn names_in_tables_cannot_become_code() {
         vec![
             ("job", text(evil)),
             ("protocol", text(evil)),
-            ("bytes", Cells::U64(vec![1])),
-            ("posted_ps", Cells::U64(vec![0])),
-            ("sent_ps", Cells::U64(vec![1])),
-            ("injected_ps", Cells::U64(vec![2])),
-            ("arrived_ps", Cells::U64(vec![3])),
-            ("matched_ps", Cells::U64(vec![4])),
+            ("bytes", ColumnCells::U64(vec![1])),
+            ("posted_ps", ColumnCells::U64(vec![0])),
+            ("sent_ps", ColumnCells::U64(vec![1])),
+            ("injected_ps", ColumnCells::U64(vec![2])),
+            ("arrived_ps", ColumnCells::U64(vec![3])),
+            ("matched_ps", ColumnCells::U64(vec![4])),
         ],
     ));
     tables.push(links([LinkRow {

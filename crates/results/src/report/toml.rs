@@ -1,12 +1,11 @@
-//! An experiment as the file that it was or could have been: TOML, one table per part.
+//! An experiment as a TOML file, one table per part.
 //!
-//! SOURCE: TOML 1.0 (toml.io). Escapes of JSON strings are those of TOML's basic strings, but for DEL, which
-//! JSON leaves as it is.
+//! SOURCE: TOML 1.0 (toml.io). Escapes of JSON strings are those of TOML's basic strings, except for DEL, which JSON
+//! does not escape.
 
 use serde_json::Value;
 
-/// The experiment as TOML, to be written into a file and run. What is null has no place in TOML and is
-/// left out.
+/// The experiment as TOML, ready to run. TOML has no null, so null values are omitted.
 pub(super) fn toml(experiment: &Value) -> String {
     let Value::Object(parts) = experiment else {
         return String::new();
@@ -38,7 +37,7 @@ pub(super) fn toml(experiment: &Value) -> String {
     text
 }
 
-/// Whether something stands under a header of its own: a table, or a list of nothing but tables.
+/// Whether a value has a header of its own: a table, or a list of tables only.
 fn is_table(value: &Value) -> bool {
     match value {
         Value::Object(_) => true,
@@ -70,7 +69,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// A key, in quotes where it needs them.
+/// A key, quoted where necessary.
 fn bare(key: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !key.is_empty() && key.chars().all(plain) {

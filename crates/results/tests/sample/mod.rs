@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    Bounds, Chain, Histogram, Interference, JobBounds, JobTotals, NetworkTotals, Outcome, Part, Rollbacks,
-    Run, RunResult, SlowDown, Table, ThreadSeconds, ZeroLoad,
+    Bounds, Chain, Histogram, Interference, JobBounds, JobTotals, NetworkTotals, Outcome, PartSummary,
+    Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -127,8 +127,8 @@ pub fn outcome() -> Outcome {
 }
 
 /// What it cost.
-pub fn run() -> Run {
-    let part = |thread: u64| Part {
+pub fn run() -> RunSummary {
+    let part = |thread: u64| PartSummary {
         process: 0,
         thread,
         routers: 8,
@@ -136,7 +136,7 @@ pub fn run() -> Run {
         router_range: [8 * thread, 8 * thread + 8],
         share: 0.5,
     };
-    Run {
+    RunSummary {
         version: "0.1.0".into(),
         executor: "optimistic".into(),
         credits: "each".into(),
@@ -162,14 +162,14 @@ pub fn run() -> Run {
         gvt_rounds: 9_400,
         parts: vec![part(0), part(1)],
         thread_seconds: vec![
-            ThreadSeconds {
+            ThreadTimes {
                 processing: 2.0,
                 queue: 0.5,
                 synchronisation: 0.3,
                 rollback: 0.2,
                 idle: 0.1,
             },
-            ThreadSeconds {
+            ThreadTimes {
                 processing: 1.7,
                 queue: 0.6,
                 synchronisation: 0.5,

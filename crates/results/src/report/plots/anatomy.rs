@@ -1,16 +1,16 @@
-//! Where the simulator's own time went.
+//! The time of the simulator's own threads.
 
 use plotly::Bar;
 use plotly::common::{Marker, Orientation};
 use plotly::layout::{Axis, BarMode};
 
 use super::{BLUE, COLOURS, Figure, GREY, Height, plot, x_axis};
-use crate::{Summary, ThreadSeconds};
+use crate::{Summary, ThreadTimes};
 
-/// Threads that are shown.
+/// Maximum number of threads.
 const MOST_THREADS: usize = 64;
 
-/// The threads' time by what they did.
+/// The time of the threads by activity.
 pub(super) fn threads(summary: &Summary) -> Option<Figure> {
     let threads = &summary.run.thread_seconds;
     let threads = &threads[..threads.len().min(MOST_THREADS)];
@@ -27,16 +27,12 @@ pub(super) fn threads(summary: &Summary) -> Option<Figure> {
         ),
     };
     let names: Vec<String> = (0..threads.len()).map(name).collect();
-    let of = |part: fn(&ThreadSeconds) -> f64| threads.iter().map(part).collect::<Vec<f64>>();
+    let of = |part: fn(&ThreadTimes) -> f64| threads.iter().map(part).collect::<Vec<f64>>();
     let parts = [
-        ("carrying out events", BLUE, of(|t| t.processing)),
+        ("executing events", BLUE, of(|t| t.processing)),
         ("queue of events", COLOURS[0], of(|t| t.queue)),
-        ("taking events back", COLOURS[4], of(|t| t.rollback)),
-        (
-            "agreeing with other threads",
-            COLOURS[3],
-            of(|t| t.synchronisation),
-        ),
+        ("rolling back events", COLOURS[4], of(|t| t.rollback)),
+        ("synchronisation", COLOURS[3], of(|t| t.synchronisation)),
         ("idle", GREY, of(|t| t.idle)),
     ]
     .into_iter()
@@ -66,13 +62,11 @@ pub(super) fn threads(summary: &Summary) -> Option<Figure> {
     };
     let figure = Figure::new(
         "cost",
-        "What the run cost",
-        format!(
-            "Where the simulator's own threads spent their time. This differs from run to run.{left_out}"
-        ),
+        "Cost of the run",
+        format!("The time of the simulator's own threads by activity. It differs between runs.{left_out}"),
     );
     let alt = format!(
-        "Bars, one for each of {} threads: seconds by what it did.",
+        "Bars, one for each of {} threads: seconds by activity.",
         threads.len()
     );
     Some(figure.with(height, alt, plot))

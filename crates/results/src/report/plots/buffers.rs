@@ -1,33 +1,32 @@
-//! How full the buffers behind links are, by link, VC and time, from `vc_series`.
+//! Fill of the buffers behind links, by link, VC and time, from `vc_series`.
 //!
-//! SOURCE: maps of the occupancy of VCs over ports and time, as in N. Wolfe, C. D. Carothers, M. Mubarak,
-//! R. Ross, P. Carns, "Modeling a million-node Slim Fly network using parallel discrete-event simulation",
-//! SIGSIM-PADS 2016.
+//! SOURCE: maps of the occupancy of VCs over ports and time, as in N. Wolfe, C. D. Carothers, M. Mubarak, R. Ross, P.
+//! Carns, "Modeling a million-node Slim Fly network using parallel discrete-event simulation", SIGSIM-PADS 2016.
 
 use std::collections::BTreeMap;
 
 use super::{Figure, Height, Scale, heat_map, rounded, unit_of};
-use crate::report::grid::{Grid, Held};
-use crate::report::source::Source;
+use crate::report::grid::{Held, TimeGrid};
+use crate::report::source::TableSource;
 use crate::{ReadError, Table, show};
 
-/// Links of a map. Of more, those with the fullest buffers are shown.
+/// Maximum number of links of a map. Those with the fullest buffers are chosen.
 const MOST_LINKS: usize = 128;
-/// VCs that have a map; of more, those that are used most.
+/// Maximum number of VCs with a map. The most used ones are chosen.
 const MOST_VCS: usize = 8;
 
 type Buffer = (u32, u8);
 
-/// What is summed up of one buffer while its rows go by.
+/// The running sum of one buffer while its rows are read.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     held: Held,
-    /// Share of the buffer that is taken, times picoseconds.
+    /// Occupied share of the buffer times picoseconds.
     taken_ps: f64,
 }
 
-/// Rows of one buffer each: begin, buffer, share of it that is taken.
-fn rows_of(source: Source, mut take: impl FnMut(u64, Buffer, f64)) -> Result<Option<()>, ReadError> {
+/// Passes on rows of a buffer: begin, buffer, occupied share.
+fn rows_of(source: TableSource, mut take: impl FnMut(u64, Buffer, f64)) -> Result<Option<()>, ReadError> {
     let columns = ["begin_ps", "link", "vc", "used_bytes", "capacity_bytes"];
     source.each("vc_series", &columns, |rows| {
         let (begin, link) = (rows.integers("begin_ps")?, rows.integers("link")?);
@@ -41,8 +40,8 @@ fn rows_of(source: Source, mut take: impl FnMut(u64, Buffer, f64)) -> Result<Opt
     })
 }
 
-/// Mean share of every buffer that is taken over the whole time.
-fn means(source: Source, grid: &Grid) -> Result<Option<BTreeMap<Buffer, f64>>, ReadError> {
+/// Mean occupied share of every buffer over the whole time.
+fn means(source: TableSource, grid: &TimeGrid) -> Result<Option<BTreeMap<Buffer, f64>>, ReadError> {
     let mut sums: BTreeMap<Buffer, Sum> = BTreeMap::new();
     let read = rows_of(source, |begin, buffer, share| {
         let sum = sums.entry(buffer).or_default();
@@ -57,10 +56,10 @@ fn means(source: Source, grid: &Grid) -> Result<Option<BTreeMap<Buffer, f64>>, R
     Ok(read.map(|()| sums.into_iter().map(mean).collect()))
 }
 
-/// Share that is taken, by column of time, of chosen buffers.
+/// Occupied share of chosen buffers by column of time.
 fn over_time(
-    source: Source,
-    grid: &Grid,
+    source: TableSource,
+    grid: &TimeGrid,
     chosen: &[Buffer],
 ) -> Result<BTreeMap<Buffer, Vec<f64>>, ReadError> {
     let mut levels: BTreeMap<Buffer, (Held, Vec<f64>)> = chosen
@@ -82,7 +81,7 @@ fn over_time(
     Ok(finished.collect())
 }
 
-/// What a map shows of all the buffers.
+/// The selection of buffers for the maps.
 struct BufferChoice {
     links: Vec<u32>,
     of_links: usize,
@@ -90,7 +89,7 @@ struct BufferChoice {
     of_vcs: usize,
 }
 
-/// The links and VCs whose buffers are fullest in the mean, in the order of their numbers.
+/// The links and VCs with the largest mean occupancy, in the order of their numbers.
 fn choose(means: &BTreeMap<Buffer, f64>) -> BufferChoice {
     let (mut by_link, mut by_vc) = (BTreeMap::new(), BTreeMap::new());
     for ((link, vc), mean) in means {
@@ -115,8 +114,8 @@ fn fullest<K: Ord + Copy>(sums: BTreeMap<K, f64>, most: usize) -> Vec<K> {
 }
 
 /// One map per VC.
-pub(super) fn occupancy(source: Source) -> Result<Option<Figure>, ReadError> {
-    let Some(grid) = Grid::of(&source, "vc_series")? else {
+pub(super) fn occupancy(source: TableSource) -> Result<Option<Figure>, ReadError> {
+    let Some(grid) = TimeGrid::of(&source, "vc_series")? else {
         return Ok(None);
     };
     let Some(means) = means(source, &grid)?.filter(|means| !means.is_empty()) else {
@@ -137,8 +136,8 @@ pub(super) fn occupancy(source: Source) -> Result<Option<Figure>, ReadError> {
     )))
 }
 
-/// What rows of a map are called: number of the link, and its ends where they are known.
-fn names(source: Source, links: &[u32]) -> Vec<String> {
+/// Names of rows of a map: number of the link, and its ends if known.
+fn names(source: TableSource, links: &[u32]) -> Vec<String> {
     let mut names: BTreeMap<u32, String> = links.iter().map(|link| (*link, format!("link {link}"))).collect();
     if let Some(table) = source.table("links") {
         add_ends(table, &mut names);
@@ -157,7 +156,7 @@ fn add_ends(links: &Table, names: &mut BTreeMap<u32, String>) -> Option<()> {
 }
 
 fn figure(
-    grid: &Grid,
+    grid: &TimeGrid,
     choice: &BufferChoice,
     taken: &BTreeMap<Buffer, Vec<f64>>,
     names: &[String],
@@ -172,7 +171,7 @@ fn figure(
     };
     if choice.vcs.len() < choice.of_vcs {
         chosen += &format!(
-            "; the {} of {} VCs that are fullest",
+            "; the {} of {} VCs with the fullest buffers",
             choice.vcs.len(),
             choice.of_vcs
         );
@@ -182,15 +181,14 @@ fn figure(
         "buffers",
         "Buffers over ports and time",
         format!(
-            "How much of the buffer behind each link was taken, by VC: one row per link, dark where it was full. \
-             {chosen}. Point at a row to see which link it is."
+            "Occupied share of the buffer behind each link, by VC. Each row is a link; dark means full. {chosen}. The tooltip of a row names the link."
         ),
     );
     let scale = Scale {
         name: "% taken",
         unit: "% taken",
         rows: "links",
-        // Colours reach as far as the data, in steps that people know.
+        // Upper end of the colour scale: a round value above the data.
         most: [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
             .into_iter()
             .find(|limit| 100.0 * most <= *limit)
@@ -210,7 +208,7 @@ fn figure(
             .collect();
         let (link, column, fullest) = fullest_cell(&z);
         let alt = format!(
-            "Map of the buffers of VC {vc} by link and time. The fullest is that of {}, {} taken at {}.",
+            "Map of the buffers of VC {vc} by link and time. The fullest is that of {}, {} occupied at {}.",
             names[link],
             show::percent(fullest / 100.0),
             show::time(grid.edges_ps()[column] as f64 / 1000.0)
@@ -226,7 +224,7 @@ fn figure(
     figure
 }
 
-/// Row, column and value of the greatest cell.
+/// Row, column and value of the largest cell.
 fn fullest_cell(z: &[Vec<f64>]) -> (usize, usize, f64) {
     let mut fullest = (0, 0, 0.0);
     for (r, row) in z.iter().enumerate() {
@@ -242,18 +240,24 @@ fn fullest_cell(z: &[Vec<f64>]) -> (usize, usize, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     fn series(rows: &[(u64, u32, u8, u32)]) -> Table {
         made(
             "vc_series",
             vec![
-                ("begin_ps", Cells::U64(rows.iter().map(|r| r.0).collect())),
-                ("end_ps", Cells::U64(rows.iter().map(|r| r.0 + 10).collect())),
-                ("link", Cells::U32(rows.iter().map(|r| r.1).collect())),
-                ("vc", Cells::U8(rows.iter().map(|r| r.2).collect())),
-                ("used_bytes", Cells::U32(rows.iter().map(|r| r.3).collect())),
-                ("capacity_bytes", Cells::U32(rows.iter().map(|_| 100).collect())),
+                ("begin_ps", ColumnCells::U64(rows.iter().map(|r| r.0).collect())),
+                (
+                    "end_ps",
+                    ColumnCells::U64(rows.iter().map(|r| r.0 + 10).collect()),
+                ),
+                ("link", ColumnCells::U32(rows.iter().map(|r| r.1).collect())),
+                ("vc", ColumnCells::U8(rows.iter().map(|r| r.2).collect())),
+                ("used_bytes", ColumnCells::U32(rows.iter().map(|r| r.3).collect())),
+                (
+                    "capacity_bytes",
+                    ColumnCells::U32(rows.iter().map(|_| 100).collect()),
+                ),
             ],
         )
     }
@@ -262,8 +266,8 @@ mod tests {
     fn levels_hold_until_the_next_row_of_the_same_buffer() {
         // Link 7, VC 0: half full in the first bin and until the fourth; VC 1 full in the last bin only.
         let tables = [series(&[(0, 7, 0, 50), (30, 7, 0, 0), (30, 7, 1, 100)])];
-        let source = Source::new(&tables, None);
-        let grid = Grid::of(&source, "vc_series").unwrap().unwrap();
+        let source = TableSource::new(&tables, None);
+        let grid = TimeGrid::of(&source, "vc_series").unwrap().unwrap();
         let taken = over_time(source, &grid, &[(7, 0), (7, 1)]).unwrap();
         assert_eq!(taken[&(7, 0)], [0.5, 0.5, 0.5, 0.0]);
         assert_eq!(taken[&(7, 1)], [0.0, 0.0, 0.0, 1.0]);
@@ -286,10 +290,10 @@ mod tests {
     #[test]
     fn the_fullest_buffer_is_named_for_those_who_cannot_see_the_map() {
         let tables = [series(&[(0, 3, 0, 10), (0, 7, 0, 50), (30, 7, 0, 90)])];
-        let figure = occupancy(Source::new(&tables, None)).unwrap().unwrap();
+        let figure = occupancy(TableSource::new(&tables, None)).unwrap().unwrap();
         let alt = &figure.panels[0].alt;
         assert!(
-            alt.contains("link 7") && alt.contains("90.0 % taken at 0.03 ns"),
+            alt.contains("link 7") && alt.contains("90.0 % occupied at 0.03 ns"),
             "{alt}"
         );
         assert!(figure.explanation.contains("All 2 links"));

@@ -1,4 +1,4 @@
-//! How busy the links of each class are as time goes on, from `class_series`.
+//! Link load by class over time, from `class_series`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use plotly::Plot;
 
 use super::{Figure, Height, curve, in_unit, plot, rounded, unit_of, x_axis, y_axis};
 use crate::ReadError;
-use crate::report::grid::Grid;
-use crate::report::source::Source;
+use crate::report::grid::TimeGrid;
+use crate::report::source::TableSource;
 use crate::show;
 
 /// Sums over the links of one class, by column of time.
@@ -18,23 +18,23 @@ struct ClassLoad {
 }
 
 impl ClassLoad {
-    /// Share of the time of all its links, in percent.
-    fn percent(&self, grid: &Grid, sums: &[f64]) -> Vec<f64> {
+    /// Busy share of the time of all its links, in percent.
+    fn percent(&self, grid: &TimeGrid, sums: &[f64]) -> Vec<f64> {
         let links = self.links.max(1) as f64;
         let share = |(column, sum): (usize, &f64)| 100.0 * sum / (links * grid.time_ps(column));
         sums.iter().enumerate().map(share).map(rounded).collect()
     }
 }
 
-/// Link load over time, and the time in which links were held up by full buffers.
-pub(super) fn over_time(source: Source) -> Result<Option<Figure>, ReadError> {
-    let Some(grid) = Grid::of(&source, "class_series")? else {
+/// Link load over time, and the time for which full buffers stalled links.
+pub(super) fn over_time(source: TableSource) -> Result<Option<Figure>, ReadError> {
+    let Some(grid) = TimeGrid::of(&source, "class_series")? else {
         return Ok(None);
     };
     Ok(collect(source, &grid)?.map(|classes| figure(&grid, &classes)))
 }
 
-fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, ClassLoad>>, ReadError> {
+fn collect(source: TableSource, grid: &TimeGrid) -> Result<Option<BTreeMap<String, ClassLoad>>, ReadError> {
     let mut classes: BTreeMap<String, ClassLoad> = BTreeMap::new();
     let columns = [
         "begin_ps",
@@ -68,7 +68,7 @@ fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, ClassL
     Ok(read.map(|()| classes).filter(|classes| !classes.is_empty()))
 }
 
-fn figure(grid: &Grid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
+fn figure(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
     let shares = |of: fn(&ClassLoad) -> &[f64]| -> Vec<Vec<f64>> {
         classes
             .values()
@@ -89,8 +89,7 @@ fn figure(grid: &Grid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
     let figure = Figure::new(
         "load",
         "Link load over time",
-        "How much of the time the links of a class carried packets, mean over its links. Below it, where packets \
-         ever had to wait for it: how much of the time one was ready and the buffer downstream had no room.",
+        "Share of time in which the links of a class carried packets, mean over its links. Below, if packets ever waited for buffers: share of time in which a packet was ready and the downstream buffer was full.",
     );
     let figure = figure.with(Height::Usual, alt, lines(grid, classes, &busy, "busy (%)"));
     if full.iter().flatten().all(|share| *share == 0.0) {
@@ -100,16 +99,16 @@ fn figure(grid: &Grid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
     figure.with(
         Height::Usual,
         alt,
-        lines(grid, classes, &full, "buffer downstream full (%)"),
+        lines(grid, classes, &full, "downstream buffer full (%)"),
     )
 }
 
-fn lines(grid: &Grid, classes: &BTreeMap<String, ClassLoad>, shares: &[Vec<f64>], title: &str) -> Plot {
+fn lines(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>, shares: &[Vec<f64>], title: &str) -> Plot {
     let unit = unit_of(grid.end_ps());
     let mut plot = plot(x_axis(&format!("simulated time ({})", unit.name)), y_axis(title));
     for (c, (name, shares)) in classes.keys().zip(shares).enumerate() {
         let x = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
-        // The last step is as long as its column.
+        // Ends the last step at the end of its column.
         let y = shares.iter().chain(shares.last()).copied().collect();
         plot.add_trace(curve(name, c, x, y));
     }
@@ -119,7 +118,7 @@ fn lines(grid: &Grid, classes: &BTreeMap<String, ClassLoad>, shares: &[Vec<f64>]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     #[test]
     fn loads_are_shares_of_the_time_of_all_links_of_a_class() {
@@ -127,16 +126,16 @@ mod tests {
         let tables = [made(
             "class_series",
             vec![
-                ("begin_ps", Cells::U64(vec![0, 0, 10])),
-                ("end_ps", Cells::U64(vec![10, 10, 20])),
-                ("class", Cells::Text(vec!["local", "global", "local"])),
-                ("links", Cells::U64(vec![2, 1, 2])),
-                ("busy_ps", Cells::U64(vec![10, 2, 20])),
-                ("buffer_full_ps", Cells::U64(vec![0, 0, 5])),
+                ("begin_ps", ColumnCells::U64(vec![0, 0, 10])),
+                ("end_ps", ColumnCells::U64(vec![10, 10, 20])),
+                ("class", ColumnCells::Text(vec!["local", "global", "local"])),
+                ("links", ColumnCells::U64(vec![2, 1, 2])),
+                ("busy_ps", ColumnCells::U64(vec![10, 2, 20])),
+                ("buffer_full_ps", ColumnCells::U64(vec![0, 0, 5])),
             ],
         )];
-        let source = Source::new(&tables, None);
-        let grid = Grid::of(&source, "class_series").unwrap().unwrap();
+        let source = TableSource::new(&tables, None);
+        let grid = TimeGrid::of(&source, "class_series").unwrap().unwrap();
         let classes = collect(source, &grid).unwrap().unwrap();
         let local = &classes["local"];
         assert_eq!(local.percent(&grid, &local.busy_ps), [50.0, 100.0]);
@@ -150,11 +149,11 @@ mod tests {
         let tables = [made(
             "class_series",
             vec![
-                ("begin_ps", Cells::U64(vec![0])),
-                ("end_ps", Cells::U64(vec![10])),
+                ("begin_ps", ColumnCells::U64(vec![0])),
+                ("end_ps", ColumnCells::U64(vec![10])),
             ],
         )];
-        assert!(over_time(Source::new(&tables, None)).unwrap().is_none());
-        assert!(over_time(Source::new(&[], None)).unwrap().is_none());
+        assert!(over_time(TableSource::new(&tables, None)).unwrap().is_none());
+        assert!(over_time(TableSource::new(&[], None)).unwrap().is_none());
     }
 }

@@ -1,23 +1,22 @@
-//! What hosts send and receive as time goes on, and what waits in their NICs, from `host_series`.
+//! Bytes that hosts send and receive over time, and bytes that wait in their NICs, from `host_series`.
 //!
-//! SOURCE: maps of sends and receives over hosts and time, as in N. Wolfe, C. D. Carothers, M. Mubarak,
-//! R. Ross, P. Carns, "Modeling a million-node Slim Fly network using parallel discrete-event simulation",
-//! SIGSIM-PADS 2016.
+//! SOURCE: maps of sends and receives over hosts and time, as in N. Wolfe, C. D. Carothers, M. Mubarak, R. Ross, P.
+//! Carns, "Modeling a million-node Slim Fly network using parallel discrete-event simulation", SIGSIM-PADS 2016.
 
 use plotly::Plot;
 
 use super::{Figure, Height, Scale, curve, heat_map, in_unit, plot, rounded, unit_of, x_axis, y_axis};
-use crate::report::grid::{Grid, Held};
-use crate::report::source::Source;
+use crate::report::grid::{Held, TimeGrid};
+use crate::report::source::TableSource;
 use crate::{ReadError, show};
 
-/// Rows of a map: more hosts are averaged in groups.
+/// Maximum number of rows of a map. More hosts are averaged in groups.
 const MOST_ROWS: usize = 128;
 
 /// Bytes by group of hosts and column of time.
 struct HostTraffic {
     hosts: usize,
-    /// Hosts of a row of a map.
+    /// Hosts per row of a map.
     group: usize,
     sent: Vec<Vec<f64>>,
     received: Vec<Vec<f64>>,
@@ -26,8 +25,8 @@ struct HostTraffic {
 }
 
 /// Maps of sends and receives, their sums, and the queues of the NICs.
-pub(super) fn maps(source: Source) -> Result<Option<Figure>, ReadError> {
-    let Some(grid) = Grid::of(&source, "host_series")? else {
+pub(super) fn maps(source: TableSource) -> Result<Option<Figure>, ReadError> {
+    let Some(grid) = TimeGrid::of(&source, "host_series")? else {
         return Ok(None);
     };
     let mut last = 0;
@@ -35,7 +34,7 @@ pub(super) fn maps(source: Source) -> Result<Option<Figure>, ReadError> {
         last = last.max(rows.integers("host")?.into_iter().max().unwrap_or(0));
         Some(())
     })?;
-    // Hosts are numbered with 32 bits.
+    // Host numbers have 32 bits.
     let hosts = read
         .and_then(|()| u32::try_from(last).ok())
         .map(|last| last as usize + 1);
@@ -49,7 +48,7 @@ pub(super) fn maps(source: Source) -> Result<Option<Figure>, ReadError> {
     Ok(Some(figure(&grid, &traffic)))
 }
 
-fn collect(source: Source, grid: &Grid, hosts: usize) -> Result<Option<HostTraffic>, ReadError> {
+fn collect(source: TableSource, grid: &TimeGrid, hosts: usize) -> Result<Option<HostTraffic>, ReadError> {
     let group = hosts.div_ceil(MOST_ROWS).max(1);
     let empty = vec![vec![0.0; grid.columns()]; hosts.div_ceil(group)];
     let mut traffic = HostTraffic {
@@ -89,13 +88,13 @@ fn collect(source: Source, grid: &Grid, hosts: usize) -> Result<Option<HostTraff
 }
 
 /// Bytes of a column of time as gigabits per second.
-fn gbps(grid: &Grid, column: usize, bytes: f64) -> f64 {
+fn gbps(grid: &TimeGrid, column: usize, bytes: f64) -> f64 {
     8000.0 * bytes / grid.time_ps(column)
 }
 
 impl HostTraffic {
     /// Rate per host, by row.
-    fn rates(&self, grid: &Grid, bytes: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    fn rates(&self, grid: &TimeGrid, bytes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let rows = bytes.iter().enumerate().map(|(row, bytes)| {
             let hosts = self.group.min(self.hosts - row * self.group) as f64;
             let rate = |(column, bytes): (usize, &f64)| rounded3(gbps(grid, column, *bytes) / hosts);
@@ -104,7 +103,7 @@ impl HostTraffic {
         rows.collect()
     }
 
-    fn total(&self, grid: &Grid, bytes: &[Vec<f64>]) -> Vec<f64> {
+    fn total(&self, grid: &TimeGrid, bytes: &[Vec<f64>]) -> Vec<f64> {
         let sum = |column: usize| bytes.iter().map(|row| row[column]).sum::<f64>();
         (0..grid.columns())
             .map(|column| rounded(gbps(grid, column, sum(column))))
@@ -112,12 +111,12 @@ impl HostTraffic {
     }
 }
 
-/// Cells of maps have three digits behind the point at most: there are many of them.
+/// Cells of maps have at most three decimals, because there are many of them.
 fn rounded3(x: f64) -> f64 {
     (1000.0 * x).round() / 1000.0
 }
 
-fn figure(grid: &Grid, traffic: &HostTraffic) -> Figure {
+fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
     let unit = unit_of(grid.end_ps());
     let names: Vec<String> = (0..traffic.sent.len())
         .map(|row| {
@@ -142,8 +141,7 @@ fn figure(grid: &Grid, traffic: &HostTraffic) -> Figure {
         "hosts",
         "Sends and receives over time",
         format!(
-            "What hosts sent into the network and received from it, headers included, by host and time; then all \
-             hosts together, and what waited in the queues of their NICs.{grouped}"
+            "Data that hosts sent and received, headers included, by host and time; then the sums over all hosts, and the data in the queues of their NICs.{grouped}"
         ),
     );
     let (sent, received) = (
@@ -190,6 +188,11 @@ fn figure(grid: &Grid, traffic: &HostTraffic) -> Figure {
         alt,
         lines(grid, &totals, "Gbps"),
     );
+    queues(figure, grid, traffic)
+}
+
+/// Adds the sum of the NIC queues over time, if any byte ever waited.
+fn queues(figure: Figure, grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
     let queued: Vec<f64> = traffic
         .queued
         .iter()
@@ -219,7 +222,7 @@ fn figure(grid: &Grid, traffic: &HostTraffic) -> Figure {
     )
 }
 
-fn lines(grid: &Grid, series: &[(&str, Vec<f64>)], title: &str) -> Plot {
+fn lines(grid: &TimeGrid, series: &[(&str, Vec<f64>)], title: &str) -> Plot {
     let unit = unit_of(grid.end_ps());
     let mut plot = plot(x_axis(&format!("simulated time ({})", unit.name)), y_axis(title));
     for (i, (name, values)) in series.iter().enumerate() {
@@ -234,19 +237,28 @@ fn lines(grid: &Grid, series: &[(&str, Vec<f64>)], title: &str) -> Plot {
 mod tests {
     use super::*;
     use crate::Table;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     /// Rows of begin, host, bytes sent, bytes received, bytes queued; bins of 1000 ps.
     fn series(rows: &[(u64, u32, u64, u64, u64)]) -> Table {
         made(
             "host_series",
             vec![
-                ("begin_ps", Cells::U64(rows.iter().map(|r| r.0).collect())),
-                ("end_ps", Cells::U64(rows.iter().map(|r| r.0 + 1000).collect())),
-                ("host", Cells::U32(rows.iter().map(|r| r.1).collect())),
-                ("bytes_sent", Cells::U64(rows.iter().map(|r| r.2).collect())),
-                ("bytes_received", Cells::U64(rows.iter().map(|r| r.3).collect())),
-                ("nic_queue_bytes", Cells::U64(rows.iter().map(|r| r.4).collect())),
+                ("begin_ps", ColumnCells::U64(rows.iter().map(|r| r.0).collect())),
+                (
+                    "end_ps",
+                    ColumnCells::U64(rows.iter().map(|r| r.0 + 1000).collect()),
+                ),
+                ("host", ColumnCells::U32(rows.iter().map(|r| r.1).collect())),
+                ("bytes_sent", ColumnCells::U64(rows.iter().map(|r| r.2).collect())),
+                (
+                    "bytes_received",
+                    ColumnCells::U64(rows.iter().map(|r| r.3).collect()),
+                ),
+                (
+                    "nic_queue_bytes",
+                    ColumnCells::U64(rows.iter().map(|r| r.4).collect()),
+                ),
             ],
         )
     }
@@ -259,8 +271,8 @@ mod tests {
             (0, 1, 0, 50, 16),
             (2000, 0, 0, 25, 0),
         ])];
-        let source = Source::new(&tables, None);
-        let grid = Grid::of(&source, "host_series").unwrap().unwrap();
+        let source = TableSource::new(&tables, None);
+        let grid = TimeGrid::of(&source, "host_series").unwrap().unwrap();
         let traffic = collect(source, &grid, 2).unwrap().unwrap();
         assert_eq!(traffic.rates(&grid, &traffic.sent), [[800.0, 0.0, 0.0], [0.0; 3]]);
         assert_eq!(
@@ -275,8 +287,8 @@ mod tests {
     fn many_hosts_are_averaged_in_groups() {
         let rows: Vec<_> = (0..300u32).map(|host| (0, host, 100, 0, 0)).collect();
         let tables = [series(&rows)];
-        let source = Source::new(&tables, None);
-        let grid = Grid::of(&source, "host_series").unwrap().unwrap();
+        let source = TableSource::new(&tables, None);
+        let grid = TimeGrid::of(&source, "host_series").unwrap().unwrap();
         let traffic = collect(source, &grid, 300).unwrap().unwrap();
         assert_eq!((traffic.group, traffic.sent.len()), (3, 100));
         assert!(

@@ -1,4 +1,4 @@
-//! Which links carried how much: the hottest by name, all by class.
+//! Link loads: the busiest links by name, all links by class.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::report::html::{details, numbers, table, words};
 use crate::{Table, show};
 
 const HOTTEST: usize = 20;
-/// Points of a curve.
+/// Maximum number of points of a curve.
 const MOST_POINTS: usize = 400;
 
-/// Links by class, classes in alphabetical order so that both plots colour them alike.
+/// Links by class, in alphabetical order so that both plots use the same colours.
 fn classes(links: &Table) -> Option<BTreeMap<&str, Vec<usize>>> {
     let mut classes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (i, class) in links.texts("class")?.enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     let busy = links.f64s("busy_fraction")?;
     let full = links.u64s("buffer_full_ps")?;
     let mut order: Vec<usize> = (0..links.rows()).filter(|i| busy[*i] > 0.0).collect();
-    // Links that are as busy stay in their order.
+    // Equally busy links stay in order.
     order.sort_by(|a, b| {
         busy[*b]
             .total_cmp(&busy[*a])
@@ -39,7 +39,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     let top = 100.0 * busy[*order.first()?];
     let (from, to): (Vec<_>, Vec<_>) = (links.texts("from")?.collect(), links.texts("to")?.collect());
     let x = x_axis("busy (% of the measured time)").range(vec![0.0, 1.02 * top]);
-    // Hottest at the top; the bars carry the names, for which an axis has no room on a phone.
+    // The busiest link is at the top. The bars carry the names, because an axis has no space for them on a phone.
     let y = Axis::new()
         .range(vec![order.len() as f64 + 0.5, 0.5])
         .fixed_range(true)
@@ -57,35 +57,29 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
         if bars.is_empty() {
             continue;
         }
-        let label = |i: usize| escape(&format!("{} → {}", from[i].unwrap_or(""), to[i].unwrap_or("")));
-        let hover = |i: usize| {
-            let waited = show::time(full[i] as f64 / 1000.0);
+        let label = |link: usize| {
+            escape(&format!(
+                "{} → {}",
+                from[link].unwrap_or(""),
+                to[link].unwrap_or("")
+            ))
+        };
+        let hover = |link: usize| {
+            let waited = show::time(full[link] as f64 / 1000.0);
             format!(
-                "{}<br>busy {}<br>buffer downstream full {waited}",
-                label(i),
-                show::percent(busy[i])
+                "{}<br>busy {}<br>downstream buffer full {waited}",
+                label(link),
+                show::percent(busy[link])
             )
         };
-        let trace = Bar::new(
-            bars.iter().map(|(_, i)| 100.0 * busy[*i]).collect(),
-            bars.iter().map(|(place, _)| *place as f64).collect(),
-        );
-        // Dark text reads on pale bars, and goes on beside short ones.
-        let trace = trace
-            .orientation(Orientation::Horizontal)
+        let loads = bars.iter().map(|(_, link)| 100.0 * busy[*link]).collect();
+        let places = bars.iter().map(|(place, _)| *place as f64).collect();
+        let trace = Bar::new(loads, places)
             .name(escape(class))
             .marker(Marker::new().color(series_colour(c)).opacity(0.55))
-            .width(0.82)
-            .text_array(bars.iter().map(|(_, i)| label(*i)).collect())
-            .hover_text_array(bars.iter().map(|(_, i)| hover(*i)).collect())
-            .hover_info(HoverInfo::Text)
-            .text_position(TextPosition::Inside)
-            .inside_text_anchor(TextAnchor::Start)
-            .constrain_text(ConstrainText::None)
-            .text_font(Font::new().size(12))
-            .inside_text_font(Font::new().size(12).color("#1B1F24"))
-            .show_legend(true);
-        plot.add_trace(trace);
+            .text_array(bars.iter().map(|(_, link)| label(*link)).collect())
+            .hover_text_array(bars.iter().map(|(_, link)| hover(*link)).collect());
+        plot.add_trace(named_bars(trace));
     }
     let height = if order.len() > 8 {
         Height::Tall
@@ -112,7 +106,21 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     Some(figure.with(height, alt, plot))
 }
 
-/// The hottest links as a table.
+/// The style of horizontal bars that carry their names. Dark text is readable on pale bars, and continues beside short
+/// ones.
+fn named_bars(bars: Box<Bar<f64, f64>>) -> Box<Bar<f64, f64>> {
+    bars.orientation(Orientation::Horizontal)
+        .width(0.82)
+        .hover_info(HoverInfo::Text)
+        .text_position(TextPosition::Inside)
+        .inside_text_anchor(TextAnchor::Start)
+        .constrain_text(ConstrainText::None)
+        .text_font(Font::new().size(12))
+        .inside_text_font(Font::new().size(12).color("#1B1F24"))
+        .show_legend(true)
+}
+
+/// The busiest links as a table.
 fn numbers_of(links: &Table, order: &[usize]) -> Option<String> {
     let columns = [
         words("from"),
@@ -121,7 +129,7 @@ fn numbers_of(links: &Table, order: &[usize]) -> Option<String> {
         numbers("busy"),
         numbers("data"),
         numbers("packets"),
-        numbers("buffer downstream full"),
+        numbers("downstream buffer full"),
     ];
     let text = |name: &str| -> Option<Vec<Option<&str>>> { Some(links.texts(name)?.collect()) };
     let (from, to, class) = (text("from")?, text("to")?, text("class")?);
@@ -143,7 +151,7 @@ fn numbers_of(links: &Table, order: &[usize]) -> Option<String> {
     Some(table(&columns, &rows, "links.parquet"))
 }
 
-/// How evenly the links of a class are used, and how long they were held up.
+/// Balance of load and stalls of the links of a class.
 pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     let busy: Vec<f64> = links
         .f64s("busy_fraction")?
@@ -153,9 +161,7 @@ pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     let figure = Figure::new(
         "utilisation",
         "Link utilisation by class",
-        "Share of the links of a class that were busy at most this much; in brackets, how many links it has. Below \
-         it, where packets ever had to wait for it: the time in which one was ready and the buffer downstream had no \
-         room.",
+        "Cumulative share of the links of a class by busy time; the number of links is in brackets. Below, if packets ever waited for buffers: the time in which a packet was ready and the downstream buffer was full.",
     );
     let alt = "Cumulative distributions, by class, of the share of time in which links were busy.";
     let of_busy = distribution(links, &busy, "busy (% of the measured time)")?;
@@ -167,12 +173,12 @@ pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     }
     let unit = super::unit_of(most);
     let full: Vec<f64> = full.iter().map(|ps| super::in_unit(*ps, unit)).collect();
-    let title = format!("buffer downstream full ({})", unit.name);
+    let title = format!("downstream buffer full ({})", unit.name);
     let alt = "Cumulative distributions, by class, of the time in which the buffer downstream was full.";
     Some(figure.with(Height::Usual, alt, distribution(links, &full, &title)?))
 }
 
-/// A quantity of links as a cumulative share, by class.
+/// A value of links as a cumulative share, by class.
 fn distribution(links: &Table, quantity: &[f64], title: &str) -> Option<Plot> {
     let mut plot = plot(
         x_axis(title).range_mode(RangeMode::ToZero),

@@ -1,4 +1,4 @@
-//! What happens to messages from the sender's call to the receiver's, from `messages`.
+//! Phases of messages from the sender's call to the receiver's match, from `messages`.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +8,42 @@ use plotly::layout::{Axis, BarMode};
 
 use super::{BLUE, COLOURS, Figure, Height, escape, named, plot, rounded, unit_of, x_axis};
 use crate::report::html::{numbers, table, words};
-use crate::report::source::Source;
+use crate::report::source::TableSource;
 use crate::{Histogram, ReadError, show};
 
-/// Jobs with a bar of their own.
+/// Maximum number of jobs with a bar.
 const MOST_BARS: usize = 16;
 
 const PHASES: [(&str, &str); 4] = [
-    ("protocol, before the NIC has it", COLOURS[4]),
+    ("protocol, before the NIC", COLOURS[4]),
     ("NIC, until its last byte has left", COLOURS[0]),
     ("network", BLUE),
     ("until the receiver matches it", COLOURS[2]),
 ];
 
-/// Protocols of messages that carry no data; the time that they take is in that of those which do.
+/// Protocols of messages without data. Their time is included in that of messages with data.
 const CONTROL: [&str; 4] = ["request-to-send", "clear-to-send", "put-done", "get"];
 
 /// Messages of one job and protocol.
 #[derive(Default)]
 struct MessageSizes {
     bytes: u64,
-    /// Of messages through the network; zero for those through memory, but for the last.
+    /// Sums over messages through the network. Messages through memory count in the last one only.
     phases_ps: [u128; 4],
     whole_ps: Histogram,
 }
 
-/// By job and protocol.
+/// Sums by job and protocol.
 type Jobs = BTreeMap<String, BTreeMap<String, MessageSizes>>;
 
-/// Where the time of messages goes, by job; its table by protocol, too.
-pub(super) fn phases(source: Source) -> Result<Option<Figure>, ReadError> {
+/// Phases of messages by job, with a table by job and protocol.
+pub(super) fn phases(source: TableSource) -> Result<Option<Figure>, ReadError> {
     Ok(collect(source)?
         .filter(|messages| !messages.is_empty())
         .and_then(|messages| figure(&messages)))
 }
 
-fn collect(source: Source) -> Result<Option<Jobs>, ReadError> {
+fn collect(source: TableSource) -> Result<Option<Jobs>, ReadError> {
     let mut jobs = Jobs::new();
     let columns = [
         "job",
@@ -67,7 +67,7 @@ fn collect(source: Source) -> Result<Option<Jobs>, ReadError> {
             rows.maybe_integers("matched_ps")?,
         );
         for i in 0..bytes.len() {
-            // Messages that the end of the run cut off have no whole time.
+            // Messages that the end of the run interrupted have no complete time.
             let (Some(posted), Some(arrived), Some(matched)) = (posted[i], arrived[i], matched[i]) else {
                 continue;
             };
@@ -75,7 +75,7 @@ fn collect(source: Source) -> Result<Option<Jobs>, ReadError> {
             let messages = named(protocols, protocol[i].unwrap_or_default());
             messages.bytes += bytes[i];
             messages.whole_ps.record(matched.saturating_sub(posted));
-            // What is not known of the way in between counts as network.
+            // Unknown phases count as network.
             let sent = sent[i].unwrap_or(posted);
             let steps = [posted, sent, injected[i].unwrap_or(sent), arrived, matched];
             for (phase, step) in messages.phases_ps.iter_mut().zip(steps.windows(2)) {
@@ -139,11 +139,11 @@ fn figure(messages: &Jobs) -> Option<Figure> {
     };
     let mut figure = Figure::new(
         "messages",
-        "Where messages spend their time",
+        "Phases of messages",
         format!(
-            "From the sender's call until the message is matched and complete at the receiving rank: the protocol \
+            "Time from the sender's call until the message is matched and complete at the receiving rank: the protocol \
              (a rendezvous waits for the receiver), the sender's NIC, the network, and the wait for the matching \
-             receive. MessageSizes of collectives included; control messages of a rendezvous are part of its protocol \
+             receive. Messages of collectives included; control messages of a rendezvous are part of its protocol \
              here, and have rows of their own in the table.{left_out}"
         ),
     );
@@ -216,24 +216,30 @@ fn numbers_of(messages: &Jobs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     #[test]
     fn phases_of_a_message_add_up_and_unfinished_ones_do_not_count() {
         let tables = [made(
             "messages",
             vec![
-                ("job", Cells::Words(vec![Some("a"); 3])),
-                ("protocol", Cells::Text(vec!["eager", "memory", "eager"])),
-                ("bytes", Cells::U64(vec![8, 4, 1])),
-                ("posted_ps", Cells::U64(vec![10, 0, 5])),
-                ("sent_ps", Cells::U64(vec![15, 2, 6])),
-                ("injected_ps", Cells::MaybeU64(vec![Some(35), None, None])),
-                ("arrived_ps", Cells::MaybeU64(vec![Some(100), Some(7), None])),
-                ("matched_ps", Cells::MaybeU64(vec![Some(110), Some(7), None])),
+                ("job", ColumnCells::Words(vec![Some("a"); 3])),
+                ("protocol", ColumnCells::Text(vec!["eager", "memory", "eager"])),
+                ("bytes", ColumnCells::U64(vec![8, 4, 1])),
+                ("posted_ps", ColumnCells::U64(vec![10, 0, 5])),
+                ("sent_ps", ColumnCells::U64(vec![15, 2, 6])),
+                ("injected_ps", ColumnCells::MaybeU64(vec![Some(35), None, None])),
+                (
+                    "arrived_ps",
+                    ColumnCells::MaybeU64(vec![Some(100), Some(7), None]),
+                ),
+                (
+                    "matched_ps",
+                    ColumnCells::MaybeU64(vec![Some(110), Some(7), None]),
+                ),
             ],
         )];
-        let messages = collect(Source::new(&tables, None)).unwrap().unwrap();
+        let messages = collect(TableSource::new(&tables, None)).unwrap().unwrap();
         let eager = &messages["a"]["eager"];
         assert_eq!((eager.phases_ps, eager.bytes), ([5, 20, 65, 10], 8));
         assert_eq!((eager.whole_ps.count(), eager.whole_ps.max()), (1, 100));

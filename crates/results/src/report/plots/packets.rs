@@ -1,4 +1,4 @@
-//! How long packets took, and how far they went.
+//! Latency and hops of packets.
 
 use plotly::Bar;
 use plotly::common::Marker;
@@ -7,16 +7,16 @@ use plotly::layout::AxisType;
 use super::{Figure, Height, MOST_JOBS, curve, escape, plot, series_colour, x_axis, y_axis};
 use crate::{Table, show};
 
-/// Beyond this many hops the axis chooses its own ticks.
+/// Above this number of hops the axis chooses its own ticks.
 const MOST_TICKS: u64 = 24;
 
-/// Values and the packets that have them.
-type Counts = Vec<(u64, u64)>;
+/// Values and their numbers of packets.
+type ValueCounts = Vec<(u64, u64)>;
 
-/// Rows of a histogram table by job; the whole network is called `all packets`.
-fn by_job<'t>(table: &'t Table, value: &str) -> Option<Vec<(&'t str, Counts)>> {
+/// Rows of a histogram table by job. The whole network is named `all packets`.
+fn by_job<'t>(table: &'t Table, value: &str) -> Option<Vec<(&'t str, ValueCounts)>> {
     let (values, packets) = (table.u64s(value)?, table.u64s("packets")?);
-    let mut jobs: Vec<(&str, Counts)> = Vec::new();
+    let mut jobs: Vec<(&str, ValueCounts)> = Vec::new();
     for (i, job) in table.texts("job")?.enumerate() {
         let job = job.unwrap_or("all packets");
         if jobs.last().is_none_or(|(name, _)| *name != job) {
@@ -24,7 +24,7 @@ fn by_job<'t>(table: &'t Table, value: &str) -> Option<Vec<(&'t str, Counts)>> {
         }
         jobs.last_mut()?.1.push((values[i], packets[i]));
     }
-    // One job's packets are all packets: a second line on top of the first says nothing.
+    // With one job, its line would coincide with that of all packets.
     if jobs.len() == 2 {
         jobs.remove(0);
     }
@@ -68,7 +68,7 @@ pub(super) fn latency(table: &Table) -> Option<Figure> {
 /// Distribution of hops.
 pub(super) fn hops(table: &Table) -> Option<Figure> {
     let jobs = by_job(table, "low_hops")?;
-    // With several jobs, the whole network would only repeat their sum; they keep their colours.
+    // With several jobs, the whole network would only repeat their sum. Jobs keep their colours.
     let several = jobs.len() > 1;
     let shown = jobs.len() - usize::from(several);
     let longest = jobs
@@ -90,7 +90,7 @@ pub(super) fn hops(table: &Table) -> Option<Figure> {
             .map(|(hops, packets)| (*hops, 100.0 * *packets as f64 / total as f64));
         let (x, y): (Vec<u64>, Vec<f64>) = share.unzip();
         let marker = Marker::new().color(series_colour(i));
-        // Without a width, Plotly makes bars as wide as the smallest distance between hops that occur.
+        // Without a width, Plotly makes bars as wide as the smallest distance between occurring hops.
         let bar = Bar::new(x, y)
             .name(escape(job))
             .marker(marker)
@@ -98,6 +98,6 @@ pub(super) fn hops(table: &Table) -> Option<Figure> {
         plot.add_trace(bar.show_legend(several));
     }
     let figure = Figure::new("hops", "Hops", "How many links the packets crossed.");
-    let alt = format!("Share of packets by links crossed; the longest way has {longest}.");
+    let alt = format!("Share of packets by links crossed; the longest path has {longest}.");
     Some(figure.with(Height::Usual, alt, plot))
 }

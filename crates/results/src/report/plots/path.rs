@@ -1,5 +1,5 @@
 //! The critical path of each job, from the table `critical_path` and the summary `critical_path.json`, which
-//! `fabricsim explain` writes: what the time of the job would be shorter without.
+//! `fabricsim explain` writes. It shows which activities determine the time of a job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,16 @@ use super::{
     BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, in_unit, named, plot, rounded, unit_of, x_axis,
 };
 use crate::report::html::{numbers, table, words};
-use crate::report::source::Source;
+use crate::report::source::TableSource;
 use crate::{CRITICAL_PATH, CriticalPath, CriticalPaths, ReadError, Summary, Table, show};
 
-/// Places on the path that are listed, for each job.
+/// Maximum number of listed locations per job.
 const MOST_PLACES: usize = 15;
-/// Beyond this rank the axis chooses its own ticks.
+/// Above this rank the axis chooses its own ticks.
 const MOST_RANK_TICKS: u64 = 15;
-/// Sentences about what a path waits for.
+/// Maximum number of sentences about waits.
 const MOST_SENTENCES: usize = 6;
-/// Steps of a path that are drawn.
+/// Maximum number of drawn steps.
 const MOST_STEPS: usize = 1500;
 
 const KINDS: [(&str, &str, &str); 4] = [
@@ -38,26 +38,26 @@ fn kind_of(kind: &str) -> usize {
         .unwrap_or(KINDS.len())
 }
 
-/// Where on the path time is lost: link, reason and holder.
-type Place = (Option<u64>, String, String);
+/// Location of lost time on the path: link, reason and holder.
+type WaitPlace = (Option<u64>, String, String);
 
-/// The path of one job, summed up.
+/// Sums of the path of one job.
 #[derive(Default)]
 struct PathFigure {
-    /// By [`KINDS`], and what is none of them.
+    /// Times by [`KINDS`]; the last entry has all other kinds.
     kinds_ps: [u64; KINDS.len() + 1],
-    places_ps: BTreeMap<Place, u64>,
+    places_ps: BTreeMap<WaitPlace, u64>,
     ranks: BTreeSet<u64>,
     steps: u64,
     end_ps: u64,
-    /// Begin, end, rank and kind, neighbours joined.
+    /// Begin, end, rank and kind, with neighbours merged.
     drawn: Vec<(u64, u64, u64, usize)>,
-    /// What was too short to be drawn.
+    /// Length below which steps are not drawn.
     short_ps: u64,
 }
 
 impl PathFigure {
-    fn add(&mut self, begin: u64, end: u64, rank: u64, kind: &str, place: Option<Place>) {
+    fn add(&mut self, begin: u64, end: u64, rank: u64, kind: &str, place: Option<WaitPlace>) {
         let (kind, ps) = (kind_of(kind), end.saturating_sub(begin));
         self.kinds_ps[kind] += ps;
         if let Some(place) = place {
@@ -75,8 +75,8 @@ impl PathFigure {
         }
     }
 
-    /// Joins short steps with those before them, until few are left: a step takes in as much as counts as
-    /// short, so that the picture is wrong by no more.
+    /// Merges short steps with the previous ones until the steps are few enough. A step absorbs at most the length
+    /// that counts as short, which bounds the error of the picture.
     fn thin(&mut self, most: usize) {
         while self.drawn.len() > most {
             self.short_ps = (2 * self.short_ps).max(1);
@@ -100,7 +100,7 @@ impl PathFigure {
     }
 }
 
-fn collect(source: Source) -> Result<Option<BTreeMap<String, PathFigure>>, ReadError> {
+fn collect(source: TableSource) -> Result<Option<BTreeMap<String, PathFigure>>, ReadError> {
     let mut jobs: BTreeMap<String, PathFigure> = BTreeMap::new();
     let columns = [
         "job", "kind", "rank", "begin_ps", "end_ps", "link", "reason", "holder",
@@ -128,13 +128,13 @@ fn collect(source: Source) -> Result<Option<BTreeMap<String, PathFigure>>, ReadE
     Ok(read.map(|()| jobs).filter(|jobs| !jobs.is_empty()))
 }
 
-/// What the time of each job is made of.
-pub(super) fn critical(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
+/// The composition of the time of each job.
+pub(super) fn critical(summary: &Summary, source: TableSource) -> Result<Option<Figure>, ReadError> {
     let mut explained = Vec::new();
     if let Some(folder) = source.folder() {
         match CriticalPaths::load(folder, &summary.digest)? {
             Some(paths) => explained = paths.jobs,
-            // Paths that were found in another result, which lay here before.
+            // Ignores paths of another, earlier result in this folder.
             None if folder.join(CRITICAL_PATH).exists() => return Ok(None),
             None => {}
         }
@@ -161,7 +161,7 @@ fn figure(jobs: &[(&str, &PathFigure)], explained: &[CriticalPath], links: Optio
         "Critical path",
         format!(
             "The chain of computation, messages and waits, from rank to rank, that ends with the last rank of a job: \
-             what is saved on it makes the job shorter.{left_out}"
+             shortening it shortens the job.{left_out}"
         ),
     );
     let described: Vec<String> = shown.iter().map(|(name, path)| described(name, path)).collect();
@@ -175,7 +175,7 @@ fn figure(jobs: &[(&str, &PathFigure)], explained: &[CriticalPath], links: Optio
         let mut caption = format!("{name}: through {} ranks", path.ranks.len());
         if path.steps > MOST_STEPS as u64 {
             caption += &format!(
-                "; short ones of its {} steps are drawn with those before them",
+                "; short steps of its {} are merged with the previous ones",
                 show::count(path.steps)
             );
         }
@@ -255,7 +255,7 @@ fn course(path: &PathFigure) -> Plot {
         let of_kind = steps.drawn.iter().filter(|(_, _, _, of)| *of == kind);
         let (mut x, mut y): (Vec<Option<f64>>, Vec<Option<u64>>) = (Vec::new(), Vec::new());
         for (begin, end, rank, _) in of_kind {
-            // A gap after each step: lines of one kind are not joined.
+            // A gap after each step keeps lines of one kind apart.
             x.extend([Some(in_unit(*begin, unit)), Some(in_unit(*end, unit)), None]);
             y.extend([Some(*rank), Some(*rank), None]);
         }
@@ -273,7 +273,7 @@ fn course(path: &PathFigure) -> Plot {
     plot
 }
 
-/// What the path waits for, as `fabricsim explain` puts it.
+/// Causes of waits on the path, in the words of `fabricsim explain`.
 fn waits(explained: &CriticalPath) -> String {
     let sentences: Vec<String> = explained
         .waits
@@ -286,7 +286,7 @@ fn waits(explained: &CriticalPath) -> String {
                 None => String::new(),
             };
             let sentence = format!(
-                "{} of the communication time of {} ({}) is waiting for {}{holder}.",
+                "{} of the communication time of {} ({}) is spent waiting for {}{holder}.",
                 show::percent(wait.share_of_communication),
                 explained.job,
                 show::time(wait.wait_ns),
@@ -301,9 +301,9 @@ fn waits(explained: &CriticalPath) -> String {
     format!("<ul>\n{}</ul>\n", sentences.concat())
 }
 
-/// Where the path waits or is on its way longest.
+/// Locations of the longest waits and transfers on the path.
 fn places(name: &str, path: &PathFigure, links: Option<&Table>) -> String {
-    let mut places: Vec<(&Place, u64)> = path.places_ps.iter().map(|(place, ps)| (place, *ps)).collect();
+    let mut places: Vec<(&WaitPlace, u64)> = path.places_ps.iter().map(|(place, ps)| (place, *ps)).collect();
     places.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
     let left_out = places.len().saturating_sub(MOST_PLACES);
     places.truncate(MOST_PLACES);
@@ -358,24 +358,24 @@ fn places(name: &str, path: &PathFigure, links: Option<&Table>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
     use crate::{CRITICAL_PATH_SCHEMA, PathWait};
 
     fn short_path() -> Table {
         made(
             "critical_path",
             vec![
-                ("job", Cells::Words(vec![Some("a"); 4])),
+                ("job", ColumnCells::Words(vec![Some("a"); 4])),
                 (
                     "kind",
-                    Cells::Text(vec!["compute", "overhead", "wait", "network"]),
+                    ColumnCells::Text(vec!["compute", "overhead", "wait", "network"]),
                 ),
-                ("rank", Cells::U32(vec![0, 0, 1, 1])),
-                ("begin_ps", Cells::U64(vec![0, 50, 60, 90])),
-                ("end_ps", Cells::U64(vec![50, 60, 90, 100])),
-                ("link", Cells::MaybeU64(vec![None, None, Some(4), Some(4)])),
-                ("reason", Cells::Words(vec![None, None, Some("room"), None])),
-                ("holder", Cells::Words(vec![None, None, Some("b"), None])),
+                ("rank", ColumnCells::U32(vec![0, 0, 1, 1])),
+                ("begin_ps", ColumnCells::U64(vec![0, 50, 60, 90])),
+                ("end_ps", ColumnCells::U64(vec![50, 60, 90, 100])),
+                ("link", ColumnCells::MaybeU64(vec![None, None, Some(4), Some(4)])),
+                ("reason", ColumnCells::Words(vec![None, None, Some("room"), None])),
+                ("holder", ColumnCells::Words(vec![None, None, Some("b"), None])),
             ],
         )
     }
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn the_path_is_summed_up_by_kind_and_place() {
         let tables = [short_path()];
-        let paths = collect(Source::new(&tables, None)).unwrap().unwrap();
+        let paths = collect(TableSource::new(&tables, None)).unwrap().unwrap();
         let path = &paths["a"];
         assert_eq!(path.kinds_ps, [50, 10, 10, 30, 0]);
         assert_eq!((path.ranks.len(), path.steps, path.end_ps), (2, 4, 100));
@@ -412,9 +412,9 @@ mod tests {
             waits: vec![wait],
             ..Default::default()
         };
-        let told = "<ul>\n<li>41.0 % of the communication time of a (16.4 ms) is waiting for global links of groups 3 to 7, \
+        let expected = "<ul>\n<li>41.0 % of the communication time of a (16.4 ms) is spent waiting for global links of groups 3 to 7, \
                     held by &lt;B&gt;.</li>\n</ul>\n";
-        assert_eq!(waits(&explained), told);
+        assert_eq!(waits(&explained), expected);
         let folder = tempfile::tempdir().unwrap();
         let paths = CriticalPaths {
             schema: CRITICAL_PATH_SCHEMA.into(),
@@ -423,18 +423,18 @@ mod tests {
         };
         paths.write(folder.path(), &short_path()).unwrap();
         let mut summary = summary_of("a");
-        let source = Source::new(&[], Some(folder.path()));
+        let source = TableSource::new(&[], Some(folder.path()));
         assert!(
             critical(&summary, source).unwrap().is_none(),
             "the path of another result"
         );
         summary.digest = "d".into();
         let figure = critical(&summary, source).unwrap().unwrap();
-        assert!(figure.table.starts_with(told), "{}", figure.table);
+        assert!(figure.table.starts_with(expected), "{}", figure.table);
     }
 
     fn summary_of(job: &str) -> Summary {
-        let job = crate::Job {
+        let job = crate::JobSummary {
             name: job.into(),
             ranks: 2,
             ..Default::default()

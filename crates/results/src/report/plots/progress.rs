@@ -1,4 +1,4 @@
-//! What jobs receive as time goes on, and how far they have come, from `job_series`.
+//! Received data and progress of jobs over time, from `job_series`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use plotly::Plot;
 use plotly::common::DashType;
 
 use super::{Figure, Height, MOST_JOBS, curve, in_unit, plot, rounded, unit_of, x_axis, y_axis};
-use crate::report::grid::Grid;
-use crate::report::source::Source;
+use crate::report::grid::TimeGrid;
+use crate::report::source::TableSource;
 use crate::{ReadError, Summary};
 
 /// Sums by column of time.
@@ -19,7 +19,10 @@ struct ProgressFigure {
     ranks_finished: Vec<f64>,
 }
 
-fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, ProgressFigure>>, ReadError> {
+fn collect(
+    source: TableSource,
+    grid: &TimeGrid,
+) -> Result<Option<BTreeMap<String, ProgressFigure>>, ReadError> {
     let mut jobs: BTreeMap<String, ProgressFigure> = BTreeMap::new();
     let columns = [
         "begin_ps",
@@ -62,14 +65,14 @@ fn collect(source: Source, grid: &Grid) -> Result<Option<BTreeMap<String, Progre
 }
 
 /// Data received per time, and progress, by job.
-pub(super) fn jobs(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
-    let Some(grid) = Grid::of(&source, "job_series")? else {
+pub(super) fn jobs(summary: &Summary, source: TableSource) -> Result<Option<Figure>, ReadError> {
+    let Some(grid) = TimeGrid::of(&source, "job_series")? else {
         return Ok(None);
     };
     let Some(series) = collect(source, &grid)?.filter(|jobs| !jobs.is_empty()) else {
         return Ok(None);
     };
-    // In the order of the experiment, as everywhere on the page.
+    // The order of the experiment, as everywhere on the page.
     let ordered: Vec<(&str, &ProgressFigure)> = summary
         .jobs
         .iter()
@@ -78,7 +81,7 @@ pub(super) fn jobs(summary: &Summary, source: Source) -> Result<Option<Figure>, 
     Ok((!ordered.is_empty()).then(|| figure(&grid, &ordered)))
 }
 
-/// Parts of the sum that have come until the end of each column, in percent; starts with nothing.
+/// Shares of the sum that have arrived by the end of each column, in percent; starts with 0.
 fn cumulative(values: &[f64]) -> Option<Vec<f64>> {
     let total: f64 = values.iter().sum();
     if total <= 0.0 {
@@ -92,7 +95,7 @@ fn cumulative(values: &[f64]) -> Option<Vec<f64>> {
     Some(std::iter::once(0.0).chain(parts).collect())
 }
 
-fn figure(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Figure {
+fn figure(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Figure {
     let shown = &jobs[..jobs.len().min(MOST_JOBS)];
     let left_out = match jobs.len() - shown.len() {
         0 => String::new(),
@@ -103,8 +106,7 @@ fn figure(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Figure {
         "progress",
         "Jobs over time",
         format!(
-            "Data that a job received per second, and how much of all its messages (of synthetic traffic: of its \
-             packets) had come; dotted, how many of its ranks had ended.{left_out}"
+            "Data that a job received per second, and the share of its messages (for synthetic traffic: of its packets) that had arrived. Dotted: the share of its ranks that had ended.{left_out}"
         ),
     );
     let alt = format!("Data received per second over time by {}.", names.join(", "));
@@ -113,13 +115,13 @@ fn figure(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Figure {
     figure.with(Height::Usual, alt, shares(grid, shown))
 }
 
-fn times(grid: &Grid) -> (String, Vec<f64>) {
+fn times(grid: &TimeGrid) -> (String, Vec<f64>) {
     let unit = unit_of(grid.end_ps());
     let edges = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
     (format!("simulated time ({})", unit.name), edges)
 }
 
-fn rates(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
+fn rates(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
     let (title, edges) = times(grid);
     let mut plot = plot(x_axis(&title), y_axis("received (Gbps)"));
     for (i, (name, job)) in jobs.iter().enumerate() {
@@ -131,7 +133,7 @@ fn rates(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
     plot
 }
 
-fn shares(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
+fn shares(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
     let (title, edges) = times(grid);
     let mut plot = plot(x_axis(&title), y_axis("share (%)").range(vec![0.0, 101.0]));
     for (i, (name, job)) in jobs.iter().enumerate() {
@@ -156,24 +158,24 @@ fn shares(grid: &Grid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     #[test]
     fn progress_is_the_share_of_what_has_come_so_far() {
         let tables = [made(
             "job_series",
             vec![
-                ("begin_ps", Cells::U64(vec![0, 0, 20])),
-                ("end_ps", Cells::U64(vec![10, 10, 30])),
-                ("job", Cells::Words(vec![Some("a"), Some("b"), Some("a")])),
-                ("bytes_received", Cells::U64(vec![30, 0, 10])),
-                ("messages_received", Cells::U64(vec![3, 0, 1])),
-                ("packets_delivered", Cells::U64(vec![0, 9, 0])),
-                ("ranks_finished", Cells::U64(vec![0, 0, 2])),
+                ("begin_ps", ColumnCells::U64(vec![0, 0, 20])),
+                ("end_ps", ColumnCells::U64(vec![10, 10, 30])),
+                ("job", ColumnCells::Words(vec![Some("a"), Some("b"), Some("a")])),
+                ("bytes_received", ColumnCells::U64(vec![30, 0, 10])),
+                ("messages_received", ColumnCells::U64(vec![3, 0, 1])),
+                ("packets_delivered", ColumnCells::U64(vec![0, 9, 0])),
+                ("ranks_finished", ColumnCells::U64(vec![0, 0, 2])),
             ],
         )];
-        let source = Source::new(&tables, None);
-        let grid = Grid::of(&source, "job_series").unwrap().unwrap();
+        let source = TableSource::new(&tables, None);
+        let grid = TimeGrid::of(&source, "job_series").unwrap().unwrap();
         let jobs = collect(source, &grid).unwrap().unwrap();
         assert_eq!(jobs["a"].bytes_received, [30.0, 0.0, 10.0]);
         assert_eq!(

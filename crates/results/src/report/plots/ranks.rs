@@ -1,4 +1,4 @@
-//! Time per rank, stacked: computation, then the MPI calls that took most.
+//! Time per rank, stacked: computation, then the MPI calls with the most time.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use plotly::layout::{BarMode, HoverMode};
 use super::{BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, plot, x_axis, y_axis};
 use crate::{Table, show};
 
-/// More ranks are averaged in groups.
+/// Maximum number of bars. More ranks are averaged in groups.
 const MOST_BARS: usize = 400;
 const MOST_CALLS: usize = 5;
 
-/// Ranks of one job: computation and the calls that took most, in picoseconds per rank.
+/// Ranks of one job: computation and the longest calls, in picoseconds per rank.
 #[derive(Default)]
 struct JobTimes<'t> {
     ranks: Vec<u32>,
@@ -145,7 +145,7 @@ fn figure(number: usize, job: &str, times: &JobTimes, several: bool) -> Figure {
     let figure = Figure::new(
         &format!("ranks-{number}"),
         heading,
-        format!("Where each MPI rank spent its time, from its start to its end.{grouped}"),
+        format!("The time of each MPI rank by activity, from its start to its end.{grouped}"),
     );
     let alt = format!(
         "Stacked bars for {} ranks of {job}: computation and MPI calls; the longest rank took {}.",

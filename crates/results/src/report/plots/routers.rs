@@ -1,4 +1,4 @@
-//! Which routers carry most, with their coordinates: from the links that leave them.
+//! The routers with the most traffic, with their coordinates, from the links that leave them.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,22 @@ use super::Figure;
 use crate::report::html::{details, numbers, table, words};
 use crate::{Table, show};
 
-/// Routers that are listed; more of them on demand.
+/// Listed routers; more of them on demand.
 const HOTTEST: usize = 10;
 const MORE: usize = 50;
 
-/// The links that leave one router.
+/// Sums over the links that leave one router.
 #[derive(Default)]
 struct Leaving {
     links: u64,
     busy: f64,
     full_ps: u64,
     bytes: u64,
-    /// Row of the busiest.
+    /// Row of its busiest link.
     busiest: usize,
 }
 
-/// By number, with what it is called where a link begins: `router 3 (group 0, router 3) port 5` without its port.
+/// Routers by number, named like the begin of a link: `router 3 (group 0, router 3) port 5` without its port.
 fn by_router(links: &Table) -> Option<BTreeMap<u32, (&str, Leaving)>> {
     let (busy, full) = (links.f64s("busy_fraction")?, links.u64s("buffer_full_ps")?);
     let bytes = links.u64s("bytes")?;
@@ -88,7 +88,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
         "routers",
         "Hottest routers",
         format!(
-            "The {} of {} routers whose links were busiest in the mean, those to hosts included; the time in which \
+            "The {} of {} routers with the largest mean load of links, those to hosts included. The time in which \
              buffers downstream were full is the sum over their links. Hottest: {name}, {} busy.",
             rows.len().min(HOTTEST),
             show::count(all as u64),
@@ -99,7 +99,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     figure.table = table(&columns, first, "links.parquet");
     if !more.is_empty() {
         figure.table += &details(
-            &format!("The {} after them", more.len()),
+            &format!("The next {}", more.len()),
             &table(&columns, more, "links.parquet"),
         );
     }

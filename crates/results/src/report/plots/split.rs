@@ -1,8 +1,8 @@
-//! Where the time of each job goes: computation, MPI by what a call is for, and what is left when a rank is
-//! done before the others.
+//! The composition of the time of each job: computation, MPI by purpose of the call, and idle time of ranks that
+//! finish before the others.
 //!
-//! The timeline says it most exactly, with the overhead of calls apart from being blocked in them; without one,
-//! the tables `ranks` and `calls` do.
+//! The timeline is the most exact source and separates the overhead of calls from blocking. Without it, the tables
+//! `ranks` and `calls` are used.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use plotly::layout::{Axis, BarMode};
 
 use super::{BLUE, COLOURS, Figure, GREY, Height, escape, named, plot, x_axis};
 use crate::report::html::{Column, numbers, table, words};
-use crate::report::source::Source;
+use crate::report::source::TableSource;
 use crate::{ReadError, Summary, show};
 
-/// Jobs with a bar of their own.
+/// Maximum number of jobs with a bar.
 const MOST_BARS: usize = 16;
 
-/// What time goes into, in the order of the bars.
+/// Categories of time, in the order of the bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SplitKind {
     Computation,
@@ -41,10 +41,10 @@ const KINDS: [(SplitKind, &str, &str); 8] = [
     (OneSided, "one-sided", COLOURS[3]),
     (Overhead, "overhead of calls", COLOURS[4]),
     (OtherMpi, "other MPI", GREY),
-    (Done, "done, others not", COLOURS[5]),
+    (Done, "finished before others", COLOURS[5]),
 ];
 
-/// What a state of the timeline, or a call, is for. Nothing of MPI is known here but the names of its calls.
+/// The category of a timeline state or call, from its name alone.
 fn kind(state: &str) -> SplitKind {
     match state {
         "compute" => return Computation,
@@ -112,10 +112,10 @@ fn kind(state: &str) -> SplitKind {
 /// Time of all ranks of a job together, by kind, in picoseconds.
 type Split = BTreeMap<SplitKind, u128>;
 
-/// The time of jobs, and whether overhead is told apart from being blocked.
+/// The times of jobs, and whether overhead and blocking are separate.
 type Splits = (BTreeMap<String, Split>, bool);
 
-fn of_timeline(source: Source) -> Result<Option<Splits>, ReadError> {
+fn of_timeline(source: TableSource) -> Result<Option<Splits>, ReadError> {
     let mut jobs: BTreeMap<String, Split> = BTreeMap::new();
     let mut told_apart = false;
     let columns = ["job", "begin_ps", "end_ps", "state", "blocked"];
@@ -140,7 +140,7 @@ fn of_timeline(source: Source) -> Result<Option<Splits>, ReadError> {
     Ok(jobs.map(|jobs| (jobs, told_apart)))
 }
 
-fn of_calls(source: Source) -> Option<BTreeMap<String, Split>> {
+fn of_calls(source: TableSource) -> Option<BTreeMap<String, Split>> {
     let mut jobs: BTreeMap<String, Split> = BTreeMap::new();
     let ranks = source.table("ranks")?;
     let (compute, mpi) = (ranks.u64s("compute_ps")?, ranks.u64s("mpi_ps")?);
@@ -155,7 +155,7 @@ fn of_calls(source: Source) -> Option<BTreeMap<String, Split>> {
             let Some(split) = jobs.get_mut(job.unwrap_or_default()) else {
                 continue;
             };
-            // A call that is other MPI itself is added and taken off: it is in the sum already.
+            // A call of category "other MPI" is part of the remainder already, so it is added and subtracted.
             let time = u128::from(time[i]);
             *split.entry(kind(call.unwrap_or_default())).or_default() += time;
             let rest = split.entry(OtherMpi).or_default();
@@ -165,8 +165,8 @@ fn of_calls(source: Source) -> Option<BTreeMap<String, Split>> {
     Some(jobs)
 }
 
-/// One bar per job: the mean over its ranks, as shares of the time that the job took.
-pub(super) fn jobs(summary: &Summary, source: Source) -> Result<Option<Figure>, ReadError> {
+/// One bar per job: the mean over its ranks, as shares of the time of the job.
+pub(super) fn jobs(summary: &Summary, source: TableSource) -> Result<Option<Figure>, ReadError> {
     let of_timeline = of_timeline(source)?;
     let Some((splits, exact)) = of_timeline.or_else(|| Some((of_calls(source)?, false))) else {
         return Ok(None);
@@ -188,7 +188,7 @@ pub(super) fn jobs(summary: &Summary, source: Source) -> Result<Option<Figure>, 
     Ok(figure(&jobs, exact))
 }
 
-/// Parts of the time of a job, mean over the ranks; what is missing to 1 is the time in which a rank is done.
+/// Shares of the time of a job, mean over the ranks. The difference to 1 is the time after the end of a rank.
 fn shares(split: &Split, ranks: u64, time_ns: f64) -> BTreeMap<SplitKind, f64> {
     let whole_ps = 1000.0 * time_ns * ranks as f64;
     let mut shares: BTreeMap<SplitKind, f64> = split
@@ -196,7 +196,7 @@ fn shares(split: &Split, ranks: u64, time_ns: f64) -> BTreeMap<SplitKind, f64> {
         .map(|(kind, ps)| (*kind, *ps as f64 / whole_ps))
         .collect();
     let rest = 1.0 - shares.values().sum::<f64>();
-    // Less than what is measured means nothing.
+    // Smaller shares are below the resolution of the measurement.
     shares.insert(Done, if rest > 1e-6 { rest } else { 0.0 });
     shares
 }
@@ -243,9 +243,9 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)], exact: bool) -> Option
         })
         .collect();
     let from = if exact {
-        "What the CPU does for MPI is overhead of calls; the other parts of calls are the time in which ranks were blocked in them."
+        "Overhead of calls is CPU time in MPI. The other parts of calls are times in which ranks were blocked."
     } else {
-        "A call's time is its overhead and the time in which the rank was blocked in it; with collect.timeline they are told apart."
+        "A call's time is its overhead and the time in which the rank was blocked in it; collect.timeline separates the two."
     };
     let left_out = match jobs.len() - drawn.len() {
         0 => String::new(),
@@ -253,8 +253,8 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)], exact: bool) -> Option
     };
     let mut figure = Figure::new(
         "split",
-        "Where the time goes",
-        format!("What the ranks of a job did while it ran, mean over its ranks. {from}{left_out}"),
+        "Composition of job time",
+        format!("The time of the ranks of a job by activity, mean over its ranks. {from}{left_out}"),
     );
     figure.table = table(&columns, &rows, "ranks.parquet");
     let described: Vec<String> = present
@@ -273,7 +273,7 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)], exact: bool) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     #[test]
     fn calls_are_told_apart_by_their_names() {
@@ -306,30 +306,30 @@ mod tests {
     fn calls_in_which_a_rank_was_not_blocked_are_overhead() {
         let columns = |blocked: Option<Vec<bool>>| {
             let mut columns = vec![
-                ("job", Cells::Text(vec!["a"; 4])),
-                ("begin_ps", Cells::U64(vec![0, 10, 13, 20])),
-                ("end_ps", Cells::U64(vec![10, 13, 20, 21])),
+                ("job", ColumnCells::Text(vec!["a"; 4])),
+                ("begin_ps", ColumnCells::U64(vec![0, 10, 13, 20])),
+                ("end_ps", ColumnCells::U64(vec![10, 13, 20, 21])),
                 (
                     "state",
-                    Cells::Text(vec!["compute", "MPI_Recv", "MPI_Recv", "MPI_Bcast"]),
+                    ColumnCells::Text(vec!["compute", "MPI_Recv", "MPI_Recv", "MPI_Bcast"]),
                 ),
             ];
-            columns.extend(blocked.map(|blocked| ("blocked", Cells::Bool(blocked))));
+            columns.extend(blocked.map(|blocked| ("blocked", ColumnCells::Bool(blocked))));
             [made("timeline", columns)]
         };
         let tables = columns(Some(vec![false, false, true, true]));
-        let (jobs, told_apart) = of_timeline(Source::new(&tables, None)).unwrap().unwrap();
+        let (jobs, told_apart) = of_timeline(TableSource::new(&tables, None)).unwrap().unwrap();
         let expected = Split::from([(Computation, 10), (Overhead, 3), (Waiting, 7), (Collectives, 1)]);
         assert!(told_apart && jobs["a"] == expected, "{jobs:?}");
         let tables = columns(None);
-        let (jobs, told_apart) = of_timeline(Source::new(&tables, None)).unwrap().unwrap();
+        let (jobs, told_apart) = of_timeline(TableSource::new(&tables, None)).unwrap().unwrap();
         let expected = Split::from([(Computation, 10), (Waiting, 10), (Collectives, 1)]);
         assert!(!told_apart && jobs["a"] == expected, "{jobs:?}");
     }
 
     #[test]
     fn parts_of_a_job_add_up_to_its_time() {
-        // Two ranks in a job of 10 ns: 8 + 4 ns of computation, 2 + 3 ns in Wait; one was done 3 ns early.
+        // Two ranks in a job of 10 ns: 8 + 4 ns of computation, 2 + 3 ns in Wait; one finished 3 ns early.
         let split = Split::from([(Computation, 12_000), (Waiting, 5_000)]);
         let shares = shares(&split, 2, 10.0);
         assert_eq!((shares[&Computation], shares[&Waiting]), (0.6, 0.25));

@@ -1,13 +1,13 @@
-//! What packets waited for, and for whom, from `waits`.
+//! Waits of packets by reason and holder, from `waits`.
 
 use std::collections::BTreeMap;
 
 use super::{Figure, named};
 use crate::report::html::{numbers, table, words};
-use crate::report::source::Source;
+use crate::report::source::TableSource;
 use crate::{ReadError, Table, show};
 
-/// Links that are listed.
+/// Maximum number of listed links.
 const MOST_LINKS: usize = 15;
 
 /// Time and number of waits.
@@ -26,12 +26,12 @@ impl Sum {
 
 #[derive(Default)]
 struct Waits {
-    /// By job, reason and holder.
+    /// Waits by job, reason and holder.
     by_reason: BTreeMap<String, BTreeMap<String, BTreeMap<String, Sum>>>,
     by_link: BTreeMap<u64, Sum>,
 }
 
-fn collect(source: Source) -> Result<Option<Waits>, ReadError> {
+fn collect(source: TableSource) -> Result<Option<Waits>, ReadError> {
     let mut waits = Waits::default();
     let columns = ["job", "link", "begin_ps", "end_ps", "reason", "holder"];
     let read = source.each("waits", &columns, |rows| {
@@ -52,21 +52,21 @@ fn collect(source: Source) -> Result<Option<Waits>, ReadError> {
     Ok(read.map(|()| waits))
 }
 
-/// A reason as people say it.
+/// The name of a reason for readers.
 pub(super) fn explained(reason: &str) -> &str {
     match reason {
-        "wire" => "the link carried others",
+        "wire" => "the link carried other packets",
         "room" => "the buffer downstream was full",
-        "nic" => "the injection link carried others",
-        "queue" => "others before it in its queue",
+        "nic" => "the injection link carried other packets",
+        "queue" => "other packets before it in its queue",
         "input" => "its input port was sending",
         "gap" => "the NIC's gap between messages",
         other => other,
     }
 }
 
-/// Why packets waited and at whose packets, and at which links most.
-pub(super) fn reasons(source: Source) -> Result<Option<Figure>, ReadError> {
+/// Reasons and holders of waits, and the links with the longest waits.
+pub(super) fn reasons(source: TableSource) -> Result<Option<Figure>, ReadError> {
     Ok(collect(source)?
         .filter(|waits| !waits.by_reason.is_empty())
         .map(|waits| figure(&waits, source.table("links"))))
@@ -111,8 +111,7 @@ fn figure(waits: &Waits, links: Option<&Table>) -> Figure {
     let mut figure = Figure::new(
         "waits",
         "Waiting in the network",
-        "Why packets waited at a link, whose packets were in the way, and at which links they waited most. Packets \
-         wait at the same time, so that the sums are longer than the run.",
+        "Causes of waits, the jobs that occupied the resource, and the links with the longest waits. Packets wait at the same time, so the sums can exceed the length of the run.",
     );
     figure.table = table(&columns, &rows, "waits.parquet");
     let mut by_link: Vec<(&u64, &Sum)> = waits.by_link.iter().collect();
@@ -141,7 +140,7 @@ fn figure(waits: &Waits, links: Option<&Table>) -> Figure {
     figure
 }
 
-/// Where a link begins and ends, as the table of links says.
+/// Begin and end of a link, from the table `links`.
 pub(super) fn ends(links: &Table, link: u64) -> Option<(String, String)> {
     // Links are in the order of their numbers.
     let numbers = links.u32s("link")?;
@@ -154,7 +153,7 @@ pub(super) fn ends(links: &Table, link: u64) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::source::tests::{Cells, made};
+    use crate::report::source::tests::{ColumnCells, made};
 
     #[test]
     fn waits_are_added_up_by_reason_and_by_link() {
@@ -163,19 +162,19 @@ mod tests {
             vec![
                 (
                     "job",
-                    Cells::Words(vec![Some("a"), Some("a"), Some("b"), Some("a")]),
+                    ColumnCells::Words(vec![Some("a"), Some("a"), Some("b"), Some("a")]),
                 ),
-                ("link", Cells::U32(vec![1, 2, 1, 1])),
-                ("begin_ps", Cells::U64(vec![0, 0, 10, 5])),
-                ("end_ps", Cells::U64(vec![10, 30, 20, 55])),
-                ("reason", Cells::Text(vec!["wire", "room", "wire", "wire"])),
+                ("link", ColumnCells::U32(vec![1, 2, 1, 1])),
+                ("begin_ps", ColumnCells::U64(vec![0, 0, 10, 5])),
+                ("end_ps", ColumnCells::U64(vec![10, 30, 20, 55])),
+                ("reason", ColumnCells::Text(vec!["wire", "room", "wire", "wire"])),
                 (
                     "holder",
-                    Cells::Words(vec![Some("b"), None, Some("a"), Some("b")]),
+                    ColumnCells::Words(vec![Some("b"), None, Some("a"), Some("b")]),
                 ),
             ],
         )];
-        let source = Source::new(&tables, None);
+        let source = TableSource::new(&tables, None);
         let waits = collect(source).unwrap().unwrap();
         let of = |job: &str, reason: &str, holder: &str| {
             let sum = waits.by_reason[job][reason][holder];

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::folder::Folder;
-use crate::format::{Format, Made, Options};
+use crate::folder::ExportSource;
+use crate::format::{ExportFormat, Made, Options};
 
-pub(crate) const FORMAT: Format = Format {
+pub(crate) const FORMAT: ExportFormat = ExportFormat {
     name: "toy",
     summary: "the names of the tables: a text file",
     options: &[],
@@ -15,7 +15,7 @@ pub(crate) const FORMAT: Format = Format {
     write,
 };
 
-fn write(folder: &Folder, _: &Options, out: &Path) -> Result<Vec<String>, Error> {
+fn write(folder: &ExportSource, _: &Options, out: &Path) -> Result<Vec<String>, Error> {
     let names: String = folder.tables().map(|name| format!("{name}\n")).collect();
     fs::write(out, names).map_err(|source| Error::Write {
         path: out.into(),
