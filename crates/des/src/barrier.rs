@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_do_not_overtake() {
+    fn no_thread_overtakes() {
         const ROUNDS: usize = 2_000;
         for threads in 1..=4 {
             let barrier = Barrier::new(threads);
