@@ -79,7 +79,7 @@ class RoundRobin(Placement):
     Parameters
     ----------
     over : {"routers", "groups"}
-        What is dealt out in turn (default: routers).
+        What takes turns (default: routers).
     """
 
     over: Literal["routers", "groups"] | None = ...

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 __all__ = ["Record"]
+
+# Keys of results that changed their name, for one version.
+_RENAMED = {"overseer": "termination_detector"}
 
 
 class Record(dict[str, Any]):
@@ -14,6 +18,17 @@ class Record(dict[str, Any]):
 
     Keys that are no Python names, and those that dict has as methods, are reached with brackets.
     """
+
+    def __missing__(self, name: str) -> Any:
+        new = _RENAMED.get(name)
+        if new is not None and dict.__contains__(self, new):
+            warnings.warn(f"the key {name!r} is now {new!r}", FutureWarning, stacklevel=3)
+            return self[new]
+        # Results of older versions have the old key.
+        old = next((old for old, new in _RENAMED.items() if new == name), None)
+        if old is not None and dict.__contains__(self, old):
+            return dict.__getitem__(self, old)
+        raise KeyError(name)
 
     def __getattr__(self, name: str) -> Any:
         try:

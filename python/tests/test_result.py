@@ -11,6 +11,7 @@ import pyarrow.compute
 import pytest
 
 import fabricsim
+from fabricsim.record import Record
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, traffic: dict[str, Any]) -> None:
@@ -127,3 +128,13 @@ def test_a_notebook_shows_names_as_they_are(tmp_path: Path, traffic: dict[str, A
 def test_results_are_compared(result: fabricsim.Result, replay: fabricsim.Result) -> None:
     text = fabricsim.compare({"torus": result, "fat tree": replay})
     assert "torus" in text and "fat tree" in text and "lammps" in text
+
+
+def test_a_key_that_changed_its_name_keeps_working_for_a_version() -> None:
+    now = Record({"router": 1, "termination_detector": 2})
+    with pytest.warns(FutureWarning, match="'overseer' is now 'termination_detector'"):
+        assert now.overseer == 2
+    # A result of an older version has the old key.
+    assert Record({"overseer": 3}).termination_detector == 3
+    with pytest.raises(AttributeError, match="no key 'host'; the keys are: router, termination_detector"):
+        _ = now.host

@@ -294,7 +294,7 @@ def test_ranks_have_their_lines_messages_and_critical_path(page: Any) -> None:
     page.wait_for_function("() => fabricsim.state.panels[0].ranks?.drawn?.messages > 0")
     drawn = page.evaluate("() => fabricsim.state.panels[0].ranks.drawn")
     assert drawn == {"states": 5 * 8 * 3, "messages": 40, "path": 5}
-    assert "was not collected" in page.inner_text(".panel:nth-child(2) .stage:not([hidden])")
+    assert "were not collected" in page.inner_text(".panel:nth-child(2) .stage:not([hidden])")
     box = page.locator(NETWORK).bounding_box()
     # The line of rank 3, where it computes.
     x, y = box["x"] + 70, box["y"] + 20 + (box["height"] - 38) * 3.5 / 8

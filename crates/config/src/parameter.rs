@@ -65,6 +65,26 @@ pub enum DefaultValue {
     Computed(&'static str),
 }
 
+/// The parameters of a part, in the order of `fabricsim list`: calls of the constructors of [`Parameter`], or constants
+/// that several parts share, each with a semicolon.
+///
+/// ```
+/// use fabricsim_config::{Type, parameters};
+/// let all = parameters! {
+///     required("radix", Type::Integer, "ports of every router");
+///     integer("levels", 3, "levels of routers");
+/// };
+/// assert_eq!(all.map(|parameter| parameter.name), ["radix", "levels"]);
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    ($($name:ident $(($($argument:expr),*))?;)*) => {
+        &[$($crate::parameters!(@ $name $(($($argument),*))?)),*]
+    };
+    (@ $name:ident) => { $name };
+    (@ $constructor:ident ($($argument:expr),*)) => { $crate::Parameter::$constructor($($argument),*) };
+}
+
 impl Parameter {
     /// A parameter.
     pub const fn new(

@@ -1,6 +1,6 @@
 //! Scaling of recorded computation.
 
-use config::{Duration, Error, Parameter, Section, Type};
+use config::{Duration, Error, Parameter, Section, Type, parameters};
 use des::Time;
 use workload::Region;
 
@@ -29,15 +29,10 @@ impl Default for RegionTime {
 
 impl ComputeRule {
     /// Keys of the table `compute` of a job, beside the table `regions`.
-    pub const PARAMETERS: &'static [Parameter] = &[
-        Parameter::number("scale", 1.0, "factor on every computation"),
-        Parameter::computed(
-            "each",
-            Type::Time,
-            "none",
-            "time of every computation, instead of scale",
-        ),
-    ];
+    pub const PARAMETERS: &'static [Parameter] = parameters! {
+        number("scale", 1.0, "factor on every computation");
+        computed("each", Type::Time, "none", "time of every computation, instead of scale");
+    };
 
     /// Rule by which computations take no time.
     pub fn off() -> ComputeRule {

@@ -1,6 +1,6 @@
 //! Parameters of the MPI layer.
 
-use config::{Bytes, Duration, Error, Parameter, Section};
+use config::{Bytes, Duration, Error, Parameter, Section, parameters};
 use des::Time;
 
 use crate::{AlgorithmSelection, ComputeRule, presets};
@@ -42,45 +42,19 @@ impl Default for MpiSettings {
 
 impl MpiSettings {
     /// Keys of `[mpi]`, beside the table `collectives`, with the defaults of the preset `none`.
-    pub const PARAMETERS: &'static [Parameter] = &[
-        Parameter::text(
-            "preset",
-            "none",
-            "name of the defaults (fabricsim list mpi-presets)",
-        ),
-        Parameter::size(
-            "eager_threshold",
-            "8 KiB",
-            "largest message that is sent without asking first",
-        ),
-        Parameter::size(
-            "copy_threshold",
-            "0 B",
-            "largest message beyond the eager threshold whose sender copies it and goes on",
-        ),
-        Parameter::time("send_overhead", "300 ns", "CPU time of the sender per message"),
-        Parameter::time(
-            "receive_overhead",
-            "300 ns",
-            "CPU time of the receiver per message",
-        ),
-        Parameter::time(
-            "matching_overhead",
-            "0 ps",
-            "CPU time per entry of a matching queue that is looked at",
-        ),
-        Parameter::time(
-            "nic_gap",
-            "0 ps",
-            "least time between two messages that a host hands to its NIC (LogP's g)",
-        ),
-        Parameter::size(
-            "control_size",
-            "64 B",
-            "size on the wire of a request to send, clear to send, acknowledgement or request of a get",
-        ),
-        Parameter::size("header_size", "32 B", "bytes on the wire on top of each payload"),
-    ];
+    pub const PARAMETERS: &'static [Parameter] = parameters! {
+        text("preset", "none", "name of the defaults (fabricsim list mpi-presets)");
+        size("eager_threshold", "8 KiB", "largest message that is sent without asking first");
+        size("copy_threshold", "0 B",
+            "largest message beyond the eager threshold whose sender copies it and goes on");
+        time("send_overhead", "300 ns", "CPU time of the sender per message");
+        time("receive_overhead", "300 ns", "CPU time of the receiver per message");
+        time("matching_overhead", "0 ps", "CPU time per entry of a matching queue that is looked at");
+        time("nic_gap", "0 ps", "least time between two messages that a host hands to its NIC (LogP's g)");
+        size("control_size", "64 B",
+            "size on the wire of a request to send, clear to send, acknowledgement or request of a get");
+        size("header_size", "32 B", "bytes on the wire on top of each payload");
+    };
 
     /// Reads the keys of `[mpi]` and `[mpi.collectives]`. `compute` belongs to the job, see
     /// [`ComputeRule::read`].

@@ -231,7 +231,9 @@ pub struct Rollbacks {
     /// Rollbacks of hosts.
     pub host: u64,
     /// Rollbacks of the termination detector.
-    pub overseer: u64,
+    // Results of older versions call it so.
+    #[serde(alias = "overseer")]
+    pub termination_detector: u64,
 }
 
 /// The part of the network that one thread simulates.

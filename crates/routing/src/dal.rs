@@ -18,7 +18,7 @@
 //!
 //! [`BufferClaim::Reserved`]: crate::BufferClaim::Reserved
 
-use config::Parameter;
+use config::parameters;
 use std::sync::Arc;
 
 use topology::{Port, Shape, Topology};
@@ -33,14 +33,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dal",
     works_on: "hyperx",
     summary: "dimensions in any order, in each straight or by one detour, by load, with an escape (Ahn et al. 2009)",
-    parameters: &[
-        Parameter::integer(
-            "adaptive_vcs",
-            1,
-            "VCs on which any dimension and detour may be taken",
-        ),
-        BIAS,
-    ],
+    parameters: parameters! {
+        integer("adaptive_vcs", 1, "VCs on which any dimension and detour may be taken");
+        BIAS;
+    },
     routes: |shape| matches!(shape, Shape::HyperX(_)),
     build: |section, topology| {
         Ok(Box::new(Dal {

@@ -25,7 +25,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Parameter, Section};
+use config::{Error, Section, parameters};
 use topology::{Cartesian, HostId, HyperX, RouterId, Shape, Topology, pick};
 
 use crate::fixed::Fixed;
@@ -35,11 +35,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dimension-order",
     works_on: "torus, mesh, hyperx, express-mesh",
     summary: "dimension after dimension, in the shorter direction (Dally and Seitz 1987)",
-    parameters: &[Parameter::choice(
-        "deadlock",
-        &["dateline", "bubble"],
-        "what keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC)",
-    )],
+    parameters: parameters! {
+        choice("deadlock", &["dateline", "bubble"],
+            "what keeps the rings of a torus moving: dateline (2 VCs) or bubble (1 VC)");
+    },
     routes: |shape| match shape {
         Shape::Cartesian(_) | Shape::HyperX(_) => true,
         Shape::Graph(graph) => graph.straight().is_some(),

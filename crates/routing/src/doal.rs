@@ -19,7 +19,7 @@
 
 use std::sync::Arc;
 
-use config::{Bytes, Error, Parameter, Section};
+use config::{Bytes, Error, Parameter, Section, parameters};
 use topology::{Shape, Topology};
 
 use crate::choice::CheapestHop;
@@ -30,7 +30,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "doal",
     works_on: "hyperx",
     summary: "dimension after dimension, in each straight or by one detour, by load (Ahn et al. 2009; DimWAR)",
-    parameters: &[BIAS],
+    parameters: parameters! {
+        BIAS;
+    },
     routes: |shape| matches!(shape, Shape::HyperX(_)),
     build: |section, topology| {
         let bias = read_bias(section)?;

@@ -21,7 +21,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Parameter, Section};
+use config::{Error, Section, parameters};
 use topology::{Graph, Groups, HostId, Onward, Port, RouterId, Topology};
 
 use crate::fixed::Fixed;
@@ -35,12 +35,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
     works_on: segments::WORKS_ON,
     summary: "a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008)",
-    parameters: &[Parameter::choice(
-        "paths",
-        &["hashed", "adaptive"],
-        "which of several shortest paths: hashed, by source and destination, or, where there are no \
-             groups, adaptive, by load",
-    )],
+    parameters: parameters! {
+        choice("paths", &["hashed", "adaptive"],
+            "which of several shortest paths: hashed, by source and destination, or, where there are no \
+             groups, adaptive, by load");
+    },
     routes: |shape| is_groups(shape) || shape.graph().is_some(),
     build: |section, topology| {
         if is_groups(&topology.shape()) {

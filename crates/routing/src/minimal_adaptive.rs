@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Parameter, Section};
+use config::{Error, Section, parameters};
 use topology::{Port, Shape, Topology};
 
 use crate::choice::{CheapestHop, kept};
@@ -33,14 +33,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal-adaptive",
     works_on: "torus, mesh, hyperx",
     summary: "any shortest path by load, with an escape in dimension order (Duato 1996; Blue Gene/L)",
-    parameters: &[
-        Parameter::integer("adaptive_vcs", 1, "VCs on which any shortest path may be taken"),
-        Parameter::choice(
-            "escape",
-            &["dateline", "bubble"],
-            "what keeps the escape rings of a torus moving: dateline (2 VCs) or bubble (1 VC)",
-        ),
-    ],
+    parameters: parameters! {
+        integer("adaptive_vcs", 1, "VCs on which any shortest path may be taken");
+        choice("escape", &["dateline", "bubble"],
+            "what keeps the escape rings of a torus moving: dateline (2 VCs) or bubble (1 VC)");
+    },
     routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
     build: |section, topology| {
         let rings = Rings::read(section, "escape", &*topology)?;

@@ -22,7 +22,7 @@
 //! Packets without an intermediate place are routed minimally: those that stay in a group, and all packets if there
 //! are fewer than three groups or routers with hosts. The path segments define paths, VCs and state.
 
-use config::{Bytes, Duration, Error, Parameter, Section, Type};
+use config::{Bytes, Duration, Error, Parameter, Section, Type, parameters};
 use topology::{Port, RouterId, Topology};
 
 use crate::registry::is_groups;
@@ -84,33 +84,17 @@ pub(crate) fn read_period(section: &Section) -> Result<u64, Error> {
 }
 
 /// Parameters of a decision between the minimal path and others.
-pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter::computed(
-        "bias",
-        Type::Size,
-        "7680 B, thirty packets of 256 B, in networks of groups; elsewhere 0 B",
-        "bytes by which the minimal path's port may be more loaded",
-    ),
-    Parameter::computed(
-        "weight",
-        Type::Integer,
-        "2 in networks of groups; elsewhere 1",
-        "factor on the cost of the non-minimal path before the comparison",
-    ),
-    Parameter::computed(
-        "cost",
-        Type::Choice(&["load", "load-hops"]),
-        "load in networks of groups; elsewhere load-hops",
-        "compared quantity: load, or load-hops, the load times the links of the path",
-    ),
-    Parameter::computed(
-        "candidates",
-        Type::Integer,
-        "1; 4 where there are neither groups nor dimensions",
-        "random places tried, of which the cheapest is compared",
-    ),
-    INTERMEDIATE,
-];
+pub(crate) const PARAMETERS: &[Parameter] = parameters! {
+    computed("bias", Type::Size, "7680 B, thirty packets of 256 B, in networks of groups; elsewhere 0 B",
+        "bytes by which the minimal path's port may be more loaded");
+    computed("weight", Type::Integer, "2 in networks of groups; elsewhere 1",
+        "factor on the cost of the non-minimal path before the comparison");
+    computed("cost", Type::Choice(&["load", "load-hops"]), "load in networks of groups; elsewhere load-hops",
+        "compared quantity: load, or load-hops, the load times the links of the path");
+    computed("candidates", Type::Integer, "1; 4 where there are neither groups nor dimensions",
+        "random places tried, of which the cheapest is compared");
+    INTERMEDIATE;
+};
 
 /// The comparison of the minimal path with others.
 #[derive(Clone, Copy)]

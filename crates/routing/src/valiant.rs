@@ -10,7 +10,7 @@
 //! With `intermediate = "any-router"` (Valiant's own scheme) the place is drawn from all routers with hosts,
 //! independent of source and destination. The path is minimal if the place is one of the two ends.
 
-use config::Parameter;
+use config::parameters;
 use topology::{HostId, Port, RouterId};
 
 use crate::segments::{self, OverSegments, PathSegments, PathStart, is_decided};
@@ -20,12 +20,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "valiant",
     works_on: segments::WORKS_ON,
     summary: "every packet through a random router or group (Valiant 1982)",
-    parameters: &[Parameter::choice(
-        "intermediate",
-        &["router", "any-router", "group"],
-        "what a path goes through: router or, in networks of groups, group; there router is one in a \
-             group that is neither the source's nor the destination's, and any-router any one",
-    )],
+    parameters: parameters! {
+        choice("intermediate", &["router", "any-router", "group"],
+            "what a path goes through: router or, in networks of groups, group; there router is one in a \
+             group that is neither the source's nor the destination's, and any-router any one");
+    },
     routes: segments::routes,
     build: |section, topology| segments::build::<false>(section, topology, INTERMEDIATES, AnyValiant),
 };

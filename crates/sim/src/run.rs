@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use des::{
-    EngineStatistics, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess, Snapshot,
-    Time,
+    EngineStatistics, Finished, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess,
+    Snapshot, Time,
 };
 use mpi::Rank;
 use results::{PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes};
@@ -22,7 +22,7 @@ use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::wiring::LpIdentity;
 use crate::outcome::audit::audit;
 use crate::outcome::final_state::FinalState;
-use crate::outcome::inventory;
+use crate::outcome::inventory::{self, DrawingTables};
 use crate::outcome::wait_cycles;
 use crate::setup::experiment::{CreditSetting, Experiment};
 use crate::setup::job::JobKind;
@@ -147,60 +147,31 @@ fn attempt(
     same_experiment(experiment, context.processes)?;
     let simulation = Simulation::new(experiment, shortcuts);
     let partition = context.partition.clone();
-    let partition = partition.unwrap_or_else(|| {
-        simulation
-            .numbering
-            .partition(&experiment.network, count * threads)
-    });
-    let parts = parts(&simulation, &partition, threads);
     let settings = Settings {
         executor,
-        partition,
+        partition: partition.unwrap_or_else(|| {
+            simulation
+                .numbering
+                .partition(&experiment.network, count * threads)
+        }),
         seed: experiment.run.seed,
         until: experiment.run.until.unwrap_or(Time::MAX),
         optimism: experiment.run.optimism,
     };
-    let from = context.from.map(|checkpoint| &checkpoint.body);
-    let start = from.map_or(Time::ZERO, |body| body.snapshot.time);
-    let writer = context
-        .checkpoints
-        .map(|checkpoints| CheckpointWriter::new(checkpoints, experiment, start));
-    let store = match context.parts {
-        Some(folder) => TableStore::Folder(folder.into()),
-        None => TableStore::Memory,
-    };
+    let parts = parts(&simulation, &settings.partition, threads);
     let first = context.processes.index() == 0;
     let drawing = first.then(|| inventory::drawing(&simulation.network));
-    let written = drawing.as_ref().map_or(Ok(()), |drawing| {
-        inventory::write(&simulation.network, drawing, &store)
-    });
-    let collector = match from {
-        // The first process has the collected rows.
-        Some(body) if first => {
-            Collector::restored(&simulation, &experiment.collect, store, body.collected.clone())
-        }
-        _ => Ok(Collector::new(&simulation, &experiment.collect, store)),
-    };
-    let mut watcher = RunObserver {
-        collector: collector?,
-        writer: writer.transpose()?,
-        failure: None,
-        control: &control.kernel,
-    };
-    if let Err(error) = written {
-        // The other processes learn of the failure in the run.
-        watcher.fail(Error::Collect(error));
-    }
+    let mut observer = RunObserver::new(experiment, &simulation, control, context, drawing.as_ref())?;
     let run = des::Run {
         model: &simulation,
         settings: &settings,
         control: &control.kernel,
         processes: context.processes,
-        from: from.map(|body| &body.snapshot),
+        from: context.from.map(|checkpoint| &checkpoint.body.snapshot),
     };
-    let finished = run.execute(&mut watcher);
+    let finished = run.execute(&mut observer);
     let (cpu_s, peak_rss_bytes) = sums(context.processes, begin.cpu(), peak_rss_bytes());
-    let finished = finished.map_err(|why| match context.from {
+    let mut finished = finished.map_err(|why| match context.from {
         Some(checkpoint) => checkpoint.error(why),
         None => Error::Audit(why),
     })?;
@@ -208,41 +179,10 @@ fn attempt(
     if batching.is_on() && ran_short(context.processes, &finished.end) {
         return Ok(Attempt::CreditsRanShort);
     }
-    match finished.end {
-        RunEnd::Failed(LpFailure::Error(error)) => return Err(error),
-        RunEnd::Failed(LpFailure::CreditsRanShort) => unreachable!("only batches run short of credits"),
-        RunEnd::FailedElsewhere => return Err(Error::Elsewhere),
-        RunEnd::Irreversible(what) => return Err(Error::Audit(what)),
-        _ if watcher.failure.is_some() => return Err(watcher.failure.unwrap_or(Error::Interrupted)),
-        RunEnd::Interrupted => return Err(Error::Interrupted),
-        RunEnd::Drained | RunEnd::Stopped | RunEnd::Until if !first => return Ok(Attempt::Done(None)),
-        RunEnd::Drained => waiting_ranks(&simulation, &finished.lps, finished.time)?,
-        RunEnd::Stopped => {
-            if let Some(time) = stuck(&finished.lps) {
-                waiting_ranks(&simulation, &finished.lps, time)?;
-            }
-        }
-        RunEnd::Until => {}
-    }
-    audit(&simulation, &finished.lps, &finished.pending)?;
-    let RunObserver { collector, .. } = watcher;
-    let final_state = FinalState {
-        simulation: &simulation,
-        processes: &finished.lps,
-        pending: &finished.pending,
-        end: finished.time,
-        records: collector.records(),
-        drawing: drawing.expect("the first process has made it"),
+    observer.check_end(&simulation, &mut finished)?;
+    let Some(drawing) = drawing else {
+        return Ok(Attempt::Done(None));
     };
-    let collected = collector
-        .finish(
-            &simulation,
-            &finished.lps,
-            finished.time,
-            &final_state.not_begun(),
-        )
-        .map_err(Error::Collect)?;
-    let outcome = final_state.outcome();
     let cost = RunSummary {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),
@@ -253,14 +193,49 @@ fn attempt(
         cpu_s,
         peak_rss_bytes,
         simulated_ns: finished.time.as_ns(),
-        resumed_at_ns: context.from.map(|_| start.as_ns()),
+        resumed_at_ns: context
+            .from
+            .map(|checkpoint| checkpoint.body.snapshot.time.as_ns()),
         parts,
         ..cost(&simulation, &finished.statistics)
     };
-    let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
+    let result = result(
+        experiment,
+        &simulation,
+        &finished,
+        observer.collector,
+        drawing,
+        cost,
+    )?;
+    Ok(Attempt::Done(Some(Box::new(result))))
+}
+
+/// The audited result of a finished run, in the first process.
+fn result(
+    experiment: &Experiment,
+    simulation: &Simulation,
+    finished: &Finished<Simulation>,
+    collector: Collector,
+    drawing: DrawingTables,
+    cost: RunSummary,
+) -> Result<RunResult, Error> {
+    audit(simulation, &finished.lps, &finished.pending)?;
+    let final_state = FinalState {
+        simulation,
+        processes: &finished.lps,
+        pending: &finished.pending,
+        end: finished.time,
+        records: collector.records(),
+        drawing,
+    };
+    let not_begun = final_state.not_begun();
+    let collected = collector
+        .finish(simulation, &finished.lps, finished.time, &not_begun)
+        .map_err(Error::Collect)?;
+    let mut result = RunResult::new(experiment.settings.clone(), final_state.outcome(), cost);
     result.collect(experiment.collect.summary(), collected);
     result.summary.bounds = bounds(experiment, Effort::RUN);
-    Ok(Attempt::Done(Some(Box::new(result))))
+    Ok(result)
 }
 
 /// Whether a run with credit batching must be repeated without it, because of any process: a packet lacked credits,
@@ -297,10 +272,74 @@ struct RunObserver<'a> {
     control: &'a des::Control,
 }
 
-impl RunObserver<'_> {
+impl<'a> RunObserver<'a> {
+    /// Opens the tables and the checkpoint file. The process that has `drawing` writes the tables of routers and hosts.
+    fn new(
+        experiment: &'a Experiment,
+        simulation: &Simulation,
+        control: &'a RunControl,
+        context: &RunContext<'a>,
+        drawing: Option<&DrawingTables>,
+    ) -> Result<Self, Error> {
+        let from = context.from.map(|checkpoint| &checkpoint.body);
+        let start = from.map_or(Time::ZERO, |body| body.snapshot.time);
+        let writer = context
+            .checkpoints
+            .map(|checkpoints| CheckpointWriter::new(checkpoints, experiment, start));
+        let store = match context.parts {
+            Some(folder) => TableStore::Folder(folder.into()),
+            None => TableStore::Memory,
+        };
+        let written = drawing.map_or(Ok(()), |drawing| {
+            inventory::write(&simulation.network, drawing, &store)
+        });
+        let collector = match from {
+            // The first process has the collected rows.
+            Some(body) if drawing.is_some() => {
+                Collector::restored(simulation, &experiment.collect, store, body.collected.clone())
+            }
+            _ => Ok(Collector::new(simulation, &experiment.collect, store)),
+        };
+        let mut observer = RunObserver {
+            collector: collector?,
+            writer: writer.transpose()?,
+            failure: None,
+            control: &control.kernel,
+        };
+        if let Err(error) = written {
+            // The other processes learn of the failure in the run.
+            observer.fail(Error::Collect(error));
+        }
+        Ok(observer)
+    }
+
     fn fail(&mut self, why: Error) {
         self.failure = Some(why);
         self.control.interrupt();
+    }
+
+    /// The error of a run that ended early, and of ranks that wait for ever. The first process alone has the ranks.
+    fn check_end(
+        &mut self,
+        simulation: &Simulation,
+        finished: &mut Finished<Simulation>,
+    ) -> Result<(), Error> {
+        match std::mem::replace(&mut finished.end, RunEnd::Until) {
+            RunEnd::Failed(LpFailure::Error(error)) => Err(error),
+            RunEnd::Failed(LpFailure::CreditsRanShort) => unreachable!("only batches run short of credits"),
+            RunEnd::FailedElsewhere => Err(Error::Elsewhere),
+            RunEnd::Irreversible(what) => Err(Error::Audit(what)),
+            _ if self.failure.is_some() => Err(self.failure.take().unwrap_or(Error::Interrupted)),
+            RunEnd::Interrupted => Err(Error::Interrupted),
+            RunEnd::Drained if !finished.lps.is_empty() => {
+                waiting_ranks(simulation, &finished.lps, finished.time)
+            }
+            RunEnd::Stopped if !finished.lps.is_empty() => match stuck(&finished.lps) {
+                Some(time) => waiting_ranks(simulation, &finished.lps, time),
+                None => Ok(()),
+            },
+            RunEnd::Drained | RunEnd::Stopped | RunEnd::Until => Ok(()),
+        }
     }
 }
 
@@ -333,7 +372,7 @@ fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> RunSummary {
         let of = match simulation.numbering.identity(LpId(lp as u32)) {
             LpIdentity::Router(_) => &mut rollbacks.router,
             LpIdentity::Host(_) => &mut rollbacks.host,
-            LpIdentity::TerminationDetector => &mut rollbacks.overseer,
+            LpIdentity::TerminationDetector => &mut rollbacks.termination_detector,
         };
         *of += u64::from(*count);
     }

@@ -5,7 +5,7 @@
 //! port is wired. In a torus dimension of size 2, up and down lead to the same router over different cables, so a
 //! port up always meets a port down.
 
-use config::{DefaultValue, Error, Parameter, Section, Type};
+use config::{DefaultValue, Error, Parameter, Section, Type, parameters};
 
 use crate::host_ports::HostPorts;
 use crate::size::{MOST_DIMENSIONS, count, counted, each, ports, sizes};
@@ -27,20 +27,12 @@ pub(crate) const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
     "dimension-11",
 ];
 
-pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter::required(
-        "sizes",
-        Type::INTEGERS,
-        "routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8]",
-    ),
-    Parameter::new(
-        "links",
-        Type::ONE_OR_EACH,
-        DefaultValue::Integer(1),
-        "parallel cables between neighbours, one number or a list with one for each dimension",
-    ),
-    Parameter::integer("hosts_per_router", 1, "hosts on every router"),
-];
+pub(crate) const PARAMETERS: &[Parameter] = parameters! {
+    required("sizes", Type::INTEGERS, "routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8]");
+    new("links", Type::ONE_OR_EACH, DefaultValue::Integer(1),
+        "parallel cables between neighbours, one number or a list with one for each dimension");
+    integer("hosts_per_router", 1, "hosts on every router");
+};
 
 #[derive(Debug)]
 pub(crate) struct Grid {

@@ -5,7 +5,7 @@
 //! Ports of a router: p to hosts, a - 1 to the other routers of the group in their order, h to other groups (see
 //! `arrangement.rs`).
 
-use config::{Error, Parameter, Section, Type};
+use config::{Error, Section, Type, parameters};
 
 use crate::arrangement::{
     ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, RouterNames, SEED,
@@ -18,24 +18,16 @@ use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, S
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly",
     summary: "groups of routers, all-to-all inside a group, links between all groups (Kim et al. 2008)",
-    parameters: &[
-        Parameter::required("hosts_per_router", Type::Integer, "p, hosts on every router"),
-        Parameter::required(
-            "routers_per_group",
-            Type::Integer,
-            "a, routers in every group, all linked to each other",
-        ),
-        Parameter::computed(
-            "global_links_per_router",
-            Type::Integer,
-            "required, or links_between_groups",
-            "h, links of every router to other groups",
-        ),
-        LINKS_BETWEEN_GROUPS,
-        GROUPS,
-        ARRANGEMENT,
-        SEED,
-    ],
+    parameters: parameters! {
+        required("hosts_per_router", Type::Integer, "p, hosts on every router");
+        required("routers_per_group", Type::Integer, "a, routers in every group, all linked to each other");
+        computed("global_links_per_router", Type::Integer, "required, or links_between_groups",
+            "h, links of every router to other groups");
+        LINKS_BETWEEN_GROUPS;
+        GROUPS;
+        ARRANGEMENT;
+        SEED;
+    },
     example: "hosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\n",
     build: |section| Ok(Box::new(Dragonfly::read(section)?)),
 };

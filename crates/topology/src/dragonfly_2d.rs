@@ -11,7 +11,7 @@
 //! Inside a group, paths follow the row first, then the column. Row links wait for column links only, and column
 //! links for no local link.
 
-use config::{Error, Parameter, Section, Type};
+use config::{Error, Section, Type, parameters};
 
 use crate::arrangement::{ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, SEED};
 use crate::dragonfly::NAMES;
@@ -25,31 +25,19 @@ use crate::{
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly-2d",
     summary: "dragonfly whose groups are grids, all-to-all in every row and column (Cray XC)",
-    parameters: &[
-        Parameter::integer("hosts_per_router", 4, "hosts on every router"),
-        Parameter::integer("rows", 6, "rows of routers in every group"),
-        Parameter::integer(
-            "columns",
-            16,
-            "columns of routers in every group: how many a row has",
-        ),
-        Parameter::integer("row_links", 1, "parallel links between two routers of a row"),
-        Parameter::integer(
-            "column_links",
-            3,
-            "parallel links between two routers of a column",
-        ),
-        Parameter::computed(
-            "global_links_per_router",
-            Type::Integer,
-            "required, or links_between_groups",
-            "links of every router to other groups",
-        ),
-        LINKS_BETWEEN_GROUPS,
-        GROUPS,
-        ARRANGEMENT,
-        SEED,
-    ],
+    parameters: parameters! {
+        integer("hosts_per_router", 4, "hosts on every router");
+        integer("rows", 6, "rows of routers in every group");
+        integer("columns", 16, "columns of routers in every group: how many a row has");
+        integer("row_links", 1, "parallel links between two routers of a row");
+        integer("column_links", 3, "parallel links between two routers of a column");
+        computed("global_links_per_router", Type::Integer, "required, or links_between_groups",
+            "links of every router to other groups");
+        LINKS_BETWEEN_GROUPS;
+        GROUPS;
+        ARRANGEMENT;
+        SEED;
+    },
     example: "hosts_per_router = 1\nrows = 2\ncolumns = 3\ncolumn_links = 2\nglobal_links_per_router = 1\n\
               groups = 5\n",
     build: |section| Ok(Box::new(Dragonfly2d::read(section)?)),

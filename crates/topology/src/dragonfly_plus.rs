@@ -12,7 +12,7 @@
 //! local link. Packets that pass through a group go from spine to spine, down and up, and downward links then wait
 //! for upward links. On one VC the two kinds would form a cycle, so routing must keep them on different VCs.
 
-use config::{Error, Parameter, Section, Type};
+use config::{Error, Section, Type, parameters};
 
 use crate::arrangement::{
     ARRANGEMENT, GROUPS, GlobalLinks, GroupMember, LINKS_BETWEEN_GROUPS, RouterNames, SEED,
@@ -25,26 +25,18 @@ use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, S
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly-plus",
     summary: "groups of leaves with hosts and spines with global links (Dragonfly+, Megafly; Shpiner et al. 2017)",
-    parameters: &[
-        Parameter::required("hosts_per_leaf", Type::Integer, "hosts on every leaf"),
-        Parameter::required("leaves_per_group", Type::Integer, "leaf routers in every group"),
-        Parameter::computed(
-            "spines_per_group",
-            Type::Integer,
-            "leaves_per_group",
-            "spine routers in every group, each linked to all of its leaves",
-        ),
-        Parameter::computed(
-            "global_links_per_spine",
-            Type::Integer,
-            "required, or links_between_groups",
-            "links of every spine to other groups",
-        ),
-        LINKS_BETWEEN_GROUPS,
-        GROUPS,
-        ARRANGEMENT,
-        SEED,
-    ],
+    parameters: parameters! {
+        required("hosts_per_leaf", Type::Integer, "hosts on every leaf");
+        required("leaves_per_group", Type::Integer, "leaf routers in every group");
+        computed("spines_per_group", Type::Integer, "leaves_per_group",
+            "spine routers in every group, each linked to all of its leaves");
+        computed("global_links_per_spine", Type::Integer, "required, or links_between_groups",
+            "links of every spine to other groups");
+        LINKS_BETWEEN_GROUPS;
+        GROUPS;
+        ARRANGEMENT;
+        SEED;
+    },
     example: "hosts_per_leaf = 2\nleaves_per_group = 3\nspines_per_group = 2\nglobal_links_per_spine = 2\n",
     build: |section| Ok(Box::new(DragonflyPlus::read(section)?)),
 };

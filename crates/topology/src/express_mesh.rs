@@ -18,7 +18,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Parameter, Section, Type};
+use config::{Error, Section, Type, parameters};
 
 use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
@@ -31,20 +31,14 @@ use crate::{
 pub(crate) const KIND: Kind = Kind {
     name: "express-mesh",
     summary: "mesh with links to every gap-th router behind the neighbour (Dally 1991, CODES express mesh)",
-    parameters: &[
-        Parameter::required(
-            "sizes",
-            Type::INTEGERS,
-            "routers in each dimension, 1 to 8 dimensions, for example [8, 8, 8]",
-        ),
-        Parameter::required(
-            "gap",
-            Type::ONE_OR_EACH,
+    parameters: parameters! {
+        required("sizes", Type::INTEGERS,
+            "routers in each dimension, 1 to 8 dimensions, for example [8, 8, 8]");
+        required("gap", Type::ONE_OR_EACH,
             "g: links go to the routers 1, 1 + g, 1 + 2g, ... away, one number or a list with one for each \
-             dimension",
-        ),
-        Parameter::integer("hosts_per_router", 1, "hosts on every router"),
-    ],
+             dimension");
+        integer("hosts_per_router", 1, "hosts on every router");
+    },
     example: "sizes = [7, 3]\ngap = [3, 2]\n",
     build: |section| Ok(Box::new(ExpressMesh::read(section)?)),
 };

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use config::{DefaultValue, Error, Parameter, Section, Type};
+use config::{DefaultValue, Error, Section, Type, parameters};
 
 use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
@@ -23,20 +23,13 @@ use crate::{
 pub(crate) const KIND: Kind = Kind {
     name: "hyperx",
     summary: "grid of any number of dimensions, all-to-all within each (Ahn et al. 2009)",
-    parameters: &[
-        Parameter::required(
-            "shape",
-            Type::INTEGERS,
-            "routers in each dimension, 1 to 8 dimensions, for example [4, 4, 4]",
-        ),
-        Parameter::new(
-            "width",
-            Type::ONE_OR_EACH,
-            DefaultValue::Integer(1),
-            "links between two routers of a dimension, one number or a list with one for each",
-        ),
-        Parameter::integer("hosts_per_router", 1, "hosts on every router"),
-    ],
+    parameters: parameters! {
+        required("shape", Type::INTEGERS,
+            "routers in each dimension, 1 to 8 dimensions, for example [4, 4, 4]");
+        new("width", Type::ONE_OR_EACH, DefaultValue::Integer(1),
+            "links between two routers of a dimension, one number or a list with one for each");
+        integer("hosts_per_router", 1, "hosts on every router");
+    },
     example: "shape = [3, 2, 3]\nwidth = [1, 2, 1]\n",
     build: |section| Ok(Box::new(AllToAll::read(section)?)),
 };

@@ -26,7 +26,7 @@
 
 use std::sync::Arc;
 
-use config::{Error, Parameter, Section, Type};
+use config::{Error, Section, Type, parameters};
 
 use crate::galois::{Field, prime_power};
 use crate::host_ports::HostPorts;
@@ -39,19 +39,12 @@ use crate::{
 pub(crate) const KIND: Kind = Kind {
     name: "slim-fly",
     summary: "routers at most two links apart, nearly as many as possible (Besta and Hoefler 2014)",
-    parameters: &[
-        Parameter::required(
-            "q",
-            Type::Integer,
-            "power of a prime, at least 3: 2 q^2 routers, each with about 3q/2 links to others",
-        ),
-        Parameter::computed(
-            "hosts_per_router",
-            Type::Integer,
-            "half of its links to routers, rounded up",
-            "hosts on every router",
-        ),
-    ],
+    parameters: parameters! {
+        required("q", Type::Integer,
+            "power of a prime, at least 3: 2 q^2 routers, each with about 3q/2 links to others");
+        computed("hosts_per_router", Type::Integer, "half of its links to routers, rounded up",
+            "hosts on every router");
+    },
     example: "q = 4\n",
     build: |section| Ok(Box::new(SlimFly::read(section)?)),
 };

@@ -264,7 +264,10 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
         (
             "\"50 ns\"",
             "\"0 ns\"",
-            &["experiment.toml:12: network.link.latency: ", "no latency"],
+            &[
+                "experiment.toml:12: network.link.latency: ",
+                "expected at least \"1 ps\"",
+            ],
         ),
         (
             "load = 0.5 }",

@@ -66,15 +66,15 @@ impl Throttle {
 
     /// Adjusts the limit between two values of GVT, of which `gvt` is the earlier.
     fn adapt(&mut self, gvt: Time, processed: u64, rolled_back: u64) {
-        let carried_out = processed - std::mem::replace(&mut self.processed, processed);
+        let executed = processed - std::mem::replace(&mut self.processed, processed);
         let undone = rolled_back - std::mem::replace(&mut self.rolled_back, rolled_back);
-        if self.is_fixed || carried_out == 0 {
+        if self.is_fixed || executed == 0 {
             return;
         }
-        if undone * 16 > carried_out {
+        if undone * 16 > executed {
             let used = self.ahead.min(self.reached.saturating_sub(gvt));
             self.ahead = Time(used.0 / 4 * 3 + 1);
-        } else if undone * 64 < carried_out {
+        } else if undone * 64 < executed {
             self.ahead = Time(self.ahead.0.saturating_add(self.ahead.0 / 16 + 1));
         }
     }
@@ -223,19 +223,19 @@ impl<'a, M: Model> Worker<'a, M> {
         let ahead = self.gvt.saturating_add(self.throttle.ahead);
         // The limit is at least one lookahead, so that some thread can always advance.
         let certain_soon = self.gvt.saturating_add(self.model.lookahead());
-        let horizon = limit.min(ahead.max(certain_soon));
+        let bound = limit.min(ahead.max(certain_soon));
         for _ in 0..optimism.gvt_interval {
             self.collect();
             self.clock.lap(|s| &mut s.queue);
-            let horizon = if self.context.uncertain_bytes() < optimism.memory {
-                horizon
+            let bound = if self.context.uncertain_bytes() < optimism.memory {
+                bound
             } else {
-                horizon.min(certain_soon)
+                bound.min(certain_soon)
             };
-            let carried_out = self.batch(optimism.batch, horizon);
+            let executed = self.batch(optimism.batch, bound);
             self.clock.lap(|s| &mut s.processing);
             self.post();
-            if carried_out < optimism.batch {
+            if executed < optimism.batch {
                 return true;
             }
             if self.team.has_waiters() {
@@ -245,12 +245,12 @@ impl<'a, M: Model> Worker<'a, M> {
         false
     }
 
-    /// Executes up to `batch` events before `horizon`. Returns their number.
-    fn batch(&mut self, batch: u32, horizon: Time) -> u32 {
-        for carried_out in 0..batch {
+    /// Executes up to `batch` events before `bound`. Returns their number.
+    fn batch(&mut self, batch: u32, bound: Time) -> u32 {
+        for executed in 0..batch {
             match self.context.peek() {
-                Some(first) if first.key.time < horizon => self.execute(first),
-                _ => return carried_out,
+                Some(first) if first.key.time < bound => self.execute(first),
+                _ => return executed,
             }
         }
         batch

@@ -18,11 +18,11 @@ pub(super) const SLOW: u64 = 8_000_000_000;
 pub(super) struct Bench<M: RouterModel> {
     pub(super) router: M,
     pub(super) now: Time,
-    pub(super) agenda: Agenda<M>,
+    pub(super) outputs: RecordedOutputs<M>,
     context: RoutingContext<'static>,
 }
 
-pub(super) struct Agenda<M: RouterModel> {
+pub(super) struct RecordedOutputs<M: RouterModel> {
     now: Time,
     timers: Vec<(Time, M::Timer)>,
     /// Start, port, VC and end of every departure.
@@ -44,12 +44,12 @@ impl Random for BenchDraws {
     }
 }
 
-impl<M: RouterModel> Journal<M::Undo> for Agenda<M> {
+impl<M: RouterModel> Journal<M::Undo> for RecordedOutputs<M> {
     const KEPT: bool = false;
     fn keep(&mut self, _: M::Undo) {}
 }
 
-impl<M: RouterModel> RouterOutputs<M> for Agenda<M> {
+impl<M: RouterModel> RouterOutputs<M> for RecordedOutputs<M> {
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         assert_eq!(packet.hops, 1);
         let start = self.now + wait;
@@ -104,7 +104,7 @@ impl<M: RouterModel> Bench<M> {
         Bench {
             router,
             now: Time::ZERO,
-            agenda: Agenda {
+            outputs: RecordedOutputs {
                 now: Time::ZERO,
                 timers: Vec::new(),
                 departed: Vec::new(),
@@ -118,20 +118,20 @@ impl<M: RouterModel> Bench<M> {
 
     pub(super) fn credit(&mut self, at: u64, port: u16, vc: u8, bytes: u32) {
         self.until(Time(at));
-        self.router.credit(self.now, port, vc, bytes, &mut self.agenda);
+        self.router.credit(self.now, port, vc, bytes, &mut self.outputs);
     }
 
     /// Expires all timers that are due by `end`.
     pub(super) fn until(&mut self, end: Time) {
-        while let Some(i) = (0..self.agenda.timers.len()).min_by_key(|i| self.agenda.timers[*i].0)
-            && self.agenda.timers[i].0 <= end
+        while let Some(i) = (0..self.outputs.timers.len()).min_by_key(|i| self.outputs.timers[*i].0)
+            && self.outputs.timers[i].0 <= end
         {
-            let (time, timer) = self.agenda.timers.swap_remove(i);
-            self.agenda.now = time;
-            self.router.timer(time, timer, &self.context, &mut self.agenda);
+            let (time, timer) = self.outputs.timers.swap_remove(i);
+            self.outputs.now = time;
+            self.router.timer(time, timer, &self.context, &mut self.outputs);
         }
         self.now = end;
-        self.agenda.now = end;
+        self.outputs.now = end;
     }
 
     /// Packets in its input buffers.

@@ -19,7 +19,7 @@
 //! from the decision on and waits for crossbar and link only, never behind a packet that waits for credits. The
 //! channel dependencies are those of the routing algorithm, for all kinds of [`BufferClaim`].
 
-use config::{Parameter, Section};
+use config::{Section, parameters};
 use des::Time;
 use routing::{At, BufferClaim, Congestion, Random, RouteState};
 use serde::{Deserialize, Serialize};
@@ -666,11 +666,9 @@ impl RouterModel for Router {
         name: "input-queued",
         summary: "virtual cut-through with credits, a first-in first-out queue for each input port and virtual \
                   channel: head-of-line blocking",
-        parameters: &[Parameter::choice(
-            "arbiter",
-            &Arbiter::NAMES,
-            "how an output chooses among inputs",
-        )],
+        parameters: parameters! {
+            choice("arbiter", &Arbiter::NAMES, "how an output chooses among inputs");
+        },
     };
     const HAS_SLOTS: bool = false;
     // A credit that arrives at the time of a timer lets its output choose before the others.

@@ -77,11 +77,11 @@ impl Bench {
         let packet = Packet::new(to.1, HostId(to.0), input.into(), bytes, Time(at), 0);
         let arrival = Arrival { input, vc, packet };
         self.router
-            .arrived(self.now, arrival, &EXPLICIT, &mut self.agenda);
+            .arrived(self.now, arrival, &EXPLICIT, &mut self.outputs);
     }
 
     fn starts(&self) -> Vec<(u64, u16)> {
-        self.agenda.departed.iter().map(|d| (d.0, d.1)).collect()
+        self.outputs.departed.iter().map(|d| (d.0, d.1)).collect()
     }
 }
 
@@ -114,7 +114,7 @@ fn a_saturated_link_carries_exactly_its_bandwidth() {
         bench.arrive(i * 60_000, 1, 2, 100);
     }
     bench.until(Time(20_000_000));
-    let starts: Vec<u64> = bench.agenda.departed.iter().map(|d| d.0).collect();
+    let starts: Vec<u64> = bench.outputs.departed.iter().map(|d| d.0).collect();
     assert_eq!(starts, (0..200).map(|i| i * 100_000).collect::<Vec<_>>());
     let used = bench.router.used(2, Time(10_000_000));
     assert_eq!(
@@ -135,7 +135,7 @@ fn round_robin_alternates_and_random_is_even() {
             }
         }
         bench.until(Time(60_000_000));
-        let order: Vec<u32> = bench.agenda.packets.iter().map(|p| p.message).collect();
+        let order: Vec<u32> = bench.outputs.packets.iter().map(|p| p.message).collect();
         let share = |input| order.iter().filter(|i| **i == input).count();
         (order[..7].to_vec(), [share(0), share(1), share(3)])
     };
@@ -160,7 +160,7 @@ fn all_tails_of_a_moment_are_gone_before_an_output_chooses() {
     bench.arrive(0, 0, 1, 60);
     bench.arrive(0, 1, 1, 70);
     bench.until(Time(1_000_000));
-    let lengths: Vec<u64> = bench.agenda.departed.iter().map(|d| d.3 - d.0).collect();
+    let lengths: Vec<u64> = bench.outputs.departed.iter().map(|d| d.3 - d.0).collect();
     assert_eq!(lengths, [100_000, 100_000, 70_000, 60_000]);
 }
 
@@ -173,12 +173,12 @@ fn a_channel_without_credit_holds_up_its_own_queue_only() {
     bench.arrive_on(0, (1, 1), (2, source(1, BufferClaim::Credit)), 100);
     bench.until(Time(1_000_000));
     // VC 0 has space for one packet. The second waits for a credit, the other channel's packet does not.
-    let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
+    let vcs: Vec<(u64, u8)> = bench.outputs.departed.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(vcs, [(0, 0), (100_000, 1)]);
     assert_eq!(bench.buffered(), 1);
     bench.credit(1_000_000, 2, 0, 100);
     bench.until(Time(2_000_000));
-    assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
+    assert_eq!(bench.outputs.departed[2], (1_000_000, 2, 0, 1_100_000));
     // Blocked from 200 to 1000 ns.
     assert_eq!(bench.router.used(2, Time(2_000_000)).buffer_full, Time(800_000));
     bench.arrive(2_000_000, 0, 2, 100);
@@ -192,7 +192,7 @@ fn places_are_given_back_when_the_tail_leaves() {
     bench.arrive(0, 0, 2, 100);
     bench.arrive(0, 1, 2, 50);
     bench.until(Time(1_000_000));
-    assert_eq!(bench.agenda.credits, [(100_000, 0, 0, 100), (150_000, 1, 0, 50)]);
+    assert_eq!(bench.outputs.credits, [(100_000, 0, 0, 100), (150_000, 1, 0, 50)]);
     assert_eq!(bench.router.credits(2, 0), 850);
 }
 
@@ -202,7 +202,7 @@ fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun() {
     bench.arrive(0, 0, 3, 100);
     bench.until(Time(1_000_000));
     // It arrives over 100 ns and leaves in 50, so both tails coincide.
-    assert_eq!(bench.agenda.departed, [(50_000, 3, 0, 100_000)]);
+    assert_eq!(bench.outputs.departed, [(50_000, 3, 0, 100_000)]);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn reserved_credits_are_exclusive() {
     );
     assert_eq!(bench.router.credits(2, 1), 300, "nothing has left yet");
     bench.until(Time(1_000_000));
-    let ends: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.3, d.2)).collect();
+    let ends: Vec<(u64, u8)> = bench.outputs.departed.iter().map(|d| (d.3, d.2)).collect();
     assert_eq!(ends, [(50_000, 0), (250_000, 1)]);
     assert_eq!(bench.router.credits(2, 1), 100);
 }
@@ -253,7 +253,7 @@ fn a_bubble_leaves_space_for_one_more_packet() {
         let mut bench = Bench::new(credits);
         bench.arrive_on(0, (0, 0), (2, source(0, BufferClaim::Bubble)), 100);
         bench.until(Time(1_000_000));
-        assert_eq!(bench.agenda.departed.len(), leaves);
+        assert_eq!(bench.outputs.departed.len(), leaves);
         assert_eq!(bench.router.credits(2, 0), credits - 100 * leaves as u32);
     }
 }

@@ -72,7 +72,7 @@ impl Bench {
         packet.route.flags = flags as u8;
         let arrival = Arrival { input, vc: 0, packet };
         self.router
-            .arrived(self.now, arrival, &EXPLICIT, &mut self.agenda);
+            .arrived(self.now, arrival, &EXPLICIT, &mut self.outputs);
     }
 }
 
@@ -84,7 +84,7 @@ fn a_saturated_link_carries_exactly_its_bandwidth() {
         bench.arrive(i * 60_000, 1, 2, 1, 100);
     }
     bench.until(Time(20_000_000));
-    let starts: Vec<u64> = bench.agenda.departed.iter().map(|d| d.0).collect();
+    let starts: Vec<u64> = bench.outputs.departed.iter().map(|d| d.0).collect();
     assert_eq!(starts, (0..200).map(|i| i * 100_000).collect::<Vec<_>>());
     let used = bench.router.used(2, Time(10_000_000));
     assert_eq!(
@@ -104,12 +104,12 @@ fn a_channel_without_credit_does_not_hold_up_the_other() {
     bench.arrive(0, 1, 2, 1, 100);
     bench.until(Time(1_000_000));
     // VC 0 has space for one packet. The second leaves after that of VC 1, when a credit arrives.
-    let vcs: Vec<(u64, u8)> = bench.agenda.departed.iter().map(|d| (d.0, d.2)).collect();
+    let vcs: Vec<(u64, u8)> = bench.outputs.departed.iter().map(|d| (d.0, d.2)).collect();
     assert_eq!(vcs, [(0, 0), (100_000, 1)]);
     assert_eq!(bench.buffered(), 2);
     bench.credit(1_000_000, 2, 0, 100);
     bench.until(Time(2_000_000));
-    assert_eq!(bench.agenda.departed[2], (1_000_000, 2, 0, 1_100_000));
+    assert_eq!(bench.outputs.departed[2], (1_000_000, 2, 0, 1_100_000));
     let used = bench.router.used(2, Time(2_000_000));
     // Blocked from 200 to 1000 ns, and from 1100 ns to the end.
     assert_eq!(used.buffer_full, Time(800_000 + 900_000));
@@ -121,7 +121,7 @@ fn places_are_given_back_when_the_tail_leaves() {
     bench.arrive(0, 0, 2, 1, 100);
     bench.arrive(0, 1, 2, 1, 50);
     bench.until(Time(1_000_000));
-    assert_eq!(bench.agenda.credits, [(100_000, 0, 0, 100), (150_000, 1, 0, 50)]);
+    assert_eq!(bench.outputs.credits, [(100_000, 0, 0, 100), (150_000, 1, 0, 50)]);
     assert_eq!(bench.router.credits(2, 1), 850);
 }
 
@@ -131,7 +131,7 @@ fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun() {
     bench.arrive(0, 0, 3, 0, 100);
     bench.until(Time(1_000_000));
     // It arrives over 100 ns and leaves in 50, so both tails coincide.
-    assert_eq!(bench.agenda.departed, [(50_000, 3, 0, 100_000)]);
+    assert_eq!(bench.outputs.departed, [(50_000, 3, 0, 100_000)]);
 }
 
 #[test]
@@ -182,12 +182,12 @@ fn a_reserved_packet_has_its_credits_from_routing_on() {
     assert_eq!(bench.router.credits(2, 0), 50);
     bench.arrive(10_000, 1, 2, 0, 100);
     bench.until(Time(40_000));
-    assert_eq!((bench.buffered(), bench.agenda.departed.len()), (1, 0));
+    assert_eq!((bench.buffered(), bench.outputs.departed.len()), (1, 0));
     bench.until(Time(1_000_000));
-    assert_eq!(bench.agenda.departed, [(50_000, 2, 0, 100_000)]);
+    assert_eq!(bench.outputs.departed, [(50_000, 2, 0, 100_000)]);
     assert_eq!(bench.router.credits(2, 0), 50);
     bench.credit(1_000_000, 2, 0, 100);
-    assert_eq!(bench.agenda.departed[1].0, 1_000_000);
+    assert_eq!(bench.outputs.departed[1].0, 1_000_000);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_packet_without_credits_to_reserve_waits_as_others() {
     bench.arrive_for(BufferClaim::Reserved, 0, 1, 2, 0, 100);
     bench.arrive_for(BufferClaim::Reserved, 0, 1, 3, 0, 100);
     bench.until(Time(1_000_000));
-    let ports: Vec<u16> = bench.agenda.departed.iter().map(|d| d.1).collect();
+    let ports: Vec<u16> = bench.outputs.departed.iter().map(|d| d.1).collect();
     assert_eq!(ports, [2, 3], "hosts accept all packets");
     assert_eq!((bench.buffered(), bench.router.credits(2, 0)), (1, 50));
 }
@@ -205,7 +205,7 @@ fn a_packet_without_credits_to_reserve_waits_as_others() {
 #[test]
 fn packets_that_enter_a_ring_leave_a_bubble() {
     let mut bench = Bench::with_slots(300);
-    let departed = |bench: &Bench| bench.agenda.departed.len();
+    let departed = |bench: &Bench| bench.outputs.departed.len();
     bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 0, 60);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (1, 200));
     bench.arrive_for(BufferClaim::Bubble, 0, 3, 2, 0, 60);
@@ -226,10 +226,10 @@ fn packets_that_enter_a_ring_leave_a_bubble() {
     bench.credit(4_000_000, 2, 0, 200);
     assert_eq!((departed(&bench), bench.router.credits(2, 0)), (6, 200));
     bench.until(Time(10_000_000));
-    let lengths = bench.agenda.departed.iter().map(|d| (d.3 - d.0) / 1000);
+    let lengths = bench.outputs.departed.iter().map(|d| (d.3 - d.0) / 1000);
     assert_eq!(lengths.collect::<Vec<_>>(), [60, 60, 30, 40, 10, 20]);
     // A credit names a packet size; the sender maps it to slots.
-    let freed: Vec<(u16, u32)> = bench.agenda.credits.iter().map(|c| (c.1, c.3)).collect();
+    let freed: Vec<(u16, u32)> = bench.outputs.credits.iter().map(|c| (c.1, c.3)).collect();
     assert_eq!(freed, [(0, 60), (3, 60), (1, 30), (1, 40), (0, 10), (0, 20)]);
 }
 

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rank_hears_of_every_other() {
+    fn every_rank_depends_on_every_other() {
         every_size(|ranks| {
             let (heard, tally) = run(
                 &ALGORITHM,

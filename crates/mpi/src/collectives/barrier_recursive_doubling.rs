@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rank_hears_of_every_other() {
+    fn every_rank_depends_on_every_other() {
         every_size(|ranks| {
             let rest = ranks - (1 << ranks.ilog2());
             let messages = u64::from((ranks - rest) * ranks.ilog2() + 2 * rest);

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rank_hears_of_every_other() {
+    fn every_rank_depends_on_every_other() {
         every_size(|ranks| {
             assert_eq!(
                 reaches_all_ranks(&ALGORITHM, ranks),

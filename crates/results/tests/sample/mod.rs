@@ -156,7 +156,7 @@ pub fn run() -> RunSummary {
         rollbacks: Rollbacks {
             router: 4_700,
             host: 2_680,
-            overseer: 20,
+            termination_detector: 20,
         },
         anti_messages: 6_100,
         gvt_rounds: 9_400,

@@ -1,6 +1,6 @@
 //! The table `[collect]` of an experiment.
 
-use config::{DefaultValue, Duration, Error, NameOrSome, Parameter, Section, Type};
+use config::{DefaultValue, Duration, Error, NameOrSome, Parameter, Section, Type, parameters};
 use des::Time;
 use results::Collect;
 use serde::{Deserialize, Serialize};
@@ -53,27 +53,16 @@ pub struct CollectSetting {
 }
 
 /// Keys of `[collect]`.
-pub const PARAMETERS: &[Parameter] = &[
-    Parameter::choice(
-        "series",
-        &["auto", "off", "classes", "links", "vcs"],
-        "samples per time bin; auto: links up to 4096 links, otherwise classes",
-    ),
-    Parameter::new(
-        "bin",
-        Type::Either(&[Type::Time, Type::Choice(&["auto"])]),
-        DefaultValue::Text("auto"),
-        "width of a time bin",
-    ),
-    Parameter::new(
-        "routers",
-        Type::Either(&[Type::Choice(&["all"]), Type::INTEGERS]),
-        DefaultValue::Text("all"),
-        "routers whose links, virtual channels and hosts are sampled singly",
-    ),
-    Parameter::flag("timeline", false, "timelines of ranks, and all messages"),
-    Parameter::flag("waits", false, "waits of packets and their causes"),
-];
+pub const PARAMETERS: &[Parameter] = parameters! {
+    choice("series", &["auto", "off", "classes", "links", "vcs"],
+        "samples per time bin; auto: links up to 4096 links, otherwise classes");
+    new("bin", Type::Either(&[Type::Time, Type::Choice(&["auto"])]), DefaultValue::Text("auto"),
+        "width of a time bin");
+    new("routers", Type::Either(&[Type::Choice(&["all"]), Type::INTEGERS]), DefaultValue::Text("all"),
+        "routers whose links, virtual channels and hosts are sampled singly");
+    flag("timeline", false, "timelines of ranks, and all messages");
+    flag("waits", false, "waits of packets and their causes");
+};
 
 impl Series {
     /// Names in experiments.

@@ -13,7 +13,7 @@ use crate::lp::host::{Host, RankSlot};
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
-use crate::outcome::inventory::{self, LinkTerminal};
+use crate::outcome::inventory::{self, DrawingTables, LinkTerminal};
 use crate::outcome::not_begun::{NotBegun, not_begun};
 use crate::setup::job::JobKind;
 
@@ -30,7 +30,7 @@ pub struct FinalState<'a> {
     /// Digest of the records.
     pub records: Chain,
     /// The tables `routers` and `hosts`.
-    pub drawing: [Table; 2],
+    pub drawing: DrawingTables,
 }
 
 impl FinalState<'_> {

@@ -110,8 +110,11 @@ impl LinkTerminal {
     }
 }
 
+/// The tables of routers and hosts with their positions.
+pub type DrawingTables = [Table; 2];
+
 /// Drawing positions of routers and hosts: the tables `routers` and `hosts`.
-pub fn drawing(network: &NetworkModel) -> [Table; 2] {
+pub fn drawing(network: &NetworkModel) -> DrawingTables {
     let topology = network.topology.as_ref();
     let drawing = Drawing::of(topology);
     let routers: Vec<RouterId> = (0..network.hosts())
@@ -153,7 +156,7 @@ pub fn drawing(network: &NetworkModel) -> [Table; 2] {
 ///
 /// # Errors
 /// An error of the file system.
-pub fn write(network: &NetworkModel, drawing: &[Table; 2], store: &TableStore) -> io::Result<()> {
+pub fn write(network: &NetworkModel, drawing: &DrawingTables, store: &TableStore) -> io::Result<()> {
     let topology = network.topology.as_ref();
     let ports = (0..topology.routers()).map(|router| u64::from(topology.ports(RouterId(router))));
     let injection = u64::from(network.hosts()) * u64::from(network.rails.count());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use config::{Bytes, DefaultValue, Duration, Parameter, Section, Type};
+use config::{Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::{Executor, Optimism, Time};
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
@@ -204,37 +204,17 @@ fn folder_of(folder: &Path) -> PathBuf {
 }
 
 /// Keys of `[run]`, beside the table `optimistic`.
-pub const RUN: &[Parameter] = &[
-    Parameter::computed(
-        "until",
-        Type::Time,
-        "none",
-        "end of the run, unless all ranks finish earlier; at most 100 days",
-    ),
-    Parameter::time("warmup", "0 ps", "start of latencies, loads and link counters"),
-    Parameter::integer("seed", 1, "seed of all random choices"),
-    Parameter::new(
-        "executor",
-        Type::Choice(&Executor::NAMES),
-        DefaultValue::Text("conservative"),
-        "how events are executed; the result is the same",
-    ),
-    Parameter::integer(
-        "threads",
-        1,
-        "threads of each process, 1 to 1024; the result is the same",
-    ),
-    Parameter::time(
-        "watchdog",
-        "1 ms",
-        "simulated time between two deadlock checks of the ranks",
-    ),
-    Parameter::choice(
-        "credits",
-        &CreditSetting::NAMES,
-        "how credits return; the result is the same",
-    ),
-];
+pub const RUN: &[Parameter] = parameters! {
+    computed("until", Type::Time, "none",
+        "end of the run, unless all ranks finish earlier; at most 100 days");
+    time("warmup", "0 ps", "start of latencies, loads and link counters");
+    integer("seed", 1, "seed of all random choices");
+    new("executor", Type::Choice(&Executor::NAMES), DefaultValue::Text("conservative"),
+        "how events are executed; the result is the same");
+    integer("threads", 1, "threads of each process, 1 to 1024; the result is the same");
+    time("watchdog", "1 ms", "simulated time between two deadlock checks of the ranks");
+    choice("credits", &CreditSetting::NAMES, "how credits return; the result is the same");
+};
 
 impl RunSetting {
     fn read(section: &Section) -> Result<RunSetting, config::Error> {
@@ -284,25 +264,14 @@ impl RunSetting {
 }
 
 /// Parameters of the executor `optimistic`, the keys of `run.optimistic`.
-pub const OPTIMISTIC: &[Parameter] = &[
-    Parameter::integer(
-        "batch",
-        Optimism::DEFAULT.batch as i64,
-        "events between two checks of the mailbox",
-    ),
-    Parameter::integer(
-        "gvt_interval",
-        Optimism::DEFAULT.gvt_interval as i64,
-        "batches between two computations of global virtual time",
-    ),
-    Parameter::computed(
-        "ahead",
-        Type::Time,
-        "found as it runs",
-        "maximum time beyond global virtual time at which events execute",
-    ),
-    Parameter::size("memory", "128 MiB", "memory of a thread for uncommitted events"),
-];
+pub const OPTIMISTIC: &[Parameter] = parameters! {
+    integer("batch", Optimism::DEFAULT.batch as i64, "events between two checks of the mailbox");
+    integer("gvt_interval", Optimism::DEFAULT.gvt_interval as i64,
+        "batches between two computations of global virtual time");
+    computed("ahead", Type::Time, "found as it runs",
+        "maximum time beyond global virtual time at which events execute");
+    size("memory", "128 MiB", "memory of a thread for uncommitted events");
+};
 
 fn read_optimism(section: &Section) -> Result<Optimism, config::Error> {
     section.declare(OPTIMISTIC);

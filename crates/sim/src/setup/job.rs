@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use config::{DefaultValue, Parameter, Section, Type};
+use config::{DefaultValue, Parameter, Section, Type, parameters};
 use des::{RandomStream, Time};
 use mpi::ComputeRule;
 use topology::HostId;
@@ -195,39 +195,24 @@ struct HostAllocator<'a> {
 }
 
 /// Keys of `[[job]]`, beside its tables.
-pub const JOB: &[Parameter] = &[
-    Parameter::computed("name", Type::Text, "job0, job1, ...", "name in results"),
-    Parameter::time("start", "0 ps", "start of its ranks or traffic; at most 100 days"),
-    Parameter::integer("repetitions", 1, "repetitions of the workload, 1 to 1000000000"),
-    Parameter::computed(
-        "ranks_per_host",
-        Type::Integer,
-        "1, or as many as the mapping says",
-        "ranks on each host, 1 to 4096",
-    ),
-    Parameter::new(
-        "hosts",
-        Type::Either(&[Type::Choice(&["all", "free"]), Type::Integer]),
-        DefaultValue::Text("all"),
-        "hosts of the traffic: all, those without ranks, or this many",
-    ),
-];
+pub const JOB: &[Parameter] = parameters! {
+    computed("name", Type::Text, "job0, job1, ...", "name in results");
+    time("start", "0 ps", "start of its ranks or traffic; at most 100 days");
+    integer("repetitions", 1, "repetitions of the workload, 1 to 1000000000");
+    computed("ranks_per_host", Type::Integer, "1, or as many as the mapping says",
+        "ranks on each host, 1 to 4096");
+    new("hosts", Type::Either(&[Type::Choice(&["all", "free"]), Type::Integer]), DefaultValue::Text("all"),
+        "hosts of the traffic: all, those without ranks, or this many");
+};
 
 /// Keys of `job.traffic`, beside those of its pattern, arrival process and message sizes.
-pub const TRAFFIC: &[Parameter] = &[
-    Parameter::required("pattern", Type::Text, "destinations (fabricsim list patterns)"),
-    Parameter::required(
-        "load",
-        Type::Number,
-        "bytes sent by each host, as a fraction of its injection bandwidth",
-    ),
-    Parameter::text(
-        "arrival",
-        workload::traffic::DEFAULT_ARRIVAL.name,
-        "times between messages (fabricsim list arrivals)",
-    ),
-    Parameter::computed("message", Type::Size, "network.packet", "size of each message"),
-];
+pub const TRAFFIC: &[Parameter] = parameters! {
+    required("pattern", Type::Text, "destinations (fabricsim list patterns)");
+    required("load", Type::Number, "bytes sent by each host, as a fraction of its injection bandwidth");
+    text("arrival", workload::traffic::DEFAULT_ARRIVAL.name,
+        "times between messages (fabricsim list arrivals)");
+    computed("message", Type::Size, "network.packet", "size of each message");
+};
 
 /// Reads all `[[job]]` tables and places the jobs in their order, ranks before traffic.
 ///

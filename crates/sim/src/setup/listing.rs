@@ -5,7 +5,7 @@ use mpi::{ComputeRule, MpiSettings};
 use serde::{Serialize, Serializer};
 
 use crate::collect::setting;
-use crate::setup::{experiment, job, network, rails};
+use crate::setup::{experiment, job, mapping, network, placement, rails};
 
 /// One part that an experiment can name, or one of its tables.
 #[derive(Clone, Debug, Serialize)]
@@ -71,6 +71,36 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
     ("collect", "data collected during the run", &[setting::PARAMETERS]),
 ];
 
+struct ExecutorKind {
+    name: &'static str,
+    summary: &'static str,
+    parameters: &'static [Parameter],
+}
+
+/// The executors of the kernel, with the parameters of `run` that each has.
+static EXECUTORS: [ExecutorKind; 4] = [
+    ExecutorKind {
+        name: "sequential",
+        summary: "one event after the other in the total order: the reference",
+        parameters: &[],
+    },
+    ExecutorKind {
+        name: "conservative",
+        summary: "windows of one lookahead, on threads and processes; the default",
+        parameters: &[],
+    },
+    ExecutorKind {
+        name: "optimistic",
+        summary: "ahead of global virtual time with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
+        parameters: experiment::OPTIMISTIC,
+    },
+    ExecutorKind {
+        name: "reverse-check",
+        summary: "executes every event, undoes it, compares, and executes it again: finds bugs of FabricSim",
+        parameters: &[],
+    },
+];
+
 fn part(name: &str, summary: &str, parameters: &'static [Parameter]) -> Listing {
     Listing {
         name: name.into(),
@@ -80,43 +110,35 @@ fn part(name: &str, summary: &str, parameters: &'static [Parameter]) -> Listing 
     }
 }
 
+/// The parts of a registry whose entries have a name and parameters; their summary, or the given one.
+macro_rules! parts {
+    ($registry:expr) => {
+        parts!($registry, |entry| entry.summary)
+    };
+    ($registry:expr, |$entry:ident| $summary:expr) => {
+        $registry
+            .iter()
+            .map(|$entry| part($entry.name, $summary.as_ref(), $entry.parameters))
+            .collect()
+    };
+}
+
 /// All parts of a kind (see [`PART_KINDS`]); `None` for an unknown kind.
 pub fn listing(kind: &str) -> Option<Vec<Listing>> {
     Some(match kind {
-        "topologies" => topology::REGISTRY
-            .iter()
-            .map(|k| part(k.name, k.summary, k.parameters))
-            .collect(),
-        "routings" => routing::REGISTRY
-            .iter()
-            .map(|a| {
-                part(
-                    a.name,
-                    &format!("{} (on {})", a.summary, a.works_on),
-                    a.parameters,
-                )
-            })
-            .collect(),
-        "router-models" => fabric::router::MODELS
-            .iter()
-            .map(|m| part(m.name, m.summary, m.parameters))
-            .collect(),
-        "patterns" => workload::traffic::PATTERNS
-            .iter()
-            .map(|p| part(p.name, p.summary, p.parameters))
-            .collect(),
-        "arrivals" => workload::traffic::ARRIVALS
-            .iter()
-            .map(|a| part(a.name, a.summary, a.parameters))
-            .collect(),
-        "message-sizes" => workload::traffic::size::SIZES
-            .iter()
-            .map(|s| part(s.name, s.summary, s.parameters))
-            .collect(),
-        "motifs" => workload::motif::MOTIFS
-            .iter()
-            .map(|m| part(m.name, &format!("{} ({})", m.summary, m.source), m.parameters))
-            .collect(),
+        "topologies" => parts!(topology::REGISTRY),
+        "routings" => parts!(routing::REGISTRY, |a| format!(
+            "{} (on {})",
+            a.summary, a.works_on
+        )),
+        "router-models" => parts!(fabric::router::MODELS),
+        "patterns" => parts!(workload::traffic::PATTERNS),
+        "arrivals" => parts!(workload::traffic::ARRIVALS),
+        "message-sizes" => parts!(workload::traffic::size::SIZES),
+        "motifs" => parts!(workload::motif::MOTIFS, |m| format!(
+            "{} ({})",
+            m.summary, m.source
+        )),
         "collectives" => {
             let algorithms = mpi::ALGORITHMS.iter().map(|a| {
                 let name = format!("{}/{}", a.collective.name(), a.name);
@@ -128,40 +150,13 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .iter()
             .map(|p| part(p.name, &format!("{} ({})", p.summary, p.source), &[]))
             .collect(),
-        "placements" => crate::setup::placement::PLACEMENTS
-            .iter()
-            .map(|p| part(p.name, p.summary, p.parameters))
-            .collect(),
-        "mappings" => crate::setup::mapping::MAPPINGS
-            .iter()
-            .map(|m| part(m.name, m.summary, m.parameters))
-            .collect(),
+        "placements" => parts!(placement::PLACEMENTS),
+        "mappings" => parts!(mapping::MAPPINGS),
         "trace-formats" => workload::trace::FORMATS
             .iter()
             .map(|f| part(f.name, f.summary, &[]))
             .collect(),
-        "executors" => vec![
-            part(
-                "sequential",
-                "one event after the other in the total order: the reference",
-                &[],
-            ),
-            part(
-                "conservative",
-                "windows of one lookahead, on threads and processes; the default",
-                &[],
-            ),
-            part(
-                "optimistic",
-                "ahead of global virtual time with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
-                experiment::OPTIMISTIC,
-            ),
-            part(
-                "reverse-check",
-                "executes every event, undoes it, compares, and executes it again: finds bugs of FabricSim",
-                &[],
-            ),
-        ],
+        "executors" => parts!(EXECUTORS),
         "keys" => KEYS
             .iter()
             .map(|(path, summary, parameters)| Listing {

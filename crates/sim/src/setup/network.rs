@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type};
+use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::Time;
 use fabric::Rate;
 use fabric::router::RouterParameters;
@@ -16,11 +16,9 @@ use crate::setup::rails::Rails;
 const FASTEST_BITS_PER_S: u64 = 1_000_000_000_000_000;
 
 /// Keys of `[network]`, beside those of [`Rails`].
-pub const NETWORK: &[Parameter] = &[Parameter::size(
-    "packet",
-    "256 B",
-    "largest packet; longer messages are divided, 1 B to 16 MiB",
-)];
+pub const NETWORK: &[Parameter] = parameters! {
+    size("packet", "256 B", "largest packet; longer messages are divided, 1 B to 16 MiB");
+};
 
 /// Keys of `[network.link]`.
 pub const LINK: &[Parameter] = &[
@@ -32,20 +30,10 @@ pub const LINK: &[Parameter] = &[
 ];
 
 /// Keys of `[network.links.CLASS]`.
-pub const LINK_CLASS: &[Parameter] = &[
-    Parameter::computed(
-        "bandwidth",
-        Type::Rate,
-        "network.link.bandwidth",
-        "bandwidth of one link class",
-    ),
-    Parameter::computed(
-        "latency",
-        Type::Time,
-        "network.link.latency",
-        "latency of one link class",
-    ),
-];
+pub const LINK_CLASS: &[Parameter] = parameters! {
+    computed("bandwidth", Type::Rate, "network.link.bandwidth", "bandwidth of one link class");
+    computed("latency", Type::Time, "network.link.latency", "latency of one link class");
+};
 
 /// Keys of `[network.memory]`.
 pub const MEMORY: &[Parameter] = &[
@@ -58,23 +46,12 @@ pub const MEMORY: &[Parameter] = &[
 ];
 
 /// Keys of `[network.router]`, beside those of the router model.
-pub const ROUTER: &[Parameter] = &[
-    Parameter::text(
-        "model",
-        fabric::router::DEFAULT_MODEL,
-        "router model (fabricsim list router-models)",
-    ),
-    Parameter::time(
-        "delay",
-        "100 ns",
-        "from the arrival of a packet's head to its earliest departure, at most 1 s",
-    ),
-    Parameter::size(
-        "buffer",
-        "100 KB",
-        "buffer of one input port, divided evenly among its virtual channels, at most 1 GiB",
-    ),
-];
+pub const ROUTER: &[Parameter] = parameters! {
+    text("model", fabric::router::DEFAULT_MODEL, "router model (fabricsim list router-models)");
+    time("delay", "100 ns", "from the arrival of a packet's head to its earliest departure, at most 1 s");
+    size("buffer", "100 KB",
+        "buffer of one input port, divided evenly among its virtual channels, at most 1 GiB");
+};
 
 const fn bandwidth(default: &'static str, summary: &'static str) -> Parameter {
     Parameter::new("bandwidth", Type::Rate, DefaultValue::Text(default), summary)

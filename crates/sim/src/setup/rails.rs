@@ -14,32 +14,20 @@
 //!
 //! A packet arrives at the rail with the number of the rail that sent it, since both are in the same plane.
 
-use config::{Error, Parameter, Section};
+use config::{Error, Parameter, Section, parameters};
 use topology::{Divisor, HostId, Topology, pick};
 
 /// Largest number of rails of a host.
 pub const MAX_RAILS: usize = 64;
 
 /// Keys of `[network]` about rails and planes.
-pub const PARAMETERS: &[Parameter] = &[
-    Parameter::integer(
-        "rails",
-        1,
-        "NIC ports of each host, 1 to 64, a multiple of planes",
-    ),
-    Parameter::integer("planes", 1, "disjoint copies of the topology"),
-    Parameter::choice(
-        "rail_arrangement",
-        &["adjacent", "spread"],
-        "position of a host's ports in their plane",
-    ),
-    Parameter::choice(
-        "rail_choice",
-        &["round-robin", "least-loaded", "by-destination"],
-        "how the NIC selects a rail",
-    ),
-    Parameter::choice("rail_per", &["message", "packet"], "what it selects a rail for"),
-];
+pub const PARAMETERS: &[Parameter] = parameters! {
+    integer("rails", 1, "NIC ports of each host, 1 to 64, a multiple of planes");
+    integer("planes", 1, "disjoint copies of the topology");
+    choice("rail_arrangement", &["adjacent", "spread"], "position of a host's ports in their plane");
+    choice("rail_choice", &["round-robin", "least-loaded", "by-destination"], "how the NIC selects a rail");
+    choice("rail_per", &["message", "packet"], "what it selects a rail for");
+};
 
 /// One NIC port of a host. Topology, routing and packets call it a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Recorded applications replay to their end on every kind of network, and nothing of them is lost.
+//! Recorded applications replay to their end on every kind of network, and no message is lost.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const NETWORKS: [(&str, &str); 3] = [
     ),
 ];
 
-/// The whole of a recorded run, one rank per host.
+/// A whole recorded run, one rank per host.
 fn replay(trace: &Path, network: &str) -> RunResult {
     replay_as("otf2", trace, network)
 }
@@ -38,7 +38,7 @@ fn replay_as(format: &str, trace: &Path, network: &str) -> RunResult {
     run(&experiment.unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// Everything that was recorded was sent, and all of it arrived.
+/// All recorded messages were sent, and all of them arrived.
 fn assert_complete(result: &RunResult, info: &TraceInfo) {
     let job = &result.summary.jobs[0];
     let ranks = table(result, "ranks");
@@ -68,8 +68,8 @@ fn stencil4d_on_the_networks_of_tracer() {
         return;
     };
     let info = workload::info(&trace).unwrap();
-    // What TraceR predicts there, in ms, with protocol and delay settings of its own: no more than the
-    // order of magnitude can be compared.
+    // TraceR's predictions in ms, with its own protocol and delay settings. Only the order of magnitude is
+    // comparable.
     for ((name, network), tracer_ms) in NETWORKS.iter().zip([0.383, 0.630, 1.069]) {
         let result = replay(&trace, network);
         assert_complete(&result, &info);
@@ -110,7 +110,7 @@ fn the_other_recordings_to_their_end() {
 #[test]
 fn the_recordings_in_dumpi_to_their_end() {
     let own = root().join("examples/traces/dumpi-ember-incast-16");
-    // Without hypre-amg-27, which probes.
+    // hypre-amg-27 is left out because it probes.
     let shared = [
         "chatterbug-pairs-32",
         "chatterbug-stencil4d-64",

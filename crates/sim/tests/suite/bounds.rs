@@ -1,5 +1,5 @@
-//! Bounds that are computed without simulating: known values, and what simulations say. The definitions stand in
-//! `docs/methods/bounds.md`.
+//! Bounds computed without a simulation: known values, and comparisons with simulations. `docs/methods/bounds.md` has
+//! the definitions.
 
 use results::{Bounds, JobBounds};
 use sim::{Effort, Experiment, Job, JobKind};
@@ -10,7 +10,7 @@ fn bounds(experiment: &Experiment) -> Bounds {
     sim::bounds(experiment, Effort::CHECK).expect("there is traffic")
 }
 
-/// Of uniform traffic among all hosts.
+/// Bounds of uniform traffic among all hosts.
 fn uniform(topology: &str, routing: &str, traffic: &str) -> JobBounds {
     let text = format!(
         "network.topology = {{ {topology} }}\nnetwork.routing = {{ algorithm = \"{routing}\" }}\n\
@@ -21,7 +21,7 @@ fn uniform(topology: &str, routing: &str, traffic: &str) -> JobBounds {
     bounds.jobs.remove(0)
 }
 
-/// The table of `docs/methods/bounds.md`, with as many digits as it was given with.
+/// The table of `docs/methods/bounds.md`, with the digits of its sources.
 #[test]
 fn uniform_traffic_has_the_known_bounds() {
     let torus = |sizes: &str| format!("kind = \"torus\", sizes = [{sizes}]");
@@ -76,13 +76,13 @@ fn mean_distances_are_the_known_ones() {
     );
     let hops = dragonfly.mean_hops.unwrap();
     assert!((hops - 2.0 - 2.6957).abs() < 0.00005, "{hops}");
-    // Distances between different routers are what the literature gives: one host on each.
+    // The literature gives distances between different routers; one host per router makes them comparable.
     let slim_fly = uniform("kind = \"slim-fly\", q = 13, hosts_per_router = 1", "minimal", "");
     let hops = slim_fly.mean_hops.unwrap();
     assert!((hops - 2.0 - 1.9436).abs() < 0.00005, "{hops}");
 }
 
-/// A million hosts and more, where one destination stands for all.
+/// Networks of a million hosts and more, where one destination stands for all.
 #[test]
 fn symmetric_networks_can_be_large() {
     let large = uniform(
@@ -96,8 +96,8 @@ fn symmetric_networks_can_be_large() {
     assert!((throughput - 2.0).abs() < 0.001, "{throughput}");
 }
 
-/// Two hosts that send to each other, in networks whose links have different speeds: to the picosecond, for
-/// messages of one packet and of several, the last one short. All ways between two hosts are alike here.
+/// Two hosts send to each other, in networks whose links have different speeds. Times agree to the picosecond, for
+/// messages of one packet and of several, with a short last packet. All paths between two hosts are alike here.
 #[test]
 fn a_run_without_contention_has_the_latency_computed() {
     for network in crate::physics::UNEQUAL {
@@ -117,7 +117,7 @@ fn a_run_without_contention_has_the_latency_computed() {
             let result = run(&experiment);
             let found = &result.summary.network;
             assert!(result.summary.jobs[0].packets >= 10);
-            // Rounding to half a picosecond: means are quotients.
+            // The tolerance is half a picosecond, because means are quotients.
             let close = |a: f64, b: f64| {
                 assert!(
                     (a - b).abs() < 0.001,
@@ -133,7 +133,7 @@ fn a_run_without_contention_has_the_latency_computed() {
     }
 }
 
-/// Many pairs at vanishing load: within a thousandth.
+/// Many pairs at vanishing load agree within a thousandth.
 #[test]
 fn a_run_at_vanishing_load_has_the_hops_and_latency_computed() {
     for (topology, routing) in [
@@ -157,23 +157,23 @@ fn a_run_at_vanishing_load_has_the_hops_and_latency_computed() {
     }
 }
 
-/// What short runs may accept more than their bound: what was sent before the end of the warm-up and comes after
-/// it, and ends of packets.
+/// The amount by which short runs may exceed their bound: packets sent before the end of the warm-up that arrive
+/// after it, and ends of packets.
 const TOLERANCE: f64 = 0.02;
 
-/// Networks with links of one kind that are loaded differently: what does not cross the full ones gets through
-/// whole, and adds up to more than the load at which the first link is full.
+/// Networks with links of one kind and unequal loads: traffic that avoids the full links passes completely, so the
+/// total exceeds the load at which the first link is full.
 const UNEVEN: [&str; 6] = [
     "collect-off-mesh.toml",
     "dragonfly-minimal-uneven-groups.toml",
     "fat-tree-destination-mod-k.toml",
     "graph-file-valiant.toml",
     "mesh-dimension-order.toml",
-    // Two of its 50 routers are in no row of four, and send to each other over a link of their own.
+    // Two of its 50 routers are in no row of four. They send to each other over a link of their own.
     "traffic-slim-fly-adversarial.toml",
 ];
 
-/// No run of the corpus accepts more than its bound, at its own loads and at the greatest ones.
+/// No run of the corpus accepts more than its bound, at its own loads and at full load.
 #[test]
 fn no_run_exceeds_its_bound() {
     let (mut compared, mut saturated, mut beyond) = (0, 0, Vec::new());
@@ -193,7 +193,7 @@ fn no_run_exceeds_its_bound() {
             if overload {
                 for (job, table) in text.split("[[job]]").skip(1).enumerate() {
                     changes.push(set(&format!("job.{job}.traffic.load"), "1.0"));
-                    // That of bursts is not below it.
+                    // The bound of bursts is not below it.
                     if table.contains("peak") {
                         changes.push(set(&format!("job.{job}.traffic.peak"), "1.0"));
                     }
@@ -210,7 +210,7 @@ fn no_run_exceeds_its_bound() {
                 JobKind::Ranks(_) => unreachable!("no job has ranks"),
             };
             let asked: f64 = experiment.jobs.iter().map(of_all).sum();
-            // Random arrivals may bring more than was asked for; of what is more, all may get through.
+            // Random arrivals may offer more than the load asked for, and all of the excess may be accepted.
             let more = (network.offered_load - asked).max(0.0);
             let most = bounds.accepted_load.expect("no job has ranks") + more;
             let (offered, accepted) = (network.offered_load, network.accepted_load);
@@ -223,7 +223,7 @@ fn no_run_exceeds_its_bound() {
                 "{name}: {accepted} of at most {most}"
             );
             compared += 1;
-            // Several jobs, of which one starts late, are not carried at one factor.
+            // Several jobs, one of which starts late, have no common factor.
             let ([_], Some(scale)) = (&bounds.jobs[..], bounds.scale) else {
                 continue;
             };

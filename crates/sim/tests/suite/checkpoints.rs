@@ -16,7 +16,7 @@ use crate::support::{
     assert_same, compute, job, jobs_on, otf2_is_available, receive, root, run, run_from, send,
 };
 
-/// Executors, processes and threads that write checkpoints and go on from them.
+/// Executors, processes and threads that write checkpoints and continue from them.
 const WAYS: [(Executor, usize, usize); 7] = [
     (Executor::Sequential, 1, 1),
     (Executor::Conservative, 1, 2),
@@ -46,15 +46,15 @@ fn small() -> Experiment {
     Experiment::from_toml(SMALL, "small.toml", &[]).unwrap()
 }
 
-/// A place for a checkpoint.
+/// The path of a checkpoint.
 fn place() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("checkpoint.fabricsim");
     (folder, file)
 }
 
-/// Runs with a checkpoint each `every`, and breaks the run off when `stop` says so; returns the result if it
-/// was faster.
+/// Runs with a checkpoint each `every`, and interrupts the run when `stop` returns true. Returns the result if the
+/// run ended before.
 fn begin(
     experiment: &mut Experiment,
     (executor, processes, threads): (Executor, usize, usize),
@@ -63,7 +63,7 @@ fn begin(
     stop: impl Fn() -> bool + Sync,
 ) -> Option<RunResult> {
     (experiment.run.executor, experiment.run.threads) = (executor, threads);
-    // Of several processes, only the first can be asked.
+    // Only the first of several processes can be interrupted here.
     let control = RunControl::new();
     let experiment = &*experiment;
     let mut ends = thread::scope(|scope| {
@@ -95,7 +95,7 @@ fn begin(
     }
 }
 
-/// Goes on from a checkpoint to the end.
+/// Continues from a checkpoint to the end.
 fn resume(file: &Path, (executor, processes, threads): (Executor, usize, usize)) -> RunResult {
     let checkpoint = Checkpoint::load(file).unwrap_or_else(|e| panic!("{e}"));
     let overrides = [
@@ -111,7 +111,7 @@ fn resume(file: &Path, (executor, processes, threads): (Executor, usize, usize))
     result
 }
 
-/// Checkpoints early and late in a run, each written and gone on from in several ways.
+/// Checkpoints early and late in a run, each continued in several ways.
 fn goes_on_everywhere(name: &str) {
     let mut experiment = corpus(name);
     experiment.run.executor = Executor::Sequential;
@@ -124,7 +124,7 @@ fn goes_on_everywhere(name: &str) {
             file: file.clone(),
             every: Every::Simulated((end.ps() as f64 * share) as u64),
         };
-        // Beyond one half there is only one checkpoint, and it may stay the last.
+        // After one half of the run there is only one checkpoint, which may stay the last.
         let done = begin(&mut experiment, way, None, &checkpoints, || {
             share < 0.5 && file.exists()
         });
@@ -174,14 +174,14 @@ fn an_application_beside_traffic_goes_on_everywhere() {
     }
 }
 
-/// What is told of messages and packets that are under way at the checkpoint.
+/// Timelines and waits of messages and packets that are in flight at the checkpoint.
 #[test]
 fn what_is_collected_goes_on() {
     goes_on_everywhere("collect-jobs-torus.toml");
     goes_on_everywhere("collect-input-queued.toml");
 }
 
-/// In the middle of a repetition, or between two.
+/// The first checkpoint lies in a repetition, the second between two.
 #[test]
 fn repeated_jobs_and_those_with_seats_go_on() {
     if otf2_is_available() {
@@ -190,7 +190,7 @@ fn repeated_jobs_and_those_with_seats_go_on() {
     }
 }
 
-/// Broken off again and again, each time elsewhere.
+/// The run is interrupted again and again, each time at another time.
 #[test]
 fn from_checkpoint_to_checkpoint() {
     let mut experiment = corpus("dragonfly-ugal-group.toml");
@@ -222,7 +222,7 @@ fn from_checkpoint_to_checkpoint() {
     assert_same(&reference, &result, &format!("checkpoints at {times:?}"));
 }
 
-/// With memory for hardly any event ahead of GVT, and parts that roll back all the time.
+/// The memory allows hardly any event ahead of GVT, and the parts roll back all the time.
 #[test]
 fn a_checkpoint_in_the_midst_of_rollbacks() {
     let mut experiment = corpus("short-links.toml");
@@ -264,7 +264,7 @@ fn programs_in_memory_are_refused_at_the_start() {
         let control = RunControl::new();
         let checkpoints = Checkpoints {
             file: file.clone(),
-            // Never in this run.
+            // This run never reaches it.
             every: Every::Wall(Duration::from_secs(100_000)),
         };
         let way = RunContext {
@@ -284,7 +284,7 @@ fn programs_in_memory_are_refused_at_the_start() {
     }
 }
 
-/// The bytes of a good checkpoint of [`SMALL`].
+/// The bytes of a valid checkpoint of [`SMALL`].
 fn good() -> Vec<u8> {
     let (_folder, file) = place();
     let checkpoints = Checkpoints {
@@ -296,7 +296,7 @@ fn good() -> Vec<u8> {
     fs::read(file).unwrap()
 }
 
-/// The error of loading these bytes, which names the file.
+/// The error of loading these bytes. It names the file.
 fn refusal(bytes: &[u8]) -> String {
     let (_folder, file) = place();
     fs::write(&file, bytes).unwrap();
@@ -315,11 +315,11 @@ fn a_damaged_file_is_refused() {
         "{}",
         good.len()
     );
-    // Cut off anywhere: within the first lines, the head, and the body.
+    // The file ends early: within the first lines, the head, or the body.
     for length in (30..600).step_by(7).chain([good.len() / 2, good.len() - 1]) {
         assert_eq!(refusal(&good[..length]), "is damaged", "{length} bytes of it");
     }
-    // One bit anywhere: in the digest, the length, the experiment, and the run.
+    // One bit is wrong: in the digest, the length, the experiment, or the run.
     for place in (23..900).step_by(3).chain([good.len() / 2, good.len() - 1]) {
         let mut bytes = good.clone();
         bytes[place] ^= 1 << (place % 8);
@@ -333,12 +333,12 @@ fn a_damaged_file_is_refused() {
     assert_eq!(refusal(&[&good[..], b"more"].concat()), "is damaged");
 }
 
-/// The same layout from another version of FabricSim, whose processes may be saved differently.
+/// The layout is the same, but the version of FabricSim differs, whose LPs may be saved in another form.
 #[test]
 fn another_version_is_refused() {
     let good = good();
     let (rest, own) = (&good[23 + 65..], env!("CARGO_PKG_VERSION"));
-    // As long as the real one, so that nothing else changes.
+    // The text has the length of the real one, so that nothing else changes.
     let other: String = own
         .chars()
         .map(|c| if c.is_ascii_digit() { '7' } else { c })
@@ -386,12 +386,12 @@ fn a_network_of_another_size_is_refused() {
         file.display()
     );
     assert_eq!(try_in(&SingleProcess), said);
-    // In several processes, all of them say so, and none waits for the others.
+    // All of several processes report the error, and none waits for the others.
     let errors = ThreadProcess::run(2, |process| try_in(process));
     assert_eq!(errors, [said.clone(), said]);
 }
 
-/// A place where nothing can be written ends the run, and says so.
+/// A path that cannot be written ends the run with an error.
 #[test]
 fn a_checkpoint_that_cannot_be_written_ends_the_run() {
     let (folder, _) = place();

@@ -1,5 +1,5 @@
-//! What is collected while a run goes on: it adds up to what was counted, bin by bin, and nothing depends on it.
-//! That it changes nothing and is the same everywhere, [`crate::support::run_everywhere`] checks of every experiment.
+//! Collected series add up to the counters of the run, bin by bin. [`crate::support::run_everywhere`] checks for
+//! every experiment that collection changes no result and is the same on all executors.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ fn total(result: &RunResult, name: &str, column: &str) -> u64 {
     result.table(name).map_or(0, |table| sum(table, column))
 }
 
-/// Sums of a column by the number in another one, over rows that end at a time or before.
+/// Sums of a column by the number in another column, over rows that end at a time or before.
 fn sums(of: &Table, by: &str, column: &str, until_ps: u64) -> BTreeMap<u32, u64> {
     let mut sums = BTreeMap::new();
     let rows = of.u32s(by).unwrap().iter().zip(of.u64s(column).unwrap());
@@ -30,7 +30,7 @@ fn sums(of: &Table, by: &str, column: &str, until_ps: u64) -> BTreeMap<u32, u64>
     sums
 }
 
-/// The same of the table of links.
+/// Sums of a column of the table of links.
 fn of_links(links: &Table, column: &str) -> BTreeMap<u32, u64> {
     let rows = links
         .u32s("link")
@@ -41,7 +41,7 @@ fn of_links(links: &Table, column: &str) -> BTreeMap<u32, u64> {
     rows.map(|(link, value)| (*link, *value)).collect()
 }
 
-/// Holds the series of a run to what it has counted otherwise.
+/// Compares the series of a run with its counters.
 pub fn series_add_up(experiment: &Experiment, result: &RunResult) {
     let collect = result.summary.collect.as_ref().expect("it is always there");
     let network = &result.summary.network;
@@ -148,7 +148,7 @@ fn crowded(topology: &str, routing: &str, router: &str, pattern: &str, until_us:
 
 const DRAGONFLY: &str = r#"kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2, groups = 4"#;
 
-/// A run that ends where a bin ends has counted what the bins up to there hold.
+/// A run that ends at the end of a bin has counted the content of all bins.
 #[test]
 fn every_bin_holds_what_was_counted_in_it() {
     for router in ["packet", "input-queued"] {
@@ -184,7 +184,7 @@ fn every_bin_holds_what_was_counted_in_it() {
     }
 }
 
-/// All hosts of one switch send to one, whose link is never idle: what waits for it is in the buffers and queues.
+/// All hosts of one switch send to one host, whose link is never idle. Waiting packets are in the buffers and queues.
 #[test]
 fn an_incast_fills_buffers_and_queues() {
     let hosts = 5;
@@ -209,7 +209,7 @@ fn an_incast_fills_buffers_and_queues() {
     experiment.collect.set_series(sim::Series::Vcs);
     let result = run_everywhere(&mut experiment);
     let series = table(&result, "link_series");
-    // 5 injection links, then the ejection link to host 0: 800 kB at 12.5 GB/s are 64 us.
+    // The five injection links come first, then the ejection link to host 0: 800 kB at 12.5 GB/s take 64 us.
     let rows: Vec<usize> = (0..series.rows())
         .filter(|row| series.u32s("link").unwrap()[*row] == 5)
         .collect();
@@ -221,13 +221,13 @@ fn an_incast_fills_buffers_and_queues() {
         assert_eq!(cell("buffer_full_ps", *row), 0, "hosts take what comes");
         // 1 us holds 25 packets of 500 B.
         assert_eq!(cell("packets", *row), 25);
-        // Four buffers of 10 kB, but for what is on its way to them, or back as credit.
+        // Four buffers of 10 kB, less the bytes and credits in flight.
         let waiting = cell("waiting_bytes", *row);
         assert!((36_000..=40_000).contains(&waiting), "{waiting}");
         let packets = series.u32s("waiting_packets").unwrap()[*row];
         assert_eq!(u64::from(packets) * 500, waiting);
     }
-    // The injection link of host 1 is held up three quarters of the time, and its queue empties.
+    // The injection link of host 1 is blocked for three quarters of the time, and its queue empties.
     let rows: Vec<usize> = (0..series.rows())
         .filter(|row| series.u32s("link").unwrap()[*row] == 1)
         .collect();
@@ -243,14 +243,14 @@ fn an_incast_fills_buffers_and_queues() {
     let vcs = table(&result, "vc_series");
     let used = vcs.u32s("used_bytes").unwrap().iter().max();
     assert_eq!(used, Some(&10_000), "the buffer was full");
-    // Whoever finishes does so in the last bins.
+    // Hosts that finish do so in the last bins.
     let jobs = table(&result, "job_series");
     assert_eq!(sum(jobs, "ranks_finished"), 5);
     assert_eq!(sum(jobs, "bytes_sent"), sum(jobs, "bytes_received"));
     assert_eq!(sum(jobs, "messages_received"), 4);
 }
 
-/// Bins of a run without an end grow; what goes on in a bin without any event is in its row all the same.
+/// Bins of a run without a known end grow. A bin without any event still has its row.
 #[test]
 fn a_link_that_is_held_up_for_long_has_its_rows() {
     let programs = vec![
@@ -311,7 +311,7 @@ fn single_routers_can_be_chosen() {
     assert_eq!(routers.keys().collect::<Vec<_>>(), [&0, &2]);
     let hosts = sums(table(&some, "host_series"), "host", "packets_sent", u64::MAX);
     assert_eq!(hosts.keys().copied().collect::<Vec<_>>(), [0, 1, 4, 5]);
-    // Sums are over all of them.
+    // The sums are over all links.
     assert!(table(&all, "class_series") == table(&some, "class_series"));
     assert!(table(&all, "job_series") == table(&some, "job_series"));
 }
@@ -335,7 +335,7 @@ fn what_cannot_be_collected_is_refused() {
         ("bin = \"1 parsec\"", "or \"auto\""),
         ("bin = 5", "collect.bin"),
         ("bin = \"2 day\"", "collect.bin"),
-        ("routers = [0, 3]", "there is no router 3; expected 0 to 2"),
+        ("routers = [0, 3]", "router 3 does not exist; expected 0 to 2"),
         ("routers = \"some\"", "collect.routers"),
         ("routers = 3", "collect.routers"),
         ("timeline = 1", "collect.timeline"),
@@ -349,7 +349,8 @@ fn what_cannot_be_collected_is_refused() {
     }
 }
 
-/// A run with a folder is broken off after some full parts, and goes on there; without them, it does not.
+/// A run with a folder is interrupted after some complete parts and continues from the folder. Without the folder it
+/// does not.
 #[test]
 fn a_run_goes_on_with_the_parts_in_its_folder() {
     let file = r#"
@@ -374,7 +375,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
         file: folder.path().join("checkpoint.fabricsim"),
         every: Every::Simulated(31_000_000),
     };
-    // It runs to its end: more is written than the checkpoint knows of.
+    // The run reaches its end, so the folder has more rows than the checkpoint.
     let way = RunContext {
         checkpoints: Some(&checkpoints),
         parts: Some(&parts),
@@ -408,7 +409,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     assert_eq!(rest.summary.collect, reference.summary.collect);
     assert_eq!(rest.summary.digest, reference.summary.digest);
     assert_eq!(names(), written);
-    // As a result that is written and read again.
+    // The result is written and read again.
     let out = folder.path().join("result");
     rest.write(&out, false).unwrap();
     let read = RunResult::load(&out).unwrap();
@@ -419,7 +420,10 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     }
 
     let error = go_on(&experiment, None).unwrap_err().to_string();
-    assert!(error.contains("can only be continued with a folder"), "{error}");
+    assert!(
+        error.contains("it can be resumed only with that folder"),
+        "{error}"
+    );
     let mut other = self::experiment(file);
     other.collect.set_series(sim::Series::Classes);
     let error = go_on(&other, Some(parts.as_path())).unwrap_err();
@@ -432,7 +436,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     assert!(error.contains("vc_series.00000.parquet"), "{error}");
 }
 
-/// A place where parts cannot be written ends the run, and says so.
+/// A folder that cannot be written ends the run with an error.
 #[test]
 fn parts_that_cannot_be_written_end_the_run() {
     let mut experiment = crowded(

@@ -1,5 +1,4 @@
-//! The corpus of small experiments, and the examples: the same result from every executor, and the result
-//! that is on record.
+//! The corpus of small experiments and the examples: every executor gives the recorded result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,10 +10,10 @@ use sim::Experiment;
 use crate::support::{otf2_is_available, root, run, run_everywhere};
 use crate::tracing::everything_traced;
 
-/// Writes the record anew instead of comparing with it.
+/// If set, the record is written instead of compared.
 const UPDATE: &str = "UPDATE_EXPECTED";
 
-/// Runs those experiments only whose names contain it.
+/// If set, only experiments whose names contain it run.
 const ONLY: &str = "CORPUS_ONLY";
 
 /// Examples that are cut short here: file, end, end of the warm-up.
@@ -30,7 +29,7 @@ const SHORTENED: &[(&str, &str, &str)] = &[
 fn the_corpus_gives_the_same_result_everywhere() {
     let folder = root().join("tests/corpus");
     assert!(experiments(&folder).len() >= 15, "the corpus is not empty");
-    // Whatever can be collected, too; `run_everywhere` compares with less of it.
+    // Everything that can be collected is collected; `run_everywhere` compares with less of it.
     compare_with_record(&folder, &folder.join("expected.json"), |_| everything_traced());
 }
 
@@ -64,14 +63,14 @@ fn full_buffers_keep_moving() {
     }
 }
 
-/// A new topology, routing, pattern, arrival process, distribution of sizes, motif, placement or mapping comes with an
-/// experiment that uses it.
+/// A new topology, routing, pattern, arrival process, distribution of sizes, motif, placement or mapping comes with
+/// an experiment that uses it.
 #[test]
 fn the_corpus_uses_every_part() {
     let mut used = String::new();
     for path in experiments(&root().join("tests/corpus")) {
         if can_be_read(&path) {
-            // With all defaults, as a result prints them.
+            // The experiment with all defaults, as a result prints it.
             used += &Experiment::load(&path, &[]).unwrap().settings.to_string();
         }
     }
@@ -97,11 +96,11 @@ fn the_corpus_uses_every_part() {
     }
 }
 
-/// Whether an experiment needs nothing that this build lacks.
+/// Whether this build has everything that an experiment needs.
 fn can_be_read(path: &Path) -> bool {
     let text = std::fs::read_to_string(path).unwrap();
     if text.contains("{ python =") {
-        // Those are run by the tests of the Python package; here they must be refused, and say why.
+        // The tests of the Python package run those. Here they are refused with a reason.
         let Err(error) = Experiment::load(path, &[]) else {
             panic!("{} runs without Python", path.display())
         };
@@ -168,7 +167,7 @@ fn compare_with_record(folder: &Path, record: &Path, overrides: impl Fn(&str) ->
     );
 }
 
-/// What a reader of a difference can judge, and the digests for the rest.
+/// Values in which a reader can judge a difference, and digests for the rest.
 fn key_numbers(result: &RunResult) -> Value {
     let network = &result.summary.network;
     let jobs: Vec<Value> = result

@@ -1,4 +1,4 @@
-//! Credit batching changes no result; where it could, the run begins anew.
+//! Credit batching changes no result. A run that could change restarts with single credits.
 
 use des::{Executor, Time};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use sim::{CreditSetting, Experiment, RunContext, RunControl, run_in};
 
 use crate::support::{assert_same, experiment, run, run_everywhere, run_together};
 
-/// An experiment of which nothing is collected that comes in the order of events.
+/// An experiment that collects nothing whose rows follow the order of events.
 fn on(topology: &str, routing: &str, traffic: &str, buffer: &str) -> Experiment {
     experiment(&format!(
         "[network]\n\
@@ -31,7 +31,7 @@ const DRAGONFLY: &str =
 const MINIMAL: &str = "algorithm = \"minimal\"";
 const UNIFORM: &str = "pattern = \"uniform\", load = 0.4";
 
-/// With each credit by itself, on one thread.
+/// The reference uses single credits on one thread.
 fn each(experiment: &mut Experiment) -> RunResult {
     experiment.run.credits = CreditSetting::Each;
     let result = run(experiment);
@@ -84,7 +84,7 @@ fn several_processes_keep_the_first_attempt() {
     }
 }
 
-/// Everybody sends to one host: buffers fill up at once.
+/// All hosts send to one host, so buffers fill up at once.
 #[test]
 fn a_run_that_finds_too_little_room_begins_anew() {
     let hot = "pattern = \"hotspot\", targets = [3], share = 0.5, load = 0.5";
@@ -96,7 +96,7 @@ fn a_run_that_finds_too_little_room_begins_anew() {
     assert_eq!(result.summary.run.credits, "each");
     assert_same(&reference, &result, "begun anew");
 
-    // What the first try has written is gone.
+    // The rows of the first attempt are gone.
     let folder = tempfile::tempdir().unwrap();
     let way = RunContext {
         parts: Some(folder.path()),
@@ -111,7 +111,7 @@ fn a_run_that_finds_too_little_room_begins_anew() {
     assert_same(&reference, &together, "three processes");
 }
 
-/// What looks at credits, or at the order of their events, gets them one by one.
+/// Observers of credits, or of the order of their events, get single credits.
 #[test]
 fn who_looks_at_credits_gets_each() {
     let credits = |experiment: &Experiment| run(experiment).summary.run.credits;

@@ -1,4 +1,4 @@
-//! Critical paths of real runs: where the answer follows by arithmetic, and that they have no gap anywhere.
+//! Critical paths of real runs. Arithmetic gives the expected path, and no path has a gap.
 
 use des::Time;
 use mpi::MpiSettings;
@@ -9,7 +9,7 @@ use crate::mpi_semantics;
 use crate::support::{compute, job, jobs_on, receive, run, send};
 use crate::tracing::{ALL, with_ranks};
 
-/// Two routers with two hosts each; a byte takes 1 ns on each link, a packet is 1,000 of them.
+/// Two routers with two hosts each. A byte takes 1 ns on each link, and a packet has 1,000 bytes.
 const TWO_ROUTERS: &str = r#"
 [network]
 topology = { kind = "mesh", sizes = [2], hosts_per_router = 2 }
@@ -59,7 +59,7 @@ fn assert_whole(name: &str, paths: &CriticalPaths, rows: &[CriticalPathRow], res
             assert_eq!((row.step, row.begin_ps), (number, now), "{name}: {row:?}");
             assert!(row.begin_ps < row.end_ps, "{name}: {row:?}");
             assert_eq!(row.reason.is_some(), row.kind == "wait", "{name}: {row:?}");
-            // Of what was cut off nothing is known, and of all before it everything.
+            // A call that was cut off has no step; all calls before it have one.
             let last = row.step as usize + 1 == rows.len();
             assert!(row.kind != "unknown" || last && !job.finished, "{name}: {row:?}");
             now = row.end_ps;
@@ -107,7 +107,7 @@ fn a_packet_of_another_job_is_in_the_way() {
     ));
     let (paths, rows) = explained(&result);
     assert_whole("two packets", &paths, &rows, &result);
-    // B is at the cable 150 ns after it was sent at 20, and on it until 1170; A comes there at 270.
+    // B reaches the cable 150 ns after its send at 20, and uses it until 1170. A reaches it at 270.
     let kinds = |kinds: &[(&str, u32, u64)]| -> Vec<(String, u32, u64)> {
         kinds
             .iter()
@@ -144,7 +144,7 @@ fn a_packet_of_another_job_is_in_the_way() {
     );
     assert_eq!(wait.share_of_communication, 900.0 / 2300.0);
     let says = format!(
-        "39.1 % of its communication time (900 ns) is waiting for {}, held by job B",
+        "39.1 % of its communication time (900 ns) is spent waiting for {}, held by job B",
         wait.place
     );
     assert!(a.text.contains(&says), "{}", a.text);
@@ -157,7 +157,7 @@ fn a_packet_of_another_job_is_in_the_way() {
     );
 }
 
-/// The same with ten packets each, which take turns on the cable.
+/// The messages have ten packets each, which alternate on the cable.
 #[test]
 fn two_jobs_share_a_cable_packet_by_packet() {
     let pair = || vec![vec![send(1, 10_000)], vec![receive(0, 10_000)]];
@@ -186,7 +186,7 @@ fn two_jobs_share_a_cable_packet_by_packet() {
     }
 }
 
-/// Nobody is in the way: a message of many packets is in transfer all the time.
+/// No other message interferes, so a message of many packets is in transfer all the time.
 #[test]
 fn a_long_message_waits_for_nobody_if_it_is_alone() {
     let programs = vec![vec![send(1, 50_000)], vec![receive(0, 50_000)]];
@@ -201,7 +201,7 @@ fn a_long_message_waits_for_nobody_if_it_is_alone() {
     assert_eq!((a.transfer_ns, a.wait_ns), (50_350.0, 0.0), "{}", a.text);
 }
 
-/// The receiver of a rendezvous is busy; what the sender does does not matter.
+/// The receiver of a rendezvous is busy. The actions of the sender have no effect.
 #[test]
 fn a_late_receiver_is_what_a_rendezvous_waits_for() {
     let programs = vec![vec![send(1, 1000)], vec![compute(50_000), receive(0, 1000)]];
@@ -222,7 +222,7 @@ fn a_late_receiver_is_what_a_rendezvous_waits_for() {
     assert_eq!(steps(&rows, "A"), expected);
 }
 
-/// Everything that ranks can do, by every protocol.
+/// All operations of ranks, by every protocol.
 #[test]
 fn paths_have_no_gap_whatever_ranks_do() {
     let network = format!(

@@ -1,5 +1,5 @@
-//! An application that waits for ever ends the run with an error that says who waits for whom, whatever
-//! else is on the network; and no other application is taken for one.
+//! Ranks that wait for ever end the run with an error that names them and the ranks they wait for, whatever other
+//! traffic is on the network. No application that can continue gets this error.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ topology = { kind = "torus", sizes = [3, 3] }
 routing = { algorithm = "dimension-order" }
 "#;
 
-/// Ranks 0 and 1 receive before they send; rank 2 waits for a send that nobody makes, and rank 3 is done.
+/// Ranks 0 and 1 receive before they send. Rank 2 waits for a message that no rank sends. Rank 3 has finished.
 fn wait_cycle() -> Vec<Vec<Operation>> {
     vec![
         vec![compute(700), receive(1, 64), send(1, 64)],
@@ -31,7 +31,7 @@ fn wait_cycle() -> Vec<Vec<Operation>> {
     ]
 }
 
-/// The error of the run, which is the same from all executors.
+/// The error of the run. All executors give the same one.
 fn error_everywhere(experiment: &mut Experiment) -> String {
     let mut errors = Vec::new();
     for (executor, threads) in OF_SIMULATIONS {
@@ -44,14 +44,14 @@ fn error_everywhere(experiment: &mut Experiment) -> String {
     errors.remove(0)
 }
 
-fn assert_names_the_knot(error: &str) {
+fn assert_names_the_cycle(error: &str) {
     for line in [
-        "job 'knot', rank 0: MPI_Recv for a message from rank 1, tag 0, communicator 0",
-        "job 'knot', rank 1: MPI_Recv for a message from rank 0, tag 0, communicator 0",
-        "job 'knot', rank 2: MPI_Recv for a message from rank 3, tag 0, communicator 0",
+        "job 'cycle', rank 0: MPI_Recv for a message from rank 1, tag 0, communicator 0",
+        "job 'cycle', rank 1: MPI_Recv for a message from rank 0, tag 0, communicator 0",
+        "job 'cycle', rank 2: MPI_Recv for a message from rank 3, tag 0, communicator 0",
         "3 ranks have not finished",
-        "job 'knot': rank 0 waits for rank 1, which waits for rank 0",
-        "job 'knot': rank 2 waits for rank 3, which has ended",
+        "job 'cycle': rank 0 waits for rank 1, which waits for rank 0",
+        "job 'cycle': rank 2 waits for rank 3, which has ended",
     ] {
         assert!(error.contains(line), "'{line}' is missing: {error}");
     }
@@ -60,24 +60,23 @@ fn assert_names_the_knot(error: &str) {
 
 #[test]
 fn alone_it_is_found_when_nothing_is_left_to_happen() {
-    let knot = job("knot", wait_cycle(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
-    assert_names_the_knot(&error_everywhere(&mut jobs_on(NETWORK, vec![knot])));
+    let cycle = job("cycle", wait_cycle(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
+    assert_names_the_cycle(&error_everywhere(&mut jobs_on(NETWORK, vec![cycle])));
 }
 
 #[test]
 fn beside_endless_traffic_the_watchdog_finds_it() {
-    let knot = job("knot", wait_cycle(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
-    let mut experiment = job_beside_traffic(NETWORK, 0.3, knot);
+    let cycle = job("cycle", wait_cycle(), &mpi::MpiSettings::default(), &[0, 4, 4, 8]);
+    let mut experiment = job_beside_traffic(NETWORK, 0.3, cycle);
     experiment.run.watchdog = Time::from_ns(20_000);
     let error = error_everywhere(&mut experiment);
-    assert_names_the_knot(&error);
-    // All messages are there after some microseconds: the first round, which asks one lookahead after
-    // the interval, finds nothing under way.
+    assert_names_the_cycle(&error);
+    // All messages have arrived after some microseconds. The first round asks one lookahead after the interval and
+    // finds no message in flight.
     assert!(error.contains("at 20.05 us"), "{error}");
 }
 
-/// Wait cycles lead through all calls that block; descriptions count ranks in the communicator, cycles in the
-/// job.
+/// Wait cycles lead through all blocking calls. Descriptions count ranks in the communicator, cycles in the job.
 #[test]
 fn circles_are_named_through_collectives_probes_fences_and_requests() {
     let collective = |collective, request: Option<u64>, call| Operation::Collective {
@@ -150,15 +149,15 @@ fn circles_are_named_through_collectives_probes_fences_and_requests() {
         ),
     ] {
         let hosts = &[0, 4, 8][..programs.len()];
-        let knot = job("knot", programs, &mpi::MpiSettings::default(), hosts);
-        let error = error_everywhere(&mut jobs_on(NETWORK, vec![knot]));
+        let cycle = job("cycle", programs, &mpi::MpiSettings::default(), hosts);
+        let error = error_everywhere(&mut jobs_on(NETWORK, vec![cycle]));
         for line in lines {
             assert!(error.contains(line), "'{line}' is missing: {error}");
         }
     }
 }
 
-/// Ranks that compute, start late, or have a message under way for many rounds are not stuck.
+/// Ranks that compute, start late, or have a message in flight for many rounds are not waiting for ever.
 #[test]
 fn whoever_can_go_on_is_left_alone() {
     let isend = Operation::Send {
@@ -174,12 +173,12 @@ fn whoever_can_go_on_is_left_alone() {
         call: Call::Wait,
     };
     let programs = vec![
-        // A computation of 50 rounds, while everybody else waits for this rank.
+        // This rank computes for 50 rounds while all other ranks wait for it.
         vec![compute(50_000), isend, wait, receive(3, 100_000)],
         // The message takes more than 240 rounds.
         vec![receive(0, 3_000_000), send(2, 64)],
         vec![receive(1, 64), send(3, 64)],
-        // Through memory: ranks 2 and 3 share a host.
+        // Ranks 2 and 3 share a host and communicate through memory.
         vec![receive(2, 64), send(0, 100_000)],
     ];
     let with_watchdog = |interval: Time| {
@@ -196,13 +195,13 @@ fn whoever_can_go_on_is_left_alone() {
     };
     let often = run_everywhere(&mut with_watchdog(Time::from_ns(1_000)));
     assert!(often.summary.jobs[1].finished);
-    // Being asked changes nothing: a run without a single round has the same result.
+    // Rounds of the termination detector change nothing: a run without any round has the same result.
     let never = run(&with_watchdog(Time::from_ns(1_000_000_000)));
     assert_eq!(often.summary.digest, never.summary.digest);
     assert!(often.summary.run.events_processed > never.summary.run.events_processed);
 }
 
-/// A routing whose packets enter rings whenever the buffer has space for them.
+/// A routing algorithm whose packets enter rings whenever the buffer has space for them.
 struct WithoutBubbles(Arc<dyn Routing>);
 
 impl WithoutBubbles {

@@ -56,7 +56,7 @@ fn nothing_changes_but_the_number_of_events() {
     let long = "traffic = { pattern = \"uniform\", load = 0.4, message = \"3 KiB\", arrival = \"fixed\" }";
     let bursts = "traffic = { pattern = \"uniform\", load = 0.3, arrival = \"on-off\" }";
     let silent = "traffic = { pattern = \"transpose\", load = 0.3 }\nhosts = 16";
-    // What is spared at least, in percent.
+    // The least saving in percent.
     for (network, jobs, spared) in [
         (&minimal, &[low][..], 30),
         (&slim_fly, &[low], 30),
@@ -87,7 +87,7 @@ fn nothing_changes_but_the_number_of_events() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
-    /// Packets are everywhere when the warm-up and the run end: in NICs, on wires, between a router and its host.
+    /// Packets are everywhere when the warm-up and the run end: in NICs, on links, between a router and its host.
     #[test]
     fn ends_cut_through_what_was_noted_ahead(
         load in 0.05f64..1.0,

@@ -1,5 +1,5 @@
-//! Several jobs on one network: what they do to each other, how often they run, how long they compute, and when a
-//! run with endless traffic ends.
+//! Several jobs on one network: their effect on each other, repetitions, computation, and the end of a run with
+//! endless traffic.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::support::{
     run_everywhere, send, sum, table,
 };
 
-/// A line of routers with two hosts each: all that goes from one half to the other shares one link.
+/// A line of routers with two hosts each. All traffic between the two halves shares one link.
 const LINE: &str = r#"
 [network]
 topology = { kind = "mesh", sizes = [4], hosts_per_router = 2 }
@@ -25,7 +25,7 @@ routing = { algorithm = "dimension-order" }
 link = { bandwidth = "10 Gbps", latency = "50 ns" }
 "#;
 
-/// Rank 0 sends to rank 1, which answers, so often.
+/// Rank 0 sends to rank 1, which answers, for this number of rounds.
 fn ping_pong(rounds: usize, bytes: u64) -> Vec<Vec<Operation>> {
     let often = |round: [Operation; 2]| vec![round; rounds].concat();
     vec![
@@ -34,7 +34,7 @@ fn ping_pong(rounds: usize, bytes: u64) -> Vec<Vec<Operation>> {
     ]
 }
 
-/// The first rank floods the second.
+/// The first rank floods the second one with messages.
 fn flood(messages: usize, bytes: u64) -> Vec<Vec<Operation>> {
     vec![vec![send(1, bytes); messages], vec![receive(0, bytes); messages]]
 }
@@ -51,7 +51,7 @@ fn interference(experiment: &Experiment) -> (RunResult, Vec<SlowDown>) {
     (result, jobs)
 }
 
-/// The same from all executors and numbers of processes.
+/// All executors and numbers of processes give the same result.
 fn interference_everywhere(experiment: &mut Experiment) -> (RunResult, Vec<SlowDown>) {
     let mut all = Vec::new();
     for (executor, threads) in OF_SIMULATIONS {
@@ -86,7 +86,7 @@ fn interference_everywhere(experiment: &mut Experiment) -> (RunResult, Vec<SlowD
 #[test]
 fn jobs_that_share_a_link_slow_each_other_down() {
     let mpi = mpi::MpiSettings::default();
-    // Hosts 0 and 1 are on the first router, 6 and 7 on the last; the third job is on a router of its own.
+    // Hosts 0 and 1 are on the first router, 6 and 7 on the last. The third job has a router of its own.
     let jobs = vec![
         job("pairs", ping_pong(20, 20_000), &mpi, &[0, 6]),
         job("flood", flood(50, 20_000), &mpi, &[1, 7]),
@@ -100,7 +100,7 @@ fn jobs_that_share_a_link_slow_each_other_down() {
     assert!(factor(0) > 1.1 && factor(0) < 3.0, "{slow_downs:#?}");
     assert!(factor(1) > 1.01 && factor(1) < 3.0, "{slow_downs:#?}");
     assert_eq!(factor(2), 1.0, "{slow_downs:#?}");
-    // Alone, a job has the time that it has in an experiment of its own on these hosts.
+    // The standalone time of a job is the time of an experiment with only this job on these hosts.
     let by_itself = run(&jobs_on(
         LINE,
         vec![job("pairs", ping_pong(20, 20_000), &mpi, &[0, 6])],
@@ -120,7 +120,7 @@ fn a_job_alone_is_not_slowed_down() {
     assert_eq!(jobs[0].alone_digest, result.summary.digest);
 }
 
-/// Traffic slows a job down, and is no job that could be slowed down; a job that is cut off has no factor.
+/// Traffic slows a job down, and has no slowdown itself. A job that is cut off has no factor.
 #[test]
 fn traffic_interferes_and_is_not_compared() {
     let mpi = mpi::MpiSettings::default();
@@ -146,13 +146,13 @@ fn without_ranks_there_is_nothing_to_compare() {
     assert!(error.to_string().contains("no job has ranks"), "{error}");
 }
 
-/// The error of one of the runs ends them all, in all processes.
+/// The error of one of the runs ends all of them, in all processes.
 #[test]
 fn a_job_that_waits_for_ever_alone_is_told_everywhere() {
     let mpi = mpi::MpiSettings::default();
     let jobs = vec![
         job("pairs", ping_pong(5, 500), &mpi, &[0, 6]),
-        job("knot", vec![vec![receive(0, 8)]], &mpi, &[1]),
+        job("cycle", vec![vec![receive(0, 8)]], &mpi, &[1]),
     ];
     let experiment = jobs_on(LINE, jobs);
     let errors = ThreadProcess::run(2, |process| {
@@ -163,11 +163,11 @@ fn a_job_that_waits_for_ever_alone_is_told_everywhere() {
         let result = run_with_interference(&experiment, &RunControl::new(), &way);
         result.map(|_| ()).unwrap_err().to_string()
     });
-    assert!(errors[0].contains("job 'knot', rank 0"), "{errors:?}");
+    assert!(errors[0].contains("job 'cycle', rank 0"), "{errors:?}");
     assert_eq!(errors[1], Error::Elsewhere.to_string());
 }
 
-/// A job of these programs, on hosts 0, 1, ..., changed.
+/// A job of these programs on hosts 0, 1, ..., with changes.
 fn on_first_hosts(workload: Arc<dyn Workload>, settings: &mpi::MpiSettings) -> Job {
     let hosts = (0..workload.ranks()).map(HostId).collect();
     Job {
@@ -203,7 +203,7 @@ fn a_repeated_job_takes_as_often_as_long() {
     );
 }
 
-/// Requests that no repetition waits for do not get into the way of the next one, nor do ranks that are ahead.
+/// Requests that no repetition waits for, and ranks that are ahead, do not affect the next repetition.
 #[test]
 fn repetitions_do_not_clash() {
     let isend = Operation::Send {
@@ -226,7 +226,7 @@ fn repetitions_do_not_clash() {
     assert_eq!(sum(table(&result, "ranks"), "messages_received"), 40);
 }
 
-/// One rank that computes in parts of a code that have names.
+/// One rank computes in named regions.
 struct Parts;
 
 struct Computations(std::vec::IntoIter<Operation>);
@@ -284,7 +284,7 @@ fn computations_follow_the_rule() {
     }
 }
 
-/// Without an end of its own, the run ends when the ranks have; with one, it may end before.
+/// Without `until`, the run ends with the ranks. With it, the run may end earlier.
 #[test]
 fn a_run_ends_with_its_ranks_although_traffic_goes_on() {
     let mpi = mpi::MpiSettings::default();

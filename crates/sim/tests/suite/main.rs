@@ -1,6 +1,6 @@
-//! Whole simulations: what they promise, checked from outside. `docs/testing.md` says what each part proves.
+//! Tests of whole simulations from outside. `docs/testing.md` says what each part proves.
 
-// The name that the other crates know it by.
+// The name by which the other crates know this one.
 extern crate fabricsim_sim as sim;
 
 mod applications;

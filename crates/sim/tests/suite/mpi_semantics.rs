@@ -1,4 +1,5 @@
-//! What ranks may do, all at once on a network: alike from all executors, and taken back event by event.
+//! All operations of ranks at once on a network: the result is the same on all executors, and every event can be
+//! undone.
 
 use des::Time;
 use mpi::MpiSettings;
@@ -41,7 +42,7 @@ fn blocking(collective: Collective, bytes: u64) -> Operation {
     }
 }
 
-/// A program of each rank of six, of which two share a host.
+/// A program of each of six ranks, two of which share a host.
 pub fn programs() -> Vec<Vec<Operation>> {
     let program = |rank: u32| {
         let (next, last) = ((rank + 1) % 6, (rank + 5) % 6);
@@ -120,7 +121,7 @@ fn assert_whole(result: &RunResult) {
         let (sent, received) = (format!("{count}_sent"), format!("{count}_received"));
         assert_eq!(sum(ranks, &sent), sum(ranks, &received), "{count}");
     }
-    // A send, a put and two gets of each.
+    // A send, a put and two gets of each rank.
     assert_eq!(sum(ranks, "messages_sent"), 6 * 4);
     assert_eq!(sum(ranks, "bytes_sent"), 6 * (12_000 + 3000 + 100));
 }
@@ -137,7 +138,7 @@ fn all_executors_agree_on_all_of_it() {
     }
 }
 
-/// When each rank has ended, in ps.
+/// The end of each rank in ps.
 fn ends(result: &RunResult) -> Vec<u64> {
     let times = table(result, "ranks").u64s("time_ps");
     times.expect("a time of each rank").to_vec()
@@ -150,7 +151,7 @@ fn messages_of_a_host_keep_their_distance() {
             nic_gap: Time::from_ns(gap_ns),
             ..MpiSettings::default()
         };
-        // The ranks of one router, at the same distance; rank 4 shares the sender's host.
+        // The ranks of one router have the same distance; rank 4 shares the sender's host.
         let programs = vec![
             vec![send(1, 8), send(2, 8), send(4, 8), send(3, 8)],
             vec![receive(0, 8)],
@@ -167,10 +168,10 @@ routing = { algorithm = "dimension-order" }
         ends(&run(&jobs_on(network, vec![job])))
     };
     let (none, small, large) = (with_gap(0), with_gap(100), with_gap(5000));
-    // Sends follow each other 300 ns apart, so a gap of 100 ns changes nothing.
+    // Sends follow each other after 300 ns, so a gap of 100 ns changes nothing.
     assert_eq!(none, small);
     assert_eq!((none[2] - none[1], none[3] - none[2]), (300_000, 600_000));
     assert_eq!((large[2] - large[1], large[3] - large[2]), (5_000_000, 5_000_000));
-    // Neither the sender nor what goes through memory waits.
+    // Neither the sender nor messages through memory wait.
     assert_eq!((none[0], none[1], none[4]), (large[0], large[1], large[4]));
 }

@@ -1,4 +1,4 @@
-//! Experiment files with something wrong in them: an experiment or an error that says where, never a panic.
+//! Experiment files with mistakes give an experiment or an error with its place, never a panic.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use sim::{Error, Experiment};
 
 use crate::support::root;
 
-/// The corpus, to be spoilt.
+/// The corpus, to be mutated.
 static VALID: LazyLock<Vec<String>> = LazyLock::new(|| {
     let entries = std::fs::read_dir(root().join("tests/corpus")).expect("the corpus is there");
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -22,7 +22,7 @@ static VALID: LazyLock<Vec<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Values that do not belong there, or just so.
+/// Values that do not belong there, or only just.
 const VALUES: &[&str] = &[
     "0",
     "1",
@@ -59,7 +59,7 @@ enum Mutation {
     RepeatLine(Index, Index),
     /// Puts another value behind one of the equals signs.
     Value(Index, &'static str),
-    /// Puts another letter in the place of one that is no digit: longer numbers make larger networks.
+    /// Replaces a letter that is not a digit; longer numbers would make larger networks.
     Letter(Index, char),
     Cut(Index),
 }
@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-// The same by `--set`, where a key may be anything.
+// Mutations by `--set`, where a key may be any text.
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -1,5 +1,4 @@
-//! The network against formulas and against other simulators. The formulas stand in
-//! `docs/methods/packet.md`.
+//! The network compared with formulas and with other simulators. `docs/methods/packet.md` has the formulas.
 
 use des::Time;
 use results::RunResult;
@@ -64,7 +63,7 @@ link = { bandwidth = "100 Gbps", latency = "50 ns" }
 "#,
 ];
 
-/// The same networks with each router model: alone in the network, a packet cannot tell them apart.
+/// The same networks with each router model: a packet without contention has the same latency in all of them.
 fn unequal() -> impl Iterator<Item = String> {
     let with = |model: &str| {
         let model = format!("router = {{ model = \"{model}\", ");
@@ -89,7 +88,7 @@ impl Random for NoLoad {
     }
 }
 
-/// The links from one host to another in an empty network, as the routing algorithm says.
+/// The links from one host to another in an empty network, chosen by the routing algorithm.
 fn path(network: &NetworkModel, source: HostId, destination: HostId) -> Vec<LinkSetting> {
     let topology = network.topology.as_ref();
     let host_link = network.links[usize::from(HOST_LINK.0)];
@@ -118,8 +117,8 @@ fn path(network: &NetworkModel, source: HostId, destination: HostId) -> Vec<Link
     }
 }
 
-/// The formula: cables, pipelines, the last serialisation, and at each router onto a faster link the wait
-/// until the packet cannot run dry.
+/// The formula: cables, pipelines, the last serialisation, and, at each router onto a faster link, the wait that
+/// prevents an underrun.
 fn zero_load_latency(network: &NetworkModel, links: &[LinkSetting], bytes: u32) -> Time {
     let cables: u64 = links.iter().map(|link| link.latency.ps()).sum();
     let pipelines = (links.len() as u64 - 1) * network.router_delay.ps();
@@ -135,7 +134,7 @@ fn zero_load_latency(network: &NetworkModel, links: &[LinkSetting], bytes: u32) 
     Time(cables + pipelines + waits) + serialization(links.last().expect("injection and ejection"))
 }
 
-/// MPI without overheads and headers: what it sends is what the network carries.
+/// MPI without overheads and headers sends exactly the bytes of its messages.
 fn bare_mpi() -> mpi::MpiSettings {
     mpi::MpiSettings {
         eager_threshold: 1 << 40,
@@ -146,7 +145,7 @@ fn bare_mpi() -> mpi::MpiSettings {
     }
 }
 
-/// One message from one host to another, and nothing else.
+/// One message from one host to another and nothing else.
 fn one_message(network: &str, from: u32, to: u32, bytes: u64) -> (Experiment, RunResult) {
     let programs = vec![vec![send(1, bytes)], vec![receive(0, bytes)]];
     let experiment = jobs_on(network, vec![job("one", programs, &bare_mpi(), &[from, to])]);
@@ -184,8 +183,8 @@ fn hosts(network: &str) -> u32 {
     jobs_on(network, vec![]).network.hosts()
 }
 
-/// Packets of one message follow each other without a gap, whatever the speeds: behind the first, the
-/// slowest link sets the pace.
+/// Packets of one message follow each other without a gap, whatever the speeds: the slowest link sets the pace behind
+/// the first packet.
 #[test]
 fn a_message_of_many_packets_takes_the_slowest_link_s_time() {
     const PACKETS: u64 = 9;
@@ -245,7 +244,7 @@ fn no_link_carries_more_than_its_bandwidth() {
         let mut busiest = 0.0f64;
         for (class, bandwidth, bytes, busy, fraction) in links(&result) {
             assert!(busy <= span && fraction <= 1.0, "{name}, {class}: {fraction}");
-            // A packet counts where it begins, and the last may end after the run.
+            // A packet counts at its start, and the last one may end after the run.
             let whole = u128::from(bytes.saturating_sub(packet)) * 8_000_000_000_000 / u128::from(bandwidth);
             assert!(
                 whole <= u128::from(span),
@@ -294,8 +293,8 @@ warmup = "5 us"
     }
 }
 
-/// With room for k packets a link carries k packets in the time that a credit needs to come back: two
-/// cables, the pipeline, the serialisation.
+/// With space for k packets a link carries k packets per credit round trip: two cables, the pipeline, the
+/// serialisation.
 #[test]
 fn credits_limit_a_link_to_its_buffer_per_round_trip() {
     let round_trip_ps = 2 * 50_000 + 100_000 + 20_480u64;
@@ -328,7 +327,7 @@ warmup = "10 us"
 
 // ---- One switch ---------------------------------------------------------------------------------------
 
-/// What one switch of eight ports accepts when all hosts send all the time, to all hosts alike.
+/// The load that one switch of eight ports accepts when all hosts send all the time, uniformly to all hosts.
 fn accepted_by_a_switch(model: &str, buffer: &str) -> f64 {
     let text = format!(
         r#"
@@ -348,8 +347,8 @@ warmup = "100 us"
     run(&experiment(&text)).summary.network.accepted_load
 }
 
-/// Karol, Hluchyj and Morgan 1987, table I: 0.6184 of the links' bandwidth for N = 8, as long as packets go
-/// where they like. `studies/single-switch` has more of it.
+/// Karol, Hluchyj and Morgan 1987, table I: 0.6184 of the links' bandwidth for N = 8, while packets choose outputs
+/// uniformly. `studies/single-switch` has more.
 #[test]
 fn head_of_line_blocking_saturates_an_input_queued_switch_at_karol_s_throughput() {
     for arbiter in ["random", "round-robin"] {
@@ -360,7 +359,7 @@ fn head_of_line_blocking_saturates_an_input_queued_switch_at_karol_s_throughput(
     }
 }
 
-/// Without head-of-line blocking, all of it but for what the queues grow by.
+/// Without head-of-line blocking all of it is accepted except the growth of the queues.
 #[test]
 fn output_queues_saturate_at_the_bandwidth() {
     let accepted = accepted_by_a_switch("model = \"packet\"", "1 MB");
@@ -370,7 +369,7 @@ fn output_queues_saturate_at_the_bandwidth() {
 
 // ---- Ping-pong ----------------------------------------------------------------------------------------
 
-/// Rank 0 sends and receives `rounds` times, rank 1 answers; the time of half a round.
+/// Rank 0 sends and receives `rounds` times, and rank 1 answers. Returns the time of half a round.
 fn ping_pong(settings: &mpi::MpiSettings, bytes: u64) -> Time {
     const ROUNDS: u64 = 5;
     let network = r#"
@@ -392,7 +391,7 @@ packet = "1 KiB"
     Time(ps / (2 * ROUNDS))
 }
 
-/// From the first byte leaving to the last one arriving: four links of 50 ns and 100 Gbps, three routers.
+/// From the first byte's departure to the last byte's arrival: four links of 50 ns and 100 Gbps, three routers.
 fn transfer(bytes: u64) -> u64 {
     4 * 50_000 + 3 * 100_000 + bytes * 80
 }
@@ -413,7 +412,7 @@ fn ping_pong_takes_overheads_latency_and_size_over_bandwidth() {
         assert_eq!(ping_pong(&settings, bytes).ps(), expected, "eager, {bytes} B");
     }
     for bytes in [4097, 65_536, 1_000_000] {
-        // Request to send, clear to send, data; the receive is posted, and control costs no CPU time.
+        // Request to send, clear to send, data. The receive is posted, and control messages cost no CPU time.
         let expected = overheads + 2 * transfer(64) + transfer(bytes + 40);
         assert_eq!(
             ping_pong(&settings, bytes).ps(),
@@ -449,7 +448,7 @@ warmup = "6 us"
         "dragonfly at 0.9: offered {:.4}, accepted {:.4}, mean latency {:.0} ns",
         network.offered_load, network.accepted_load, network.latency_ns.mean
     );
-    // Offered is a Poisson process of 0.5 million packets: 0.9 within 0.4 % (three standard errors).
+    // The offered traffic is a Poisson process of 0.5 million packets: 0.9 within 0.4 % (three standard errors).
     assert!(
         (network.offered_load - 0.9).abs() < 0.004,
         "{}",
@@ -463,10 +462,10 @@ warmup = "6 us"
     );
 }
 
-/// The dragonfly in BookSim's terms: a cycle is 1 ns, a flit is a packet of 32 B and takes a cycle. A channel
-/// of d cycles takes a flit d + 1 cycles there, and a router one more; here so a cable has d + 1 ns and a
-/// router 1 ns. On top comes here the serialisation onto the last link, one cycle: BookSim's d + 1 has it in
-/// each channel, and cut-through pays it once.
+/// The dragonfly in BookSim's terms: a cycle is 1 ns, a flit is a packet of 32 B and takes one cycle. A channel of d
+/// cycles takes a flit d + 1 cycles in BookSim, and a router one more. So a cable has d + 1 ns here, and a router 1
+/// ns. FabricSim adds the serialisation onto the last link, one cycle. BookSim's d + 1 has it in each channel;
+/// cut-through pays it once.
 fn in_cycles(routing: &str, vcs: u32, load: f64, until_ns: u32) -> RunResult {
     run(&experiment(&format!(
         r#"
@@ -495,14 +494,14 @@ fn cycles_and_routers(result: &RunResult) -> (f64, f64) {
     (network.latency_ns.mean - 1.0, network.mean_hops - 1.0)
 }
 
-/// Loads, and spans over which to measure: packets that are under way at the end are not in the means,
-/// the ones with long ways more often than others, which costs about latency / span of a packet's deviation.
+/// Loads and measured spans. Packets in flight at the end are not in the means. Long paths are affected more, so the
+/// mean deviates by about latency / span of a packet's deviation.
 const LOADS_AND_SPANS: [(f64, u32); 2] = [(0.1, 8_000), (0.5, 3_500)];
 
 #[test]
 fn minimal_routing_agrees_with_booksim() {
-    // Over all pairs of hosts, own host included: 975/264 routers, of which one more than links between
-    // routers; 32/33 of the pairs are in different groups.
+    // Over all pairs of hosts, the own host included: 975/264 routers, one more than links between routers. 32/33 of
+    // the pairs are in different groups.
     let routers = 975.0 / 264.0;
     let global = 32.0 / 33.0;
     let local = routers - 1.0 - global;
@@ -517,7 +516,7 @@ fn minimal_routing_agrees_with_booksim() {
             (visited - routers).abs() < 0.02,
             "{visited} routers at load {load}"
         );
-        // More than without contention, and of the contention no more than BookSim's router has.
+        // The latency exceeds the one without contention by at most the contention in BookSim's router.
         assert!(cycles > contention_free - 0.1, "{cycles} cycles at load {load}");
         assert!(cycles < booksim_cycles + 0.5, "{cycles} cycles at load {load}");
     }

@@ -1,4 +1,4 @@
-//! Hosts with several NIC ports, in one or several planes. The formulas stand in `docs/methods/rails.md`.
+//! Hosts with several NIC ports, in one or several planes. `docs/methods/rails.md` has the formulas.
 
 use des::Time;
 use results::RunResult;
@@ -21,7 +21,7 @@ rails = 4
 /// Time of a packet of 256 B on a link, in ps.
 const PACKET_PS: u64 = 20_480;
 
-/// From a packet's first bit leaving until its last has come: two cables, a router, and its own length.
+/// From the departure of a packet's first bit to the arrival of its last: two cables, a router, and its own length.
 const ALONE_PS: u64 = 2 * 50_000 + 100_000 + PACKET_PS;
 
 fn bare_mpi(eager_threshold: u64) -> mpi::MpiSettings {
@@ -48,7 +48,7 @@ fn messages(network: &str, sizes: &[u64], eager_threshold: u64) -> RunResult {
     ))
 }
 
-/// When a rank had finished, in ps.
+/// The end of a rank in ps.
 fn finished(result: &RunResult, rank: usize) -> u64 {
     table(result, "ranks").u64s("time_ps").unwrap()[rank]
 }
@@ -95,7 +95,7 @@ fn a_message_over_all_rails_takes_its_part_of_the_time() {
     assert_eq!(injected(&result, 0), [1, 1, 1, 1]);
 }
 
-/// Twice as many planes, half the time, but for the way there.
+/// Twice as many planes take half the time, except for the path.
 #[test]
 fn two_planes_halve_the_time_of_a_message() {
     const PACKETS: u64 = 64;
@@ -117,7 +117,7 @@ packet = "256 B"
     };
     let one = time("");
     let two = time("rails = 2\nplanes = 2\nrail_per = \"packet\"\n");
-    // Four cables, three routers.
+    // The path has four cables and three routers.
     let way = 4 * 50_000 + 3 * 100_000;
     assert_eq!(
         (one, two),
@@ -130,7 +130,7 @@ packet = "256 B"
     );
 }
 
-/// A send with a request to send is over when the last byte has left, by whichever rail.
+/// A send with a request to send ends when the last byte has left, on whichever rail.
 #[test]
 fn a_sender_waits_for_the_last_of_its_rails() {
     for (choice, rails) in [
@@ -140,7 +140,7 @@ fn a_sender_waits_for_the_last_of_its_rails() {
     ] {
         for packets in [1u64, 2, 5, 9] {
             let result = messages(&format!("{PAIR}{choice}\n"), &[packets * 256, packets * 256], 0);
-            // Request and clearance are a packet each.
+            // Request and clearance are one packet each.
             let one = 2 * ALONE_PS + packets.div_ceil(rails) * PACKET_PS;
             assert_eq!(finished(&result, 0), 2 * one, "{packets} packets, {choice}");
         }
@@ -160,7 +160,7 @@ fn rails_are_chosen_as_asked_and_kept_at_the_other_end() {
     let mut by_destination = of("rail_choice = \"by-destination\"", &one_packet);
     by_destination.sort_unstable();
     assert_eq!(by_destination, [0, 0, 0, 10]);
-    // 50 packets keep the first rail busy while the rest goes by the others.
+    // 50 packets keep the first rail busy while the rest uses the other rails.
     let long_first = [&[50 * 256u64], &one_packet[..9]].concat();
     assert_eq!(of("rail_choice = \"round-robin\"", &long_first), [52, 3, 2, 2]);
     assert_eq!(of("rail_choice = \"least-loaded\"", &long_first), [50, 3, 3, 3]);
@@ -185,7 +185,7 @@ warmup = "10 us"
     ))
 }
 
-/// The load is that of all rails together, and two planes carry twice what one carries.
+/// The load counts all rails together, and two planes carry twice the traffic of one.
 #[test]
 fn two_planes_carry_twice_the_traffic() {
     // By destination, one rail of a host can have more than half of its messages.

@@ -1,5 +1,5 @@
-//! Random small experiments: every executor gives the same result, and what goes in comes out. The audit of
-//! packets and credits is part of every run.
+//! Random small experiments: every executor gives the same result, and nothing is lost. The audit of packets and
+//! credits is part of every run.
 
 use config::Section;
 use des::{Executor, Optimism, Partition, Time};
@@ -13,7 +13,7 @@ use crate::support::{
 };
 use crate::tracing::{assert_messages, assert_timelines};
 
-/// A topology, a routing, and the packets for which a port needs room: one for each VC, with bubbles two.
+/// A topology, a routing, and the packets for which a port needs buffer space: one for each VC, two with bubbles.
 type Drawn = (String, String, u32);
 
 fn network() -> impl Strategy<Value = (String, u32)> {
@@ -106,7 +106,7 @@ fn groups() -> impl Strategy<Value = Drawn> {
         let links = if by_pair {
             format!("links_between_groups = {h}, groups = {}", 1 + groups % 7)
         } else {
-            // No more than 13 groups, so that the network stays small.
+            // At most 13 groups keep the network small.
             let groups = 1 + groups % (linked * h + 1).min(13);
             format!("{per_router} = {h}, groups = {groups}")
         };
@@ -127,7 +127,7 @@ fn tree() -> impl Strategy<Value = Drawn> {
         let radix = 2 * half.max((down + up).div_ceil(2));
         format!("kind = \"fat-tree\", radix = {radix}, levels = {levels}, tapering = \"{down}:{up}\"")
     });
-    // Of every level above the leaves: routers below one of it, routers above one below, cables between them.
+    // For every level above the leaves: routers below one of it, routers above one below, cables between them.
     let steps = prop::collection::vec((1u32..4, 1u32..3, 1u32..3), 1..4);
     let of_ports = (2u32..4, steps, 0u32..100).prop_map(|(hosts, steps, leaves)| {
         let below = steps.iter().map(|(below, _, cables)| below * cables);
@@ -172,7 +172,7 @@ fn grid() -> impl Strategy<Value = Drawn> {
     })
 }
 
-/// Hosts on a router such that there are two in the network: traffic takes two.
+/// Hosts on a router, so that the network has at least two: traffic needs two.
 fn for_two(sizes: &[u32], hosts: u32) -> u32 {
     if sizes.iter().all(|size| *size == 1) {
         hosts + 1
@@ -203,7 +203,7 @@ fn hyperx() -> impl Strategy<Value = Drawn> {
     })
 }
 
-/// A routing for any graph, and the links of its longest path in one of this diameter: that many VCs.
+/// A routing for any graph, and the links of its longest path at this diameter, which is the number of VCs.
 fn over_graph(diameter: u32, routing: usize) -> (String, u32) {
     let (routing, links) = [
         ("algorithm = \"minimal\"", diameter),
@@ -242,7 +242,7 @@ fn express_mesh() -> impl Strategy<Value = Drawn> {
     })
 }
 
-/// A random tree of routers and some more cables, parallel ones among them.
+/// A random tree of routers with some more cables, also parallel ones.
 fn graph() -> impl Strategy<Value = Drawn> {
     let towards = prop::collection::vec(0u32..100, 1..10);
     let more = prop::collection::vec((0u32..100, 0u32..100, 1u32..3), 0..8);
@@ -268,7 +268,7 @@ fn diameter(topology: &str) -> u32 {
     shape.graph().expect("a graph").diameter().max(1)
 }
 
-/// A whole table `[network]`, and what the work on it is reckoned from.
+/// A whole table `[network]` and the data from which its work is estimated.
 #[derive(Clone, Debug)]
 struct Network {
     text: String,
@@ -295,16 +295,16 @@ fn rails() -> impl Strategy<Value = (u32, String)> {
     prop_oneof![1 => Just((1, String::new())), 1 => several]
 }
 
-/// Whether this is a network of two hosts or more, and such traffic possible on it.
+/// Whether this network has two hosts or more and allows such traffic.
 fn can_be_built(network: &str, pattern: &str) -> bool {
     let job = format!("[[job]]\ntraffic = {{ pattern = {pattern}, load = 0.5 }}\n[run]\nuntil = \"1 us\"\n");
     Experiment::from_toml(&format!("{network}\n{job}"), "test.toml", &[]).is_ok()
 }
 
-/// All that is told of ranks and packets.
+/// All timelines of ranks and waits of packets.
 const COLLECT: &str = "[collect]\ntimeline = true\nwaits = true\n";
 
-/// Links, routers and packets of at least `least_packet` bytes; buffers from one packet per VC on.
+/// Links, routers and packets of at least `least_packet` bytes, and buffers of one packet per VC or more.
 fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
     let speeds = (
         least_packet..600,
@@ -335,7 +335,7 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
              router = {{ {model}, delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
              packet = \"{packet} B\"\n"
         );
-        // Not every network can be shared out among such hosts.
+        // Not every network can be divided among such hosts.
         let with_rails = text.replacen("[network]\n", &format!("[network]\n{keys}"), 1);
         let (text, rails) = match can_be_built(&with_rails, "\"uniform\"") {
             true => (with_rails, rails),
@@ -350,7 +350,7 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
     })
 }
 
-/// A pattern that can be on any network, an arrival process, and which of three kinds of sizes.
+/// A pattern for any network, an arrival process, and one of three kinds of sizes.
 fn traffic() -> impl Strategy<Value = (&'static str, &'static str, u8)> {
     let pattern = prop::sample::select(vec![
         "\"uniform\"",
@@ -371,8 +371,8 @@ fn traffic() -> impl Strategy<Value = (&'static str, &'static str, u8)> {
     (pattern, arrival, 0u8..3)
 }
 
-/// A ring of messages, puts and gets, an allreduce beside them and another one: each rank sends to the next but
-/// one.
+/// A ring of messages, puts and gets, an allreduce beside them and another one: each rank sends to the rank after the
+/// next.
 fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
     let allreduce = |request, call| Operation::Collective {
         collective: Collective::Allreduce,
@@ -439,18 +439,18 @@ fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
     (0..ranks).map(program).collect()
 }
 
-/// Who simulates what, and at which pace.
+/// The division of LPs and the pace.
 #[derive(Clone, Debug)]
 struct Division {
     processes: usize,
     threads: usize,
-    /// Where the borders between parts lie, as shares of the LPs; parts may be empty.
+    /// The borders between parts as shares of the LPs. Parts may be empty.
     cuts: Vec<f64>,
     optimism: Optimism,
 }
 
 fn division() -> impl Strategy<Value = Division> {
-    // From hardly any time ahead of GVT to all of it; from memory for one event to as much as it takes.
+    // From hardly any time ahead of GVT to unlimited time, and from memory for one event to unlimited memory.
     let ahead = prop_oneof![
         Just(None),
         Just(Some(Time::MAX)),
@@ -482,12 +482,12 @@ fn division() -> impl Strategy<Value = Division> {
         })
 }
 
-/// Runs on all executors as they come, and divided like this, with the same result; gives it.
+/// Runs on all executors with their own and with these parts, and compares the results. Returns the result.
 fn run_divided(experiment: &mut Experiment, division: &Division) -> RunResult {
     experiment.run.optimism = division.optimism;
     let reference = run_everywhere(experiment);
     let lps = lps(experiment);
-    // The last LP is the overseer: a cut may leave it alone, or nothing at all.
+    // The last LP is the termination detector. A part may have only this LP, or no LP.
     let cut = |share: &f64| (share * f64::from(lps + 1)) as u32;
     let bounds = [0].into_iter().chain(division.cuts.iter().map(cut)).chain([lps]);
     let partition = Partition::new(bounds.collect());
@@ -523,7 +523,7 @@ proptest! {
         let until_ns = (4e6 / packets_per_us).clamp(20.0, 20_000.0) as u64;
         let warmup_ps = until_ns * 10 * warmup_share;
         let (network, (mut pattern, arrival, spread)) = (&network.text, traffic);
-        // Of hosts with rails there may be more on one router than on another.
+        // Hosts with rails may be more on one router than on another.
         if pattern == "\"nearest-neighbour\"" && network.contains("rails = ") && !can_be_built(network, pattern) {
             pattern = "\"uniform\"";
         }
@@ -566,7 +566,7 @@ proptest! {
         let hosts: Vec<u32> = (0..ranks).map(|rank| rank / ranks_per_host % network.hosts).collect();
         let job = job("ring", ring(ranks, bytes, 2), &settings, &hosts);
         if beside_traffic {
-            // The network may be too slow for both: the ranks need not get to their end.
+            // The network may be too slow for both, so the ranks need not finish.
             let mut experiment = job_beside_traffic(&format!("{}{COLLECT}", network.text), 0.02, job);
             experiment.run.until = Some(Time::from_ns(10_000));
             experiment.run.watchdog = Time::from_ns(700);

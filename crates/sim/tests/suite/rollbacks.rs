@@ -1,8 +1,6 @@
-//! Thousands of rollbacks of every kind of process leave no trace.
-//!
-//! How often an optimistic run rolls back depends on the machine. So runs are repeated, each with other
-//! parts and another pace, until every kind has been taken back often enough, and each has to give the result
-//! of the sequential run.
+//! Thousands of rollbacks of every kind of LP leave no trace. The number of rollbacks of an optimistic run depends on
+//! the machine. So runs are repeated with other parts and another pace until every kind of LP has rolled back often
+//! enough. Each run has to give the result of the sequential run.
 
 use des::{Executor, Optimism, Partition, Time};
 use results::Rollbacks;
@@ -11,11 +9,11 @@ use workload::Operation;
 
 use crate::support::{assert_same, compute, job, job_beside_traffic, lps, receive, run, run_in_parts, send};
 
-/// Rollbacks of each kind of process that are enough.
+/// Sufficient rollbacks of each kind of LP.
 const ENOUGH: u64 = 1_000;
 
-/// Processes and threads, events of a batch, and batches between two values of GVT. Longer batches make
-/// more rollbacks of each event than a test has time for.
+/// Processes and threads, events of a batch, and batches between two values of GVT. Longer batches roll back each
+/// event more often than a test has time for.
 const PACES: [(usize, usize, u32, u32); 6] = [
     (1, 4, 100, 20),
     (1, 2, 400, 20),
@@ -25,7 +23,7 @@ const PACES: [(usize, usize, u32, u32); 6] = [
     (2, 2, 100, 4),
 ];
 
-/// Runs that are tried at most; the first of them is enough on an idle machine with two cores.
+/// The largest number of runs. The first one is enough on an idle machine with two cores.
 const MOST_RUNS: usize = 60;
 
 /// A lookahead of 1 ps, routers without delay, and buffers of one packet for each of two VCs, so that
@@ -43,13 +41,13 @@ packet = "256 B"
 /// LPs of a router with its hosts.
 const FAMILY: u32 = 4;
 
-/// The same with a port of each host in either of two planes, and messages that are divided among them.
+/// The same network with a port of each host in either of two planes. Messages are divided among the planes.
 const RAILS: &str = "rails = 2\nplanes = 2\nrail_choice = \"least-loaded\"\nrail_per = \"packet\"\n";
 
-/// LPs of a router with its hosts, and of the one at the same place in the other plane.
+/// LPs of a router with its hosts, and of the router at the same position in the other plane.
 const FAMILY_WITH_RAILS: u32 = 5;
 
-/// Pairs of ranks that play ping-pong, with pauses of their own.
+/// Pairs of ranks that play ping-pong with different pauses.
 fn ping_pong(ranks: u32, rounds: u32) -> Vec<Vec<Operation>> {
     let program = |rank: u32| {
         let other = rank ^ 1;
@@ -67,8 +65,8 @@ fn ping_pong(ranks: u32, rounds: u32) -> Vec<Vec<Operation>> {
     (0..ranks).map(program).collect()
 }
 
-/// Ranks on every second host beside traffic; the overseer asks them every 20 ns how they are. All is told of them and
-/// of packets.
+/// Ranks on every second host beside traffic. The termination detector asks them for their progress every 20 ns. Timelines
+/// and packet waits are recorded.
 fn watched(network: &str, settings: &mpi::MpiSettings) -> Experiment {
     let hosts = [0, 6, 2, 8, 4, 10];
     let ranks = job("ping-pong", ping_pong(6, 2), settings, &hosts);
@@ -79,17 +77,18 @@ fn watched(network: &str, settings: &mpi::MpiSettings) -> Experiment {
     experiment
 }
 
-/// Borders that part routers from their hosts, hosts from each other, and the overseer from everybody.
+/// Borders that separate routers from their hosts, hosts from each other, and the termination detector from all
+/// others.
 fn adverse(lps: u32, size: u32, threads: usize, attempt: usize) -> Partition {
     let families = (lps - 1) / size;
     let mut bounds = vec![0, lps];
     for border in 1..threads as u32 {
         let family = border * families / threads as u32;
         bounds.push(match attempt % 3 {
-            // Behind the router.
+            // This border lies behind the router.
             0 => family * size + 1,
             1 => family * size + 2,
-            // The last part is the overseer.
+            // The last part is the termination detector.
             _ if border + 1 == threads as u32 => lps - 1,
             _ => family * size + 1,
         });
@@ -99,7 +98,7 @@ fn adverse(lps: u32, size: u32, threads: usize, attempt: usize) -> Partition {
 }
 
 fn is_enough(rollbacks: &Rollbacks) -> bool {
-    [rollbacks.router, rollbacks.host, rollbacks.overseer]
+    [rollbacks.router, rollbacks.host, rollbacks.termination_detector]
         .iter()
         .all(|count| *count > ENOUGH)
 }
@@ -110,7 +109,7 @@ fn of_every_kind_of_process_leave_no_trace() {
     leave_no_trace(&mut experiment, FAMILY);
 }
 
-/// Requests to send make a rank wait for the last of a message that both rails carry.
+/// Requests to send make a rank wait for the last packet of a message that both rails carry.
 #[test]
 fn of_hosts_with_rails_leave_no_trace() {
     let settings = mpi::MpiSettings {
@@ -154,7 +153,7 @@ fn leave_no_trace(experiment: &mut Experiment, family: u32) {
         eprintln!("{what}: {found:?}, {:.2} s", run.wall_s);
         sum.router += found.router;
         sum.host += found.host;
-        sum.overseer += found.overseer;
+        sum.termination_detector += found.termination_detector;
         runs += 1;
     }
 }

@@ -36,7 +36,7 @@ const ALL_TO_ALL: &str = r#"{ motif = "all-to-all", ranks = 1024, bytes = "128 B
 /// Blocks of 50 by 50 by 10 cells, computed for 1 us and 1 ns for each cell; messages of 4,000 B.
 const SWEEP: &str =
     r#"{ motif = "sweep3d", ranks = 1024, nz = 20, compute_per_cell = "1 ns", barriers = false }"#;
-/// The same, but a block is computed for 1 us, which is the motif's default.
+/// The same motif with 1 us of computation per block, the motif's default.
 const HASTY_SWEEP: &str = r#"{ motif = "sweep3d", ranks = 1024, nz = 20, barriers = false }"#;
 
 struct Case<'a> {
@@ -66,7 +66,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// How long the job takes, in microseconds.
+    /// The time of the job in microseconds.
     fn us(&self) -> f64 {
         let text = format!(
             "{}[[job]]\nworkload = {}\n{}\n[run]\nseed = {}\n",
@@ -94,7 +94,7 @@ fn network(topology: &str, routing: &str, gbps: u32) -> String {
 
 // ---- Bandwidth ----------------------------------------------------------------------------------------
 
-/// How much faster four times the bandwidth makes a motif.
+/// The speed-up of a motif by four times the bandwidth.
 fn speed_up(topology: &str, workload: &str) -> f64 {
     let [slow, fast] = [25, 100].map(|gbps| {
         Case {
@@ -110,8 +110,8 @@ fn speed_up(topology: &str, workload: &str) -> f64 {
     slow / fast
 }
 
-/// Large messages wait for links, and four times the bandwidth is worth four at most: the CPU's time for each
-/// message stays.
+/// Large messages wait for links, and four times the bandwidth gives at most a factor of four, because the CPU's time
+/// per message stays.
 #[test]
 fn bandwidth_speeds_up_halos_and_all_to_alls() {
     for topology in [TREE, DRAGONFLY_PLUS] {
@@ -125,7 +125,7 @@ fn bandwidth_speeds_up_halos_and_all_to_alls() {
     }
 }
 
-/// A block is computed for 26 us, and its messages are under way for a few.
+/// A block is computed for 26 us, and its messages are in flight for a few.
 #[test]
 fn bandwidth_hardly_speeds_up_sweeps() {
     for topology in [TREE, DRAGONFLY_PLUS] {
@@ -134,7 +134,7 @@ fn bandwidth_hardly_speeds_up_sweeps() {
     }
 }
 
-/// Where computation hardly counts the same messages are the time that it takes, if the links are slow.
+/// Where computation hardly counts, the same messages determine the time if the links are slow.
 #[test]
 fn bandwidth_does_speed_up_sweeps_that_hardly_compute() {
     for topology in [TREE, DRAGONFLY_PLUS] {
@@ -145,8 +145,8 @@ fn bandwidth_does_speed_up_sweeps_that_hardly_compute() {
 
 // ---- Placement ----------------------------------------------------------------------------------------
 
-/// With full bisection a placement can only spoil that ranks in a row share routers; static routes, made for such
-/// rows, it makes collide.
+/// With full bisection a placement can only separate ranks of a row from their routers. It makes static routes
+/// collide, which suit such rows.
 #[test]
 fn random_placement_does_not_beat_linear_for_a_halo() {
     for routing in ["adaptive", "destination-mod-k"] {
@@ -173,7 +173,7 @@ fn random_placement_does_not_beat_linear_for_a_halo() {
 
 // ---- Tapering -----------------------------------------------------------------------------------------
 
-/// How much slower a job is on the second tree than on the first.
+/// The slowdown of a job on the second tree against the first.
 fn slower(full: &str, tapered: &str, workload: &str, job: &str) -> f64 {
     let [full, tapered] = [full, tapered].map(|tree| {
         Case {
@@ -189,7 +189,8 @@ fn slower(full: &str, tapered: &str, workload: &str, job: &str) -> f64 {
     tapered / full
 }
 
-/// The line of a job that puts blocks of 4 by 4 by 4 ranks of a grid of 16 by 8 by 8 under one pod of 64 hosts each.
+/// The line of a job that places blocks of 4 by 4 by 4 ranks of a grid of 16 by 8 by 8 under one pod of 64 hosts
+/// each.
 fn blocks_under_pods(folder: &tempfile::TempDir) -> String {
     let mut hosts = String::new();
     for rank in 0..1024 {
@@ -205,28 +206,28 @@ fn blocks_under_pods(folder: &tempfile::TempDir) -> String {
 
 #[test]
 fn tapering_hurts_all_to_alls() {
-    // Of ten exchanges, five leave the leaf whole and one by half; rows along x stay inside a leaf.
+    // Five of ten exchanges leave the leaf completely and one by half. Rows along x stay inside a leaf.
     let whole = slower(WIDE_LEAVES, TAPERED_LEAVES, ALL_TO_ALL, "");
     assert!((1.8..=4.0).contains(&whole), "all-to-all: {whole}");
     let rows = slower(WIDE_LEAVES, TAPERED_LEAVES, ROWS, "");
     assert!((1.6..=4.0).contains(&rows), "in rows: {rows}");
-    // Only what leaves a pod is in the way of itself: four exchanges whole.
+    // Only exchanges that leave a pod compete with each other: four complete ones.
     let pods = slower(TREE, TREE_OF_TAPERED_PODS, ALL_TO_ALL, "");
     assert!((1.6..=4.0).contains(&pods), "tapered above the pods: {pods}");
 }
 
 #[test]
 fn tapering_does_not_hurt_a_halo_of_neighbours() {
-    // Two layers of 16 ranks under a leaf: 32 of their 160 faces leave it, on 8 links.
+    // Two layers of 16 ranks are under a leaf: 32 of their 160 faces leave it, on 8 links.
     let layers = slower(WIDE_LEAVES, TAPERED_LEAVES, HALO_OF_LAYERS, "");
     assert!((0.95..=1.1).contains(&layers), "layers: {layers}");
-    // Cubes of 64 under a pod: 64 of their faces leave it at most, on 16 links.
+    // Cubes of 64 ranks are under a pod: at most 64 of their faces leave it, on 16 links.
     let folder = tempfile::tempdir().unwrap();
     let blocks = slower(TREE, TREE_OF_TAPERED_PODS, HALO, &blocks_under_pods(&folder));
     assert!((0.95..=1.1).contains(&blocks), "cubes: {blocks}");
 }
 
-/// That ranks go linearly to hosts is not enough: a rank of two rows of 16 under a leaf has three of six neighbours outside it.
+/// A linear mapping is not enough: a rank of two rows of 16 under a leaf has three of six neighbours outside it.
 #[test]
 fn tapering_hurts_a_halo_whose_neighbours_are_elsewhere() {
     let rows = slower(WIDE_LEAVES, TAPERED_LEAVES, HALO, "");
@@ -235,7 +236,7 @@ fn tapering_hurts_a_halo_whose_neighbours_are_elsewhere() {
 
 // ---- Exactly ------------------------------------------------------------------------------------------
 
-/// When each rank ended, in ps.
+/// The end of each rank in ps.
 fn ends(repetitions: u32, bytes: u64) -> Vec<u64> {
     let text = format!(
         "{}[[job]]\nworkload = {{ motif = \"ping-pong\", bytes = {bytes:?}, barriers = false }}\nrepetitions = {repetitions}\n\
@@ -264,7 +265,7 @@ fn n_repetitions_take_n_times_as_long() {
         (100_000, rendezvous(100_000)),
     ] {
         for repetitions in [1, 2, 7, 1000] {
-            // Rank 0 begins, and ends when it has the last answer.
+            // Rank 0 begins, and ends with the last answer.
             let end = ends(repetitions, bytes)[0];
             assert_eq!(
                 end,
@@ -307,7 +308,7 @@ fn jobs_in_pods_of_their_own_do_not_interfere() {
             assert_eq!(job.mpi_ns, job.alone_mpi_ns, "{routing}: {job:#?}");
             assert_eq!(job.latency_ns, job.alone_latency_ns, "{routing}: {job:#?}");
         }
-        // Mixed, on two pods with few links between them, they meet.
+        // Mixed on two pods with few links between them, the jobs interfere.
         let jobs = slow_downs(&two_jobs(TWO_PODS, routing, "placement = \"random\""));
         assert!(
             jobs.iter()

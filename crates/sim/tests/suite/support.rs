@@ -14,7 +14,7 @@ use testkit::processes::ThreadProcess;
 use topology::HostId;
 use workload::{Call, Operation, Program, TraceError, Workload};
 
-/// Events that the reverse check carries out at most: it compares a whole process at each.
+/// The largest number of events for the reverse check, which compares a whole LP at each event.
 const REVERSE_CHECKED: u64 = 10_000;
 
 /// The root of the repository.
@@ -22,12 +22,12 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The recorded OTF2 traces that lie beside the repository. Says so where they do not.
+/// The recorded OTF2 traces beside the repository. Prints a message if they are absent.
 pub fn shared_trace(name: &str) -> Option<PathBuf> {
     shared_dumpi_trace(name).filter(|_| otf2_is_available())
 }
 
-/// The recorded DUMPI traces that lie beside the repository. Says so where they do not.
+/// The recorded DUMPI traces beside the repository. Prints a message if they are absent.
 pub fn shared_dumpi_trace(name: &str) -> Option<PathBuf> {
     let path = root().join("../shared/traces").join(name);
     if !path.is_dir() {
@@ -40,7 +40,7 @@ pub fn shared_dumpi_trace(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Whether OTF2 traces can be read. Says so where they cannot.
+/// Whether OTF2 traces can be read. Prints a message if they cannot.
 pub fn otf2_is_available() -> bool {
     if !workload::otf2::is_available() {
         eprintln!("SKIPPED: this build has no OTF2 library (Debian: libotf2-trace-dev)");
@@ -60,7 +60,7 @@ pub fn run(experiment: &Experiment) -> RunResult {
     try_run(experiment).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Runs on all executors, which have to agree on everything but what the run cost; gives one of the results.
+/// Runs on all executors, which have to agree on everything except the costs of the run. Returns one of the results.
 pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
     let mut reference: Option<RunResult> = None;
     for (executor, threads) in OF_SIMULATIONS {
@@ -92,7 +92,7 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
     reference
 }
 
-/// Computation and calls fill the time of each rank, but for what it was doing when it was cut off.
+/// Computation and calls fill the time of each rank, except for the activity in progress when it was cut off.
 pub fn times_are_accounted_for(result: &RunResult) {
     let Some(ranks) = result.table("ranks") else {
         return;
@@ -109,7 +109,7 @@ pub fn times_are_accounted_for(result: &RunResult) {
     }
 }
 
-/// Whatever is collected, all that was simulated is the same; and what was collected adds up to it.
+/// Results are the same whatever is collected, and collected data add up to them.
 fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult) {
     let (setting, collect) = (experiment.run.clone(), experiment.collect.clone());
     experiment.run.threads = 1;
@@ -118,7 +118,7 @@ fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult
         if series < Series::Vcs {
             experiment.collect.set_traces(false, false);
         }
-        // One that rolls back, for as much as it can.
+        // An optimistic run that rolls back as often as it can.
         experiment.run.executor = match series {
             Series::Vcs => Executor::Optimistic,
             _ => Executor::Conservative,
@@ -131,7 +131,7 @@ fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult
     experiment.run = setting;
 }
 
-/// Every event of the run's beginning can be taken back.
+/// Every event of the run's beginning can be undone.
 fn reverse_check(experiment: &mut Experiment, whole: &RunResult) {
     let setting = experiment.run.clone();
     experiment.run.threads = 1;
@@ -150,12 +150,12 @@ fn reverse_check(experiment: &mut Experiment, whole: &RunResult) {
     experiment.run = setting;
 }
 
-/// Runs in several processes, which are threads of this one.
+/// Runs in several processes, which are threads of this process.
 pub fn run_together(experiment: &Experiment, processes: usize) -> RunResult {
     run_from(experiment, processes, None, None)
 }
 
-/// Runs in several processes with parts of one's own, as many as all processes have threads.
+/// Runs in several processes with the given parts, one for each thread of all processes.
 pub fn run_in_parts(experiment: &Experiment, processes: usize, partition: &Partition) -> RunResult {
     assert_eq!(partition.parts(), processes * experiment.run.threads);
     run_from(experiment, processes, Some(partition), None)
@@ -186,13 +186,13 @@ pub fn run_from(
     first
 }
 
-/// Number of logical processes: routers, hosts and the overseer.
+/// Number of logical processes: routers, hosts and the termination detector.
 pub fn lps(experiment: &Experiment) -> u32 {
     let network = &experiment.network;
     network.topology.routers() + network.hosts() + 1
 }
 
-/// Two results are the same but for what the runs cost.
+/// Two results are the same except for the costs of the runs.
 pub fn assert_same(reference: &RunResult, other: &RunResult, what: &str) {
     assert_same_tables(reference, other, |_| true, what);
     assert_same_simulation(reference, other, what);
@@ -215,9 +215,9 @@ fn assert_same_tables(reference: &RunResult, other: &RunResult, which: fn(&Table
     }
 }
 
-/// The same but for what was collected meanwhile.
+/// Two results are the same except for collected data.
 pub fn assert_same_simulation(reference: &RunResult, other: &RunResult, what: &str) {
-    // Tables before the digest: they show where the difference is.
+    // Tables come before the digest because they show the place of the difference.
     let is_result = |table: &Table| !sim::COLLECTED.contains(&table.name());
     assert_same_tables(reference, other, is_result, what);
     assert_eq!(
@@ -263,7 +263,7 @@ impl Workload for Programs {
     }
 }
 
-/// A job of such an application, its ranks on these hosts.
+/// A job of such an application, with its ranks on these hosts.
 pub fn job(name: &str, programs: Vec<Vec<Operation>>, settings: &mpi::MpiSettings, hosts: &[u32]) -> Job {
     let hosts = hosts.iter().map(|host| HostId(*host)).collect();
     let ranks = RankJob::new(Arc::new(Programs(programs)), settings.clone(), hosts);
@@ -274,9 +274,9 @@ pub fn job(name: &str, programs: Vec<Vec<Operation>>, settings: &mpi::MpiSetting
     }
 }
 
-/// A network with these jobs and nothing else, until they end. `network` is the table of that name.
+/// A network with only these jobs, until they end. `network` is the table of that name.
 pub fn jobs_on(network: &str, jobs: Vec<Job>) -> Experiment {
-    // A file needs a job; this one is thrown away.
+    // A file needs a job. This one is dropped.
     let text = format!(
         "{network}\n[[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.5 }}\n[run]\nuntil = \"1 us\"\n"
     );
@@ -287,7 +287,7 @@ pub fn jobs_on(network: &str, jobs: Vec<Job>) -> Experiment {
     experiment
 }
 
-/// What the table `[collect]` asks for, if the text has one, with bins for runs without a known end.
+/// The table `[collect]` of the text, if there is one, with bins for runs without a known end.
 fn collected(text: &str) -> CollectSetting {
     let mut setting = CollectSetting::of(Series::Links);
     let asks = |key: &str| text.contains(&format!("\n{key} = true"));
@@ -295,10 +295,10 @@ fn collected(text: &str) -> CollectSetting {
     setting
 }
 
-/// The same beside uniform traffic on all hosts, which never ends.
+/// The same network with uniform traffic on all hosts, which never ends.
 pub fn job_beside_traffic(network: &str, load: f64, job: Job) -> Experiment {
     let traffic = format!("[[job]]\ntraffic = {{ pattern = \"uniform\", load = {load} }}\n");
-    // The second of them makes room for the job.
+    // The second job of the file gives way to the given one.
     let mut experiment = experiment(&format!("{network}\n{traffic}{traffic}[run]\nuntil = \"1 us\"\n"));
     let jobs = Arc::get_mut(&mut experiment.jobs).expect("nobody else has the jobs yet");
     jobs[1] = job;

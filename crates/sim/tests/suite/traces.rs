@@ -1,6 +1,5 @@
-//! Every recording beside the repository whose format can be read: it replays to its end on three networks,
-//! with the messages and bytes that `trace info` counts, and on a network that costs nothing its time is what
-//! the recorded computation explains.
+//! Every recording beside the repository whose format can be read replays to its end on three networks, with the
+//! messages and bytes of `trace info`. On a network without costs its time follows from the recorded computation.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use workload::{Call, Operation, Program, TraceInfo, Workload};
 
 use crate::support::{root, run, sum, table};
 
-/// Three networks with room for the largest of the recordings.
+/// Three networks with enough hosts for the largest recording.
 const NETWORKS: [(&str, &str); 3] = [
     (
         "fat tree",
@@ -38,7 +37,7 @@ struct Recording {
     info: TraceInfo,
 }
 
-/// All of them, in the order of their names.
+/// All recordings in the order of their names.
 fn recordings() -> Vec<Recording> {
     let folder = root().join("../shared/traces");
     let Ok(entries) = std::fs::read_dir(&folder) else {
@@ -93,7 +92,7 @@ fn replay(recording: &Recording, settings: &str) -> RunResult {
     run(&experiment.unwrap_or_else(|e| panic!("{}: {e}", recording.name)))
 }
 
-/// Everything that was recorded was sent, and all of it arrived.
+/// All recorded messages were sent, and all of them arrived.
 fn assert_complete(result: &RunResult, info: &TraceInfo, what: &str) {
     let job = &result.summary.jobs[0];
     let ranks = table(result, "ranks");
@@ -144,7 +143,7 @@ fn every_recording_to_its_end_on_every_network() {
 const LATENCY_PS: u64 = 1;
 const PS_PER_BYTE: f64 = 0.008;
 
-/// A switch whose links cost next to nothing, and an MPI library that costs nothing.
+/// A switch whose links cost next to nothing, and an MPI library without costs.
 fn free_network(ranks: u32) -> String {
     format!(
         "[network]\ntopology = {{ kind = \"hyperx\", shape = [1], hosts_per_router = {ranks} }}\n\
@@ -205,11 +204,10 @@ fn a_free_network_takes_the_time_that_computation_explains() {
     }
 }
 
-/// Envelope of messages that are taken in the order in which they are sent: communicator, source, destination
-/// and tag.
+/// Envelope of messages that match in the order of sending: communicator, source, destination and tag.
 type Envelope = (u32, u32, u32, u32);
 
-/// What a request waits for.
+/// The event that a request waits for.
 #[derive(Clone, Copy)]
 enum Awaited {
     Nothing,
@@ -224,27 +222,27 @@ struct Rank {
     program: Box<dyn Program>,
     clock: u64,
     requests: HashMap<u64, Awaited>,
-    /// What it waits for now.
+    /// The event that the rank waits for now.
     awaited: Vec<Awaited>,
     collectives: HashMap<u32, usize>,
     finished: bool,
 }
 
-/// What all ranks know in the replay without a network.
+/// State shared by all ranks in the replay without a network.
 #[derive(Default)]
 struct World {
-    /// When the messages of each envelope were sent, and how many of them receives have been posted for.
+    /// Times at which the messages of each envelope were sent, and the number of posted receives for them.
     sent: HashMap<Envelope, Vec<u64>>,
     posted: HashMap<Envelope, usize>,
-    /// How many have come to each collective of each communicator, and when the last did.
+    /// Number of ranks in each collective of each communicator, and the time of the last one.
     met: HashMap<u32, Vec<(usize, u64)>>,
     communicators: Vec<Vec<u32>>,
-    /// An operation has come up whose end depends on more than on what is known here.
+    /// The end of an operation depends on more than this replay knows.
     uncertain: bool,
 }
 
 impl World {
-    /// When what is awaited has happened; none if it has not.
+    /// The time of the awaited event; `None` if it has not happened.
     fn time(&self, awaited: Awaited) -> Option<u64> {
         match awaited {
             Awaited::Nothing => Some(0),
@@ -257,7 +255,7 @@ impl World {
     }
 }
 
-/// How long each rank computes, in picoseconds.
+/// Computation of each rank in picoseconds.
 fn computed(workload: &dyn Workload) -> Vec<u64> {
     let rank = |rank| {
         let mut program = workload.program(rank).unwrap();
@@ -271,7 +269,7 @@ fn computed(workload: &dyn Workload) -> Vec<u64> {
     (0..workload.ranks()).map(rank).collect()
 }
 
-/// The longest chain of computations in picoseconds; none if it cannot be known without a network.
+/// The longest chain of computations in picoseconds; `None` if it cannot be known without a network.
 fn explained(workload: &dyn Workload) -> Option<u64> {
     let mut world = World {
         communicators: workload.communicators().to_vec(),
@@ -306,7 +304,7 @@ fn explained(workload: &dyn Workload) -> Option<u64> {
 }
 
 impl Rank {
-    /// Goes on as far as it can; false if that is nowhere.
+    /// Continues as far as possible. Returns false if no operation could execute.
     fn go(&mut self, number: u32, world: &mut World) -> bool {
         let mut moved = false;
         while !self.finished && !world.uncertain {

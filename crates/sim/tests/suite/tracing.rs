@@ -1,4 +1,4 @@
-//! Timelines, messages and waits: they add up to the counters of the run, and change no result.
+//! Timelines, messages and waits add up to the counters of the run, and change no result.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::support::{
 
 pub const ALL: &str = "\n[collect]\ntimeline = true\nwaits = true\n";
 
-/// The same as overrides.
+/// The keys as overrides.
 pub fn everything_traced() -> Vec<(String, String)> {
     let on = |key: &str| (format!("collect.{key}"), "true".to_string());
     vec![on("timeline"), on("waits")]
@@ -72,7 +72,7 @@ fn is_finished(result: &RunResult, name: &str) -> bool {
     jobs.any(|job| job.name == name && job.finished)
 }
 
-/// Timelines have no gaps, and add up to what ranks count; those of jobs that were cut off as far as they go.
+/// Timelines have no gaps and add up to the counters of ranks; those of cut-off jobs up to the cut.
 pub fn assert_timelines(name: &str, experiment: &Experiment, result: &RunResult) {
     let rows = table(result, "timeline");
     let (jobs, ranks) = (names(rows, "job"), ids(rows, "rank"));
@@ -110,7 +110,7 @@ pub fn assert_timelines(name: &str, experiment: &Experiment, result: &RunResult)
         expected.insert((&jobs[row], ranks[row], &called[row]), *time);
     }
     for sums in [&mut times, &mut expected] {
-        // A call that was not over is not counted.
+        // A call that has not ended is not counted.
         sums.retain(|(job, _, state), time| *time > 0 && (*state == "compute" || is_finished(result, job)));
     }
     assert_eq!(times, expected, "{name}");
@@ -123,12 +123,12 @@ fn timelines_have_no_gaps_and_add_up_to_what_ranks_count() {
     }
 }
 
-/// What is under way when the run ends is not counted, as `docs/formats/tables.md` says.
+/// Activities in progress at the end of the run are not counted, as `docs/formats/tables.md` says.
 #[test]
 fn what_a_rank_was_doing_when_the_run_ended_is_not_counted() {
     let network = "[network]\ntopology = { kind = \"mesh\", sizes = [2] }\nrouting = { algorithm = \
                    \"dimension-order\" }\nlink = { bandwidth = \"8 Gbps\", latency = \"1 us\" }\npacket = \"1 KiB\"\n";
-    // The first computes when it is cut off, the second waits for it.
+    // At the cut the first rank computes, and the second waits for it.
     let programs = vec![
         vec![compute(3_000), compute(9_000), send(1, 8)],
         vec![compute(4_000), receive(0, 8)],
@@ -147,7 +147,7 @@ fn what_a_rank_was_doing_when_the_run_ended_is_not_counted() {
     crate::support::times_are_accounted_for(&result);
 }
 
-/// The messages of a run whose ranks have finished are those that the ranks count, and their times are in order.
+/// In a run whose ranks have finished, the messages are those that the ranks count, and their times are in order.
 pub fn assert_messages(name: &str, experiment: &Experiment, result: &RunResult) {
     let ranks = table(result, "ranks");
     let Some(rows) = result.table("messages") else {
@@ -208,7 +208,7 @@ pub fn assert_messages(name: &str, experiment: &Experiment, result: &RunResult) 
         assert_eq!(found, counted, "{name}: job {job}, rank {rank}");
     }
     assert!(counts.is_empty(), "{name}");
-    // Each question has its answer.
+    // Each request to send has its answer.
     let of = |protocol: &str| protocols.iter().filter(|it| *it == protocol).count();
     for (question, answer) in [
         ("request-to-send", "clear-to-send"),
@@ -247,7 +247,7 @@ fn waits(result: &RunResult) -> BTreeMap<(u32, u32), u64> {
     sums
 }
 
-/// A packet's way takes as long as in an empty network, and its waits.
+/// The transit of a packet takes the time of an empty network plus its waits.
 #[test]
 fn latency_is_that_of_the_empty_network_and_the_waits() {
     for model in ["packet", "input-queued"] {
@@ -302,7 +302,7 @@ workload = {{ motif = "all-to-all", ranks = 6, bytes = "300 B", iterations = 5 }
     }
 }
 
-/// Two routers with three hosts each; 1 ns for a byte on the cables of hosts, and a tenth of that between routers.
+/// Two routers with three hosts each. A byte takes 1 ns on the cables of hosts, and a tenth of that between routers.
 fn two_routers(router: &str) -> String {
     format!(
         r#"
@@ -349,8 +349,8 @@ fn wait_of(job: &str, link: u32, (begin, end): (u64, u64), reason: &str, holder:
     (job.into(), link, begin, end, reason.into(), Some(holder.into()))
 }
 
-/// The number of the link from one router to the other: after six injection links and the ejection links of the
-/// first router, or before them.
+/// The number of the link from one router to the other: it follows six injection links and the ejection links of the
+/// first router, or precedes them.
 fn link_between_routers(result: &RunResult) -> u32 {
     let links = table(result, "links");
     let class = names(links, "class");
@@ -362,7 +362,7 @@ fn link_between_routers(result: &RunResult) -> u32 {
 
 #[test]
 fn two_jobs_through_one_link_wait_for_each_other() {
-    // Both packets reach the router at 10 ns; that of the host with the smaller number is first.
+    // Both packets reach the router at 10 ns. The packet of the host with the smaller number is first.
     let jobs = [
         job(
             "a",
@@ -394,12 +394,12 @@ fn two_jobs_through_one_link_wait_for_each_other() {
         let link = link_between_routers(&result);
         let expected = [
             wait_of("b", link, (10, 1010), "wire", "a"),
-            // The first packet of c, at 610, finds the wire taken by a until 1010 and by b until 1510.
+            // The first packet of c arrives at 610. Job a uses the link until 1010, and b until 1510.
             wait_of("c", link, (610, 1010), "wire", "a"),
             wait_of("c", link, (1010, 1510), "wire", "b"),
         ];
         let mut found = shown(&result);
-        // Its second packet is at the router at 1610, and waits for the first, gone at 2510.
+        // Its second packet reaches the router at 1610 and waits for the first, which leaves at 2510.
         let behind = match model.contains("input-queued") {
             true => wait_of("c", link, (1610, 2510), "queue", "c"),
             false => wait_of("c", link, (1610, 2510), "wire", "c"),
@@ -425,8 +425,8 @@ fn copy(kind: &sim::JobKind) -> sim::JobKind {
 
 #[test]
 fn a_full_buffer_is_held_by_who_fills_it() {
-    // Two senders of job a fill the buffer of the second router, whose only way out for them is one host; the
-    // packet of job b, to another host, comes when it is full.
+    // Two senders of job a fill the buffer of the second router, which leads to one host only. The packet of job b,
+    // to another host, arrives when the buffer is full.
     let router = "buffer = \"2000 B\"";
     let text = two_routers(router).replace("packet =", "links.dimension-0.bandwidth = \"80 Gbps\"\npacket =");
     let a = vec![
@@ -451,7 +451,7 @@ fn a_full_buffer_is_held_by_who_fills_it() {
     assert_eq!(sum(table(&result, "ranks"), "messages_received"), 3);
 }
 
-/// Messages of one host take turns, and wait in its NIC.
+/// Messages of one host alternate, and wait in its NIC.
 #[test]
 fn messages_wait_in_the_nic() {
     let ranks = vec![
@@ -466,15 +466,15 @@ fn messages_wait_in_the_nic() {
     assert_eq!(
         shown(&result),
         [
-            // Handed over at 0, when the message before it had sent one packet and was in the queue with the rest;
-            // the last packet of that comes after it.
+            // The message is handed over at 0. The message before it has then sent one packet and is in the queue
+            // with the rest. Its last packet comes after this message.
             wait_of("a", 0, (0, 2000), "nic", "a"),
             wait_of("a", 0, (2000, 2500), "nic", "a"),
         ]
     );
 }
 
-/// What a rank computes has the name that the application gives it; what it waits for late is matched late.
+/// Computation of a rank has the name that the application gives it. A late receive is matched late.
 #[test]
 fn a_rendezvous_is_told_with_its_handshake() {
     let settings = mpi::MpiSettings {

@@ -1,5 +1,5 @@
-//! Synthetic traffic in whole simulations: what is offered is what was asked for, and adverse patterns let
-//! through what their sources say.
+//! Synthetic traffic in whole simulations: the offered load is the one asked for, and adverse patterns reach the
+//! throughput of their sources.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn on(topology: &str, routing: &str, traffic: &str, until_us: u32) -> Experiment
     ))
 }
 
-/// What a saturated network accepts, as a fraction of the injection bandwidth of all hosts.
+/// The accepted load of a saturated network, as a fraction of the injection bandwidth of all hosts.
 fn accepted(topology: &str, routing: &str, pattern: &str) -> f64 {
     let traffic = format!("pattern = {pattern}, load = 1.0, arrival = \"fixed\"");
     let result = run(&on(topology, routing, &traffic, 60));
@@ -38,9 +38,9 @@ fn assert_near(found: f64, expected: f64, tolerance: f64) {
     assert!(difference <= tolerance, "{found} is not {expected}");
 }
 
-/// All go three routers in the same direction: each link carries the traffic of three, and has room for no more
-/// than a third of what each could inject. (Far beyond saturation it is less: what a router injects takes turns
-/// with the two thirds that come through.)
+/// All packets cross three routers in the same direction. Each link carries the traffic of three routers, and at most
+/// a third of what each could inject. (Far beyond saturation it is less: packets injected at a router alternate with
+/// the two thirds in transit.)
 #[test]
 fn tornado_on_a_ring_of_eight() {
     let ring = "kind = \"torus\", sizes = [8]";
@@ -63,11 +63,11 @@ fn adversarial_on_a_dragonfly() {
     let dragonfly =
         "kind = \"dragonfly\", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2";
     assert_near(accepted(dragonfly, "minimal", "\"adversarial\""), 1.0 / 8.0, 0.01);
-    // Non-minimal paths are there for this.
+    // Non-minimal paths exist for this pattern.
     assert!(accepted(dragonfly, "ugal", "\"adversarial\"") > 0.3);
 }
 
-/// 2 p flows share a link, but for the two routers of fifty that are left over.
+/// 2 p flows share a link, except for the two remaining routers of fifty.
 #[test]
 fn adversarial_on_a_slim_fly() {
     for p in [2, 3] {
@@ -81,7 +81,7 @@ fn adversarial_on_a_slim_fly() {
     }
 }
 
-/// Four routers meet in each link of the second dimension.
+/// The flows of four routers share each link of the second dimension.
 #[test]
 fn adversarial_on_a_hyperx_of_three_dimensions() {
     let hyperx = "kind = \"hyperx\", shape = [4, 4, 4]";
@@ -92,7 +92,7 @@ fn adversarial_on_a_hyperx_of_three_dimensions() {
     );
 }
 
-/// Everything goes through the top, whose links are half as many as hosts.
+/// All packets cross the top level, whose links are half as many as the hosts.
 #[test]
 fn adversarial_on_a_tapered_tree() {
     let tree = "kind = \"fat-tree\", radix = 6, levels = 2, tapering = \"2:1\"";
@@ -100,14 +100,14 @@ fn adversarial_on_a_tapered_tree() {
     assert!(found > 0.45 && found <= 0.501, "{found}");
 }
 
-/// One ejection link for all, and the target silent.
+/// All packets share one ejection link, and the target sends nothing.
 #[test]
 fn incast_is_limited_by_the_target() {
     let mesh = "kind = \"mesh\", sizes = [4, 4]";
     assert_near(accepted(mesh, "dimension-order", "\"incast\""), 1.0 / 16.0, 0.01);
 }
 
-/// 12 of 16 hosts of a transpose are no fixed points, and the rest are silent.
+/// 12 of 16 hosts of a transpose are no fixed points; the others send nothing.
 #[test]
 fn silent_hosts_do_not_make_the_others_send_more() {
     let mesh = "kind = \"mesh\", sizes = [4, 4]";
@@ -117,7 +117,7 @@ fn silent_hosts_do_not_make_the_others_send_more() {
     assert_near(result.summary.network.accepted_load, 0.2 * 12.0 / 16.0, 0.01);
 }
 
-/// Whatever the arrivals and sizes are, the load counts bytes.
+/// The load counts bytes, whatever the arrivals and sizes are.
 #[test]
 fn the_load_is_that_of_bytes() {
     let torus = "kind = \"torus\", sizes = [4, 4], hosts_per_router = 4";
@@ -132,14 +132,14 @@ fn the_load_is_that_of_bytes() {
             let traffic =
                 format!("pattern = \"uniform\", load = 0.3, arrival = \"{arrival}\", message = {size}");
             let result = run(&on(torus, "dimension-order", &traffic, 90));
-            // At least 60,000 messages; bursts of ten, each of which comes or not, vary more.
+            // At least 60,000 messages are counted. Bursts of ten, each of which occurs or not, vary more.
             let tolerance = if arrival == "on-off" { 0.06 } else { 0.02 };
             assert_near(result.summary.network.offered_load, 0.3, tolerance);
         }
     }
 }
 
-/// What the bounds of other tools are computed from: by hosts of the network, for a job on a part of it.
+/// Other tools compute bounds from these matrices: by hosts of the network, for a job on a part of it.
 #[test]
 fn shares_of_a_job_name_hosts_of_the_network() {
     let text = "[network]\n\
@@ -167,7 +167,7 @@ fn shares_of_a_job_name_hosts_of_the_network() {
     );
 }
 
-/// Hosts in another order than the network's know nothing of it.
+/// Hosts in another order than the network's have no coordinates.
 #[test]
 fn patterns_of_the_network_want_all_of_it() {
     for hosts in ["hosts = 7", "hosts = 8\nplacement = \"random\""] {
@@ -194,7 +194,7 @@ fn patterns_of_the_network_want_all_of_it() {
     }
 }
 
-/// The same seed, the same permutation, and not that of another job.
+/// The same seed gives the same permutation. Another job has another one.
 #[test]
 fn permutations_come_from_the_seed_and_the_job() {
     let partners = |seed: u32| {
@@ -227,8 +227,8 @@ fn permutations_come_from_the_seed_and_the_job() {
     assert_ne!(partners(2)[0], first);
 }
 
-/// On Slim Flies of all three forms, prime and not: how many routers go by the only way of two links, over a link
-/// that as many flows as can be share.
+/// On Slim Flies of all three forms, prime and not: the number of routers that use the only path of two links over a
+/// link with the largest possible number of flows.
 #[test]
 fn nearly_all_routers_of_a_slim_fly_find_their_place() {
     for q in [3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19] {
@@ -271,7 +271,7 @@ fn nearly_all_routers_of_a_slim_fly_find_their_place() {
             .filter(|way| way.iter().any(|link| flows[link] == 2))
             .count();
         let left = job.host_count - slowed as u32;
-        // Rows are of four routers, and 2 q^2 is no multiple of four where q is odd.
+        // Rows have four routers, and 2 q^2 is no multiple of four for odd q.
         assert!(
             left <= 4,
             "q = {q}: {left} of {} routers are left",

@@ -1,69 +1,33 @@
 //! Parameters of a fat tree: from a radix, or from the ports of every level, to the connections between levels.
 
-use config::{Error, OneOrEach, Parameter, Section, Type};
+use config::{Error, OneOrEach, Parameter, Section, Type, parameters};
 
 use super::MOST_LEVELS;
 use crate::size::{counted, nonzero, ports, positive_or};
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter::computed(
-        "radix",
-        Type::Integer,
-        "required, or down and up",
-        "ports of every router; even",
-    ),
-    Parameter::integer("levels", 3, "levels of routers, 2 to 8"),
-    Parameter::text(
-        "tapering",
-        "1:1",
+pub(super) const PARAMETERS: &[Parameter] = parameters! {
+    computed("radix", Type::Integer, "required, or down and up", "ports of every router; even");
+    integer("levels", 3, "levels of routers, 2 to 8");
+    text("tapering", "1:1",
         "hosts per leaf : uplinks per leaf, such as \"2:1\"; both are then as large as the radix \
-             allows",
-    ),
-    Parameter::computed(
-        "hosts_per_leaf",
-        Type::Integer,
-        "from tapering",
-        "hosts on every leaf, with uplinks_per_leaf instead of tapering",
-    ),
-    Parameter::computed(
-        "uplinks_per_leaf",
-        Type::Integer,
-        "from tapering",
-        "uplinks of every leaf, with hosts_per_leaf instead of tapering",
-    ),
-    Parameter::computed(
-        "leaves",
-        Type::Integer,
-        "all that fit",
-        "number of leaves; the last pod has those that are left over",
-    ),
-    Parameter::computed(
-        "pods",
-        Type::Integer,
-        "the radix",
-        "three or more levels: subtrees of the top level, at most the radix",
-    ),
-    Parameter::computed(
-        "down",
-        Type::INTEGERS,
-        "none",
+             allows");
+    computed("hosts_per_leaf", Type::Integer, "from tapering",
+        "hosts on every leaf, with uplinks_per_leaf instead of tapering");
+    computed("uplinks_per_leaf", Type::Integer, "from tapering",
+        "uplinks of every leaf, with hosts_per_leaf instead of tapering");
+    computed("leaves", Type::Integer, "all that fit",
+        "number of leaves; the last pod has those that are left over");
+    computed("pods", Type::Integer, "the radix",
+        "three or more levels: subtrees of the top level, at most the radix");
+    computed("down", Type::INTEGERS, "none",
         "instead of a radix: downward ports of a router, one number for each level, the first one \
-             hosts",
-    ),
-    Parameter::computed(
-        "up",
-        Type::INTEGERS,
-        "none",
-        "with down: upward ports of a router, one number for each level but the top",
-    ),
-    Parameter::computed(
-        "cables",
-        Type::ONE_OR_EACH,
-        "1, with down",
+             hosts");
+    computed("up", Type::INTEGERS, "none",
+        "with down: upward ports of a router, one number for each level but the top");
+    computed("cables", Type::ONE_OR_EACH, "1, with down",
         "with down: how many of the upward ports go to one router above, one number or a list as for \
-             up",
-    ),
-];
+             up");
+};
 
 /// A tree as described by its parameters.
 pub(super) struct TreePlan {

@@ -21,7 +21,7 @@ mod searches;
 use std::fs;
 use std::path::Path;
 
-use config::{Error, Parameter, Section, Setting, Type, Value, nearest};
+use config::{Error, Section, Setting, Type, Value, nearest, parameters};
 use serde_json::{Value as Json, json};
 
 use crate::Kind;
@@ -32,37 +32,18 @@ use plan::{NetworkPlan, PlanError, Position, ROUTER};
 pub(crate) const KIND: Kind = Kind {
     name: "graph",
     summary: "any network, from an edge list, GraphML, node-link JSON or a BookSim anynet file",
-    parameters: &[
-        Parameter::computed(
-            "file",
-            Type::Path,
-            "this or edges",
-            "file that describes the network, relative to the experiment's",
-        ),
-        Parameter::computed(
-            "edges",
-            Type::List(&Type::List(&Type::Either(&[Type::Integer, Type::Text]))),
-            "this or file",
+    parameters: parameters! {
+        computed("file", Type::Path, "this or edges",
+            "file that describes the network, relative to the experiment's");
+        computed("edges", Type::List(&Type::List(&Type::Either(&[Type::Integer, Type::Text]))), "this or file",
             "instead of a file, its cables: pairs of router names, with a third number where they are \
-             several",
-        ),
-        Parameter::computed(
-            "format",
-            Type::Choice(&["edge-list", "graphml", "node-link", "anynet"]),
-            "by the ending of the file",
-            "format of the file",
-        ),
-        Parameter::integer(
-            "hosts_per_router",
-            1,
-            "hosts on every router, where the file names no hosts",
-        ),
-        Parameter::flag(
-            "ignore_latencies",
-            false,
-            "anynet only: pass over the latencies of the file instead of refusing them",
-        ),
-    ],
+             several");
+        computed("format", Type::Choice(&["edge-list", "graphml", "node-link", "anynet"]), "by the ending of the file",
+            "format of the file");
+        integer("hosts_per_router", 1, "hosts on every router, where the file names no hosts");
+        flag("ignore_latencies", false,
+            "anynet only: pass over the latencies of the file instead of refusing them");
+    },
     example: "edges = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2, 2], [3, \"leaf\"]]\nhosts_per_router = 2\n",
     build: |section| Ok(Box::new(read(section)?)),
 };

@@ -3,7 +3,7 @@
 //! Source: SST's motif `Alltoall` (sst-elements, `ember/mpi/motifs/emberalltoall`).
 
 use crate::{Collective, WORLD};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
@@ -12,12 +12,12 @@ pub(super) const MOTIF: Motif = Motif {
     name: "all-to-all",
     summary: "MPI_Alltoall of all ranks, again and again",
     source: "SST, Ember motif Alltoall",
-    parameters: &[
-        Parameter::required("ranks", Type::Integer, "number of ranks"),
-        Parameter::size("bytes", "1 KiB", "from each rank to each"),
-        Parameter::integer("iterations", 1, "how many"),
-        Parameter::time("compute", "0 ps", "time of the computation before each"),
-    ],
+    parameters: parameters! {
+        required("ranks", Type::Integer, "number of ranks");
+        size("bytes", "1 KiB", "from each rank to each");
+        integer("iterations", 1, "how many");
+        time("compute", "0 ps", "time of the computation before each");
+    },
     example: "ranks = 5\niterations = 2",
     build: |section| {
         Ok(workload(AllToAllMotif {

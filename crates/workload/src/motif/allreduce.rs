@@ -3,7 +3,7 @@
 //! Source: SST's motif `Allreduce` (sst-elements, `ember/mpi/motifs/emberallreduce`).
 
 use crate::{Collective, WORLD};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
@@ -12,12 +12,12 @@ pub(super) const MOTIF: Motif = Motif {
     name: "allreduce",
     summary: "MPI_Allreduce of all ranks, again and again",
     source: "SST, Ember motif Allreduce",
-    parameters: &[
-        Parameter::required("ranks", Type::Integer, "number of ranks"),
-        Parameter::size("bytes", "8 B", "of each rank's contribution"),
-        Parameter::integer("iterations", 1, "how many"),
-        Parameter::time("compute", "0 ps", "time of the computation before each"),
-    ],
+    parameters: parameters! {
+        required("ranks", Type::Integer, "number of ranks");
+        size("bytes", "8 B", "of each rank's contribution");
+        integer("iterations", 1, "how many");
+        time("compute", "0 ps", "time of the computation before each");
+    },
     example: "ranks = 5\niterations = 2",
     build: |section| {
         Ok(workload(Allreduce {

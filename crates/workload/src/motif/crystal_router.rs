@@ -7,7 +7,7 @@
 //! the upper half, which receives twice. Message sizes, which depend on the data, are assumed to be equal.
 //! Messages that only announce a size are left out.
 
-use config::{Bytes, Parameter, Type};
+use config::{Bytes, Type, parameters};
 
 use super::parameters::{MAX_COUNT, MAX_RANKS, count, in_range, pause};
 use super::{Motif, Script, Skeleton, workload};
@@ -19,17 +19,12 @@ pub(super) const MOTIF: Motif = Motif {
     name: "crystal-router",
     summary: "stand-in for Design Forward's Crystal Router: exchange in the dimensions of a hypercube",
     source: "Design Forward, Crystal Router (Nek5000)",
-    parameters: &[
-        Parameter::integer("ranks", PUBLISHED_RANKS as i64, "number of ranks"),
-        Parameter::computed(
-            "volume",
-            Type::Size,
-            "2 TiB for each 10,000 ranks",
-            "bytes of all messages together",
-        ),
-        Parameter::integer("iterations", 100, "how many times through all dimensions"),
-        Parameter::time("compute", "0 ps", "time of the computation before each"),
-    ],
+    parameters: parameters! {
+        integer("ranks", PUBLISHED_RANKS as i64, "number of ranks");
+        computed("volume", Type::Size, "2 TiB for each 10,000 ranks", "bytes of all messages together");
+        integer("iterations", 100, "how many times through all dimensions");
+        time("compute", "0 ps", "time of the computation before each");
+    },
     example: "ranks = 13\nvolume = \"1 MB\"\niterations = 2",
     build: |section| {
         let ranks = count(section, "ranks", MAX_RANKS)?;

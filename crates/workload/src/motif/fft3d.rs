@@ -2,7 +2,7 @@
 //!
 //! Source: SST's motif `FFT3D` (sst-elements, `ember/mpi/motifs/emberfft3d`).
 
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 use super::grid::most_cubic;
 use super::parameters::{MAX_COUNT, MAX_RANKS, cells, compute, count, in_count, in_range, iterations, ranks};
@@ -12,27 +12,19 @@ pub(super) const MOTIF: Motif = Motif {
     name: "fft3d",
     summary: "FFT of three dimensions in pencils, there and back: all-to-alls of uneven parts",
     source: "SST, Ember motif FFT3D",
-    parameters: &[
-        Parameter::required("ranks", Type::Integer, "number of ranks"),
-        Parameter::computed(
-            "rows",
-            Type::Integer,
-            "as square as can be, the smaller side",
-            "ranks that divide x, a divisor of ranks",
-        ),
-        Parameter::integer("nx", 100, "points along x, of all ranks together"),
-        Parameter::integer("ny", 100, "points along y, of all ranks together"),
-        Parameter::integer("nz", 100, "points along z, of all ranks together"),
-        Parameter::integer(
-            "item_bytes",
-            8,
-            "bytes of a real number; a complex one has twice as many",
-        ),
-        Parameter::integer("iterations", 1, "how many transforms there and back"),
-        Parameter::time("compute", "0 ps", "time of the computation along one dimension"),
-        Parameter::time("compute_per_cell", "1 ns", "more of it for each point of a rank"),
-        Parameter::flag("barriers", true, "the barriers after each transform"),
-    ],
+    parameters: parameters! {
+        required("ranks", Type::Integer, "number of ranks");
+        computed("rows", Type::Integer, "as square as can be, the smaller side",
+            "ranks that divide x, a divisor of ranks");
+        integer("nx", 100, "points along x, of all ranks together");
+        integer("ny", 100, "points along y, of all ranks together");
+        integer("nz", 100, "points along z, of all ranks together");
+        integer("item_bytes", 8, "bytes of a real number; a complex one has twice as many");
+        integer("iterations", 1, "how many transforms there and back");
+        time("compute", "0 ps", "time of the computation along one dimension");
+        time("compute_per_cell", "1 ns", "more of it for each point of a rank");
+        flag("barriers", true, "the barriers after each transform");
+    },
     example: "ranks = 6\nnx = 10\nny = 9\nnz = 7\niterations = 2",
     build: |section| {
         let ranks = ranks(section)?;

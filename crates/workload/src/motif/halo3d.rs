@@ -3,7 +3,7 @@
 //! Source: Ember, `mpi/halo3d/halo3d.c`. With `reduce`, the reduction of SST's motif `Halo3D` (`doreduce`).
 
 use crate::{Collective, WORLD};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 use super::halo::{FACES, exchange};
 use super::parameters::{cell_bytes, cells, compute, iterations, product};
@@ -13,36 +13,24 @@ pub(super) const MOTIF: Motif = Motif {
     name: "halo3d",
     summary: "exchange with six neighbours in a grid, one dimension after the other",
     source: "Ember, mpi/halo3d",
-    parameters: &[
-        Parameter::computed(
-            "ranks",
-            Type::Integer,
-            "the product of the sides, which must then all be given",
-            "number of ranks",
-        ),
-        Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
-        Parameter::computed("pey", Type::Integer, "as cubic as can be", "ranks along y"),
-        Parameter::computed("pez", Type::Integer, "as cubic as can be", "ranks along z"),
-        Parameter::integer("nx", 10, "cells of a rank along x"),
-        Parameter::integer("ny", 10, "cells of a rank along y"),
-        Parameter::integer("nz", 10, "cells of a rank along z"),
-        Parameter::integer("vars", 1, "numbers per cell"),
-        Parameter::integer("item_bytes", 8, "bytes of a number"),
-        Parameter::integer("iterations", 1, "how many"),
-        Parameter::time("compute", "1 us", "time of the computation of an iteration"),
-        Parameter::time(
-            "compute_per_cell",
-            "0 ps",
-            "more of it for each number of each cell",
-        ),
-        Parameter::flag("periodic", false, "whether the ends of the grid are neighbours"),
-        Parameter::flag(
-            "reduce",
-            false,
-            "whether each iteration ends with an allreduce of 8 bytes",
-        ),
-        Parameter::flag("barriers", true, "the two barriers before and the one after"),
-    ],
+    parameters: parameters! {
+        computed("ranks", Type::Integer, "the product of the sides, which must then all be given",
+            "number of ranks");
+        computed("pex", Type::Integer, "as cubic as can be", "ranks along x");
+        computed("pey", Type::Integer, "as cubic as can be", "ranks along y");
+        computed("pez", Type::Integer, "as cubic as can be", "ranks along z");
+        integer("nx", 10, "cells of a rank along x");
+        integer("ny", 10, "cells of a rank along y");
+        integer("nz", 10, "cells of a rank along z");
+        integer("vars", 1, "numbers per cell");
+        integer("item_bytes", 8, "bytes of a number");
+        integer("iterations", 1, "how many");
+        time("compute", "1 us", "time of the computation of an iteration");
+        time("compute_per_cell", "0 ps", "more of it for each number of each cell");
+        flag("periodic", false, "whether the ends of the grid are neighbours");
+        flag("reduce", false, "whether each iteration ends with an allreduce of 8 bytes");
+        flag("barriers", true, "the two barriers before and the one after");
+    },
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\nvars = 2\niterations = 2",
     build: |section| {
         let periodic = section.get("periodic")?;

@@ -4,7 +4,7 @@
 //! SST's motif `Halo3D26` does. `corners` selects.
 
 use crate::{Collective, WORLD};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 use super::halo::{CORNERS, EDGES, FACES, HaloDirection, exchange};
 use super::parameters::{cell_bytes, cells, compute, iterations, product};
@@ -14,41 +14,25 @@ pub(super) const MOTIF: Motif = Motif {
     name: "halo3d-26",
     summary: "exchange with all 26 neighbours in a grid at once: faces, edges, corners",
     source: "Ember, mpi/halo3d-26",
-    parameters: &[
-        Parameter::computed(
-            "ranks",
-            Type::Integer,
-            "the product of the sides, which must then all be given",
-            "number of ranks",
-        ),
-        Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
-        Parameter::computed("pey", Type::Integer, "as cubic as can be", "ranks along y"),
-        Parameter::computed("pez", Type::Integer, "as cubic as can be", "ranks along z"),
-        Parameter::integer("nx", 10, "cells of a rank along x"),
-        Parameter::integer("ny", 10, "cells of a rank along y"),
-        Parameter::integer("nz", 10, "cells of a rank along z"),
-        Parameter::integer("vars", 1, "numbers per cell"),
-        Parameter::integer("item_bytes", 8, "bytes of a number"),
-        Parameter::integer("iterations", 1, "how many"),
-        Parameter::time("compute", "1 us", "time of the computation of an iteration"),
-        Parameter::time(
-            "compute_per_cell",
-            "0 ps",
-            "more of it for each number of each cell",
-        ),
-        Parameter::flag("periodic", false, "whether the ends of the grid are neighbours"),
-        Parameter::flag(
-            "corners",
-            true,
-            "whether the eight corners take part; not so in Ember's own MPI code",
-        ),
-        Parameter::flag(
-            "reduce",
-            false,
-            "whether each iteration ends with an allreduce of 8 bytes",
-        ),
-        Parameter::flag("barriers", true, "the two barriers before and the one after"),
-    ],
+    parameters: parameters! {
+        computed("ranks", Type::Integer, "the product of the sides, which must then all be given",
+            "number of ranks");
+        computed("pex", Type::Integer, "as cubic as can be", "ranks along x");
+        computed("pey", Type::Integer, "as cubic as can be", "ranks along y");
+        computed("pez", Type::Integer, "as cubic as can be", "ranks along z");
+        integer("nx", 10, "cells of a rank along x");
+        integer("ny", 10, "cells of a rank along y");
+        integer("nz", 10, "cells of a rank along z");
+        integer("vars", 1, "numbers per cell");
+        integer("item_bytes", 8, "bytes of a number");
+        integer("iterations", 1, "how many");
+        time("compute", "1 us", "time of the computation of an iteration");
+        time("compute_per_cell", "0 ps", "more of it for each number of each cell");
+        flag("periodic", false, "whether the ends of the grid are neighbours");
+        flag("corners", true, "whether the eight corners take part; not so in Ember's own MPI code");
+        flag("reduce", false, "whether each iteration ends with an allreduce of 8 bytes");
+        flag("barriers", true, "the two barriers before and the one after");
+    },
     example: "pex = 3\npey = 2\npez = 2\nnx = 4\nny = 5\nnz = 6\nvars = 2\niterations = 2",
     build: |section| {
         let periodic = section.get("periodic")?;

@@ -4,24 +4,20 @@
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "incast",
     summary: "all ranks send to one at the same time",
     source: "Ember, mpi/incast",
-    parameters: &[
-        Parameter::required("ranks", Type::Integer, "number of ranks; at least 2"),
-        Parameter::size("bytes", "8 KiB", "from each rank"),
-        Parameter::computed("target", Type::Integer, "the last", "the rank that they send to"),
-        Parameter::integer("iterations", 1, "how many"),
-        Parameter::time("compute", "0 ps", "time of the computation before each"),
-        Parameter::flag(
-            "barriers",
-            true,
-            "those before, after, and between receives and sends of an iteration",
-        ),
-    ],
+    parameters: parameters! {
+        required("ranks", Type::Integer, "number of ranks; at least 2");
+        size("bytes", "8 KiB", "from each rank");
+        computed("target", Type::Integer, "the last", "the rank that they send to");
+        integer("iterations", 1, "how many");
+        time("compute", "0 ps", "time of the computation before each");
+        flag("barriers", true, "those before, after, and between receives and sends of an iteration");
+    },
     example: "ranks = 5\niterations = 2",
     build: |section| {
         let ranks = ranks(section)?;

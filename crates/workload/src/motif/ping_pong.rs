@@ -2,7 +2,7 @@
 //!
 //! Source: Ember, `mpi/pingpong/pingpong.c`, which has one pair and one size.
 
-use config::{Bytes, DefaultValue, Error, Parameter, Section, Setting, Type, Value};
+use config::{Bytes, DefaultValue, Error, Section, Setting, Type, Value, parameters};
 use serde_json::Value as Json;
 
 use super::parameters::{MAX_RANKS, count, in_range, iterations, pause};
@@ -12,39 +12,19 @@ pub(super) const MOTIF: Motif = Motif {
     name: "ping-pong",
     summary: "pairs of ranks send messages there and back, for one size or several",
     source: "Ember, mpi/pingpong",
-    parameters: &[
-        Parameter::integer(
-            "ranks",
-            2,
-            "number of ranks, at least 2; of an odd number, one has no partner",
-        ),
-        Parameter::choice(
-            "pairs",
-            &["neighbours", "halves", "first"],
+    parameters: parameters! {
+        integer("ranks", 2, "number of ranks, at least 2; of an odd number, one has no partner");
+        choice("pairs", &["neighbours", "halves", "first"],
             "who with whom: \"neighbours\" (0 and 1, 2 and 3), \"halves\" (0 and ranks / 2), or \"first\" \
-             (0 and partner only)",
-        ),
-        Parameter::integer("partner", 1, "with pairs = \"first\": the other rank"),
-        Parameter::new(
-            "bytes",
-            Type::Either(&[Type::Size, Type::List(&Type::Size)]),
-            DefaultValue::Text("1 KiB"),
-            "size of a message, or a list of them, one after the other",
-        ),
-        Parameter::computed(
-            "up_to",
-            Type::Size,
-            "no sweep",
-            "sweep: sizes double from bytes up to this",
-        ),
-        Parameter::integer("iterations", 1, "how many times there and back with each size"),
-        Parameter::time(
-            "compute",
-            "0 ps",
-            "time of the first rank's computation before each",
-        ),
-        Parameter::flag("barriers", true, "the barriers before and after"),
-    ],
+             (0 and partner only)");
+        integer("partner", 1, "with pairs = \"first\": the other rank");
+        new("bytes", Type::Either(&[Type::Size, Type::List(&Type::Size)]), DefaultValue::Text("1 KiB"),
+            "size of a message, or a list of them, one after the other");
+        computed("up_to", Type::Size, "no sweep", "sweep: sizes double from bytes up to this");
+        integer("iterations", 1, "how many times there and back with each size");
+        time("compute", "0 ps", "time of the first rank's computation before each");
+        flag("barriers", true, "the barriers before and after");
+    },
     example: "ranks = 5\npairs = \"first\"\npartner = 3\nbytes = \"1 B\"\nup_to = \"64 B\"\niterations = 2",
     build: |section| {
         let ranks = count(section, "ranks", MAX_RANKS)?;

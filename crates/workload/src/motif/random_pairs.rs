@@ -4,7 +4,7 @@
 //! SplitMix64 with the shuffle of Fisher and Yates.
 
 use crate::traffic::{SplitMix, TrafficRandom};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 use super::parameters::{bytes, iterations, pause, ranks};
 use super::{Motif, Script, Skeleton, workload};
@@ -13,19 +13,15 @@ pub(super) const MOTIF: Motif = Motif {
     name: "random-pairs",
     summary: "each rank exchanges with one of the other half, found by lot or opposite",
     source: "Chatterbug, pairs",
-    parameters: &[
-        Parameter::required("ranks", Type::Integer, "number of ranks; even"),
-        Parameter::size("bytes", "64 KiB", "of each message"),
-        Parameter::integer("iterations", 1, "how many"),
-        Parameter::time("compute", "0 ps", "time of the computation before each"),
-        Parameter::flag(
-            "random",
-            true,
-            "whether partners are found by lot; else rank r and r + ranks / 2 are",
-        ),
-        Parameter::integer("seed", 1331, "of the lot"),
-        Parameter::flag("barriers", true, "the barriers before and after"),
-    ],
+    parameters: parameters! {
+        required("ranks", Type::Integer, "number of ranks; even");
+        size("bytes", "64 KiB", "of each message");
+        integer("iterations", 1, "how many");
+        time("compute", "0 ps", "time of the computation before each");
+        flag("random", true, "whether partners are found by lot; else rank r and r + ranks / 2 are");
+        integer("seed", 1331, "of the lot");
+        flag("barriers", true, "the barriers before and after");
+    },
     example: "ranks = 6\niterations = 2",
     build: |section| {
         let ranks = ranks(section)?;

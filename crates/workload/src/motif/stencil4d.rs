@@ -4,39 +4,31 @@
 
 use super::parameters::{cell_bytes, cells, compute, iterations, product};
 use super::{Motif, RankGrid, Script, Skeleton, workload};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "stencil4d",
     summary: "exchange with eight neighbours in a grid of four dimensions at once",
     source: "Chatterbug, stencil4d",
-    parameters: &[
-        Parameter::computed(
-            "ranks",
-            Type::Integer,
-            "the product of the sides, which must then all be given",
-            "number of ranks",
-        ),
-        Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
-        Parameter::computed("pey", Type::Integer, "as cubic as can be", "ranks along y"),
-        Parameter::computed("pez", Type::Integer, "as cubic as can be", "ranks along z"),
-        Parameter::computed("pet", Type::Integer, "as cubic as can be", "ranks along t"),
-        Parameter::integer("nx", 8, "cells of a rank along x"),
-        Parameter::integer("ny", 8, "cells of a rank along y"),
-        Parameter::integer("nz", 8, "cells of a rank along z"),
-        Parameter::integer("nt", 8, "cells of a rank along t"),
-        Parameter::integer("vars", 1, "numbers per cell"),
-        Parameter::integer("item_bytes", 8, "bytes of a number"),
-        Parameter::integer("iterations", 1, "how many"),
-        Parameter::time("compute", "0 ps", "time of the computation of an iteration"),
-        Parameter::time(
-            "compute_per_cell",
-            "0 ps",
-            "more of it for each number of each cell",
-        ),
-        Parameter::flag("periodic", true, "whether the ends of the grid are neighbours"),
-        Parameter::flag("barriers", true, "the barriers before and after"),
-    ],
+    parameters: parameters! {
+        computed("ranks", Type::Integer, "the product of the sides, which must then all be given",
+            "number of ranks");
+        computed("pex", Type::Integer, "as cubic as can be", "ranks along x");
+        computed("pey", Type::Integer, "as cubic as can be", "ranks along y");
+        computed("pez", Type::Integer, "as cubic as can be", "ranks along z");
+        computed("pet", Type::Integer, "as cubic as can be", "ranks along t");
+        integer("nx", 8, "cells of a rank along x");
+        integer("ny", 8, "cells of a rank along y");
+        integer("nz", 8, "cells of a rank along z");
+        integer("nt", 8, "cells of a rank along t");
+        integer("vars", 1, "numbers per cell");
+        integer("item_bytes", 8, "bytes of a number");
+        integer("iterations", 1, "how many");
+        time("compute", "0 ps", "time of the computation of an iteration");
+        time("compute_per_cell", "0 ps", "more of it for each number of each cell");
+        flag("periodic", true, "whether the ends of the grid are neighbours");
+        flag("barriers", true, "the barriers before and after");
+    },
     example: "pex = 3\npey = 2\npez = 2\npet = 2\nnx = 3\nny = 4\nnz = 5\nnt = 6\nvars = 2\niterations = 2",
     build: |section| {
         let periodic = section.get("periodic")?;

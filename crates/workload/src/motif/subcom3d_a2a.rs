@@ -3,7 +3,7 @@
 //! Source: Chatterbug, `subcom3d-a2a/subcom3d-a2a.C`.
 
 use crate::Collective;
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 use super::parameters::{bytes, iterations, pause};
 use super::{Motif, RankGrid, Script, Skeleton, workload};
@@ -12,31 +12,19 @@ pub(super) const MOTIF: Motif = Motif {
     name: "subcom3d-a2a",
     summary: "all-to-all in the rows of a grid along x, then y, then z",
     source: "Chatterbug, subcom3d-a2a",
-    parameters: &[
-        Parameter::computed(
-            "ranks",
-            Type::Integer,
-            "the product of the sides, which must then all be given",
-            "number of ranks",
-        ),
-        Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
-        Parameter::computed("pey", Type::Integer, "as cubic as can be", "ranks along y"),
-        Parameter::computed("pez", Type::Integer, "as cubic as can be", "ranks along z"),
-        Parameter::size(
-            "bytes_x",
-            "4 KiB",
-            "from each rank to each of its row along x; 0: none of these all-to-alls",
-        ),
-        Parameter::size("bytes_y", "4 KiB", "the same along y"),
-        Parameter::size("bytes_z", "4 KiB", "the same along z"),
-        Parameter::integer("iterations", 1, "how many"),
-        Parameter::time(
-            "compute",
-            "0 ps",
-            "time of the computation before each all-to-all",
-        ),
-        Parameter::flag("barriers", true, "the barriers before and after"),
-    ],
+    parameters: parameters! {
+        computed("ranks", Type::Integer, "the product of the sides, which must then all be given",
+            "number of ranks");
+        computed("pex", Type::Integer, "as cubic as can be", "ranks along x");
+        computed("pey", Type::Integer, "as cubic as can be", "ranks along y");
+        computed("pez", Type::Integer, "as cubic as can be", "ranks along z");
+        size("bytes_x", "4 KiB", "from each rank to each of its row along x; 0: none of these all-to-alls");
+        size("bytes_y", "4 KiB", "the same along y");
+        size("bytes_z", "4 KiB", "the same along z");
+        integer("iterations", 1, "how many");
+        time("compute", "0 ps", "time of the computation before each all-to-all");
+        flag("barriers", true, "the barriers before and after");
+    },
     example: "pex = 3\npey = 2\npez = 2\niterations = 2",
     build: |section| {
         let grid = RankGrid::read(section, ["pex", "pey", "pez"], false)?;

@@ -6,36 +6,28 @@
 
 use super::parameters::{MAX_COUNT, cell_bytes, cells, compute, count, iterations, product};
 use super::{Motif, RankGrid, Script, Skeleton, workload};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 pub(super) const MOTIF: Motif = Motif {
     name: "sweep3d",
     summary: "blocking wavefronts through a grid of two dimensions, two from each corner, in blocks",
     source: "Ember, mpi/sweep3d",
-    parameters: &[
-        Parameter::computed(
-            "ranks",
-            Type::Integer,
-            "the product of the sides, which must then all be given",
-            "number of ranks",
-        ),
-        Parameter::computed("pex", Type::Integer, "as square as can be", "ranks along x"),
-        Parameter::computed("pey", Type::Integer, "as square as can be", "ranks along y"),
-        Parameter::integer("nx", 50, "cells of a rank along x"),
-        Parameter::integer("ny", 50, "cells of a rank along y"),
-        Parameter::integer("nz", 100, "cells along z, which is not divided"),
-        Parameter::integer("kba", 10, "cells along z in a block, a divisor of nz"),
-        Parameter::integer("vars", 1, "numbers per cell"),
-        Parameter::integer("item_bytes", 8, "bytes of a number"),
-        Parameter::integer("iterations", 1, "how many times all eight sweeps"),
-        Parameter::time("compute", "1 us", "time of the computation of a block"),
-        Parameter::time(
-            "compute_per_cell",
-            "0 ps",
-            "more of it for each number of each cell of a block",
-        ),
-        Parameter::flag("barriers", true, "the barrier at the end"),
-    ],
+    parameters: parameters! {
+        computed("ranks", Type::Integer, "the product of the sides, which must then all be given",
+            "number of ranks");
+        computed("pex", Type::Integer, "as square as can be", "ranks along x");
+        computed("pey", Type::Integer, "as square as can be", "ranks along y");
+        integer("nx", 50, "cells of a rank along x");
+        integer("ny", 50, "cells of a rank along y");
+        integer("nz", 100, "cells along z, which is not divided");
+        integer("kba", 10, "cells along z in a block, a divisor of nz");
+        integer("vars", 1, "numbers per cell");
+        integer("item_bytes", 8, "bytes of a number");
+        integer("iterations", 1, "how many times all eight sweeps");
+        time("compute", "1 us", "time of the computation of a block");
+        time("compute_per_cell", "0 ps", "more of it for each number of each cell of a block");
+        flag("barriers", true, "the barrier at the end");
+    },
     example: "pex = 3\npey = 2\nnx = 4\nny = 5\nnz = 6\nkba = 2\nvars = 2\niterations = 2",
     build: |section| {
         let grid = RankGrid::read(section, ["pex", "pey"], false)?;

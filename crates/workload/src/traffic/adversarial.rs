@@ -14,7 +14,7 @@
 //! 1/(2 p) of the injection bandwidth is delivered. Routers are divided into such rows greedily and then by
 //! regrouping; the few that remain send to each other in a circle.
 
-use config::{Parameter, Section};
+use config::{Section, parameters};
 
 use super::adjacency::RouterAdjacency;
 use super::pair::PartnerPattern;
@@ -26,11 +26,9 @@ use super::{
 pub(super) const KIND: PatternKind = PatternKind {
     name: "adversarial",
     summary: "the worst case of the topology for minimal routing",
-    parameters: &[Parameter::integer(
-        "offset",
-        1,
-        "in networks with groups, and trees: how many groups further on",
-    )],
+    parameters: parameters! {
+        integer("offset", 1, "in networks with groups, and trees: how many groups further on");
+    },
     example: "",
     build: |section, place| {
         let network = place.network(section, "the whole network")?;

@@ -6,16 +6,15 @@
 
 use super::PatternKind;
 use super::pair::PartnerPattern;
-use config::Parameter;
+use config::parameters;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "diagonal",
     summary: "a step in each dimension at once; on a torus, mesh or HyperX",
-    parameters: &[Parameter::choice(
-        "step",
-        &["one", "half"],
-        "by how much each coordinate moves: one, or half the size, modulo the size",
-    )],
+    parameters: parameters! {
+        choice("step", &["one", "half"],
+            "by how much each coordinate moves: one, or half the size, modulo the size");
+    },
     example: "",
     build: |section, place| {
         let half = section.choice("step")? == "half";

@@ -7,7 +7,7 @@
 use super::block::HostBlock;
 use super::targets::targets;
 use super::{Pattern, PatternKind, TrafficRandom};
-use config::{DefaultValue, Parameter, Type};
+use config::{DefaultValue, Type, parameters};
 
 /// Resolution of shares.
 const STEPS: u64 = 1_000_000_000;
@@ -15,20 +15,13 @@ const STEPS: u64 = 1_000_000_000;
 pub(super) const KIND: PatternKind = PatternKind {
     name: "hotspot",
     summary: "uniform, with a share of the messages for a few hosts on top (Pfister and Norton 1985)",
-    parameters: &[
-        Parameter::new(
-            "targets",
-            Type::ONE_OR_EACH,
-            DefaultValue::Integer(1),
-            "the hot hosts: how many, spread evenly, or a list of their numbers in the job",
-        ),
-        Parameter::number(
-            "share",
-            0.1,
+    parameters: parameters! {
+        new("targets", Type::ONE_OR_EACH, DefaultValue::Integer(1),
+            "the hot hosts: how many, spread evenly, or a list of their numbers in the job");
+        number("share", 0.1,
             "share of each host's messages that is for the hot hosts on top of their uniform part, above 0 \
-             to 1",
-        ),
-    ],
+             to 1");
+    },
     example: "",
     build: |section, place| {
         let targets = targets(section, place.hosts)?;

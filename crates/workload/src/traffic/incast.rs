@@ -5,17 +5,15 @@
 
 use super::targets::targets;
 use super::{Pattern, PatternKind, TrafficRandom};
-use config::{DefaultValue, Parameter, Type};
+use config::{DefaultValue, Type, parameters};
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "incast",
     summary: "all hosts to a few, which are silent",
-    parameters: &[Parameter::new(
-        "targets",
-        Type::ONE_OR_EACH,
-        DefaultValue::Integer(1),
-        "the hosts that are sent to: how many, spread evenly, or a list of their numbers in the job",
-    )],
+    parameters: parameters! {
+        new("targets", Type::ONE_OR_EACH, DefaultValue::Integer(1),
+            "the hosts that are sent to: how many, spread evenly, or a list of their numbers in the job");
+    },
     example: "",
     build: |section, place| {
         let targets = targets(section, place.hosts)?;

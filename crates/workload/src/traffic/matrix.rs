@@ -7,7 +7,7 @@
 //! Weights divide the messages of one source: each source with a row sends at the job's load, the others are
 //! silent. Rows from a host to itself are skipped, as they do not enter the network.
 
-use config::{Parameter, Type};
+use config::{Type, parameters};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -17,11 +17,9 @@ use super::{Pattern, PatternKind, TrafficRandom};
 pub(super) const KIND: PatternKind = PatternKind {
     name: "matrix",
     summary: "shares of each source's messages by destination, from a CSV file",
-    parameters: &[Parameter::required(
-        "file",
-        Type::Path,
-        "rows source,destination,weight; relative to the experiment's file",
-    )],
+    parameters: parameters! {
+        required("file", Type::Path, "rows source,destination,weight; relative to the experiment's file");
+    },
     example: "file = \"matrix.csv\"\n",
     build: |section, place| {
         let file: String = section.required("file")?;

@@ -6,7 +6,7 @@
 //! distributed with the mean b (m - g), where m is the mean gap of the load and g the gap within a burst: the
 //! mean over all gaps is then g + b (m - g) / b = m. Both states are memoryless.
 
-use config::{DefaultValue, Duration, Error, Parameter, Section, Type};
+use config::{DefaultValue, Duration, Error, Section, Type, parameters};
 
 use super::gap::{LOAD_STEPS, load_steps};
 use super::logarithm::minus_ln;
@@ -15,15 +15,11 @@ use super::{ArrivalKind, ArrivalProcess, MeanGap, OfferedLoad, TrafficRandom};
 pub(super) const KIND: ArrivalKind = ArrivalKind {
     name: "on-off",
     summary: "bursts at a higher load, silence between them: a Markov-modulated process of two states",
-    parameters: &[
-        Parameter::new(
-            "burst",
-            Type::Either(&[Type::Integer, Type::Time]),
-            DefaultValue::Integer(10),
-            "mean length of a burst, in messages or as a time such as \"2 us\"",
-        ),
-        Parameter::number("peak", 1.0, "load within a burst, at least the load, at most 1"),
-    ],
+    parameters: parameters! {
+        new("burst", Type::Either(&[Type::Integer, Type::Time]), DefaultValue::Integer(10),
+            "mean length of a burst, in messages or as a time such as \"2 us\"");
+        number("peak", 1.0, "load within a burst, at least the load, at most 1");
+    },
     example: "",
     build: |section, pace| Ok(Box::new(OnOff::read(section, pace)?)),
 };

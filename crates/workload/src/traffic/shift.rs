@@ -5,7 +5,7 @@
 //! highly-scalable dragonfly topology", ISCA 2008, "WC"; BookSim: `bad_dragon`, which is by = 1, unit =
 //! "groups", to = "random").
 
-use config::{Error, Parameter, Section};
+use config::{Error, Section, parameters};
 
 use super::block::HostBlock;
 use super::{Pattern, PatternContext, PatternKind, TrafficRandom};
@@ -13,15 +13,11 @@ use super::{Pattern, PatternContext, PatternKind, TrafficRandom};
 pub(super) const KIND: PatternKind = PatternKind {
     name: "shift",
     summary: "to the host, router or group at a fixed distance",
-    parameters: &[
-        Parameter::integer("by", 1, "how many further on; may be negative"),
-        Parameter::choice("unit", &["hosts", "routers", "groups"], "unit of the distance"),
-        Parameter::choice(
-            "to",
-            &["same", "random"],
-            "host of that router or group: the same position, or a random one",
-        ),
-    ],
+    parameters: parameters! {
+        integer("by", 1, "how many further on; may be negative");
+        choice("unit", &["hosts", "routers", "groups"], "unit of the distance");
+        choice("to", &["same", "random"], "host of that router or group: the same position, or a random one");
+    },
     example: "",
     build: |section, place| {
         let by: i64 = section.get("by")?;

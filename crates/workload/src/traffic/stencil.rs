@@ -4,7 +4,7 @@
 //! The grid is independent of the network; hosts are numbered with dimension 0 fastest. `faces` in three
 //! dimensions is the 7-point stencil with 6 neighbours, `all` the 27-point stencil with 26.
 
-use config::{Error, Parameter, Section, Type};
+use config::{Error, Section, Type, parameters};
 
 use super::{Pattern, PatternKind, TrafficRandom};
 
@@ -14,20 +14,13 @@ const MOST_DIMENSIONS: usize = 8;
 pub(super) const KIND: PatternKind = PatternKind {
     name: "stencil",
     summary: "halo exchange on a grid of hosts: each to its neighbours in turn",
-    parameters: &[
-        Parameter::required(
-            "shape",
-            Type::INTEGERS,
+    parameters: parameters! {
+        required("shape", Type::INTEGERS,
             "hosts in each dimension of the grid, 1 to 8 dimensions, for example [4, 4, 8]; all hosts of \
-             the job",
-        ),
-        Parameter::choice(
-            "neighbours",
-            &["faces", "all"],
-            "faces, one step in one dimension, or all, with diagonals",
-        ),
-        Parameter::flag("periodic", true, "whether the grid is closed in all dimensions"),
-    ],
+             the job");
+        choice("neighbours", &["faces", "all"], "faces, one step in one dimension, or all, with diagonals");
+        flag("periodic", true, "whether the grid is closed in all dimensions");
+    },
     example: "shape = [2, 3, 4]\n",
     build: |section, place| {
         let shape: Vec<u32> = section.required("shape")?;

@@ -2,16 +2,14 @@
 
 use super::block::HostBlock;
 use super::{Pattern, PatternKind, TrafficRandom};
-use config::Parameter;
+use config::parameters;
 
 pub(super) const KIND: PatternKind = PatternKind {
     name: "uniform",
     summary: "each message to a host chosen at random, all with the same probability",
-    parameters: &[Parameter::flag(
-        "include_self",
-        false,
-        "whether a host may choose itself, as in BookSim",
-    )],
+    parameters: parameters! {
+        flag("include_self", false, "whether a host may choose itself, as in BookSim");
+    },
     example: "",
     build: |section, _| {
         let include_self = section.get("include_self")?;

@@ -1,26 +1,19 @@
 //! A grid of ranks, cut into blocks of neighbours that share a host.
 
-use config::{Parameter, Section, Type};
+use config::{Section, Type, parameters};
 
 use super::{Mapping, MappingRequest, RankMapping};
 
 pub(super) const KIND: Mapping = Mapping {
     name: "blocked",
     summary: "the ranks of a process grid in blocks of neighbours, one block on each host",
-    parameters: &[
-        Parameter::required(
-            "grid",
-            Type::INTEGERS,
-            "ranks in each dimension, together all of the job",
-        ),
-        Parameter::required("block", Type::INTEGERS, "ranks of a host in each dimension"),
-        Parameter::choice(
-            "order",
-            &["first-fastest", "last-fastest"],
+    parameters: parameters! {
+        required("grid", Type::INTEGERS, "ranks in each dimension, together all of the job");
+        required("block", Type::INTEGERS, "ranks of a host in each dimension");
+        choice("order", &["first-fastest", "last-fastest"],
             "which dimension of the grid rank numbers go through fastest; last-fastest as MPI_Cart_create \
-             does",
-        ),
-    ],
+             does");
+    },
     map,
 };
 

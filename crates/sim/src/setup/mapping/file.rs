@@ -1,7 +1,7 @@
 //! HostOccupants from a file: on each line, from rank 0 on, the number of the rank's host among the job's. Empty lines,
 //! and what follows a `#`, are skipped.
 
-use config::{Error, Parameter, Section, Type};
+use config::{Error, Section, Type, parameters};
 
 use super::{MAX_RANKS_PER_HOST, Mapping, MappingRequest, RankMapping};
 use crate::setup::named::numbers;
@@ -9,11 +9,9 @@ use crate::setup::named::numbers;
 pub(super) const KIND: Mapping = Mapping {
     name: "file",
     summary: "the host that a file gives for each rank, by its number among the job's",
-    parameters: &[Parameter::required(
-        "file",
-        Type::Path,
-        "path, relative to the experiment's file",
-    )],
+    parameters: parameters! {
+        required("file", Type::Path, "path, relative to the experiment's file");
+    },
     map,
 };
 

@@ -139,8 +139,8 @@ fn wrong_mappings_are_refused_by_key() {
 fn files_say_where_each_rank_sits() {
     let folder = tempfile::tempdir().unwrap();
     let read = |text: &str, keys: &str| {
-        std::fs::write(folder.path().join("seats.txt"), text).unwrap();
-        let job = format!("mapping = {{ file = \"seats.txt\" }}\n{keys}");
+        std::fs::write(folder.path().join("hosts.txt"), text).unwrap();
+        let job = format!("mapping = {{ file = \"hosts.txt\" }}\n{keys}");
         mapped(&job, 4, folder.path()).map_err(|e| e.to_string())
     };
     let mapping = read("1 # rank 0\n0\n\n1\n1\n", "").unwrap();
@@ -149,19 +149,19 @@ fn files_say_where_each_rank_sits() {
         (
             "0\n1\n0\n",
             "",
-            "mapping.file: seats.txt: lists 3 hosts; expected one for each of 4 ranks",
+            "mapping.file: hosts.txt: lists 3 hosts; expected one for each of 4 ranks",
         ),
         (
             "0\n1\n0\n4\n",
             "",
-            "seats.txt:4: host 4 of 4 ranks; expected 0 to 3",
+            "hosts.txt:4: host 4 of 4 ranks; expected 0 to 3",
         ),
         ("0\n2\n0\n2\n", "", "no rank is on host 1, but some are on host 2"),
-        ("0\n-1\n0\n2\n", "", "seats.txt:2: '-1' is not a number"),
+        ("0\n-1\n0\n2\n", "", "hosts.txt:2: '-1' is not a number"),
         (
             "0\n0\n0\n1\n",
             "ranks_per_host = 2",
-            "seats.txt:3: more than 2 ranks on host 0",
+            "hosts.txt:3: more than 2 ranks on host 0",
         ),
     ] {
         let message = read(text, keys).map(|_| ()).unwrap_err();

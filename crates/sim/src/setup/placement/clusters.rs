@@ -4,7 +4,7 @@
 //! Free hosts are divided from the front into runs of `size` consecutive numbers. Runs of full size come first, in
 //! random order. Shorter runs between other jobs come last, also in random order.
 
-use config::{Parameter, Type};
+use config::{Type, parameters};
 use topology::HostId;
 
 use super::{Placement, shuffle};
@@ -12,7 +12,9 @@ use super::{Placement, shuffle};
 pub(super) const KIND: Placement = Placement {
     name: "clusters",
     summary: "runs of consecutive hosts at random places",
-    parameters: &[Parameter::required("size", Type::Integer, "hosts of each run")],
+    parameters: parameters! {
+        required("size", Type::Integer, "hosts of each run");
+    },
     names_hosts: false,
     order: |section, site| {
         let size: u32 = section.required("size")?;

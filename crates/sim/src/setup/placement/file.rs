@@ -3,16 +3,14 @@
 
 use super::Placement;
 use crate::setup::named::numbers;
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 pub(super) const KIND: Placement = Placement {
     name: "file",
     summary: "the hosts that a file lists, one number on each line",
-    parameters: &[Parameter::required(
-        "file",
-        Type::Path,
-        "path, relative to the experiment's file",
-    )],
+    parameters: parameters! {
+        required("file", Type::Path, "path, relative to the experiment's file");
+    },
     names_hosts: true,
     order: |section, site| {
         let file: String = section.required("file")?;

@@ -7,15 +7,15 @@
 //! The host of a name is its number (the last digits) minus `first`. The number of `nid0004-hsn2` is 2.
 
 use super::Placement;
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 pub(super) const KIND: Placement = Placement {
     name: "hostlist",
     summary: "the hosts that a Slurm hostlist names by their numbers, such as nid[0001-0016,0020]",
-    parameters: &[
-        Parameter::required("hostlist", Type::Text, "names, with ranges in brackets"),
-        Parameter::integer("first", 0, "number in the name of host 0"),
-    ],
+    parameters: parameters! {
+        required("hostlist", Type::Text, "names, with ranges in brackets");
+        integer("first", 0, "number in the name of host 0");
+    },
     names_hosts: true,
     order: |section, site| {
         let text: String = section.required("hostlist")?;

@@ -1,16 +1,14 @@
 //! One host of each router, or of each group, in turn. The job is spread as evenly as possible.
 
 use super::{Placement, in_turn};
-use config::Parameter;
+use config::parameters;
 
 pub(super) const KIND: Placement = Placement {
     name: "round-robin",
     summary: "one host of each router, or of each group, in turn",
-    parameters: &[Parameter::choice(
-        "over",
-        &["routers", "groups"],
-        "what takes turns",
-    )],
+    parameters: parameters! {
+        choice("over", &["routers", "groups"], "what takes turns");
+    },
     names_hosts: false,
     order: |section, site| {
         let parts = match section.choice("over")? {

@@ -1,6 +1,6 @@
 //! Two sizes: short messages and long ones.
 
-use config::{Bytes, Error, Parameter, Type};
+use config::{Bytes, Error, Type, parameters};
 
 use super::super::gap::LOAD_STEPS;
 use super::super::{MeanBytes, TrafficRandom};
@@ -9,11 +9,11 @@ use super::{SizeDistribution, SizeKind, in_range};
 pub(super) const KIND: SizeKind = SizeKind {
     name: "bimodal",
     summary: "two sizes, such as requests and data",
-    parameters: &[
-        Parameter::required("small", Type::Size, "the one size"),
-        Parameter::required("large", Type::Size, "the other size"),
-        Parameter::number("large_share", 0.5, "share of the messages that have it, 0 to 1"),
-    ],
+    parameters: parameters! {
+        required("small", Type::Size, "the one size");
+        required("large", Type::Size, "the other size");
+        number("large_share", 0.5, "share of the messages that have it, 0 to 1");
+    },
     example: "small = \"64 B\"\nlarge = \"4 KiB\"\n",
     build: |section, _| {
         let small = in_range(section, "small", section.required::<Bytes>("small")?)?;

@@ -7,16 +7,14 @@
 
 use super::super::{MeanBytes, TrafficRandom};
 use super::{LARGEST, SizeDistribution, SizeKind};
-use config::{Parameter, Type};
+use config::{Type, parameters};
 
 pub(super) const KIND: SizeKind = SizeKind {
     name: "file",
     summary: "a cumulative distribution from a file: rows of size in bytes and share of messages up to it",
-    parameters: &[Parameter::required(
-        "file",
-        Type::Path,
-        "rows size,share; relative to the experiment's file",
-    )],
+    parameters: parameters! {
+        required("file", Type::Path, "rows size,share; relative to the experiment's file");
+    },
     example: "file = \"sizes.csv\"\n",
     build: |section, folder| {
         let file: String = section.required("file")?;

@@ -1,7 +1,7 @@
 //! Geometrically distributed sizes: the discrete form of the exponential distribution, many short messages and
 //! few long ones.
 
-use config::{Bytes, Parameter, Type};
+use config::{Bytes, Type, parameters};
 
 use super::super::geometric::GeometricGap as Trials;
 use super::super::{MeanBytes, TrafficRandom};
@@ -13,11 +13,9 @@ const LARGEST_MEAN: Bytes = Bytes { bytes: 1 << 30 };
 pub(super) const KIND: SizeKind = SizeKind {
     name: "geometric",
     summary: "the discrete form of the exponential distribution",
-    parameters: &[Parameter::required(
-        "mean",
-        Type::Size,
-        "mean size, at most 1 GiB",
-    )],
+    parameters: parameters! {
+        required("mean", Type::Size, "mean size, at most 1 GiB");
+    },
     example: "mean = \"1 KiB\"\n",
     build: |section, _| {
         let mean: Bytes = section.required("mean")?;

@@ -1,6 +1,6 @@
 //! All sizes in a range with equal probability.
 
-use config::{Bytes, Parameter, Type};
+use config::{Bytes, Type, parameters};
 
 use super::super::{MeanBytes, TrafficRandom};
 use super::{SizeDistribution, SizeKind, in_range};
@@ -8,10 +8,10 @@ use super::{SizeDistribution, SizeKind, in_range};
 pub(super) const KIND: SizeKind = SizeKind {
     name: "uniform",
     summary: "all sizes from one to another with the same probability",
-    parameters: &[
-        Parameter::required("min", Type::Size, "smallest size"),
-        Parameter::required("max", Type::Size, "largest size"),
-    ],
+    parameters: parameters! {
+        required("min", Type::Size, "smallest size");
+        required("max", Type::Size, "largest size");
+    },
     example: "min = \"100 B\"\nmax = \"4 KiB\"\n",
     build: |section, _| {
         let min = in_range(section, "min", section.required::<Bytes>("min")?)?;

@@ -6,5 +6,5 @@ pub(super) const KIND: Mapping = Mapping {
     name: "toy-backwards",
     summary: "ranks from the last to the first, ranks_per_host on each host",
     parameters: &[],
-    seat: |_, request| request.filled(|rank, per_host, hosts| hosts - 1 - rank / per_host),
+    map: |_, request| request.filled(|rank, per_host, hosts| hosts - 1 - rank / per_host),
 };

@@ -1,0 +1,297 @@
+//! The seam of router models: what a router is built from, what it does, and what it acts on.
+
+use std::fmt::Debug;
+
+use config::{Parameter, Section};
+use des::{Journal, Time};
+use routing::{Random, Reports, Routing};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use topology::RouterId;
+
+use crate::waits::WaitTracker;
+use crate::{LinkUse, Packet, Rate};
+
+/// Up to this number of ports, most ports take part in a batch of events and are prefetched together. With more
+/// ports, single ports are prefetched.
+pub const FEW_PORTS: usize = 64;
+
+/// Inputs of routing decisions: the routing algorithm, and the loads that other routers reported.
+#[derive(Clone, Copy)]
+pub struct RoutingContext<'a> {
+    /// The routing algorithm.
+    pub routing: &'a dyn Routing,
+    /// Loads that other routers reported, in units of [`Reports::UNIT`].
+    pub loads: &'a [u16],
+}
+
+impl RoutingContext<'_> {
+    /// One reported load, in bytes.
+    pub(super) fn reported_load(&self, slot: usize) -> u64 {
+        self.loads
+            .get(slot)
+            .map_or(0, |units| u64::from(*units) * Reports::UNIT)
+    }
+}
+
+/// Settings of a router's port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSetting {
+    /// Bandwidth of its cable, in both directions.
+    pub rate: Rate,
+    /// Whether the port leads to a host, which accepts all packets.
+    pub to_host: bool,
+    /// Size of each VC's buffer at the far end, in bytes.
+    pub credits: u32,
+}
+
+/// The settings from which a router of any model is built.
+#[derive(Clone, Copy, Debug)]
+pub struct RouterSetup<'a> {
+    /// Its id.
+    pub id: RouterId,
+    /// Virtual channels of each port.
+    pub vcs: u8,
+    /// Its ports.
+    pub ports: &'a [PortSetting],
+    /// Bytes of the largest packet.
+    pub largest_packet: u32,
+    /// Whether routing uses bubble flow control ([`routing::BufferClaim::Bubble`]).
+    pub bubbles: bool,
+    /// Start of the measured part of the run.
+    pub warmup: Time,
+}
+
+impl RouterSetup<'_> {
+    /// Whether all cables have the same speed.
+    pub(super) fn has_one_rate(&self) -> bool {
+        self.ports.iter().all(|p| p.rate == self.ports[0].rate)
+    }
+
+    /// One value for each VC of each port.
+    pub(super) fn per_vc<T: Clone>(&self, of: impl Fn(&PortSetting) -> T) -> Vec<T> {
+        let vcs = usize::from(self.vcs);
+        let ports = self.ports.iter();
+        ports
+            .flat_map(|port| std::iter::repeat_n(of(port), vcs))
+            .collect()
+    }
+}
+
+/// A packet whose head has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Input port.
+    pub input: u16,
+    /// VC of the input buffer.
+    pub vc: u8,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// A packet that holds buffer space.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferedPacket {
+    /// The packet.
+    pub packet: Packet,
+    /// Input port.
+    pub input: u16,
+    /// VC of the input buffer.
+    pub input_vc: u8,
+    /// Output port and VC whose credits the packet has reserved, if any.
+    pub reserved: Option<(u16, u8)>,
+}
+
+/// Registry entry of a router model.
+pub struct RouterModelKind {
+    /// Name in experiments, `fabricsim list` and the docs.
+    pub name: &'static str,
+    /// One-line description.
+    pub summary: &'static str,
+    /// Parameters.
+    pub parameters: &'static [Parameter],
+}
+
+/// A router model: a state machine that is driven by method calls and acts through [`RouterOutputs`].
+///
+/// Every method that changes the router notes an undo step ([`Journal`]). Under an optimistic executor a router may
+/// receive a credit for a packet that it has not sent in this timeline. So counters wrap, and no method panics.
+pub trait RouterModel: Sized {
+    /// The registry entry.
+    const MODEL: RouterModelKind;
+    /// Whether its buffers are divided into slots of the largest packet where routing uses bubbles
+    /// ([`routing::BufferClaim::Bubble`]); routing with bubbles needs such a model.
+    const HAS_SLOTS: bool;
+    /// Whether the router reports each packet that waits for credits ([`RouterOutputs::lacks_credits`]), and
+    /// credits have no other effect. The arrival time of a credit then has no effect before the first report.
+    const REPORTS_CREDIT_WAITS: bool;
+
+    /// Its parameters in experiments.
+    type Parameters: Copy + Debug + PartialEq + Eq;
+    /// An undo step.
+    type Undo: Debug + Send;
+    /// The mutable state of a router.
+    type State: Serialize + DeserializeOwned;
+    /// Content of a timer: at most 43 bytes, so that an event fits a cache line.
+    type Timer: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
+    /// Content of links besides packets and credits: tails, flits, acknowledgements, numbered packets. At most 40
+    /// bytes, so that an event fits a cache line.
+    type Signal: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
+    /// Tracks the waits of packets and their causes.
+    type WaitTracker: WaitTracker;
+
+    /// Reads the parameters from the section `network.router` of an experiment.
+    ///
+    /// # Errors
+    /// A value is out of range or of a wrong type.
+    fn read(section: &Section) -> Result<Self::Parameters, config::Error>;
+
+    /// Memory of one port in bytes, for a router with this many ports and VCs.
+    fn bytes_per_port(ports: u64, vcs: u64, bubbles: bool) -> u64;
+
+    /// An empty router.
+    fn new(setup: &RouterSetup<'_>, parameters: Self::Parameters) -> Self;
+
+    /// The simulation begins. Only timers may be set.
+    #[inline]
+    fn start<O: RouterOutputs<Self>>(&mut self, out: &mut O) {
+        let _ = out;
+    }
+
+    /// A packet's head has arrived and has passed the router's pipeline.
+    fn arrived<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    );
+
+    /// Packets of `bytes` bytes in total have left the buffer of `vc` at the far end of `port`.
+    fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O);
+
+    /// A timer that was set by [`RouterOutputs::timer`] expires.
+    fn timer<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        timer: Self::Timer,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    );
+
+    /// A signal has arrived at an input port.
+    fn signal<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        port: u16,
+        signal: Self::Signal,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    );
+
+    /// Undoes one step that was noted in [`RouterOutputs`]. Steps are undone in reverse order.
+    fn undo(&mut self, step: Self::Undo);
+
+    /// The mutable state. States that no input can distinguish are equal.
+    fn state(&self) -> Self::State;
+
+    /// Restores a saved state into a new router with the same settings.
+    ///
+    /// # Errors
+    /// The state does not fit these settings; the router is unchanged.
+    fn restore(&mut self, state: Self::State) -> Result<(), String>;
+
+    /// Its id.
+    fn id(&self) -> RouterId;
+
+    /// Calls `see` for each packet in the input buffers.
+    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket));
+
+    /// The packet in a pending timer, if it holds buffer space.
+    fn in_timer(timer: &Self::Timer) -> Option<BufferedPacket> {
+        let _ = timer;
+        None
+    }
+
+    /// The packet in a pending signal to input port `input`, if it holds buffer space there.
+    fn in_signal(signal: &Self::Signal, input: u16) -> Option<BufferedPacket> {
+        let _ = (signal, input);
+        None
+    }
+
+    /// Bytes that wait for `port`, are in flight there, or whose credit has not returned.
+    fn load(&self, port: u16) -> u64;
+
+    /// Credits for a VC of the link at `port`, in bytes.
+    fn credits(&self, port: u16, vc: u8) -> u32;
+
+    /// Use of the link at `port` up to `end`.
+    fn used(&self, port: u16, end: Time) -> LinkUse;
+
+    /// Number of packets known to wait for `port`.
+    fn waiting_at(&self, port: u16) -> u32;
+
+    /// Whether the link at `port` is busy or blocked at `time` if no event comes before.
+    fn is_active(&self, port: u16, time: Time) -> bool;
+
+    /// Prefetches the memory that most events touch.
+    #[inline]
+    fn prefetch(&self) {}
+
+    /// Prefetches the memory that a credit for this VC touches.
+    #[inline]
+    fn prefetch_credit(&self, port: u16, vc: u8) {
+        let _ = (port, vc);
+    }
+
+    /// Prefetches the memory that a packet to this output touches, in a router with many ports.
+    #[inline]
+    fn prefetch_output(&self, port: u16) {
+        let _ = port;
+    }
+}
+
+/// The outputs of a router, and the journal of its undo steps.
+pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
+    /// The packet starts onto the link of `port` after `wait`, to VC `vc`; its tail leaves `serialization` later. A
+    /// host receives it with its tail, a router with its head. A model that does not know the time of the tail
+    /// sends [`RouterModel::Signal`]s between routers, and calls this for a host when the tail leaves.
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
+
+    /// After this span, `bytes` bytes of the buffer of input `port`, VC `vc` become free.
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time);
+
+    /// [`RouterModel::timer`] is called after this span, at least 1 ps.
+    fn timer(&mut self, timer: M::Timer, after: Time);
+
+    /// The signal starts onto the link of `port` after this span. It takes as long as the head of a packet.
+    fn signal(&mut self, port: u16, signal: M::Signal, after: Time);
+
+    /// The router's random stream.
+    fn random(&mut self) -> impl Random;
+
+    /// A packet begins to wait for credits.
+    #[inline]
+    fn lacks_credits(&mut self) {}
+
+    /// Whether waits are tracked.
+    #[inline]
+    fn tracks_waits(&self) -> bool {
+        false
+    }
+
+    /// Reports an observation of a packet for an output port and VC to the wait tracker, if waits are tracked. It
+    /// precedes the packet's departure.
+    fn observe(
+        &mut self,
+        packet: Packet,
+        output: (u16, u8),
+        observation: <M::WaitTracker as WaitTracker>::Observation,
+    ) {
+        let _ = (packet, output, observation);
+    }
+}
+
+/// The type of timers and signals of models that have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Never {}
