@@ -36,7 +36,7 @@ pub const NOT_COVERED: &[(&str, &str)] = &[
     ("a column of sweeps", "Python only"),
     ("a key that names an input file", "Python only"),
     ("a key of the experiment", "a line in an existing function"),
-    ("a key of the experiment in Python", "Python only"),
+    ("a class of Python", "Python only"),
     ("a figure of Python", "Python only"),
     (
         "a way to draw a topology",
