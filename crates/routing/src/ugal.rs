@@ -2,7 +2,7 @@
 //!
 //! Sources: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; J. Kim et al.,
 //! ISCA 2008 (UGAL-L: congestion at the source router's own ports); for Slim Fly M. Besta, T. Hoefler, SC 2014, and
-//! G. Kathareios et al., "CostRule-effective diameter-two topologies: analysis and evaluation", SC 2015.
+//! G. Kathareios et al., "Cost-effective diameter-two topologies: analysis and evaluation", SC 2015.
 //!
 //! The source router decides once. The cheapest of `candidates` random paths is compared with the minimal path, which
 //! is taken if

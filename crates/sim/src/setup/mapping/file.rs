@@ -1,4 +1,4 @@
-//! HostOccupants from a file: on each line, from rank 0 on, the number of the rank's host among the job's. Empty lines,
+//! A mapping from a file: each line gives, from rank 0 on, the number of the rank's host among the job's. Empty lines,
 //! and what follows a `#`, are skipped.
 
 use config::{Error, Section, Type, parameters};
