@@ -203,6 +203,23 @@ def test_every_measure_has_its_own_colours(page: Any) -> None:
         of[metric] = page.evaluate("() => [...fabricsim.state.panels[0].loads]")
     assert of["full"] == pytest.approx([load / 5 for load in of["busy"]], abs=1e-5)
     assert 0 < max(of["waiting"]) < 1
+    # Colours of queue lengths are logarithmic; texts give packets.
+    row, packets = page.evaluate(
+        """async () => {
+            const [panel] = fabricsim.state.panels;
+            const row = panel.view.hottest();
+            const link = panel.network.links.link[row];
+            const from = panel.bins.begin[fabricsim.state.index];
+            const rows = await panel.result.table("link_series", ["link", "waiting_packets"], { from_ps: from, to_ps: from + 1 });
+            return [row, rows.waiting_packets[[...rows.link].indexOf(link)]];
+        }"""
+    )
+    assert packets > 1
+    router = page.evaluate("row => fabricsim.state.panels[0].network.links.from_id[row]", row)
+    page.fill("#find-text", f"router {router}")
+    page.press("#find-text", "Enter")
+    page.wait_for_selector("#detail h3:text('Most loaded links now')")
+    assert page.inner_text("#detail table:last-of-type td.n >> nth=0") == f"{packets} packets"
 
 
 def test_play_goes_on(page: Any) -> None:

@@ -1,5 +1,7 @@
 // Data from the server: results, and columns of their tables as typed arrays (crates/view/src/wire.rs).
 
+import { percent } from "./format.js";
+
 const TYPES = { u8: Uint8Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array, text: Uint32Array };
 const EMPTY = 0xffffffff;
 
@@ -175,7 +177,18 @@ export async function loads(result, network, bins, bin, metric) {
   return all;
 }
 
+/** Number of packets from which on all queue lengths have the same shade. */
+const MOST_WAITING = 100;
+
 /** Logarithmic shade of a queue length: 1 is a hundred packets or more. */
 export function waitingShade(packets) {
-  return Math.min(1, Math.log10(1 + packets) / Math.log10(101));
+  return Math.min(1, Math.log10(1 + packets) / Math.log10(1 + MOST_WAITING));
+}
+
+/** An entry of `loads` as text: a share of the time, or the number of packets of a shade. */
+export function loadText(load, metric) {
+  if (load < 0) return "–";
+  if (metric !== "waiting") return percent(load);
+  const packets = Math.round((1 + MOST_WAITING) ** load - 1);
+  return `${packets}${packets < MOST_WAITING ? "" : " or more"} packet${packets === 1 ? "" : "s"}`;
 }

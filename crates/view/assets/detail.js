@@ -1,7 +1,7 @@
 // The side column: numbers and histories of the selection.
 
 import { bandwidth, bytes, number, percent, time } from "./format.js";
-import { text } from "./data.js";
+import { loadText, text } from "./data.js";
 import { plot } from "./plot.js";
 
 export function element(name, content = "", attributes = {}) {
@@ -159,7 +159,7 @@ export class Detail {
       const out = network.links.from_id[row] === id && text(network.links, "from_kind", row) === kind;
       line.insertCell().append(this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }));
       line.insertCell().textContent = `${network.className(row)} ${out ? "to" : "from"} ${network.endName(row, out ? "to" : "from")}`;
-      line.append(element("td", panel.loads[row] >= 0 ? percent(panel.loads[row]) : "–", { className: "n" }));
+      line.append(element("td", loadText(panel.loads[row], panel.metric), { className: "n" }));
     }
     add(made);
   }

@@ -1,9 +1,9 @@
 // The page: results side by side, with one time and one selection for all.
 
 import { css, loadColour, stateColour } from "./colours.js";
-import { binAt, loads, network, results, text } from "./data.js";
+import { binAt, loadText, loads, network, results, text } from "./data.js";
 import { Detail, element } from "./detail.js";
-import { number, percent, time } from "./format.js";
+import { number, time } from "./format.js";
 import { NetworkView } from "./network.js";
 import { RanksView } from "./ranks.js";
 
@@ -138,6 +138,7 @@ class Panel {
     const found = await loads(this.result, this.network, this.bins, bin, state.metric);
     if (this.wanted !== wanted) return;
     this.loads = found;
+    this.metric = state.metric;
     this.view?.setLoads(found);
   }
 }
@@ -165,7 +166,7 @@ function knowNames(names) {
 
 function networkTip(panel, thing) {
   const net = panel.network;
-  const load = (row) => (panel.loads[row] >= 0 ? `: ${percent(panel.loads[row])}` : "");
+  const load = (row) => (panel.loads[row] >= 0 ? `: ${loadText(panel.loads[row], panel.metric)}` : "");
   if (thing.kind === "router") return net.routerName(thing.id);
   if (thing.kind === "routers") return `${number(thing.ids.length)} routers, ${net.routerName(thing.ids[0])} to ${thing.ids.at(-1)}: click to zoom in`;
   if (thing.kind === "host") return `host ${thing.id}`;
