@@ -6,6 +6,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Collective, Counts};
 
+use crate::agreement::CallArguments;
 use crate::collectives::{SEQUENCES, registered, tag};
 use crate::journal::RankJournal;
 use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
@@ -253,7 +254,7 @@ impl Rank {
                 size: own_call.ranks,
             });
         }
-        let sequence = self.sequences.get(context).unwrap_or(0);
+        let sequence = self.histories.calls(context);
         if self
             .nonblocking
             .contains(context, sequence.wrapping_sub(SEQUENCES))
@@ -265,8 +266,13 @@ impl Rank {
                 limit: SEQUENCES,
             });
         }
-        let next = sequence.wrapping_add(1);
-        self.sequences.insert(context, next, &mut self.journal);
+        let arguments = CallArguments {
+            collective,
+            call,
+            own: own_call,
+            counts: counts.as_deref(),
+        };
+        self.histories.add(context, &arguments, &mut self.journal);
         let seen = CollectiveArgs::new(own_call, counts.as_deref());
         let algorithm = self.job.settings.collectives.select(collective, call, &seen);
         Ok(CollectiveSchedule {

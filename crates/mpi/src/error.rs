@@ -116,6 +116,18 @@ pub enum ReplayError {
         /// Size of the communicator.
         size: u32,
     },
+    /// The ranks of a communicator disagree about a collective.
+    #[error("{kind} {number} of communicator {communicator}: {what}")]
+    Collective {
+        /// Communicator.
+        communicator: u32,
+        /// `collective` or `fence`.
+        kind: &'static str,
+        /// Number among the calls of its kind in the communicator, from 0.
+        number: u64,
+        /// Ranks, counted in the communicator, with their calls.
+        what: String,
+    },
     /// Simulated time ends (2^64 ps, 213 days).
     #[error("rank {rank}: at {now}, {span} more is beyond the end of simulated time, 213 days")]
     TimeOverflow {

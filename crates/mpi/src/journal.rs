@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::rank::{CpuActivity, CpuState, Rank};
 use crate::tracing::TracedUntil;
-use crate::{blocking_collective, matching, nonblocking_collective, ordering, program, requests, statistics};
+use crate::{
+    agreement, blocking_collective, matching, nonblocking_collective, ordering, program, requests, statistics,
+};
 
 /// Changes by calls of a rank, for [`Rank::undo`].
 #[derive(Debug)]
@@ -54,7 +56,7 @@ parts! {
     Requests(requests::RequestChange): requests,
     Open(HandleChange<u64>): open,
     AwaitingData(HandleChange<(u32, u32)>): awaiting_data,
-    Sequence(HandleChange<u32>): sequences,
+    History(agreement::HistoryChange): histories,
     Collective(blocking_collective::BlockingCollectiveChange): collective,
     NonBlockingCollectives(nonblocking_collective::NonBlockingChange): nonblocking,
     Stats(statistics::StatisticsChange): stats,
@@ -154,10 +156,6 @@ where
 {
     pub fn contains(&self, key: K) -> bool {
         self.0.contains_key(&key)
-    }
-
-    pub fn get(&self, key: K) -> Option<u32> {
-        self.0.get(&key).copied()
     }
 
     pub fn insert(&mut self, key: K, handle: u32, journal: &mut RankJournal) {

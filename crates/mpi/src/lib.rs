@@ -11,6 +11,7 @@
 //! Source: the eager and rendezvous protocols of MPICH and Open MPI; overheads as in LogGP (Alexandrov,
 //! Ionescu, Schauser, Scheiman 1995). `docs/methods/mpi.md` has the formulas.
 
+mod agreement;
 mod blocking_collective;
 mod collectives;
 mod compute;
@@ -33,6 +34,7 @@ mod state;
 mod statistics;
 mod tracing;
 
+pub use agreement::check_agreement;
 pub use collectives::{
     ALGORITHMS, AlgorithmSelection, CollectiveAlgorithm, CollectiveArgs, CollectiveCall, CollectiveVariant,
     Round, SelectionRule, SelectionTable, TABLES,

@@ -10,6 +10,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Program, Region};
 
+use crate::agreement::Histories;
 use crate::blocking_collective::BlockingCollective;
 use crate::collectives::round_of;
 use crate::journal::{HandleMap, Journaled, RankJournal};
@@ -163,8 +164,8 @@ pub struct Rank {
     pub(crate) open: HandleMap<u64>,
     /// Receives that were cleared to send, by sender and sequence number of their data.
     pub(crate) awaiting_data: HandleMap<(u32, u32)>,
-    /// Number of collectives started by context, modulo 2^32.
-    pub(crate) sequences: HandleMap<u32>,
+    /// Collectives started, by context.
+    pub(crate) histories: Histories,
     pub(crate) collective: BlockingCollective,
     pub(crate) nonblocking: NonBlockingCollectives,
     pub(crate) stats: Statistics,
@@ -197,7 +198,7 @@ impl Rank {
             requests: Requests::default(),
             open: HandleMap::default(),
             awaiting_data: HandleMap::default(),
-            sequences: HandleMap::default(),
+            histories: Histories::default(),
             collective: BlockingCollective::default(),
             nonblocking: NonBlockingCollectives::default(),
             stats: Statistics::new(RankStats::default()),

@@ -6,6 +6,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::Program;
 
+use crate::agreement::Histories;
 use crate::blocking_collective::{BlockingCollective, BlockingCollectiveState};
 use crate::journal::{HandleMap, Journaled, RankJournal};
 use crate::matching::MatchingQueues;
@@ -33,7 +34,7 @@ pub struct RankState {
     requests: Requests,
     open: HandleMap<u64>,
     awaiting_data: HandleMap<(u32, u32)>,
-    sequences: HandleMap<u32>,
+    histories: Histories,
     collective: BlockingCollectiveState,
     nonblocking: NonBlockingCollectives,
     stats: RankStats,
@@ -53,7 +54,7 @@ impl Rank {
             requests: self.requests.clone(),
             open: self.open.clone(),
             awaiting_data: self.awaiting_data.clone(),
-            sequences: self.sequences.clone(),
+            histories: self.histories.clone(),
             collective: self.collective.state().clone(),
             nonblocking: self.nonblocking.clone(),
             stats: self.stats.get().clone(),
@@ -103,7 +104,7 @@ impl Rank {
             requests: state.requests,
             open: state.open,
             awaiting_data: state.awaiting_data,
-            sequences: state.sequences,
+            histories: state.histories,
             collective,
             nonblocking: state.nonblocking,
             stats: Statistics::new(state.stats),

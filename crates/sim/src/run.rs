@@ -15,6 +15,7 @@ use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Checkpoints};
 use crate::collect::Collector;
+use crate::lp::host::RankSlot;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
@@ -331,14 +332,8 @@ impl<'a> RunObserver<'a> {
             RunEnd::Irreversible(what) => Err(Error::Audit(what)),
             _ if self.failure.is_some() => Err(self.failure.take().unwrap_or(Error::Interrupted)),
             RunEnd::Interrupted => Err(Error::Interrupted),
-            RunEnd::Drained if !finished.lps.is_empty() => {
-                waiting_ranks(simulation, &finished.lps, finished.time)
-            }
-            RunEnd::Stopped if !finished.lps.is_empty() => match stuck(&finished.lps) {
-                Some(time) => waiting_ranks(simulation, &finished.lps, time),
-                None => Ok(()),
-            },
-            RunEnd::Drained | RunEnd::Stopped | RunEnd::Until => Ok(()),
+            RunEnd::Drained | RunEnd::Stopped | RunEnd::Until if finished.lps.is_empty() => Ok(()),
+            end => check_ranks(simulation, finished, matches!(end, RunEnd::Drained)),
         }
     }
 }
@@ -456,17 +451,68 @@ fn stuck(processes: &Lps<NetworkLp>) -> Option<Time> {
     })
 }
 
-/// Checks that all ranks have finished when no event for them is left.
-fn waiting_ranks(simulation: &Simulation, processes: &Lps<NetworkLp>, time: Time) -> Result<(), Error> {
+/// Checks that no rank waits for ever, and that the ranks of each job agree about their collectives.
+fn check_ranks(simulation: &Simulation, finished: &Finished<Simulation>, drained: bool) -> Result<(), Error> {
+    let idle = if drained {
+        Some(finished.time)
+    } else {
+        stuck(&finished.lps)
+    };
+    let agreement = check_collectives(simulation, &finished.lps);
+    match idle {
+        Some(time) => waiting_ranks(simulation, &finished.lps, time, agreement),
+        None => agreement,
+    }
+}
+
+/// Checks that the ranks of each job agree about their collectives.
+fn check_collectives(simulation: &Simulation, processes: &Lps<NetworkLp>) -> Result<(), Error> {
+    for (index, job) in simulation.jobs.iter().enumerate() {
+        let JobKind::Ranks(ranks) = &job.kind else {
+            continue;
+        };
+        let state = |(rank, host): (u32, &topology::HostId)| {
+            let slot = rank_slot(simulation, processes, (index as u16, rank, *host))?;
+            slot.state.as_ref()
+        };
+        let states: Vec<Option<&Rank>> = (0..).zip(&ranks.hosts).map(state).collect();
+        mpi::check_agreement(&ranks.mpi, &states, |rank| ranks.workload.program(rank)).map_err(|source| {
+            let job = job.name.clone();
+            Error::Replay { job, source }
+        })?;
+    }
+    Ok(())
+}
+
+/// The slot of a rank, given with its job and host.
+fn rank_slot<'a>(
+    simulation: &Simulation,
+    processes: &'a Lps<NetworkLp>,
+    (job, rank, host): (u16, u32, topology::HostId),
+) -> Option<&'a RankSlot> {
+    let NetworkLp::Host(host) = &processes[simulation.numbering.host(host)] else {
+        return None;
+    };
+    let slot = simulation
+        .occupants
+        .slot(&simulation.jobs[usize::from(job)], rank);
+    host.ranks().get(usize::from(slot))
+}
+
+/// Checks that all ranks have finished when no event for them is left. `agreement` is the result of
+/// [`check_collectives`].
+fn waiting_ranks(
+    simulation: &Simulation,
+    processes: &Lps<NetworkLp>,
+    time: Time,
+    agreement: Result<(), Error>,
+) -> Result<(), Error> {
     let mut lines = Vec::new();
     let mut count = 0u64;
     let mut awaited: Vec<wait_cycles::Awaited> = Vec::new();
     awaited.resize_with(simulation.jobs.len(), Vec::new);
     for (job, rank, host) in ranks(simulation) {
-        let NetworkLp::Host(host) = &processes[simulation.numbering.host(host)] else {
-            continue;
-        };
-        let Some(slot) = host.ranks().iter().find(|s| s.job == job && s.rank == rank) else {
+        let Some(slot) = rank_slot(simulation, processes, (job, rank, host)) else {
             continue;
         };
         let state = slot.state.as_ref().filter(|state| !state.finished());
@@ -483,7 +529,7 @@ fn waiting_ranks(simulation: &Simulation, processes: &Lps<NetworkLp>, time: Time
         }
     }
     if count == 0 {
-        return Ok(());
+        return agreement;
     }
     let more = count as usize - lines.len();
     if more > 0 {
@@ -492,6 +538,9 @@ fn waiting_ranks(simulation: &Simulation, processes: &Lps<NetworkLp>, time: Time
     for (job, awaited) in simulation.jobs.iter().zip(&awaited) {
         let wait_cycles = wait_cycles::wait_cycles(awaited).into_iter();
         lines.extend(wait_cycles.map(|cycle| format!("  job '{}': {cycle}", job.name)));
+    }
+    if let Err(disagreement) = agreement {
+        lines.push(format!("  {disagreement}"));
     }
     Err(Error::Deadlock(format!(
         "the application waits for ever: at {time} none of its messages is in flight, and {count} ranks have not finished\n{}",

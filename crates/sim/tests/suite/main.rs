@@ -3,6 +3,7 @@
 // The name by which the other crates know this one.
 extern crate fabricsim_sim as sim;
 
+mod agreement;
 mod applications;
 mod bounds;
 mod checkpoints;

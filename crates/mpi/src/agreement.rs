@@ -1,0 +1,408 @@
+//! Whether the ranks of a job agree about their collectives.
+//!
+//! MPI requires that all ranks of a communicator call the same collectives in the same order, with the same root
+//! and matching sizes (MPI 4.1, chapter 6). Each rank keeps one [`History`] per communicator, of constant size.
+//! [`check_agreement`] compares the histories after the run. Where they differ, it reads the programs again up to
+//! the first call that differs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use workload::{Call, Collective, Counts, Operation, Program, TraceError};
+
+use crate::collectives::CollectiveVariant;
+use crate::journal::RankJournal;
+use crate::message::{COLLECTIVE_CONTEXT, WINDOW_CONTEXT, communicator_of};
+use crate::{CollectiveCall, MpiJob, Rank, ReplayError};
+
+/// The collectives of one rank in one context, condensed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct History {
+    /// Number of calls.
+    calls: u64,
+    /// Hash of what must be equal on all ranks, over the calls in order.
+    common: u64,
+    /// Sum of the hashes of transfers that the rank sends, less those that it receives, modulo 2^64. The sum over
+    /// all ranks is 0 if each transfer has the same size on both sides.
+    transfers: u64,
+}
+
+/// The histories of a rank by context.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Histories(BTreeMap<u32, History>);
+
+/// The previous history of a context.
+#[derive(Debug)]
+pub(crate) struct HistoryChange {
+    context: u32,
+    old: Option<History>,
+}
+
+impl Histories {
+    /// Number of collectives in a context, modulo 2^32.
+    pub fn calls(&self, context: u32) -> u32 {
+        self.of(context).calls as u32
+    }
+
+    fn of(&self, context: u32) -> History {
+        self.0.get(&context).copied().unwrap_or_default()
+    }
+
+    /// Adds a call to the history of its context.
+    pub fn add(&mut self, context: u32, call: &CallArguments<'_>, journal: &mut RankJournal) {
+        let before = self.of(context);
+        let after = History {
+            calls: before.calls + 1,
+            common: call.common_hash(before.common),
+            transfers: before.transfers.wrapping_add(call.transfers_hash(before.calls)),
+        };
+        let old = self.0.insert(context, after);
+        journal.note(|| HistoryChange { context, old });
+    }
+
+    pub fn undo(&mut self, HistoryChange { context, old }: HistoryChange) {
+        match old {
+            Some(history) => self.0.insert(context, history),
+            None => self.0.remove(&context),
+        };
+    }
+}
+
+/// The arguments of one rank in a collective.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallArguments<'a> {
+    pub collective: Collective,
+    pub call: Call,
+    pub own: CollectiveCall,
+    pub counts: Option<&'a Counts>,
+}
+
+impl<'a> CallArguments<'a> {
+    /// Root; `None` if the collective has none.
+    fn root(&self) -> Option<u32> {
+        use Collective::{Bcast, Gather, Reduce, Scatter};
+        matches!(self.collective, Bcast | Gather | Reduce | Scatter).then_some(self.own.root)
+    }
+
+    /// Bytes that must be equal on all ranks; `None` where sizes may differ.
+    fn bytes(&self) -> Option<u64> {
+        let varying = CollectiveVariant::of(self.collective, self.call, self.counts).varying;
+        let equal = !varying && self.counts.is_none() && self.collective != Collective::Barrier;
+        equal.then_some(self.own.bytes)
+    }
+
+    /// Sizes of a list that must be equal on all ranks; empty if there is none.
+    fn list(&self) -> &'a [u64] {
+        match (self.collective, self.counts) {
+            (Collective::ReduceScatter, Some(counts)) => &counts.receives,
+            _ => &[],
+        }
+    }
+
+    /// Bytes to a rank, where known.
+    fn sent_to(&self, to: u32) -> Option<u64> {
+        let sends = match self.collective {
+            Collective::Gather => to == self.own.root,
+            Collective::Scatter => self.own.rank == self.own.root,
+            Collective::Allgather | Collective::Alltoall => true,
+            _ => false,
+        };
+        entry(&self.counts.filter(|_| sends)?.sends, to)
+    }
+
+    /// Bytes from a rank, where known.
+    fn received_from(&self, from: u32) -> Option<u64> {
+        let receives = match self.collective {
+            Collective::Gather => self.own.rank == self.own.root,
+            Collective::Scatter => from == self.own.root,
+            Collective::Allgather | Collective::Alltoall => true,
+            _ => false,
+        };
+        entry(&self.counts.filter(|_| receives)?.receives, from)
+    }
+
+    fn common_hash(&self, before: u64) -> u64 {
+        let root = self.root().map_or(0, |root| u64::from(root) + 1);
+        let kind = mix(before, (self.collective as u64) << 33 | root);
+        let bytes = mix(kind, self.bytes().map_or(0, |bytes| bytes.wrapping_add(1)));
+        self.list().iter().fold(bytes, |hash, part| mix(hash, *part))
+    }
+
+    /// Hashes of the transfers of call `number`: those sent less those received.
+    fn transfers_hash(&self, number: u64) -> u64 {
+        if self.counts.is_none() {
+            return 0;
+        }
+        let CollectiveCall { rank, ranks, .. } = self.own;
+        let base = mix(number, 1);
+        let hash = |from: u32, to: u32, bytes| mix(mix(base, u64::from(from) << 32 | u64::from(to)), bytes);
+        let mut sum = 0u64;
+        for peer in 0..ranks {
+            if let Some(bytes) = self.sent_to(peer) {
+                sum = sum.wrapping_add(hash(rank, peer, bytes));
+            }
+            if let Some(bytes) = self.received_from(peer) {
+                sum = sum.wrapping_sub(hash(peer, rank, bytes));
+            }
+        }
+        sum
+    }
+
+    /// The call with its arguments, for messages. `index` is the entry of the list to show.
+    fn describe(&self, index: Option<usize>) -> String {
+        let mut text = self.call.name().to_string();
+        if self.call.collective() != Some(self.collective) && self.call != Call::WinFence {
+            text += &format!(" ({})", self.collective.name());
+        }
+        let root = self.root().map(|root| format!("root {root}"));
+        let bytes = self.bytes().map(|bytes| format!("{bytes} B"));
+        let part = index.map(|rank| match self.list().get(rank) {
+            Some(bytes) => format!("{bytes} B for rank {rank}"),
+            None => "no counts".into(),
+        });
+        let arguments: Vec<String> = root.into_iter().chain(bytes).chain(part).collect();
+        if !arguments.is_empty() {
+            text += &format!(" with {}", arguments.join(", "));
+        }
+        text
+    }
+
+    /// Description of a contradiction between two calls in what must be equal.
+    fn contradiction(&self, other: &CallArguments<'_>) -> Option<String> {
+        let differ = |own: Option<u64>, other: Option<u64>| own.is_some() && other.is_some() && own != other;
+        let (list, others) = (self.list(), other.list());
+        let both = !list.is_empty() && !others.is_empty();
+        let index = (0..list.len()).find(|index| both && list[*index] != others[*index]);
+        let contradicts = self.collective != other.collective
+            || self.root() != other.root()
+            || differ(self.bytes(), other.bytes())
+            || index.is_some();
+        contradicts.then(|| {
+            let [a, b] = [self, other].map(|call| (call.own.rank, call.describe(index)));
+            format!("rank {} calls {}; rank {} calls {}", a.0, a.1, b.0, b.1)
+        })
+    }
+
+    /// Description of a transfer to `other` whose sizes contradict each other.
+    fn wrong_transfer(&self, other: &CallArguments<'_>) -> Option<String> {
+        let (from, to) = (self.own.rank, other.own.rank);
+        let (sent, received) = (self.sent_to(to)?, other.received_from(from)?);
+        let [sender, receiver] = [self, other].map(|call| call.describe(None));
+        (sent != received).then(|| {
+            format!(
+                "rank {from} calls {sender} and sends {sent} B to rank {to}; rank {to} calls {receiver} and expects \
+                 {received} B from rank {from}"
+            )
+        })
+    }
+}
+
+/// The entry of a rank in a list of one or all ranks; `None` if the list is empty.
+fn entry(list: &[u64], rank: u32) -> Option<u64> {
+    match list {
+        [all] => Some(*all),
+        _ => list.get(rank as usize).copied(),
+    }
+}
+
+/// A multiplicative hash. The constants are those of SplitMix64 and MurmurHash3.
+fn mix(hash: u64, value: u64) -> u64 {
+    let product = (hash.rotate_left(17) ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let product = product.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    product ^ product >> 32
+}
+
+/// Checks after a run that the ranks of a job agree about their collectives. `ranks` has one entry for each rank,
+/// `None` if the rank has not started. `program` opens the program of a rank again.
+///
+/// A rank that has not finished may have called fewer collectives than others.
+///
+/// # Errors
+/// [`ReplayError::Collective`]: ranks disagree. [`ReplayError::Trace`]: a program cannot be read again.
+pub fn check_agreement(
+    job: &MpiJob,
+    ranks: &[Option<&Rank>],
+    program: impl Fn(u32) -> Result<Box<dyn Program>, TraceError>,
+) -> Result<(), ReplayError> {
+    for context in suspects(job, ranks) {
+        let members = job.members(communicator_of(context)).unwrap_or_default();
+        let readers = members.iter().zip(0..).map(|(rank, own)| {
+            let state = ranks.get(*rank as usize).copied().flatten();
+            Ok(MemberReader {
+                program: program(*rank)?,
+                context,
+                own: CollectiveCall::new(own, members.len() as u32, 0, 0),
+                calls: state.map_or(0, |rank| rank.histories.of(context).calls),
+                finished: state.is_some_and(Rank::finished),
+            })
+        });
+        let mut readers = readers.collect::<Result<Vec<_>, TraceError>>()?;
+        find_disagreement(context, &mut readers)?;
+    }
+    Ok(())
+}
+
+/// The contexts in which the histories of the members contradict each other.
+fn suspects(job: &MpiJob, ranks: &[Option<&Rank>]) -> Vec<u32> {
+    /// The histories of a context together.
+    struct Total {
+        members: usize,
+        first: History,
+        equal: bool,
+        transfers: u64,
+    }
+    let mut totals = BTreeMap::new();
+    for (context, history) in ranks.iter().flatten().flat_map(|rank| &rank.histories.0) {
+        let total = totals.entry(*context).or_insert(Total {
+            members: 0,
+            first: *history,
+            equal: true,
+            transfers: 0,
+        });
+        total.members += 1;
+        total.equal &= (history.calls, history.common) == (total.first.calls, total.first.common);
+        total.transfers = total.transfers.wrapping_add(history.transfers);
+    }
+    let agrees = |context: u32, total: &Total| {
+        let members = job.members(communicator_of(context)).map(<[u32]>::len);
+        members == Some(total.members) && total.equal && total.transfers == 0
+    };
+    let suspects = totals
+        .into_iter()
+        .filter(|(context, total)| !agrees(*context, total));
+    suspects.map(|(context, _)| context).collect()
+}
+
+/// Reads the collectives of one member of a communicator from its program.
+struct MemberReader {
+    program: Box<dyn Program>,
+    context: u32,
+    /// The member, without root and bytes.
+    own: CollectiveCall,
+    /// Calls that the member made in the run.
+    calls: u64,
+    finished: bool,
+}
+
+/// A call as it was read.
+struct ReadCall {
+    collective: Collective,
+    call: Call,
+    own: CollectiveCall,
+    counts: Option<Box<Counts>>,
+}
+
+impl ReadCall {
+    fn arguments(&self) -> CallArguments<'_> {
+        CallArguments {
+            collective: self.collective,
+            call: self.call,
+            own: self.own,
+            counts: self.counts.as_deref(),
+        }
+    }
+}
+
+impl MemberReader {
+    /// The next collective of the context; `None` at the end of the program.
+    fn next(&mut self) -> Result<Option<ReadCall>, TraceError> {
+        while let Some(operation) = self.program.next()? {
+            let (context, read) = match operation {
+                Operation::Collective {
+                    collective,
+                    communicator,
+                    root,
+                    bytes,
+                    counts,
+                    call,
+                    ..
+                } => {
+                    let own = CollectiveCall {
+                        root,
+                        bytes,
+                        ..self.own
+                    };
+                    (
+                        communicator,
+                        ReadCall {
+                            collective,
+                            call,
+                            own,
+                            counts,
+                        },
+                    )
+                }
+                Operation::Fence { communicator, call } => {
+                    let (collective, own) = (Collective::Barrier, self.own);
+                    let counts = None;
+                    let read = ReadCall {
+                        collective,
+                        call,
+                        own,
+                        counts,
+                    };
+                    (communicator | WINDOW_CONTEXT, read)
+                }
+                _ => continue,
+            };
+            if context | COLLECTIVE_CONTEXT == self.context {
+                return Ok(Some(read));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads the collectives of all members in step, up to the first on which they disagree.
+fn find_disagreement(context: u32, readers: &mut [MemberReader]) -> Result<(), ReplayError> {
+    let most = readers.iter().map(|reader| reader.calls).max().unwrap_or(0);
+    for number in 0..most {
+        let mut calls = Vec::with_capacity(readers.len());
+        let mut absent = None;
+        for reader in &mut *readers {
+            if number < reader.calls {
+                calls.extend(reader.next()?);
+            } else if reader.finished {
+                absent = absent.or(Some(reader.own.rank));
+            }
+        }
+        if let Some(what) = disagreement(number, &calls, absent) {
+            return Err(ReplayError::Collective {
+                communicator: communicator_of(context),
+                kind: if context & WINDOW_CONTEXT == 0 {
+                    "collective"
+                } else {
+                    "fence"
+                },
+                number,
+                what,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// How the calls of the members contradict each other. `absent` is a member that has ended without the call.
+fn disagreement(number: u64, calls: &[ReadCall], absent: Option<u32>) -> Option<String> {
+    let first = calls.first()?.arguments();
+    let others = || calls.iter().map(ReadCall::arguments);
+    let sized = others().find(|call| call.bytes().is_some() || !call.list().is_empty());
+    let references = [first, sized.unwrap_or(first)];
+    let contradiction = references
+        .iter()
+        .find_map(|reference| others().find_map(|other| reference.contradiction(&other)));
+    let missing = || {
+        absent.map(|rank| {
+            let (caller, call) = (first.own.rank, first.describe(None));
+            format!("rank {caller} calls {call}; rank {rank} ends without it")
+        })
+    };
+    let wrong_transfer = || {
+        let hashes = others().map(|call| call.transfers_hash(number));
+        if hashes.fold(0, u64::wrapping_add) == 0 {
+            return None;
+        }
+        others().find_map(|from| others().find_map(|to| from.wrong_transfer(&to)))
+    };
+    contradiction.or_else(missing).or_else(wrong_transfer)
+}
