@@ -92,7 +92,7 @@ impl Summary {
             folder: folder.into(),
             why,
         };
-        let text = match fs::read_to_string(&path) {
+        let text = match config::read_text(&path, config::TEXT_BYTES) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Err(wrong(match Running::load(folder)? {
@@ -336,9 +336,9 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
 
 /// Whether this is a summary of any version of FabricSim.
 fn is_summary(path: &Path) -> bool {
-    let json = fs::read(path)
+    let json = config::read_text(path, config::TEXT_BYTES)
         .ok()
-        .and_then(|b| serde_json::from_slice::<serde_json::Value>(&b).ok());
+        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
     let schema = json.as_ref().and_then(|j| j.get("schema")?.as_str());
     schema.is_some_and(|s| s.starts_with("fabricsim/summary/"))
 }

@@ -55,7 +55,7 @@ impl Running {
     /// The file cannot be read, or is damaged.
     pub fn load(folder: &Path) -> Result<Option<Running>, ReadError> {
         let path = folder.join(RUNNING);
-        let text = match fs::read_to_string(&path) {
+        let text = match config::read_text(&path, config::TEXT_BYTES) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(None);

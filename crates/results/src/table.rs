@@ -158,7 +158,7 @@ impl Table {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        Table::read_from(name, File::open(path)?)
+        Table::read_from(name, config::open_input(path, u64::MAX)?)
     }
 
     fn read_from(name: String, file: impl ChunkReader + 'static) -> io::Result<Table> {
@@ -183,7 +183,7 @@ impl Table {
 /// Number of rows of a Parquet file.
 pub(crate) fn rows_of(path: &Path) -> io::Result<u64> {
     let metadata = ParquetMetaDataReader::new()
-        .parse_and_finish(&File::open(path)?)
+        .parse_and_finish(&config::open_input(path, u64::MAX)?)
         .map_err(io_error)?;
     u64::try_from(metadata.file_metadata().num_rows()).map_err(io::Error::other)
 }
@@ -200,7 +200,7 @@ fn properties() -> WriterPropertiesBuilder {
 pub(crate) fn join_files(parts: &[PathBuf], path: &Path) -> io::Result<()> {
     let mut writer: Option<SerializedFileWriter<BufWriter<File>>> = None;
     for part in parts {
-        let file = File::open(part)?;
+        let file = config::open_input(part, u64::MAX)?;
         let metadata = ParquetMetaDataReader::new()
             .parse_and_finish(&file)
             .map_err(io_error)?;

@@ -78,7 +78,7 @@ impl Checkpoint {
             why,
         };
         let mut bytes = Vec::new();
-        File::open(file)
+        config::open_input(file, u64::MAX)
             .and_then(|mut file| file.read_to_end(&mut bytes))
             .map_err(|e| fail(format!("cannot be read: {e}")))?;
         let rest = bytes
