@@ -4,6 +4,7 @@
 //! the disk has everything. An older result is replaced only on demand, and only if the folder contains nothing but a
 //! result.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -345,9 +346,8 @@ fn is_summary(path: &Path) -> bool {
 
 /// A new hidden folder beside `target`, removed when dropped, with the permissions of any new folder.
 fn hidden_sibling(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut builder = tempfile::Builder::new();
-    let prefix = format!(".{name}.partial-");
+    let prefix = partial_prefix(target.file_name().unwrap_or_default());
     builder.prefix(&prefix);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
@@ -355,6 +355,24 @@ fn hidden_sibling(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
         path: target.into(),
         source,
     })
+}
+
+/// Removes hidden folders that killed runs left while they wrote a result as `dir`. Those that cannot be removed stay.
+pub(crate) fn remove_partials(dir: &Path) {
+    let Ok(target) = dir.canonicalize() else { return };
+    let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
+        return;
+    };
+    let prefix = partial_prefix(name);
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
+        let _ = fs::remove_dir_all(entry.path());
+    }
+}
+
+/// Prefix of the names of hidden folders beside a result of this name.
+fn partial_prefix(name: &OsStr) -> String {
+    format!(".{}.partial-", name.to_string_lossy())
 }
 
 /// Moves the old result into a hidden folder that is removed when dropped.

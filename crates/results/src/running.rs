@@ -144,6 +144,7 @@ impl RunningFolder {
             fs::remove_dir_all(&parts).map_err(failed(&parts))?;
         }
         fs::create_dir_all(&parts).map_err(failed(&parts))?;
+        crate::folder::remove_partials(folder);
         Ok(of)
     }
 
@@ -217,6 +218,19 @@ mod tests {
         fs::remove_file(folder.join(CHECKPOINT)).unwrap();
         drop(begin(&folder, true));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn hidden_folders_of_killed_runs_are_removed() {
+        let above = tempfile::tempdir().unwrap();
+        for name in [".new.partial-a1b2c3", ".newer.partial-a1b2c3", ".new.other"] {
+            fs::create_dir(above.path().join(name)).unwrap();
+            fs::write(above.path().join(name).join("links.parquet"), "half").unwrap();
+        }
+        let running = begin(&above.path().join("new"), false);
+        assert!(!above.path().join(".new.partial-a1b2c3").exists());
+        drop(running);
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -219,9 +219,9 @@ impl<'a> CheckpointWriter<'a> {
         };
         let head = serde_json::to_vec(&head).expect("text and numbers are JSON");
         let file = &self.checkpoints.file;
-        write_atomically(file, &head, &body).map_err(|e| Error::Checkpoint {
+        write_atomically(file, &head, &body).map_err(|source| Error::CheckpointNotWritten {
             file: file.display().to_string(),
-            why: format!("cannot be written: {e}; the checkpoint before it, if any, is still there"),
+            source,
         })?;
         self.schedule(time);
         Ok(())

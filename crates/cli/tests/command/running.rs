@@ -29,7 +29,7 @@ pub fn kill(bench: &Bench) {
     let mut child = Command::new(bench.command().get_program())
         .current_dir(bench.path())
         .args(["run", "experiment.toml", "--out", "here"])
-        .args(["--set", "run.until=3600 s", "--set", "collect.series=vcs"])
+        .args(["--set", "run.until=5 s", "--set", "collect.series=vcs"])
         .args(["--set", "collect.bin=1 us"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

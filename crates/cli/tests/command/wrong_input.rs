@@ -599,6 +599,29 @@ fn places_where_no_result_can_be_written() {
     bench.refuses(&["compare", "broken"], &["broken", "damaged"]);
 }
 
+/// Bins so short that the run would write rows for years.
+#[test]
+fn bins_that_never_end() {
+    let bench = Bench::new(EXPERIMENT);
+    let endless = ["--set", "run.until=1 ms", "--set", "collect.bin=1 ps"];
+    bench.refuses(
+        &[&["check", "experiment.toml"], &endless[..]].concat(),
+        &[
+            "collect.bin: 1 ps is too short: until 1 ms there are 1000000000 bins, and ",
+            " links is more than 10000000000 samples; expected ",
+            "or \"auto\"",
+        ],
+    );
+    bench.succeeds(
+        &[
+            &["check", "experiment.toml"],
+            &endless[..],
+            &["--set", "collect.series=off"],
+        ]
+        .concat(),
+    );
+}
+
 /// A pipe blocks its reader, and a device never ends.
 #[cfg(unix)]
 #[test]

@@ -428,7 +428,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     other.collect.set_series(sim::Series::Classes);
     let error = go_on(&other, Some(parts.as_path())).unwrap_err();
     assert!(
-        matches!(&error, Error::Collect(_)) && error.to_string().contains("the same [collect] as"),
+        matches!(&error, Error::Checkpoint { .. }) && error.to_string().contains("the same [collect] as"),
         "{error}"
     );
     fs::remove_file(parts.join("vc_series.00000.parquet")).unwrap();
