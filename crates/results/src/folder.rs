@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::report::{IN_MEMORY, report_with_files};
-use crate::running::{PARTS, RUNNING};
+use crate::running::{PARTS, RUNNING, refuse_in_use};
 use crate::{CRITICAL_PATH, RunResult, Running, Summary, Table};
 
 const SUMMARY: &str = "summary.json";
@@ -45,6 +45,17 @@ pub enum WriteError {
         folder = .0.display()
     )]
     Unfinished(PathBuf),
+    /// A run writes the folder.
+    #[error(
+        "{} is being written by {by}; wait until it has ended, or give another folder (--out)",
+        .folder.display()
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// The process of that run.
+        by: String,
+    },
     /// The path is a file, or cannot become a folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
@@ -203,8 +214,10 @@ impl RunResult {
 /// earlier result there. Changes nothing.
 ///
 /// # Errors
-/// `dir` cannot be a folder, or contains something other than a result, or the checkpoint of another run.
+/// Another run writes `dir`; it cannot be a folder, or contains something other than a result, or the checkpoint of
+/// another run.
 pub fn may_write(dir: &Path) -> Result<(), WriteError> {
+    refuse_in_use(dir)?;
     if dir.join(CHECKPOINT).exists() {
         return Err(WriteError::Unfinished(dir.into()));
     }
