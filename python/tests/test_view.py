@@ -394,7 +394,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("killed")
     network = view_results.EXPERIMENT.split("[[job]]")[0]
     job = '[[job]]\ntraffic = { pattern = "uniform", load = 0.3 }\n'
-    run = '[run]\nuntil = "3600 s"\n[collect]\nbin = "1 us"\nseries = "links"\n'
+    run = '[run]\nuntil = "5 s"\n[collect]\nbin = "1 us"\nseries = "links"\n'
     (folder / "endless.toml").write_text(network + job + run)
     result = folder / "result"
     line = [command(), "run", str(folder / "endless.toml"), "--out", str(result)]

@@ -349,7 +349,7 @@ impl<R: Readable> Stored<R> {
     /// Opens the table. `names` collects its texts.
     pub fn open(folder: &Path, job: &str, names: &Rc<RefCell<NameColumn>>) -> Result<Stored<R>, Error> {
         let path = folder.join(format!("{}.parquet", R::TABLE));
-        let file = match File::open(&path) {
+        let file = match config::open_input(&path, u64::MAX) {
             Ok(file) => {
                 let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default());
                 Some((file, metadata.map_err(|e| unreadable(&path, as_io(e)))?))

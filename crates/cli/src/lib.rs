@@ -368,7 +368,7 @@ impl From<sim::Error> for CommandFailure {
     fn from(error: sim::Error) -> CommandFailure {
         let status = match error {
             sim::Error::Elsewhere => return CommandFailure::silent(FAILED),
-            sim::Error::Audit(_) | sim::Error::Checkpoint { .. } | sim::Error::Collect(_) => FAILED,
+            sim::Error::Audit(_) | sim::Error::CheckpointNotWritten { .. } | sim::Error::Collect(_) => FAILED,
             sim::Error::Interrupted => INTERRUPTED,
             _ => WRONG_INPUT,
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use cluster::Processes;
-use results::{RunningFolder, Summary};
+use results::{RunningFolder, Summary, WriteError};
 use serde_json::json;
 use sim::{Checkpoint, Checkpoints, Experiment, Interpreters, RunContext, RunControl};
 
@@ -51,6 +51,7 @@ pub(crate) fn resume(
 ) -> Result<(), CommandFailure> {
     let processes = RunProcesses::join()?;
     let (checkpoint, experiment) = processes.agree(|| {
+        results::refuse_in_use(&arguments.folder).map_err(CommandFailure::wrong_input)?;
         let file = arguments.folder.join(results::CHECKPOINT);
         if !file.exists() {
             let folder = arguments.folder.display();
@@ -115,7 +116,10 @@ fn execute(
             .is_first()
             .then(begin)
             .transpose()
-            .map_err(CommandFailure::failed)
+            .map_err(|error| match error {
+                WriteError::InUse { .. } => CommandFailure::wrong_input(error),
+                _ => CommandFailure::failed(error),
+            })
     })?;
     let parts = running.as_ref().map(RunningFolder::parts);
     let context = RunContext {

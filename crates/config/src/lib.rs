@@ -7,12 +7,14 @@
 //! This crate knows no key, no network and no simulation.
 
 mod error;
+mod input;
 mod parameter;
 mod quantity;
 mod section;
 mod setting;
 
 pub use error::{Error, Location, nearest};
+pub use input::{EXPERIMENT_BYTES, TEXT_BYTES, open_input, read_text};
 pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration};
 pub use section::Section;

@@ -366,6 +366,7 @@ pub(crate) mod tests {
             version: String::new(),
             began_unix_s: 0,
             process: 1,
+            host: String::new(),
             tables: Vec::new(),
             experiment: experiment.clone(),
         };

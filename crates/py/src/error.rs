@@ -22,6 +22,7 @@ pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
         sim::Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         sim::Error::Audit(_)
         | sim::Error::Checkpoint { .. }
+        | sim::Error::CheckpointNotWritten { .. }
         | sim::Error::Processes(_)
         | sim::Error::Elsewhere => "FabricSimError",
     };

@@ -1,6 +1,5 @@
 //! Typed columns of a batch of rows, and the batches of a Parquet file. All readers of result tables use these.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -224,7 +223,8 @@ pub fn read_batches(
     columns: Option<&[&str]>,
 ) -> io::Result<(SchemaRef, impl Iterator<Item = io::Result<RecordBatch>> + use<>)> {
     let damaged = |e| io::Error::new(io::ErrorKind::InvalidData, e);
-    let mut builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(damaged)?;
+    let mut builder =
+        ParquetRecordBatchReaderBuilder::try_new(config::open_input(path, u64::MAX)?).map_err(damaged)?;
     if let Some(columns) = columns {
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         builder = builder.with_projection(mask);

@@ -213,7 +213,7 @@ impl CriticalPaths {
     /// The file cannot be read, or is damaged.
     pub fn load(folder: &Path, digest: &str) -> Result<Option<CriticalPaths>, ReadError> {
         let path = folder.join(CRITICAL_PATH);
-        let text = match fs::read_to_string(&path) {
+        let text = match config::read_text(&path, config::TEXT_BYTES) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(ReadError::Io { path, source }),

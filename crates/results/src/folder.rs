@@ -4,6 +4,7 @@
 //! the disk has everything. An older result is replaced only on demand, and only if the folder contains nothing but a
 //! result.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::report::{IN_MEMORY, report_with_files};
-use crate::running::{PARTS, RUNNING};
+use crate::running::{PARTS, RUNNING, refuse_in_use};
 use crate::{CRITICAL_PATH, RunResult, Running, Summary, Table};
 
 const SUMMARY: &str = "summary.json";
@@ -44,6 +45,17 @@ pub enum WriteError {
         folder = .0.display()
     )]
     Unfinished(PathBuf),
+    /// A run writes the folder.
+    #[error(
+        "{} is being written by {by}; wait until it has ended, or give another folder (--out)",
+        .folder.display()
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+        /// The process of that run.
+        by: String,
+    },
     /// The path is a file, or cannot become a folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
@@ -92,7 +104,7 @@ impl Summary {
             folder: folder.into(),
             why,
         };
-        let text = match fs::read_to_string(&path) {
+        let text = match config::read_text(&path, config::TEXT_BYTES) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Err(wrong(match Running::load(folder)? {
@@ -202,8 +214,10 @@ impl RunResult {
 /// earlier result there. Changes nothing.
 ///
 /// # Errors
-/// `dir` cannot be a folder, or contains something other than a result, or the checkpoint of another run.
+/// Another run writes `dir`; it cannot be a folder, or contains something other than a result, or the checkpoint of
+/// another run.
 pub fn may_write(dir: &Path) -> Result<(), WriteError> {
+    refuse_in_use(dir)?;
     if dir.join(CHECKPOINT).exists() {
         return Err(WriteError::Unfinished(dir.into()));
     }
@@ -336,18 +350,17 @@ fn refuse_foreign(dir: &Path, target: &Path, overwrite: bool) -> Result<(), Writ
 
 /// Whether this is a summary of any version of FabricSim.
 fn is_summary(path: &Path) -> bool {
-    let json = fs::read(path)
+    let json = config::read_text(path, config::TEXT_BYTES)
         .ok()
-        .and_then(|b| serde_json::from_slice::<serde_json::Value>(&b).ok());
+        .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
     let schema = json.as_ref().and_then(|j| j.get("schema")?.as_str());
     schema.is_some_and(|s| s.starts_with("fabricsim/summary/"))
 }
 
 /// A new hidden folder beside `target`, removed when dropped, with the permissions of any new folder.
 fn hidden_sibling(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut builder = tempfile::Builder::new();
-    let prefix = format!(".{name}.partial-");
+    let prefix = partial_prefix(target.file_name().unwrap_or_default());
     builder.prefix(&prefix);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
@@ -355,6 +368,24 @@ fn hidden_sibling(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
         path: target.into(),
         source,
     })
+}
+
+/// Removes hidden folders that killed runs left while they wrote a result as `dir`. Those that cannot be removed stay.
+pub(crate) fn remove_partials(dir: &Path) {
+    let Ok(target) = dir.canonicalize() else { return };
+    let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
+        return;
+    };
+    let prefix = partial_prefix(name);
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
+        let _ = fs::remove_dir_all(entry.path());
+    }
+}
+
+/// Prefix of the names of hidden folders beside a result of this name.
+fn partial_prefix(name: &OsStr) -> String {
+    format!(".{}.partial-", name.to_string_lossy())
 }
 
 /// Moves the old result into a hidden folder that is removed when dropped.

@@ -36,7 +36,7 @@ pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::{REPORT_BYTES, report};
-pub use running::{RUNNING, Running, RunningFolder};
+pub use running::{RUNNING, Running, RunningFolder, refuse_in_use};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
     Collect, CollectedTable, JobSummary, Latency, NetworkSummary, PartSummary, Rollbacks, RunSummary, SCHEMA,

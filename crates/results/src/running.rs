@@ -3,11 +3,15 @@
 //!
 //! An older result in the folder stays whole until the new one replaces it. An orderly end without a result, such as
 //! an error, removes both, unless there is a checkpoint to resume from.
+//!
+//! A run locks its `RUNNING.json` (`flock`). The system releases the lock when the process ends, also by a kill. File
+//! systems without such locks do not refuse a second run.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -34,6 +38,9 @@ pub struct Running {
     pub began_unix_s: u64,
     /// Number of its process on its machine.
     pub process: u32,
+    /// Name of that machine; empty if unknown.
+    #[serde(default)]
+    pub host: String,
     /// Tables that may be in the folder `running`: growing ones, and those known from the start.
     pub tables: Vec<String>,
     /// The experiment with all defaults.
@@ -46,6 +53,8 @@ pub struct RunningFolder {
     /// Folders that the run created, innermost first.
     made: Vec<PathBuf>,
     ended: bool,
+    /// The locked `RUNNING.json`.
+    mark: File,
 }
 
 impl Running {
@@ -55,7 +64,7 @@ impl Running {
     /// The file cannot be read, or is damaged.
     pub fn load(folder: &Path) -> Result<Option<Running>, ReadError> {
         let path = folder.join(RUNNING);
-        let text = match fs::read_to_string(&path) {
+        let text = match config::read_text(&path, config::TEXT_BYTES) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(None);
@@ -104,7 +113,7 @@ impl RunningFolder {
     /// Marks the folder of a future result. Removes what another run has left there, unless `goes_on`.
     ///
     /// # Errors
-    /// The system refuses.
+    /// Another run writes the folder, or the system refuses.
     pub fn begin(
         folder: &Path,
         experiment: Value,
@@ -127,23 +136,27 @@ impl RunningFolder {
             version: env!("CARGO_PKG_VERSION").into(),
             began_unix_s,
             process: std::process::id(),
+            host: host_name(),
             tables: tables.into_iter().map(String::from).collect(),
             experiment,
         };
         let text = serde_json::to_string_pretty(&running).expect("plain data") + "\n";
-        let of = RunningFolder {
+        let mut of = RunningFolder {
             folder: folder.into(),
             made,
             ended: false,
+            mark: locked(folder)?,
         };
         let path = folder.join(RUNNING);
-        fs::create_dir_all(folder).map_err(failed(folder))?;
         // The mark comes first: a folder of parts without it belongs to no run.
-        fs::write(&path, text).map_err(failed(&path))?;
+        let written = of.mark.set_len(0);
+        let written = written.and_then(|()| of.mark.write_all(text.as_bytes()));
+        written.map_err(failed(&path))?;
         if !goes_on && parts.exists() {
             fs::remove_dir_all(&parts).map_err(failed(&parts))?;
         }
         fs::create_dir_all(&parts).map_err(failed(&parts))?;
+        crate::folder::remove_partials(folder);
         Ok(of)
     }
 
@@ -156,6 +169,99 @@ impl RunningFolder {
     pub fn end(mut self) {
         self.ended = true;
     }
+}
+
+/// Checks that no run writes the folder. Changes nothing.
+///
+/// # Errors
+/// A run writes it.
+pub fn refuse_in_use(folder: &Path) -> Result<(), WriteError> {
+    match File::open(folder.join(RUNNING)) {
+        Ok(mark) if !can_lock(&mark, false) => Err(in_use(folder)),
+        _ => Ok(()),
+    }
+}
+
+/// Creates the folder, and opens and locks its `RUNNING.json`.
+fn locked(folder: &Path) -> Result<File, WriteError> {
+    let path = folder.join(RUNNING);
+    let open = || {
+        fs::create_dir_all(folder)?;
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        options.open(&path)
+    };
+    loop {
+        let mark = open().map_err(|source| WriteError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        if !can_lock(&mark, true) {
+            return Err(in_use(folder));
+        }
+        // The run that held the lock may have removed the file.
+        if is_at(&mark, &path) {
+            return Ok(mark);
+        }
+    }
+}
+
+/// The error that names the process of the run.
+fn in_use(folder: &Path) -> WriteError {
+    let by = match Running::load(folder) {
+        Ok(Some(running)) => {
+            let since = SystemTime::UNIX_EPOCH + Duration::from_secs(running.began_unix_s);
+            let seconds = since.elapsed().unwrap_or_default().as_secs();
+            format!(
+                "process {} on {}, which started {seconds} s ago",
+                running.process, running.host
+            )
+        }
+        _ => "another process".into(),
+    };
+    WriteError::InUse {
+        folder: folder.into(),
+        by,
+    }
+}
+
+/// Locks a file against other processes and other openings, `alone` or with other readers. Returns whether no other
+/// has it locked, also where there are no locks.
+#[cfg(unix)]
+fn can_lock(file: &File, alone: bool) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    let operation = match alone {
+        true => FlockOperation::NonBlockingLockExclusive,
+        false => FlockOperation::NonBlockingLockShared,
+    };
+    flock(file, operation) != Err(rustix::io::Errno::WOULDBLOCK)
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    file.metadata().map(identity).ok() == fs::metadata(path).map(identity).ok()
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn can_lock(_: &File, _: bool) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    String::new()
 }
 
 impl Drop for RunningFolder {
@@ -181,6 +287,41 @@ mod tests {
         RunningFolder::begin(folder, Value::Null, 1, ["link_series"], goes_on).unwrap()
     }
 
+    /// A kill drops nothing, and the system releases the lock.
+    #[cfg(unix)]
+    fn kill(run: RunningFolder) {
+        rustix::fs::flock(&run.mark, rustix::fs::FlockOperation::Unlock).unwrap();
+        std::mem::forget(run);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_has_one_run() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("results/new");
+        let first = begin(&folder, false);
+        fs::write(folder.join("running/link_series.00000.parquet"), "a part").unwrap();
+        let second = RunningFolder::begin(&folder, Value::Null, 2, [], false);
+        for refused in [
+            second.err(),
+            may_write(&folder).err(),
+            refuse_in_use(&folder).err(),
+        ] {
+            let error = refused.expect("refused").to_string();
+            assert!(
+                error.contains(&format!("process {} on ", std::process::id())),
+                "{error}"
+            );
+        }
+        assert!(folder.join("running/link_series.00000.parquet").exists());
+        assert_eq!(Running::load(&folder).unwrap().unwrap().began_unix_s, 1);
+        kill(first);
+        drop(begin(&folder, true));
+        refuse_in_use(&folder).unwrap();
+        assert!(!folder.join(RUNNING).exists());
+    }
+
+    #[cfg(unix)]
     #[test]
     fn an_orderly_end_leaves_nothing_and_a_kill_says_so() {
         let above = tempfile::tempdir().unwrap();
@@ -188,8 +329,7 @@ mod tests {
         drop(begin(&folder, false));
         assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
 
-        // A kill drops nothing.
-        std::mem::forget(begin(&folder, false));
+        kill(begin(&folder, false));
         fs::write(folder.join("running/link_series.00000.parquet"), "a part").unwrap();
         let running = Running::load(&folder).unwrap().expect("it says so");
         assert_eq!((running.began_unix_s, running.process), (1, std::process::id()));
@@ -205,9 +345,9 @@ mod tests {
         may_write(&folder).unwrap();
 
         // The run is resumed, or another one begins.
-        std::mem::forget(begin(&folder, true));
+        kill(begin(&folder, true));
         assert!(folder.join("running/link_series.00000.parquet").exists());
-        std::mem::forget(begin(&folder, false));
+        kill(begin(&folder, false));
         assert!(!folder.join("running/link_series.00000.parquet").exists());
 
         // A checkpoint needs the parts.
@@ -217,6 +357,19 @@ mod tests {
         fs::remove_file(folder.join(CHECKPOINT)).unwrap();
         drop(begin(&folder, true));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn hidden_folders_of_killed_runs_are_removed() {
+        let above = tempfile::tempdir().unwrap();
+        for name in [".new.partial-a1b2c3", ".newer.partial-a1b2c3", ".new.other"] {
+            fs::create_dir(above.path().join(name)).unwrap();
+            fs::write(above.path().join(name).join("links.parquet"), "half").unwrap();
+        }
+        let running = begin(&above.path().join("new"), false);
+        assert!(!above.path().join(".new.partial-a1b2c3").exists());
+        drop(running);
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 2);
     }
 
     #[test]

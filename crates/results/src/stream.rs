@@ -4,13 +4,15 @@
 //! Parquet file of its own, a *part*. At the end the parts are concatenated, byte by byte, into the file of the
 //! table. So the parts on disk are readable however a run ends. Groups are cut by their number of rows alone, so that
 //! digest and files are independent of the executor and of interruptions. From time to time the rows of the
-//! incomplete group are also written, as the *tail*, for readers of an unfinished run.
+//! incomplete group are also written, as the *tail*, for readers of an unfinished run. The hash of each part is kept,
+//! also in checkpoints, and compared when the part is read again.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::rows::Row;
@@ -36,7 +38,10 @@ impl TableStore {
     pub fn put_table(&self, table: &Table) -> io::Result<()> {
         match self {
             TableStore::Memory => Ok(()),
-            TableStore::Folder(folder) => write_whole(table, &folder.join(part_name(table.name(), 0))),
+            TableStore::Folder(folder) => {
+                write_whole(table, &folder.join(part_name(table.name(), 0)))?;
+                Ok(())
+            }
         }
     }
 
@@ -76,11 +81,21 @@ pub struct Stream<R: Row> {
     shown: u64,
 }
 
+/// BLAKE3 hash of the bytes of a part.
+type PartHash = [u8; 32];
+
+/// A part of a complete table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    path: PathBuf,
+    hash: PartHash,
+}
+
 /// The full groups of a table in order.
 #[derive(Clone, Debug, PartialEq)]
 enum RowGroups {
     Kept(Vec<Table>),
-    Written { folder: PathBuf, count: u32 },
+    Written { folder: PathBuf, parts: Vec<PartHash> },
 }
 
 /// The state from which a table continues elsewhere, without the parts in a folder.
@@ -90,8 +105,8 @@ pub struct StreamState {
     hash: Chain,
     /// The rows of the incomplete group, as a Parquet file.
     waiting: Vec<u8>,
-    /// Number of full groups in the folder.
-    parts: u32,
+    /// Hashes of the full groups in the folder.
+    parts: Vec<PartHash>,
     /// Full groups in memory, as Parquet files.
     kept: Vec<Vec<u8>>,
 }
@@ -108,7 +123,7 @@ pub struct Collected {
 #[derive(Clone, Debug, PartialEq)]
 enum TableStorage {
     Memory(Table),
-    Parts(Vec<PathBuf>),
+    Parts(Vec<Part>),
 }
 
 impl<R: Row> Stream<R> {
@@ -152,9 +167,11 @@ impl<R: Row> Stream<R> {
         self.hash.table(&table);
         match &mut self.groups {
             RowGroups::Kept(tables) => tables.push(table),
-            RowGroups::Written { folder, count } => {
-                write_whole(&table, &folder.join(part_name(R::TABLE, *count)))?;
-                *count += 1;
+            RowGroups::Written { folder, parts } => {
+                parts.push(write_whole(
+                    &table,
+                    &folder.join(part_name(R::TABLE, parts.len())),
+                )?);
                 remove_if_there(&folder.join(tail_name(R::TABLE)))?;
             }
         }
@@ -198,8 +215,8 @@ impl<R: Row> Stream<R> {
         };
         let waiting = self.waiting();
         let (parts, kept) = match &self.groups {
-            RowGroups::Kept(tables) => (0, tables.iter().map(bytes).collect()),
-            RowGroups::Written { count, .. } => (*count, Vec::new()),
+            RowGroups::Kept(tables) => (Vec::new(), tables.iter().map(bytes).collect()),
+            RowGroups::Written { parts, .. } => (parts.clone(), Vec::new()),
         };
         StreamState {
             rows: self.rows,
@@ -213,7 +230,7 @@ impl<R: Row> Stream<R> {
     /// Continues from a state of [`Stream::state`]. Removes parts that were written after it.
     ///
     /// # Errors
-    /// Parts that were written before are missing, or the state is damaged.
+    /// Parts that were written before are missing or differ, or the state is damaged.
     pub fn restored(store: &TableStore, state: StreamState) -> io::Result<Stream<R>> {
         let damaged = || io::Error::other(format!("the saved rows of the table {} are damaged", R::TABLE));
         let table = Table::from_bytes(R::TABLE, state.waiting)?;
@@ -225,7 +242,7 @@ impl<R: Row> Stream<R> {
             hash: state.hash,
             shown: 0,
         };
-        let full = state.kept.len() as u64 + u64::from(state.parts);
+        let full = (state.kept.len() + state.parts.len()) as u64;
         if state.rows != full * GROUP_ROWS as u64 + stream.waiting as u64 {
             return Err(damaged());
         }
@@ -234,25 +251,25 @@ impl<R: Row> Stream<R> {
         let kept = kept.collect::<io::Result<Vec<_>>>()?;
         match &mut stream.groups {
             RowGroups::Kept(tables) => {
-                if state.parts > 0 {
+                if !state.parts.is_empty() {
                     let message = format!(
                         "{} parts of the table {} are in the folder of the interrupted run; it can be resumed only with that folder",
-                        state.parts,
+                        state.parts.len(),
                         R::TABLE
                     );
                     return Err(io::Error::new(io::ErrorKind::NotFound, message));
                 }
                 *tables = kept;
             }
-            RowGroups::Written { folder, count } => {
-                for (index, table) in (0..).zip(&kept) {
-                    write_whole(table, &folder.join(part_name(R::TABLE, index)))?;
+            RowGroups::Written { folder, parts } => {
+                for (index, table) in kept.iter().enumerate() {
+                    parts.push(write_whole(table, &folder.join(part_name(R::TABLE, index)))?);
                 }
-                *count = full as u32;
-                for index in 0..state.parts {
-                    check_part(&folder.join(part_name(R::TABLE, index)))?;
+                parts.extend(state.parts);
+                for part in parts_of(folder, R::TABLE, parts) {
+                    part.read()?;
                 }
-                let mut later = *count;
+                let mut later = parts.len();
                 while remove_if_there(&folder.join(part_name(R::TABLE, later)))? {
                     later += 1;
                 }
@@ -277,11 +294,9 @@ impl<R: Row> Stream<R> {
             RowGroups::Kept(tables) => TableStorage::Memory(
                 Table::joined(R::TABLE, &tables).expect("all groups have the same columns"),
             ),
-            RowGroups::Written { folder, count } => TableStorage::Parts(
-                (0..count)
-                    .map(|index| folder.join(part_name(R::TABLE, index)))
-                    .collect(),
-            ),
+            RowGroups::Written { folder, parts } => {
+                TableStorage::Parts(parts_of(&folder, R::TABLE, &parts).collect())
+            }
         };
         Ok(Some(Collected {
             name: R::TABLE,
@@ -298,7 +313,7 @@ impl RowGroups {
             TableStore::Memory => RowGroups::Kept(Vec::new()),
             TableStore::Folder(folder) => RowGroups::Written {
                 folder: folder.clone(),
-                count: 0,
+                parts: Vec::new(),
             },
         }
     }
@@ -335,20 +350,49 @@ impl Collected {
     pub fn table(&self) -> io::Result<Table> {
         match &self.place {
             TableStorage::Memory(table) => Ok(table.clone()),
-            TableStorage::Parts(parts) => read_parts(self.name, parts),
+            TableStorage::Parts(parts) => {
+                let tables = parts
+                    .iter()
+                    .map(|part| Table::from_bytes(self.name, part.read()?));
+                joined(self.name, tables.collect::<io::Result<Vec<_>>>()?)
+            }
         }
     }
 
-    /// Writes the table as one Parquet file.
+    /// Writes the table as one Parquet file. Its parts must be those that this run wrote.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         match &self.place {
             TableStorage::Memory(table) => table.write(path),
-            TableStorage::Parts(parts) => crate::table::join_files(parts, path),
+            TableStorage::Parts(parts) => crate::table::join_files(parts.iter().map(Part::read), path),
         }
     }
 }
 
-fn part_name(table: &str, index: u32) -> String {
+impl Part {
+    /// The bytes of the part, which are those that were written.
+    fn read(&self) -> io::Result<Bytes> {
+        let failed = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", self.path.display()));
+        let mut bytes = Vec::new();
+        let mut file = config::open_input(&self.path, u64::MAX).map_err(failed)?;
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        if *blake3::hash(&bytes).as_bytes() == self.hash {
+            return Ok(bytes.into());
+        }
+        let why = "the file is damaged, or another program changed it: its bytes are not those that the run wrote; \
+                   put the file back, or start the run again";
+        Err(failed(io::Error::new(io::ErrorKind::InvalidData, why)))
+    }
+}
+
+/// The parts of a table with these hashes.
+fn parts_of(folder: &Path, table: &str, hashes: &[PartHash]) -> impl Iterator<Item = Part> {
+    hashes.iter().enumerate().map(move |(index, hash)| Part {
+        path: folder.join(part_name(table, index)),
+        hash: *hash,
+    })
+}
+
+fn part_name(table: &str, index: usize) -> String {
     format!("{table}.{index:05}.parquet")
 }
 
@@ -356,14 +400,14 @@ fn tail_name(table: &str) -> String {
     format!("{table}.tail.parquet")
 }
 
-/// Writes under another name and renames: a file of this name is always complete.
-fn write_whole(table: &Table, path: &Path) -> io::Result<()> {
+/// Writes under another name and renames: a file of this name is always complete. Returns the hash of its bytes.
+fn write_whole(table: &Table, path: &Path) -> io::Result<PartHash> {
     let hidden = path.with_extension("partial");
     let failed = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
-    let written = File::create(&hidden).and_then(|file| table.write_to(BufWriter::new(file)));
-    let written = written.and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error));
-    written.map_err(failed)?;
-    fs::rename(&hidden, path).map_err(failed)
+    let bytes = table.write_to(Vec::new()).map_err(failed)?;
+    fs::write(&hidden, &bytes).map_err(failed)?;
+    fs::rename(&hidden, path).map_err(failed)?;
+    Ok(blake3::hash(&bytes).into())
 }
 
 /// Removes a file. Returns whether it existed.
@@ -375,20 +419,12 @@ fn remove_if_there(path: &Path) -> io::Result<bool> {
     }
 }
 
-fn check_part(path: &Path) -> io::Result<()> {
-    let failed = |why: String| io::Error::other(format!("{}: {why}", path.display()));
-    let rows = crate::table::rows_of(path).map_err(|e| failed(e.to_string()))?;
-    if rows != GROUP_ROWS as u64 {
-        return Err(failed(format!("has {rows} rows, not {GROUP_ROWS}")));
-    }
-    Ok(())
+fn read_parts(name: &str, parts: &[PathBuf]) -> io::Result<Table> {
+    let tables = parts.iter().map(|part| Table::read(part));
+    joined(name, tables.collect::<io::Result<Vec<_>>>()?)
 }
 
-fn read_parts(name: &str, parts: &[PathBuf]) -> io::Result<Table> {
-    let tables = parts
-        .iter()
-        .map(|part| Table::read(part))
-        .collect::<io::Result<Vec<_>>>()?;
+fn joined(name: &str, tables: Vec<Table>) -> io::Result<Table> {
     Table::joined(name, &tables).ok_or_else(|| io::Error::other(format!("the parts of {name} do not fit")))
 }
 
@@ -529,6 +565,44 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
         store.put_table(&whole).unwrap();
         TableStore::Memory.put_rows([row(1)], &[]).unwrap();
+    }
+
+    #[test]
+    fn changed_parts_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = TableStore::Folder(folder.path().into());
+        let mut stream = filled(&store, None, 0..ROWS);
+        let state = stream.state();
+        let whole = stream.finish().unwrap().unwrap();
+        let part = folder.path().join("job_series.00001.parquet");
+        let bytes = fs::read(&part).unwrap();
+        let refused = |error: Option<io::Error>, name: &str| {
+            let error = error.expect(name).to_string();
+            assert!(
+                error.contains(".parquet: the file is damaged") && error.contains(name),
+                "{error}"
+            );
+        };
+        for at in [4, bytes.len() / 3, bytes.len() / 2, bytes.len() - 20] {
+            let mut other = bytes.clone();
+            other[at] ^= 1;
+            fs::write(&part, other).unwrap();
+            refused(
+                Stream::<JobSeriesRow>::restored(&store, state.clone()).err(),
+                "job_series.00001",
+            );
+            refused(
+                whole.write(&folder.path().join("whole.parquet")).err(),
+                "job_series.00001",
+            );
+            refused(whole.table().err(), "job_series.00001");
+        }
+        // Another run writes as many rows.
+        filled(&store, None, 1..ROWS);
+        refused(
+            whole.write(&folder.path().join("whole.parquet")).err(),
+            "job_series.00000",
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -144,8 +144,8 @@ impl Table {
     }
 
     /// Reads a table of this name from the bytes of [`Table::write_to`].
-    pub(crate) fn from_bytes(name: &str, bytes: Vec<u8>) -> io::Result<Table> {
-        Table::read_from(name.into(), Bytes::from(bytes))
+    pub(crate) fn from_bytes(name: &str, bytes: impl Into<Bytes>) -> io::Result<Table> {
+        Table::read_from(name.into(), bytes.into())
     }
 
     /// Reads a table from a Parquet file of a result. The name of the table is that of the file.
@@ -158,7 +158,7 @@ impl Table {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        Table::read_from(name, File::open(path)?)
+        Table::read_from(name, config::open_input(path, u64::MAX)?)
     }
 
     fn read_from(name: String, file: impl ChunkReader + 'static) -> io::Result<Table> {
@@ -180,14 +180,6 @@ impl Table {
     }
 }
 
-/// Number of rows of a Parquet file.
-pub(crate) fn rows_of(path: &Path) -> io::Result<u64> {
-    let metadata = ParquetMetaDataReader::new()
-        .parse_and_finish(&File::open(path)?)
-        .map_err(io_error)?;
-    u64::try_from(metadata.file_metadata().num_rows()).map_err(io::Error::other)
-}
-
 /// Parquet settings of all tables.
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
@@ -197,10 +189,10 @@ fn properties() -> WriterPropertiesBuilder {
 
 /// Concatenates the Parquet files of one table into one file, byte by byte, and waits until it is on disk. Compressed
 /// data are copied, and the rows of each file stay a row group.
-pub(crate) fn join_files(parts: &[PathBuf], path: &Path) -> io::Result<()> {
+pub(crate) fn join_files(parts: impl Iterator<Item = io::Result<Bytes>>, path: &Path) -> io::Result<()> {
     let mut writer: Option<SerializedFileWriter<BufWriter<File>>> = None;
     for part in parts {
-        let file = File::open(part)?;
+        let file = part?;
         let metadata = ParquetMetaDataReader::new()
             .parse_and_finish(&file)
             .map_err(io_error)?;

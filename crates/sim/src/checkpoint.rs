@@ -19,7 +19,7 @@ use crate::setup::experiment::ExperimentSource;
 use crate::{Error, Experiment};
 
 /// First bytes of each file, with the version of the layout.
-const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 2\n";
+const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 3\n";
 
 /// Length of the digest behind the magic: BLAKE3 of the rest, in hexadecimal digits.
 const DIGEST_BYTES: usize = 64;
@@ -78,7 +78,7 @@ impl Checkpoint {
             why,
         };
         let mut bytes = Vec::new();
-        File::open(file)
+        config::open_input(file, u64::MAX)
             .and_then(|mut file| file.read_to_end(&mut bytes))
             .map_err(|e| fail(format!("cannot be read: {e}")))?;
         let rest = bytes
@@ -219,9 +219,9 @@ impl<'a> CheckpointWriter<'a> {
         };
         let head = serde_json::to_vec(&head).expect("text and numbers are JSON");
         let file = &self.checkpoints.file;
-        write_atomically(file, &head, &body).map_err(|e| Error::Checkpoint {
+        write_atomically(file, &head, &body).map_err(|source| Error::CheckpointNotWritten {
             file: file.display().to_string(),
-            why: format!("cannot be written: {e}; the checkpoint before it, if any, is still there"),
+            source,
         })?;
         self.schedule(time);
         Ok(())

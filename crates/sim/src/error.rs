@@ -33,13 +33,21 @@ pub enum Error {
         /// Error of the system.
         source: std::io::Error,
     },
-    /// A checkpoint cannot be written, read or resumed.
+    /// A checkpoint cannot be read or resumed, or the experiment cannot have one.
     #[error("{file}: {why}")]
     Checkpoint {
         /// Path of the checkpoint.
         file: String,
         /// The reason.
         why: String,
+    },
+    /// The system refused to write a checkpoint.
+    #[error("{file}: cannot be written: {source}; the checkpoint before it, if any, is still there")]
+    CheckpointNotWritten {
+        /// Path of the checkpoint.
+        file: String,
+        /// Error of the system.
+        source: std::io::Error,
     },
     /// Collected rows cannot be written or read again.
     #[error("collected rows: {0}")]

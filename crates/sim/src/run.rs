@@ -282,8 +282,8 @@ impl<'a> RunObserver<'a> {
         context: &RunContext<'a>,
         drawing: Option<&DrawingTables>,
     ) -> Result<Self, Error> {
-        let from = context.from.map(|checkpoint| &checkpoint.body);
-        let start = from.map_or(Time::ZERO, |body| body.snapshot.time);
+        let from = context.from;
+        let start = from.map_or(Time::ZERO, |from| from.body.snapshot.time);
         let writer = context
             .checkpoints
             .map(|checkpoints| CheckpointWriter::new(checkpoints, experiment, start));
@@ -296,8 +296,11 @@ impl<'a> RunObserver<'a> {
         });
         let collector = match from {
             // The first process has the collected rows.
-            Some(body) if drawing.is_some() => {
-                Collector::restored(simulation, &experiment.collect, store, body.collected.clone())
+            Some(from) if drawing.is_some() => {
+                let body = &from.body;
+                let state = body.collected.clone();
+                let restored = Collector::restored(simulation, &experiment.collect, store, state);
+                restored.map_err(|e| from.error(e.to_string()))
             }
             _ => Ok(Collector::new(simulation, &experiment.collect, store)),
         };

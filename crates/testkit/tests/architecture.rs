@@ -13,8 +13,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("des", &[]),
     ("topology", &["config"]),
     ("routing", &["config", "topology"]),
-    ("results", &[]),
-    ("analysis", &["results"]),
+    ("results", &["config"]),
+    ("analysis", &["config", "results"]),
     ("otf2", &[]),
     ("workload", &["config", "otf2"]),
     ("fabric", &["config", "des", "routing", "topology"]),
@@ -27,7 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("cluster", &["des"]),
     ("export", &["otf2", "results"]),
-    ("view", &["results"]),
+    ("view", &["config", "results"]),
     (
         "cli",
         &[

@@ -1,7 +1,6 @@
 //! A result folder as found: its tables, and the errors of damaged tables.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -205,7 +204,8 @@ fn name(path: &Path) -> String {
 }
 
 fn rows(file: &Path) -> io::Result<u64> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?).map_err(io::Error::other)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(config::open_input(file, u64::MAX)?)
+        .map_err(io::Error::other)?;
     u64::try_from(builder.metadata().file_metadata().num_rows()).map_err(io::Error::other)
 }
 

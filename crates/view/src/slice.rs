@@ -167,7 +167,7 @@ pub(crate) fn each_pair(
 fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, SliceError> {
     // The stored Arrow schema is ignored, so that dictionary-encoded text is read as plain text.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let file = File::open(path).map_err(unreadable)?;
+    let file = config::open_input(path, u64::MAX).map_err(unreadable)?;
     ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(unreadable)
 }
 

@@ -1,6 +1,6 @@
 //! Recorded applications of all trace formats, recognised by content.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -138,7 +138,9 @@ fn main_file(folder: &Path) -> Result<PathBuf, TraceError> {
 
 pub(crate) fn head(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    File::open(file)?.take(256).read_to_end(&mut head)?;
+    config::open_input(file, u64::MAX)?
+        .take(256)
+        .read_to_end(&mut head)?;
     Ok(head)
 }
 

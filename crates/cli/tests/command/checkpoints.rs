@@ -230,12 +230,16 @@ fn nothing_to_resume() {
     bench.refuses(&["resume"], &["DIR"]);
 }
 
-/// Exit status 1, one message, and no other effect.
-fn fails(bench: &Bench, command: &mut Command, needles: &[&str]) {
+/// This exit status, one message, and no other effect.
+fn fails(bench: &Bench, command: &mut Command, status: i32, needles: &[&str]) {
     let before = bench.files();
     let output = command.current_dir(bench.path()).output().unwrap();
     let (stdout, stderr) = texts(&output);
-    assert_eq!(output.status.code(), Some(1), "{command:?}: {stdout}{stderr}");
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{command:?}: {stdout}{stderr}"
+    );
     let said = stderr.lines().filter(|line| line.starts_with("fabricsim: "));
     assert_eq!(said.count(), 1, "{stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
@@ -259,7 +263,12 @@ fn a_checkpoint_that_cannot_be_continued_stays() {
         (b"Dear diary", "is not a checkpoint"),
     ] {
         fs::write(checkpoint(&bench), bytes).unwrap();
-        fails(&bench, bench.command().args(["resume", "here"]), &[named, needle]);
+        fails(
+            &bench,
+            bench.command().args(["resume", "here"]),
+            2,
+            &[named, needle],
+        );
         assert_eq!(fs::read(checkpoint(&bench)).unwrap(), bytes);
     }
     // The checkpoint contains the experiment, so its file may be missing.
@@ -292,6 +301,7 @@ fn a_disk_that_is_full() {
     fails(
         &bench,
         &mut limited(&bench, 4, &[short, &["new"][..]].concat()),
+        1,
         &["cannot write ", "File too large"],
     );
     // A checkpoint does not fit. The folder exists and is empty.
@@ -299,6 +309,7 @@ fn a_disk_that_is_full() {
     fails(
         &bench,
         &mut limited(&bench, 4, &[short, &["new"][..], OFTEN].concat()),
+        1,
         &["cannot write new/RUNNING.json: ", "File too large"],
     );
     // The next checkpoint does not fit: the previous one stays, and so for the result.
@@ -306,6 +317,7 @@ fn a_disk_that_is_full() {
         fails(
             &bench,
             &mut limited(&bench, 4, &[&["resume", "here", "--json"], more].concat()),
+            1,
             &["here", "File too large"],
         );
         assert_eq!(fs::read(checkpoint(&bench)).unwrap(), before);

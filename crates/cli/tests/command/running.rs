@@ -29,7 +29,7 @@ pub fn kill(bench: &Bench) {
     let mut child = Command::new(bench.command().get_program())
         .current_dir(bench.path())
         .args(["run", "experiment.toml", "--out", "here"])
-        .args(["--set", "run.until=3600 s", "--set", "collect.series=vcs"])
+        .args(["--set", "run.until=5 s", "--set", "collect.series=vcs"])
         .args(["--set", "collect.bin=1 us"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -139,4 +139,43 @@ fn a_killed_run_says_so_and_can_be_read() {
     assert!(Running::load(&here).unwrap().is_some());
     bench.succeeds(&["run", "experiment.toml", "--out", "here"]);
     assert!(Running::load(&here).unwrap().is_none());
+}
+
+/// A lock names the process that holds it, and a killed process holds none.
+#[cfg(unix)]
+#[test]
+fn a_second_run_into_a_folder_is_refused() {
+    let bench = Bench::new(EXPERIMENT);
+    let here = bench.path().join("here");
+    let arguments = ["run", "experiment.toml", "--out", "here"];
+    let mut first = Command::new(bench.command().get_program())
+        .current_dir(bench.path())
+        .args(arguments)
+        .args(["--set", "run.until=5 s", "--checkpoint-every-simulated", "1 us"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + LIMIT;
+    while !here.join(results::CHECKPOINT).exists() {
+        assert!(Instant::now() < deadline, "no checkpoint");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let by = format!("here is being written by process {} on ", first.id());
+    for arguments in [&arguments[..], &["resume", "here"]] {
+        let output = bench.run(arguments);
+        let (_, stderr) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(
+            stderr.contains(&by) && stderr.contains("which started "),
+            "{stderr}"
+        );
+        assert_eq!(stderr.matches("fabricsim: ").count(), 1, "{stderr}");
+    }
+    assert!(first.try_wait().unwrap().is_none(), "the first run goes on");
+    assert_eq!(Running::load(&here).unwrap().unwrap().process, first.id());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    fs::remove_file(here.join(results::CHECKPOINT)).unwrap();
+    bench.succeeds(&arguments);
 }

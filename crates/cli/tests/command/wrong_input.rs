@@ -1,6 +1,9 @@
 //! Wrong input: one message with the location and the expected value, exit status 2, nothing left behind.
 
 use std::fs;
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use crate::bench::{Bench, EXPERIMENT, lammps, otf2, root};
 
@@ -594,6 +597,66 @@ fn places_where_no_result_can_be_written() {
     }
     bench.write("broken/summary.json", "{ \"schema\": ");
     bench.refuses(&["compare", "broken"], &["broken", "damaged"]);
+}
+
+/// Bins so short that the run would write rows for years.
+#[test]
+fn bins_that_never_end() {
+    let bench = Bench::new(EXPERIMENT);
+    let endless = ["--set", "run.until=1 ms", "--set", "collect.bin=1 ps"];
+    bench.refuses(
+        &[&["check", "experiment.toml"], &endless[..]].concat(),
+        &[
+            "collect.bin: 1 ps is too short: until 1 ms there are 1000000000 bins, and ",
+            " links is more than 10000000000 samples; expected ",
+            "or \"auto\"",
+        ],
+    );
+    bench.succeeds(
+        &[
+            &["check", "experiment.toml"],
+            &endless[..],
+            &["--set", "collect.series=off"],
+        ]
+        .concat(),
+    );
+}
+
+/// A pipe blocks its reader, and a device never ends.
+#[cfg(unix)]
+#[test]
+fn inputs_are_regular_files() {
+    let mut bench = Bench::with("\"uniform\"", "\"matrix\", file = \"pipe\"");
+    let made = Command::new("mkfifo")
+        .arg("pipe")
+        .current_dir(bench.path())
+        .status();
+    assert!(made.unwrap().success());
+    fs::create_dir(bench.path().join("piped")).unwrap();
+    fs::rename(bench.path().join("pipe"), bench.path().join("piped/summary.json")).unwrap();
+    symlink("piped/summary.json", bench.path().join("pipe")).unwrap();
+    fs::create_dir(bench.path().join("endless")).unwrap();
+    symlink("/dev/zero", bench.path().join("endless/summary.json")).unwrap();
+    bench.write("folder.toml/file", "");
+    let pipe = "is a named pipe; expected a regular file";
+    for command in ["report", "compare", "view", "explain"] {
+        bench.refuses(&[command, "piped"], &["piped/summary.json", pipe]);
+        bench.refuses(
+            &[command, "endless"],
+            &["endless/summary.json", "is a device; expected a regular file"],
+        );
+    }
+    bench.refuses(
+        &["check", "experiment.toml"],
+        &["experiment.toml:16: job.0.traffic.file: pipe", pipe],
+    );
+    for command in ["check", "run"] {
+        bench.refuses(&[command, "pipe"], &["pipe", pipe]);
+        bench.refuses(&[command, "/dev/zero"], &["/dev/zero", "is a device"]);
+        bench.refuses(&[command, "folder.toml"], &["folder.toml", "is a folder"]);
+    }
+    bench.refuses(&["trace", "info", "pipe"], &["pipe", pipe]);
+    bench.refuses(&["trace", "info", "/dev/zero"], &["/dev/zero", "is a device"]);
 }
 
 /// A launcher started several processes, which cannot communicate.

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::classes;
 use super::{Bins, CollectSetting, Series};
-use crate::Error;
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{BinFlow, Record};
@@ -211,13 +210,13 @@ impl Collector {
         setting: &CollectSetting,
         store: TableStore,
         state: CollectorState,
-    ) -> Result<Collector, Error> {
+    ) -> io::Result<Collector> {
         if state.setting != format!("{setting:?}") {
             let message = "the checkpoint has other collection settings; expected the same [collect] as \
                            before";
-            return Err(Error::Collect(io::Error::other(message)));
+            return Err(io::Error::other(message));
         }
-        let tables = Tables::restored(&store, state.tables).map_err(Error::Collect)?;
+        let tables = Tables::restored(&store, state.tables)?;
         let restored = Collector {
             records: state.records,
             sums: state.sums,

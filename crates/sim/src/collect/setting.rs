@@ -24,6 +24,9 @@ const LONGEST: Duration = Duration {
     ps: 86_400_000_000_000_000,
 };
 
+/// Greatest number of bins times links: rows of some hundred GB, and an hour of writing them.
+const MOST_SAMPLES: u64 = 10_000_000_000;
+
 /// What is sampled. Each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Series {
@@ -107,19 +110,48 @@ impl CollectSetting {
             None if has_few_links(network) => Series::Links,
             None => Series::Classes,
         };
-        Ok(CollectSetting {
+        let setting = CollectSetting {
             series,
             bins: read_bins(section, until)?,
             routers: read_routers(section, network)?,
             timeline: section.get("timeline")?,
             waits: section.get("waits")?,
-        })
+        };
+        if let Some(until) = until {
+            setting.refuse_endless(section, network, until)?;
+        }
+        Ok(setting)
     }
 
     /// Whether anything beside the sums by class is sampled at a router.
     pub(crate) fn details(&self, router: RouterId) -> bool {
         let chosen = |routers: &Vec<u32>| routers.binary_search(&router.0).is_ok();
         self.series >= Series::Links && self.routers.as_ref().is_none_or(chosen)
+    }
+
+    /// Refuses bins so short that the run cannot end.
+    fn refuse_endless(&self, section: &Section, network: &NetworkModel, until: Time) -> Result<(), Error> {
+        let links = match self.series {
+            Series::Off => return Ok(()),
+            Series::Classes => network.links.len() as u64,
+            Series::Links | Series::Vcs => count_links(network, u64::MAX, self.routers.as_deref()),
+        };
+        let width = self.bins.first();
+        let bins = until.ps().div_ceil(width.ps());
+        if self.bins.grow() || bins.saturating_mul(links) <= MOST_SAMPLES {
+            return Ok(());
+        }
+        let [width, until, least] = [
+            width.ps(),
+            until.ps(),
+            until.ps().div_ceil(MOST_SAMPLES / links.max(1)),
+        ]
+        .map(|ps| Duration { ps });
+        let message = format!(
+            "{width} is too short: until {until} there are {bins} bins, and {bins} x {links} links is more than \
+             {MOST_SAMPLES} samples; expected {least} or longer, or \"auto\", or fewer routers"
+        );
+        Err(section.error("bin", message))
     }
 
     /// The settings as the result prints them.
@@ -178,14 +210,20 @@ fn read_routers(section: &Section, network: &NetworkModel) -> Result<Option<Vec<
 }
 
 fn has_few_links(network: &NetworkModel) -> bool {
+    count_links(network, FEW_LINKS, None) <= FEW_LINKS
+}
+
+/// Number of links from hosts and from these routers (`None`: all), or a number above `enough`.
+fn count_links(network: &NetworkModel, enough: u64, routers: Option<&[u32]>) -> u64 {
     let topology = network.topology.as_ref();
     let mut links = u64::from(network.hosts()) * u64::from(network.rails.count());
-    for router in (0..topology.routers()).map(RouterId) {
-        if links > FEW_LINKS {
-            return false;
+    let counted = |router: &u32| routers.is_none_or(|routers| routers.binary_search(router).is_ok());
+    for router in (0..topology.routers()).filter(counted).map(RouterId) {
+        if links > enough {
+            break;
         }
         let wired = |port: &u16| !matches!(topology.peer(router, Port(*port)), Peer::Unwired);
         links += (0..topology.ports(router)).filter(wired).count() as u64;
     }
-    links <= FEW_LINKS
+    links
 }

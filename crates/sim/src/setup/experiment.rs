@@ -101,7 +101,7 @@ impl Experiment {
         overrides: &[(String, String)],
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::File {
+        let text = config::read_text(path, config::EXPERIMENT_BYTES).map_err(|source| Error::File {
             path: path.display().to_string(),
             source,
         })?;

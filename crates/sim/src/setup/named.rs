@@ -2,7 +2,6 @@
 //! kind = "clusters", size = 4 }`), or by the parameter that has the name of the part (`placement = { file =
 //! "hosts.txt" }`).
 
-use std::fs;
 use std::path::Path;
 
 use config::{Error, Parameter, Section};
@@ -62,7 +61,8 @@ pub fn build<T>(
 /// The whole numbers of a file, one per line, each with its line number. Empty lines and comments after `#` are
 /// ignored. Errors name file and line.
 pub fn numbers(folder: &Path, file: &str) -> Result<Vec<(usize, u32)>, String> {
-    let text = fs::read_to_string(folder.join(file)).map_err(|error| format!("{file}: {error}"))?;
+    let text = config::read_text(&folder.join(file), config::TEXT_BYTES)
+        .map_err(|error| format!("{file}: {error}"))?;
     let mut numbers = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.split('#').next().unwrap_or_default().trim();

@@ -428,10 +428,23 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
     other.collect.set_series(sim::Series::Classes);
     let error = go_on(&other, Some(parts.as_path())).unwrap_err();
     assert!(
-        matches!(&error, Error::Collect(_)) && error.to_string().contains("the same [collect] as"),
+        matches!(&error, Error::Checkpoint { .. }) && error.to_string().contains("the same [collect] as"),
         "{error}"
     );
-    fs::remove_file(parts.join("vc_series.00000.parquet")).unwrap();
+    let part = parts.join("vc_series.00000.parquet");
+    let mut bytes = fs::read(&part).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&part, bytes).unwrap();
+    let error = go_on(&experiment, Some(parts.as_path())).unwrap_err();
+    assert!(
+        matches!(&error, Error::Checkpoint { .. })
+            && error
+                .to_string()
+                .contains("vc_series.00000.parquet: the file is damaged"),
+        "{error}"
+    );
+    fs::remove_file(part).unwrap();
     let error = go_on(&experiment, Some(parts.as_path())).unwrap_err().to_string();
     assert!(error.contains("vc_series.00000.parquet"), "{error}");
 }

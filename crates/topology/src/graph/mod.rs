@@ -18,7 +18,6 @@ mod node_link;
 mod plan;
 mod searches;
 
-use std::fs;
 use std::path::Path;
 
 use config::{Error, Section, Setting, Type, Value, nearest, parameters};
@@ -92,7 +91,7 @@ fn read(section: &Section) -> Result<GraphNetwork, Error> {
                 let message = format!("is for format anynet; this file is read as {}", format.name);
                 return Err(section.error("ignore_latencies", message));
             }
-            let text = fs::read_to_string(&path)
+            let text = config::read_text(&path, config::TEXT_BYTES)
                 .map_err(|e| section.error("file", format!("{name}: cannot be read: {e}")))?;
             // A byte order mark would become part of the first name.
             let text = text.trim_start_matches('\u{feff}').to_string();

@@ -67,7 +67,7 @@ impl DumpiFile {
 
     fn read(&mut self) -> Result<(), String> {
         let unreadable = |e| format!("cannot be read: {e}");
-        let mut file = File::open(&self.path).map_err(|e| match e.kind() {
+        let mut file = config::open_input(&self.path, u64::MAX).map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
                 "this file of the trace is missing; copy the trace again, with all its files".into()
             }
@@ -168,7 +168,7 @@ pub fn open(main: &Path) -> Result<Vec<Arc<DumpiFile>>, TraceError> {
         message,
     };
     let mut head = Vec::new();
-    let read = File::open(main).and_then(|file| file.take(8).read_to_end(&mut head));
+    let read = config::open_input(main, u64::MAX).and_then(|file| file.take(8).read_to_end(&mut head));
     read.map_err(|e| fail(format!("cannot be read: {e}")))?;
     if head == MAGIC {
         let prefix = prefix_of_rank_file(main).ok_or_else(|| {
@@ -217,7 +217,7 @@ fn read_meta(meta: &Path) -> Result<(u32, PathBuf), String> {
     // A meta file has some hundred bytes.
     const LONGEST: u64 = 1 << 16;
     let mut text = Vec::new();
-    let read = File::open(meta).and_then(|file| file.take(LONGEST).read_to_end(&mut text));
+    let read = config::open_input(meta, u64::MAX).and_then(|file| file.take(LONGEST).read_to_end(&mut text));
     read.map_err(|e| format!("cannot be read: {e}"))?;
     let text = String::from_utf8_lossy(&text);
     let value = |key: &str| {

@@ -8,7 +8,6 @@
 //!
 //! Source: sst-dumpi, `dumpi/common/iodefs.h`.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
@@ -399,7 +398,7 @@ impl RecordCursor {
         self.used = 0;
         self.buffer.resize(wanted as usize, 0);
         let mut read = || {
-            let mut file = File::open(&self.file.path)?;
+            let mut file = config::open_input(&self.file.path, u64::MAX)?;
             file.seek(SeekFrom::Start(self.base))?;
             file.read_exact(&mut self.buffer)
         };

@@ -5,7 +5,6 @@
 //! blocks, see [`super::graph`]. Source: `txt2bin` of <https://github.com/spcl/LogGOPSim>, which writes numbers
 //! in the byte order of its machine.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -39,7 +38,7 @@ pub fn blocks(path: &Path) -> Result<Vec<GoalBlock>, TraceError> {
         message,
     };
     let unreadable = |e: std::io::Error| fail(None, format!("cannot be read: {e}"));
-    let mut file = File::open(path).map_err(unreadable)?;
+    let mut file = config::open_input(path, u64::MAX).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
     let mut head = [0; (MAGIC_BYTES + HEAD_BYTES) as usize];
     file.read_exact(&mut head)

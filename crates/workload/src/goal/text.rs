@@ -121,7 +121,7 @@ struct Parser<'a, R> {
 
 impl<'a> Parser<'a, BufReader<std::fs::File>> {
     fn open(file: &'a Path, place: TextPosition) -> Result<Self, TraceError> {
-        let opened = std::fs::File::open(file).and_then(|mut f| {
+        let opened = config::open_input(file, u64::MAX).and_then(|mut f| {
             f.seek(SeekFrom::Start(place.offset))?;
             Ok(f)
         });

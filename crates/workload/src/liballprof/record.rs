@@ -10,7 +10,6 @@
 //! The file is read in pieces and closed in between, since a trace may have more ranks than a process may have
 //! open files.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -204,7 +203,7 @@ impl LineCursor {
     }
 
     fn fill(&mut self) -> std::io::Result<()> {
-        let mut file = File::open(&self.file.path)?;
+        let mut file = config::open_input(&self.file.path, u64::MAX)?;
         file.seek(SeekFrom::Start(self.offset))?;
         let read = file.take(PIECE as u64).read_to_end(&mut self.buffer)?;
         self.offset += read as u64;

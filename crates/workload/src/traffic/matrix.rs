@@ -8,7 +8,6 @@
 //! silent. Rows from a host to itself are skipped, as they do not enter the network.
 
 use config::{Type, parameters};
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -48,7 +47,7 @@ struct Matrix {
 impl Matrix {
     /// The error follows the file name.
     fn read(path: &Path, hosts: u32) -> Result<Matrix, String> {
-        let file = File::open(path).map_err(|error| format!(": {error}"))?;
+        let file = config::open_input(path, config::TEXT_BYTES).map_err(|error| format!(": {error}"))?;
         let mut rows = Vec::new();
         for (index, line) in BufReader::new(file).lines().enumerate() {
             let line = line.map_err(|error| format!(":{}: {error}", index + 1))?;

@@ -18,7 +18,7 @@ pub(super) const KIND: SizeKind = SizeKind {
     example: "file = \"sizes.csv\"\n",
     build: |section, folder| {
         let file: String = section.required("file")?;
-        let cumulative = std::fs::read_to_string(folder.join(&file))
+        let cumulative = config::read_text(&folder.join(&file), config::TEXT_BYTES)
             .map_err(|error| format!(": {error}"))
             .and_then(|text| Cumulative::parse(&text));
         let cumulative = cumulative.map_err(|message| section.error("file", format!("{file}{message}")))?;
