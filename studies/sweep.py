@@ -47,12 +47,16 @@ def sweep(cases: list[tuple[dict, str]], at_once: int = 2) -> list[dict]:
     if not FABRICSIM.exists():
         sys.exit(f"{FABRICSIM} is missing: make")
 
+    def number(value: float | None) -> float:
+        return float("nan") if value is None else value
+
     def row(case: tuple[dict, str]) -> dict:
         network = run(case[1])["network"]
         found = {
             "accepted": f"{network['accepted_load']:.4f}",
-            "latency_ns": f"{network['latency_ns']['mean']:.1f}",
-            "hops": f"{network['mean_hops'] - 2:.4f}",
+            # Without a measured packet both are "nan".
+            "latency_ns": f"{number(network['latency_ns']['mean']):.1f}",
+            "hops": f"{number(network['mean_hops']) - 2:.4f}",
         }
         print(*case[0].values(), *found.values(), flush=True)
         return case[0] | found

@@ -60,18 +60,31 @@ def result(summary: Mapping[str, Any], digest: str, folder: str, tables: Iterabl
             f"{job['time_ns'] / 1e6:.6g}",
             f"{job['compute_ns'] / 1e6:.6g}",
             f"{job['mpi_ns'] / 1e6:.6g}",
-            f"{job['latency_ns']['mean']:.6g}",
+            _value(job["latency_ns"]["mean"], ".6g"),
         ]
         for job in summary["jobs"]
     ]
     heads = ["job", "kind", "ranks", "hosts", "time (ms)", "computation (ms)", "MPI (ms)"]
     return (
         f"<p><b>{escape(str(network['topology']))}</b>: accepted load {network['accepted_load']:.1%}, "
-        f"packet latency {latency['mean']:.6g} ns mean, {latency['p99']:.6g} ns p99, "
-        f"{network['mean_hops']:.2f} hops; digest {escape(digest[:12])}</p>"
+        f"packet latency {_value(latency['mean'], '.6g')} ns mean, "
+        f"{_value(latency['p99'], '.6g')} ns p99, "
+        f"{_value(network['mean_hops'], '.2f')} hops; digest {escape(digest[:12])}</p>"
+        + "".join(_note(note) for note in summary.get("notes", ()))
         + _rows([*heads, "packet latency (ns)"], rows)
         + f"<p>Tables: {escape(', '.join(tables))}. Folder: <code>{escape(folder)}</code></p>"
     )
+
+
+def _value(value: float | None, form: str) -> str:
+    """A latency or a number of hops; a dash without measured packets (0 in results of older versions)."""
+    return format(value, form) if value else "-"
+
+
+def _note(note: Mapping[str, Any]) -> str:
+    job = "" if note["job"] is None else f"job {note['job']}: "
+    text = f"{job}{note['found']}. {note['advice']}."
+    return f"<p><b>{escape(note['kind'])}</b>: {escape(text)}</p>"
 
 
 def _job(number: int, job: Mapping[str, Any]) -> list[str]:

@@ -150,6 +150,12 @@ class Result:
         return str(self.summary["digest"])
 
     @property
+    def notes(self) -> list[Record]:
+        """Reasons not to take the numbers as they are, each with ``kind``, ``severity``, ``job``, ``found``
+        and ``advice``; ``docs/trust.md`` describes all kinds. Empty in results of older versions."""
+        return list(self.summary.get("notes", ()))
+
+    @property
     def experiment(self) -> Experiment:
         """The experiment with every default. Paths are as they were given."""
         return Experiment.from_dict(self.summary["experiment"])
@@ -230,7 +236,9 @@ class Result:
 
     def __repr__(self) -> str:
         jobs = ", ".join(f"{job.name}: {job.time_ns / 1e6:.6g} ms" for job in self.summary.jobs)
-        return f"<fabricsim.Result {jobs}; {self.folder}>"
+        kinds = ", ".join(dict.fromkeys(note.kind for note in self.notes))
+        notes = f"; notes: {kinds}" if kinds else ""
+        return f"<fabricsim.Result {jobs}{notes}; {self.folder}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the network in one line, and the jobs."""

@@ -48,6 +48,7 @@ def test_the_summary_adds_up(result: fabricsim.Result) -> None:
     assert 0.1 < network.accepted_load < 0.3
     assert network.latency_ns.p50 <= network.latency_ns.p99 <= network.latency_ns.max
     assert "network" in dir(result.summary)
+    assert result.notes == [] and "notes" not in repr(result)
 
 
 def test_tables_are_arrow_tables(result: fabricsim.Result) -> None:
@@ -123,6 +124,23 @@ def test_a_notebook_shows_names_as_they_are(tmp_path: Path, traffic: dict[str, A
     result = fabricsim.run(traffic)
     assert "&lt;b&gt;bold&lt;/b&gt;" in result._repr_html_()
     assert "<b>bold</b>" in repr(result)
+
+
+def test_without_a_measured_packet_there_is_no_latency_and_a_note(traffic: dict[str, Any]) -> None:
+    traffic["run"]["warmup"] = "19.9 us"
+    result = fabricsim.run(traffic)
+    network = result.summary.network
+    assert (network.latency_ns.mean, network.latency_ns.p99, network.mean_hops) == (None, None, None)
+    (note,) = result.notes
+    assert (note.kind, note.severity, note.job) == ("nothing-measured", "warning", None)
+    assert "100 ns" in note.found and "run.until" in note.advice
+    assert "notes: nothing-measured" in repr(result)
+    assert "packet latency - ns mean" in result._repr_html_() and note.found in result._repr_html_()
+    assert f"\nwarning: nothing-measured: {note.found}." in fabricsim.compare({"short": result})
+    # Results of older versions have zeros, and no notes.
+    del result.summary["notes"]
+    network.latency_ns["mean"] = network["mean_hops"] = 0
+    assert result.notes == [] and "packet latency - ns mean" in result._repr_html_()
 
 
 def test_results_are_compared(result: fabricsim.Result, replay: fabricsim.Result) -> None:

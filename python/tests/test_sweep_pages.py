@@ -120,6 +120,36 @@ def test_the_page_of_a_sweep(bench: Path) -> None:
     assert "Made up." in (done.folder / "summary.md").read_text()
 
 
+SATURATED = """
+seeds = 2
+[set]
+"network.topology" = { kind = "mesh", sizes = [8] }
+[[axis]]
+name = "load"
+key = "job.0.traffic.load"
+values = [0.1, 0.3, 0.9]
+"""
+
+
+def test_curves_of_latency_end_at_saturation(bench: Path) -> None:
+    done = sweep.run(write(SATURATED), engine=Here())
+    assert done.runs.column("notes").to_pylist() == [None] * 4 + ["saturated"] * 2
+    assert done.summary.column("notes").to_pylist() == [None, None, "saturated"]
+    page = (done.folder / "sweep.html").read_text()
+    accepted, latency = (plot["data"][0]["y"] for plot in figures(page)[:2])
+    assert None not in accepted and latency[2] is None and None not in latency[:2]
+    assert "Saturated points are left out." in page
+    assert "| saturated |" in (done.folder / "summary.md").read_text()
+
+
+def test_without_measured_packets_there_are_no_latencies_and_no_intervals(bench: Path) -> None:
+    text = '[set]\n"run.warmup" = "19.9 us"\n[[axis]]\nkey = "run.seed"\nvalues = [1, 2]'
+    done = sweep.run(write(text), engine=Here())
+    assert done.runs.column("notes").to_pylist() == ["nothing-measured"] * 2
+    for name in ("network.latency_mean_ns", "network.latency_mean_ns.high", "network.mean_hops"):
+        assert done.summary.column(name).to_pylist() == [None, None], name
+
+
 def test_what_the_cost_table_lacks_is_a_problem(bench: Path) -> None:
     Path("costs.toml").write_text("[[switch]]\nports = 4\n[[cable]]\ncost = 1\n")
     done = sweep.run(write('costs = "costs.toml"'), engine=Here())

@@ -344,6 +344,7 @@ pub(crate) mod tests {
                 ..results::NetworkSummary::default()
             },
             jobs: Vec::new(),
+            notes: Vec::new(),
             interference: None,
             bounds: None,
             collect: None,

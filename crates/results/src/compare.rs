@@ -1,6 +1,6 @@
 //! Compares several runs, as text for a terminal.
 
-use crate::{JobBounds, SlowDown, Summary, show};
+use crate::{JobBounds, Latency, SlowDown, Summary, show};
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
 /// heads of the columns are the names; a missing value is a dash.
@@ -9,7 +9,19 @@ pub fn compare(runs: &[(&str, Summary)]) -> String {
     rows.extend(jobs(runs));
     rows.extend(network(runs));
     rows.extend(cost(runs));
-    aligned(&rows) + &topologies(runs) + &digests(runs)
+    aligned(&rows) + &topologies(runs) + &digests(runs) + &notes(runs)
+}
+
+/// The notes of each run, with its name if there are several.
+fn notes(runs: &[(&str, Summary)]) -> String {
+    let of_run = |(name, run): &(&str, Summary)| -> String {
+        let notes = run.notes.iter().map(|note| match runs.len() {
+            1 => format!("\n{note}\n"),
+            _ => format!("\n{name}: {note}\n"),
+        });
+        notes.collect()
+    };
+    runs.iter().map(of_run).collect()
 }
 
 /// Whether several runs have the same results and the same collected tables.
@@ -82,6 +94,9 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
         let of = |figure: &dyn Fn(&crate::JobSummary) -> f64| -> Vec<Option<f64>> {
             jobs.iter().map(|job| job.map(figure)).collect()
         };
+        let latency = |figure: &dyn Fn(&Latency) -> Option<f64>| -> Vec<Option<f64>> {
+            jobs.iter().map(|job| figure(&job.as_ref()?.latency_ns)).collect()
+        };
         if jobs.iter().flatten().any(|job| job.ranks > 0) {
             let unfinished = jobs.iter().flatten().any(|job| !job.finished);
             let note = if unfinished {
@@ -103,16 +118,16 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
         if jobs.iter().flatten().any(|job| job.packets > 0) {
             rows.push(Row::new(
                 "  packet latency, mean",
-                times(&of(&|j| j.latency_ns.mean)),
+                times(&latency(&|latency| latency.mean)),
             ));
             rows.push(Row::new(
                 "  packet latency, p99",
-                times(&of(&|j| j.latency_ns.p99)),
+                times(&latency(&|latency| latency.p99)),
             ));
         }
         let bounds: Vec<Option<&JobBounds>> = runs.iter().map(|(_, run)| bounds_of(run, name)).collect();
-        let latency = |of: &Option<&JobBounds>| Some(of.as_ref()?.zero_load_latency_ns?.mean);
-        let latencies: Vec<Option<f64>> = bounds.iter().map(latency).collect();
+        let idle = |of: &Option<&JobBounds>| Some(of.as_ref()?.zero_load_latency_ns?.mean);
+        let latencies: Vec<Option<f64>> = bounds.iter().map(idle).collect();
         if latencies.iter().any(Option::is_some) {
             rows.push(Row::new("  computed: latency without load", times(&latencies)));
         }
@@ -160,23 +175,20 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
     let text = |figure: &dyn Fn(&crate::NetworkSummary) -> String| -> Vec<String> {
         runs.iter().map(|(_, run)| figure(&run.network)).collect()
     };
-    let time = |figure: &dyn Fn(&crate::NetworkSummary) -> f64| -> Vec<String> {
-        times(
-            &runs
-                .iter()
-                .map(|(_, run)| Some(figure(&run.network)))
-                .collect::<Vec<_>>(),
-        )
+    let latency = |figure: &dyn Fn(&Latency) -> Option<f64>| -> Vec<String> {
+        let of = runs.iter().map(|(_, run)| figure(&run.network.latency_ns));
+        times(&of.collect::<Vec<_>>())
     };
+    let hops = |hops: f64| format!("{hops:.2}");
     vec![
         Row::new("network", runs.iter().map(|_| String::new())),
         Row::new("  hosts", text(&show::hosts)),
         Row::new("  routers", text(&|n| show::count(n.routers))),
         Row::new("  links", text(&|n| show::count(n.links))),
-        Row::new("  packet latency, mean", time(&|n| n.latency_ns.mean)),
-        Row::new("  packet latency, p99", time(&|n| n.latency_ns.p99)),
-        Row::new("  packet latency, max", time(&|n| n.latency_ns.max)),
-        Row::new("  hops, mean", text(&|n| format!("{:.2}", n.mean_hops))),
+        Row::new("  packet latency, mean", latency(&|latency| latency.mean)),
+        Row::new("  packet latency, p99", latency(&|latency| latency.p99)),
+        Row::new("  packet latency, max", latency(&|latency| latency.max)),
+        Row::new("  hops, mean", text(&|n| n.mean_hops.map_or("-".into(), hops))),
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
         Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
     ]

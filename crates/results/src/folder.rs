@@ -128,7 +128,9 @@ impl Summary {
             }
             None => return Err(wrong(format!("its {SUMMARY} names no schema"))),
         }
-        serde_json::from_value(json).map_err(|e| wrong(format!("its {SUMMARY} is damaged ({e})")))
+        serde_json::from_value(json)
+            .map(Summary::without_zeros)
+            .map_err(|e| wrong(format!("its {SUMMARY} is damaged ({e})")))
     }
 }
 

@@ -27,10 +27,10 @@ pub struct SlowDown {
     pub mpi_ns: f64,
     /// MPI calls per rank in the standalone run, mean over the ranks.
     pub alone_mpi_ns: f64,
-    /// Mean packet latency in the shared run.
-    pub latency_ns: f64,
-    /// Mean packet latency in the standalone run.
-    pub alone_latency_ns: f64,
+    /// Mean packet latency in the shared run. `None` without measured packets.
+    pub latency_ns: Option<f64>,
+    /// Mean packet latency in the standalone run. `None` without measured packets.
+    pub alone_latency_ns: Option<f64>,
     /// Whether all of its ranks reached their end in the standalone run.
     pub alone_finished: bool,
     /// Digest of the standalone run.

@@ -12,6 +12,7 @@ mod digest;
 mod folder;
 mod histogram;
 mod interference;
+mod notes;
 mod outcome;
 mod report;
 pub mod rows;
@@ -34,6 +35,7 @@ pub use folder::{
 };
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
+pub use notes::{NOTE_KINDS, Note, NoteKind, Severity};
 pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
 pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder, refuse_in_use};

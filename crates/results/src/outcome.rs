@@ -11,7 +11,7 @@ use crate::rows::{HopsRow, JobRow, LINK_ENDS, LatencyRow, hops_histogram, latenc
 use crate::summary::{
     Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA, Summary, nanoseconds,
 };
-use crate::{Chain, Collected, Digest, Histogram, Table};
+use crate::{Bounds, Chain, Collected, Digest, Histogram, Note, Table, notes};
 
 /// All measurements of a simulation that its digest covers.
 #[derive(Clone, Debug, Default)]
@@ -151,16 +151,30 @@ impl RunResult {
             experiment,
             network: network.summary(),
             jobs: jobs.iter().map(JobTotals::summary).collect(),
+            notes: Vec::new(),
             interference: None,
             bounds: None,
             collect: None,
             run,
         };
-        RunResult {
+        let mut result = RunResult {
             summary,
             tables,
             collected: Vec::new(),
-        }
+        };
+        result.summary.notes = notes::find(&result);
+        result
+    }
+
+    /// Sets the bounds and repeats the notes, some of which depend on them. Precedes [`RunResult::note`].
+    pub fn set_bounds(&mut self, bounds: Option<Bounds>) {
+        self.summary.bounds = bounds;
+        self.summary.notes = notes::find(self);
+    }
+
+    /// Adds a note that only the caller can know.
+    pub fn note(&mut self, note: Note) {
+        self.summary.notes.push(note);
     }
 
     /// Adds the tables that grew during the run. They have a digest of their own, so that the digest of the results
@@ -270,7 +284,7 @@ impl NetworkTotals {
             packets_in_flight: self.packets_injected - self.packets_delivered,
             bytes_delivered: self.bytes_delivered,
             packet_hops: self.packet_hops,
-            mean_hops: self.hops.mean(),
+            mean_hops: (self.hops.count() > 0).then(|| self.hops.mean()),
             latency_ns: Latency::of_ps(&self.latency_ps),
             offered_load: load(self.offered_bytes),
             accepted_load: load(self.accepted_bytes),

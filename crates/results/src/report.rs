@@ -71,6 +71,7 @@ fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
 
     let mut page = String::with_capacity(6 << 20);
     page += &head(summary);
+    page += &overview::notes(summary);
     page += &overview::cards(summary);
     page += &contents(&sections);
     sections.iter().for_each(|section| page += &section.html());

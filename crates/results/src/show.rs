@@ -29,6 +29,11 @@ pub(crate) fn time(ns: f64) -> String {
     format!("{} {}", four_digits(ns / unit.ns), unit.name)
 }
 
+/// A time, or a dash for none.
+pub(crate) fn time_if_any(ns: Option<f64>) -> String {
+    ns.map_or_else(|| "–".into(), time)
+}
+
 /// `1.5 MB`, in powers of ten.
 pub(crate) fn bytes(bytes: u64) -> String {
     scaled(bytes as f64, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])

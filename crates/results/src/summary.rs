@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Bounds, Histogram, Interference};
+use crate::{Bounds, Histogram, Interference, Note};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -24,11 +24,14 @@ pub struct Summary {
     pub network: NetworkSummary,
     /// Totals of the jobs, in the order of the experiment.
     pub jobs: Vec<JobSummary>,
+    /// What a reader must know of these numbers. Not part of the digest. Empty in results of older versions.
+    #[serde(default)]
+    pub notes: Vec<Note>,
     /// Slow-down of jobs of ranks by other jobs. `None` without standalone runs. The caller that ran them sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,
     /// Bounds of the synthetic traffic, computed without a run. `None` without such traffic, and in results of older
-    /// versions. The caller that computed them sets it.
+    /// versions. [`crate::RunResult::set_bounds`] sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
     /// Tables collected during the run. `None` in results of older versions.
@@ -36,6 +39,19 @@ pub struct Summary {
     pub collect: Option<Collect>,
     /// Cost of the run: the only part that differs between runs.
     pub run: RunSummary,
+}
+
+impl Summary {
+    /// The summary of an older version, with no value in place of 0 where no packet was measured.
+    pub(crate) fn without_zeros(mut self) -> Summary {
+        let network = &mut self.network;
+        network.latency_ns = network.latency_ns.without_zeros();
+        network.mean_hops = network.mean_hops.filter(|hops| *hops > 0.0);
+        for job in &mut self.jobs {
+            job.latency_ns = job.latency_ns.without_zeros();
+        }
+        self
+    }
 }
 
 /// Tables collected during a run.
@@ -93,8 +109,8 @@ pub struct NetworkSummary {
     pub bytes_delivered: u64,
     /// Links crossed by packets, injection and ejection included, over the whole run.
     pub packet_hops: u64,
-    /// Mean links crossed by the measured packets.
-    pub mean_hops: f64,
+    /// Mean links crossed by the measured packets. `None` without such packets.
+    pub mean_hops: Option<f64>,
     /// Latency of the measured packets, in nanoseconds.
     pub latency_ns: Latency,
     /// Traffic offered after the warm-up, as a fraction of the injection bandwidth of all hosts.
@@ -109,27 +125,39 @@ fn one() -> u64 {
     1
 }
 
-/// A distribution of latencies in nanoseconds. All values are 0 without measured packets.
+/// A distribution of latencies in nanoseconds. All values are `None` without measured packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Mean from the exact sum.
-    pub mean: f64,
+    pub mean: Option<f64>,
     /// Median, at most 1/64 above the exact one.
-    pub p50: f64,
+    pub p50: Option<f64>,
     /// 99th percentile, at most 1/64 above the exact one.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// Exact maximum.
-    pub max: f64,
+    pub max: Option<f64>,
 }
 
 impl Latency {
     /// The latencies of a histogram of picoseconds.
     pub fn of_ps(histogram: &Histogram) -> Latency {
+        if histogram.count() == 0 {
+            return Latency::default();
+        }
         Latency {
-            mean: histogram.mean() / 1000.0,
-            p50: nanoseconds(histogram.quantile(0.50)),
-            p99: nanoseconds(histogram.quantile(0.99)),
-            max: nanoseconds(histogram.max()),
+            mean: Some(histogram.mean() / 1000.0),
+            p50: Some(nanoseconds(histogram.quantile(0.50))),
+            p99: Some(nanoseconds(histogram.quantile(0.99))),
+            max: Some(nanoseconds(histogram.max())),
+        }
+    }
+
+    /// Replaces the zeros that results of older versions have without measured packets.
+    fn without_zeros(self) -> Latency {
+        if self.max == Some(0.0) {
+            Latency::default()
+        } else {
+            self
         }
     }
 }

@@ -188,7 +188,7 @@ fn measure(experiment: &Experiment) -> Measured {
         .summary;
     Measured {
         cost_ns: 1e9 / summary.run.packet_hops_per_cpu_s,
-        hops: summary.network.mean_hops,
+        hops: summary.network.mean_hops.expect("packets were measured"),
         accepted: summary.network.accepted_load,
     }
 }

@@ -235,7 +235,7 @@ fn result(
         .map_err(Error::Collect)?;
     let mut result = RunResult::new(experiment.settings.clone(), final_state.outcome(), cost);
     result.collect(experiment.collect.summary(), collected);
-    result.summary.bounds = bounds(experiment, Effort::RUN);
+    result.set_bounds(bounds(experiment, Effort::RUN));
     Ok(result)
 }
 

@@ -76,12 +76,17 @@ export class Detail {
     const { summary } = result;
     add(element("h2", result.name));
     if (summary.network) {
+      // Results of older versions have 0 where no packet was measured.
+      const latency = (ns) => (ns ? time(ns * 1000) : "-");
       const n = summary.network;
       add(table([
         ["network", n.topology], ["hosts", number(n.hosts)], ["routers", number(n.routers)], ["links", number(n.links)],
-        ["packets delivered", number(n.packets_delivered)], ["latency, mean", time(n.latency_ns.mean * 1000)],
-        ["latency, 99th percentile", time(n.latency_ns.p99 * 1000)], ["measured", time(n.measured_ns * 1000)],
+        ["packets delivered", number(n.packets_delivered)], ["latency, mean", latency(n.latency_ns.mean)],
+        ["latency, 99th percentile", latency(n.latency_ns.p99)], ["measured", time(n.measured_ns * 1000)],
       ]));
+      for (const note of summary.notes ?? []) {
+        add(element("p", `${note.kind}: ${note.job ? `job ${note.job}: ` : ""}${note.found}. ${note.advice}.`));
+      }
       add(element("h3", "Jobs"));
       add(table(summary.jobs.map((job) => [job.name, `${time(job.time_ns * 1000)}${job.finished ? "" : ", not finished"}`])));
     }

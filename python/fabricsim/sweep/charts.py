@@ -56,7 +56,7 @@ def curves(
         traces = []
         for number, family in enumerate(part[:MOST_LINES]):
             places = sorted(family.rows, key=lambda place: numbers[place])
-            rows = [family.rows[place] for place in places]
+            rows = [_valid(family.rows[place], column) for place in places]
             traces.append(
                 {
                     "type": "scatter",
@@ -70,6 +70,8 @@ def curves(
                 }
             )
         note = _left_out(len(part), MOST_LINES, "lines")
+        if any(_is_saturated(row, column) for family in part for row in family.rows.values()):
+            note = f"{note} Saturated points are left out.".strip()
         yield Figure(
             heading=f"{metric.title}{title}",
             explanation=f"Over {x.name}. {_interval(plan)}{note}".strip(),
@@ -361,6 +363,16 @@ def _spread(places: list[int]) -> list[int]:
         return places
     last = len(places) - 1
     return [places[round(n * last / (MOST_GROUPS - 1))] for n in range(MOST_GROUPS)]
+
+
+def _is_saturated(row: dict[str, Any], column: str) -> bool:
+    """Whether a latency comes from a saturated network, so that it depends on the length of the run."""
+    return "latency" in column and "saturated" in (row.get("notes") or "").split(", ")
+
+
+def _valid(row: dict[str, Any], column: str) -> dict[str, Any]:
+    """The row without the latency of a saturated network."""
+    return {**row, column: None, f"{column}.high": None} if _is_saturated(row, column) else row
 
 
 def _scaled(found: float | None, metric: Metric) -> float | None:

@@ -239,6 +239,7 @@ class _Conduct:
                 row.seed = outcome.summary["experiment"]["run"]["seed"]
                 row.facts = metrics.facts(outcome) | self._cost(outcome, row)
                 row.measures = metrics.measures(outcome)
+                row.notes = metrics.notes(outcome)
             else:
                 row.failure = outcome if isinstance(outcome, Failure) else Failure.of(outcome)
 

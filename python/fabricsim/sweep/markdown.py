@@ -27,14 +27,17 @@ def table(
             columns.append((name, metric))
     headings = [axis.name for axis in plan.axes] or ["experiment"]
     headings += [show.heading(metric) for _, metric in columns]
+    noted = any(row["notes"] for row in summaries)
     failures = any(row["failed"] for row in summaries)
     points = {point.number: point for point in plan.points}
     lines = []
     for row in summaries:
         line = [step.label for step in points[row["point"]].steps] or [plan.name]
         line += [show.with_interval(row, name, metric) for name, metric in columns]
-        lines.append([*line, str(row["failed"]) if row["failed"] else ""] if failures else line)
-    return ([*headings, "failed"] if failures else headings), lines
+        line += [row["notes"] or ""] if noted else []
+        line += [str(row["failed"] or "")] if failures else []
+        lines.append(line)
+    return [*headings, *(["notes"] if noted else []), *(["failed"] if failures else [])], lines
 
 
 def page(plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], costs: CostTable | None) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fabricsim.sweep.cache import Outcome
 
-__all__ = ["COLUMNS", "Metric", "describe", "facts", "measures"]
+__all__ = ["COLUMNS", "Metric", "describe", "facts", "measures", "notes"]
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,9 @@ def measures(outcome: Outcome) -> dict[str, Any]:
     network = outcome.summary["network"]
     row: dict[str, Any] = {f"network.{name}": network[name] for name in ("offered_load", "accepted_load")}
     row["network.accepted_gbps_per_host"] = network["accepted_load"] * _injection_gbps(outcome)
-    row |= _latency("network", network["latency_ns"], network["packets_delivered"])
-    row |= {f"network.{name}": network[name] for name in ("mean_hops", "packets_delivered")}
+    row |= _latency("network", network["latency_ns"])
+    row["network.mean_hops"] = network["mean_hops"] or None
+    row["network.packets_delivered"] = network["packets_delivered"]
     slowdowns = {
         job["name"]: job["slowdown"] for job in (outcome.summary.get("interference") or {}).get("jobs", ())
     }
@@ -99,7 +100,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
             row |= {f"{name}.{key}": job[key] for key in ("compute_ns", "mpi_ns")}
             if job["name"] in slowdowns:
                 row[f"{name}.slowdown"] = slowdowns[job["name"]]
-        row |= _latency(name, job["latency_ns"], job["packets"])
+        row |= _latency(name, job["latency_ns"])
         row[f"{name}.bytes"] = job["bytes"]
     run = outcome.summary["run"]
     return row | {f"run.{key}": run[key] for key in _RUN}
@@ -120,9 +121,14 @@ def describe(column: str, currency: str = "") -> Metric | None:
     return Metric(f"{job}: {metric.title}", metric.unit, metric.scale, metric.larger_is_better)
 
 
-def _latency(part: str, latency: Mapping[str, float], packets: int) -> dict[str, Any]:
-    """Without packets there is no latency."""
-    of = {f"latency_{name}_ns": latency[name] if packets else None for name in ("mean", "p50", "p99", "max")}
+def notes(outcome: Outcome) -> list[str]:
+    """The kinds of the notes of a run, in their order and each once."""
+    return list(dict.fromkeys(note["kind"] for note in outcome.summary.get("notes", ())))
+
+
+def _latency(part: str, latency: Mapping[str, float | None]) -> dict[str, Any]:
+    """Without measured packets there is no latency."""
+    of = {f"latency_{name}_ns": latency[name] or None for name in ("mean", "p50", "p99", "max")}
     return {f"{part}.{name}": value for name, value in of.items() if part == "network" or name in _JOB}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ class Row:
     digest: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     measures: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     failure: Failure | None = None
 
 
@@ -51,6 +52,7 @@ def runs_table(plan: Plan, rows: list[Row]) -> pyarrow.Table:
     columns |= _axes(plan, [row.case.point for row in rows])
     columns["state"] = ["done" if row.failure is None else "failed" for row in rows]
     columns["error"] = [None if row.failure is None else row.failure.message for row in rows]
+    columns["notes"] = [_kinds(row.notes) for row in rows]
     columns["cache_key"] = [row.key for row in rows]
     columns["digest"] = [row.digest for row in rows]
     facts, measures = _names(rows)
@@ -71,6 +73,7 @@ def summary_rows(plan: Plan, rows: list[Row]) -> list[dict[str, Any]]:
     for number, runs in of_point.items():
         done = [row for row in runs if row.failure is None]
         summary: dict[str, Any] = {"point": number, "seeds": len(done), "failed": len(runs) - len(done)}
+        summary["notes"] = _kinds(dict.fromkeys(kind for row in done for kind in row.notes))
         for name in facts:
             summary[name] = done[0].facts.get(name) if done else None
         for name in measures:
@@ -87,6 +90,11 @@ def summary_table(plan: Plan, summaries: list[dict[str, Any]]) -> pyarrow.Table:
     for name in dict.fromkeys(name for row in summaries for name in row):
         columns.setdefault(name, [row.get(name) for row in summaries])
     return _table(columns)
+
+
+def _kinds(kinds: Iterable[str]) -> str | None:
+    """Kinds of notes as one text."""
+    return ", ".join(kinds) or None
 
 
 def _over_seeds(name: str, values: list[Any], level: float) -> dict[str, Any]:

@@ -70,6 +70,58 @@ fn the_summary_has_the_documented_keys() {
     assert!(bound.as_f64().is_some_and(|bound| bound > 0.0), "{bound}");
 }
 
+#[test]
+fn runs_past_saturation_say_so_and_have_no_latency_of_nothing() {
+    let bench = Bench::with(
+        "pattern = \"uniform\", load = 0.5",
+        "pattern = \"adversarial\", load = 0.8",
+    );
+    let run = [
+        "run",
+        "experiment.toml",
+        "--set",
+        "run.until=20 us",
+        "--set",
+        "run.warmup=8 us",
+    ];
+    let text = bench.succeeds(&run);
+    let latency = text.lines().find(|line| line.contains("packet latency, mean"));
+    assert!(latency.is_some_and(|line| line.ends_with(" -")), "{text}");
+    for start in [
+        "warning: nothing-measured: ",
+        "warning: saturated: the network accepted ",
+    ] {
+        assert!(
+            text.lines().any(|line| line.starts_with(start)),
+            "{start}: {text}"
+        );
+    }
+    let report = fs::read_to_string(bench.path().join("results/experiment/report.html")).unwrap();
+    assert!(report.contains("<b>saturated</b>: the network accepted ") && !report.contains("99 % below"));
+    let summary = json(&bench.succeeds(&[&run[..], &["--json"]].concat()));
+    let kinds: Vec<&Value> = summary["notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| &note["kind"])
+        .collect();
+    assert_eq!(kinds, ["nothing-measured", "saturated"]);
+    assert!(summary["network"]["latency_ns"]["mean"].is_null(), "{summary}");
+}
+
+#[test]
+fn ranks_without_their_end_are_said_to_be_cut_off() {
+    let ranks = "workload = { motif = \"allreduce\", ranks = 36 }";
+    let bench = Bench::with("traffic = { pattern = \"uniform\", load = 0.5 }", ranks);
+    let text = bench.succeeds(&["run", "experiment.toml", "--set", "run.until=1 us"]);
+    assert!(
+        text.contains("\nwarning: cut-off: job job0: the run ended at 1 µs with 0 of 36 ranks finished"),
+        "{text}"
+    );
+    let whole = bench.succeeds(&["run", "experiment.toml", "--set", "run.until=1 s"]);
+    assert!(!whole.contains("warning"), "{whole}");
+}
+
 /// Tables are compared as files, as a user would.
 #[test]
 fn interference_is_in_the_summary_the_table_and_the_report() {

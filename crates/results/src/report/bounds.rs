@@ -52,10 +52,7 @@ fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
         None => unknown(),
     };
     let job = summary.jobs.iter().find(|job| job.name == bound.name);
-    let simulated = |pick: fn(&JobSummary) -> f64| match job.filter(|job| job.packets > 0) {
-        Some(job) => show::time(pick(job)),
-        None => unknown(),
-    };
+    let simulated = |pick: fn(&JobSummary) -> Option<f64>| show::time_if_any(job.and_then(pick));
     let everywhere = single_job && job.is_some_and(|job| job.hosts == summary.network.hosts);
     let of_network = |known: bool, figure: f64| number(known.then_some(figure));
     let measured = links.filter(|_| everywhere).and_then(channel_loads);
@@ -99,7 +96,7 @@ fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {
     rows.push([
         "mean hops".into(),
         number(bound.mean_hops),
-        of_network(single_job, summary.network.mean_hops),
+        number(summary.network.mean_hops.filter(|_| single_job)),
     ]);
     rows.push([
         "packet latency, mean".into(),

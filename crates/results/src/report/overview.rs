@@ -27,8 +27,11 @@ pub(super) fn cards(summary: &Summary) -> String {
         cards += &card(&escape(&job.name), &show::time(job.time_ns), &note);
     }
     let latency = &network.latency_ns;
-    let note = format!("mean; 99 % below {}", show::time(latency.p99));
-    cards += &card("packet latency", &show::time(latency.mean), &note);
+    let note = match latency.p99 {
+        Some(p99) => format!("mean; 99 % below {}", show::time(p99)),
+        None => "no packet was measured".into(),
+    };
+    cards += &card("packet latency", &show::time_if_any(latency.mean), &note);
     let mut note = format!(
         "of the injection bandwidth; {} offered",
         show::percent(network.offered_load)
@@ -71,15 +74,18 @@ pub(super) fn overview(summary: &Summary) -> HtmlSection {
         ("hosts", show::hosts(n)),
         ("routers", show::count(n.routers)),
         ("links (each direction)", show::count(n.links)),
-        ("mean hops", format!("{:.2}", n.mean_hops)),
+        (
+            "mean hops",
+            n.mean_hops.map_or("–".into(), |hops| format!("{hops:.2}")),
+        ),
         ("measured time", show::time(n.measured_ns)),
     ]);
     body += &pairs(&[
         ("packets delivered", show::count(n.packets_delivered)),
         ("packets in flight at the end", show::count(n.packets_in_flight)),
         ("data delivered", show::bytes(n.bytes_delivered)),
-        ("packet latency, median", show::time(n.latency_ns.p50)),
-        ("packet latency, largest", show::time(n.latency_ns.max)),
+        ("packet latency, median", show::time_if_any(n.latency_ns.p50)),
+        ("packet latency, largest", show::time_if_any(n.latency_ns.max)),
     ]);
     body += "</div>\n";
     HtmlSection {
@@ -102,7 +108,7 @@ fn job_row(job: &JobSummary) -> Vec<String> {
         known(job.ranks > 0, show::time(job.mpi_ns)),
         show::count(job.messages),
         show::bytes(job.bytes),
-        known(job.packets > 0, show::time(job.latency_ns.mean)),
+        show::time_if_any(job.latency_ns.mean),
     ]
 }
 
@@ -131,8 +137,8 @@ pub(super) fn interference(summary: &Summary) -> Option<HtmlSection> {
                 show::time(job.alone_ns) + cut_off,
                 show::time(job.mpi_ns),
                 show::time(job.alone_mpi_ns),
-                show::time(job.latency_ns),
-                show::time(job.alone_latency_ns),
+                show::time_if_any(job.latency_ns),
+                show::time_if_any(job.alone_latency_ns),
             ]
         })
         .collect();
@@ -144,6 +150,30 @@ pub(super) fn interference(summary: &Summary) -> Option<HtmlSection> {
         heading: "Interference".into(),
         body,
     })
+}
+
+/// The notes of the run in a box. Nothing without notes.
+pub(super) fn notes(summary: &Summary) -> String {
+    if summary.notes.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from("<div class=\"notes\" role=\"note\">\n");
+    for note in &summary.notes {
+        let job = note
+            .job
+            .as_ref()
+            .map(|job| format!("job {job}: "))
+            .unwrap_or_default();
+        let _ = writeln!(
+            html,
+            "<p class=\"{}\"><b>{}</b>: {}. {}.</p>",
+            note.severity,
+            escape(&note.kind),
+            escape(&format!("{job}{}", note.found)),
+            escape(&note.advice)
+        );
+    }
+    html + "</div>\n"
 }
 
 /// A list of names and values.

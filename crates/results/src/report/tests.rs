@@ -303,6 +303,7 @@ fn summary() -> Summary {
             ..Default::default()
         },
         jobs: vec![job(NAMES[0], 4), job(NAMES[1], 0)],
+        notes: Vec::new(),
         interference: None,
         bounds: None,
         collect: None,

@@ -27,7 +27,7 @@ impl Sequence {
 /// The result of the run.
 pub fn result() -> RunResult {
     let mut result = RunResult::new(experiment(), outcome(), run());
-    result.summary.bounds = Some(bounds());
+    result.set_bounds(Some(bounds()));
     result.summary.interference = Some(interference());
     result
 }
@@ -42,8 +42,8 @@ pub fn interference() -> Interference {
             alone_ns: 17_108_427.5,
             mpi_ns: 5_384_479.143,
             alone_mpi_ns: 1_107_372.25,
-            latency_ns: 1125.875877725,
-            alone_latency_ns: 700.5,
+            latency_ns: Some(1125.875877725),
+            alone_latency_ns: Some(700.5),
             alone_finished: true,
             alone_digest: "00ff".into(),
         }],

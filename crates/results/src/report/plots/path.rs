@@ -445,6 +445,7 @@ mod tests {
             experiment: serde_json::Value::Null,
             network: Default::default(),
             jobs: vec![job],
+            notes: Vec::new(),
             interference: None,
             bounds: None,
             collect: None,

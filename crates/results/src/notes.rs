@@ -1,0 +1,87 @@
+//! Notes of a result: reasons not to take its numbers as they are, each with what was found and what to do.
+//!
+//! Each kind of note is a file here and an entry of [`NOTE_KINDS`]. `docs/trust.md` describes every kind.
+
+mod cut_off;
+mod nothing_measured;
+mod saturated;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::RunResult;
+
+/// A note of a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Name of its kind, one of [`NOTE_KINDS`] in results of this version.
+    pub kind: String,
+    /// How much it affects the result.
+    pub severity: Severity,
+    /// The affected job. `None` for the whole run.
+    #[serde(default)]
+    pub job: Option<String>,
+    /// What was found, with numbers.
+    pub found: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// How much a note affects a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Numbers are valid, but may be misread.
+    Info,
+    /// Some numbers are missing, or not those that the experiment asks for.
+    Warning,
+}
+
+/// A kind of note.
+#[derive(Clone, Copy, Debug)]
+pub struct NoteKind {
+    /// Name.
+    pub name: &'static str,
+    find: fn(&RunResult) -> Vec<Note>,
+}
+
+/// All kinds of notes, in the order in which a result has them.
+pub const NOTE_KINDS: &[NoteKind] = &[
+    NoteKind {
+        name: nothing_measured::NAME,
+        find: nothing_measured::find,
+    },
+    NoteKind {
+        name: saturated::NAME,
+        find: saturated::find,
+    },
+    NoteKind {
+        name: cut_off::NAME,
+        find: cut_off::find,
+    },
+];
+
+/// The notes that follow from the numbers of a result.
+pub(crate) fn find(result: &RunResult) -> Vec<Note> {
+    NOTE_KINDS.iter().flat_map(|kind| (kind.find)(result)).collect()
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+        })
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: ", self.severity, self.kind)?;
+        if let Some(job) = &self.job {
+            write!(f, "job {job}: ")?;
+        }
+        write!(f, "{}. {}.", self.found, self.advice)
+    }
+}
