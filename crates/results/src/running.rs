@@ -176,7 +176,7 @@ impl RunningFolder {
 /// # Errors
 /// A run writes it.
 pub fn refuse_in_use(folder: &Path) -> Result<(), WriteError> {
-    match File::open(folder.join(RUNNING)) {
+    match config::open_input(&folder.join(RUNNING), config::TEXT_BYTES) {
         Ok(mark) if !can_lock(&mark, false) => Err(in_use(folder)),
         _ => Ok(()),
     }
