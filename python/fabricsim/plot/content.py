@@ -427,7 +427,7 @@ def job_time(results: Results, job: str | None) -> list[Chart]:
     unit, ps = of_time(max(sum(parts.values()) for _, parts in bars))
     return [
         Chart(
-            "Where the time goes" if only is None else f"Where the time of {only} goes",
+            "Composition of job time" if only is None else f"Composition of the time of {only}",
             Axis(
                 "",
                 ticks=[(float(place), name) for place, (name, _) in enumerate(bars)],
