@@ -210,7 +210,8 @@ def test_every_measure_has_its_own_colours(page: Any) -> None:
             const row = panel.view.hottest();
             const link = panel.network.links.link[row];
             const from = panel.bins.begin[fabricsim.state.index];
-            const rows = await panel.result.table("link_series", ["link", "waiting_packets"], { from_ps: from, to_ps: from + 1 });
+            const span = { from_ps: from, to_ps: from + 1 };
+            const rows = await panel.result.table("link_series", ["link", "waiting_packets"], span);
             return [row, rows.waiting_packets[[...rows.link].indexOf(link)]];
         }"""
     )
