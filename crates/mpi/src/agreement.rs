@@ -1,7 +1,7 @@
 //! Whether the ranks of a job agree about their collectives.
 //!
 //! MPI requires that all ranks of a communicator call the same collectives in the same order, with the same root
-//! and matching sizes (MPI 4.1, chapter 6). Each rank keeps one [`History`] per communicator, of constant size.
+//! and matching sizes (MPI 4.1, chapter 6). Each rank keeps one [`CollectiveHistory`] per communicator, of constant size.
 //! [`check_agreement`] compares the histories after the run. Where they differ, it reads the programs again up to
 //! the first call that differs.
 
@@ -17,7 +17,7 @@ use crate::{CollectiveCall, MpiJob, Rank, ReplayError};
 
 /// The collectives of one rank in one context, condensed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct History {
+pub(crate) struct CollectiveHistory {
     /// Number of calls.
     calls: u64,
     /// Hash of what must be equal on all ranks, over the calls in order.
@@ -29,29 +29,29 @@ pub(crate) struct History {
 
 /// The histories of a rank by context.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Histories(BTreeMap<u32, History>);
+pub(crate) struct CollectiveHistories(BTreeMap<u32, CollectiveHistory>);
 
 /// The previous history of a context.
 #[derive(Debug)]
 pub(crate) struct HistoryChange {
     context: u32,
-    old: Option<History>,
+    old: Option<CollectiveHistory>,
 }
 
-impl Histories {
+impl CollectiveHistories {
     /// Number of collectives in a context, modulo 2^32.
     pub fn calls(&self, context: u32) -> u32 {
         self.of(context).calls as u32
     }
 
-    fn of(&self, context: u32) -> History {
+    fn of(&self, context: u32) -> CollectiveHistory {
         self.0.get(&context).copied().unwrap_or_default()
     }
 
     /// Adds a call to the history of its context.
     pub fn add(&mut self, context: u32, call: &CallArguments<'_>, journal: &mut RankJournal) {
         let before = self.of(context);
-        let after = History {
+        let after = CollectiveHistory {
             calls: before.calls + 1,
             common: call.common_hash(before.common),
             transfers: before.transfers.wrapping_add(call.transfers_hash(before.calls)),
@@ -247,7 +247,7 @@ fn suspects(job: &MpiJob, ranks: &[Option<&Rank>]) -> Vec<u32> {
     /// The histories of a context together.
     struct Total {
         members: usize,
-        first: History,
+        first: CollectiveHistory,
         equal: bool,
         transfers: u64,
     }

@@ -56,7 +56,7 @@ parts! {
     Requests(requests::RequestChange): requests,
     Open(HandleChange<u64>): open,
     AwaitingData(HandleChange<(u32, u32)>): awaiting_data,
-    History(agreement::HistoryChange): histories,
+    CollectiveHistory(agreement::HistoryChange): histories,
     Collective(blocking_collective::BlockingCollectiveChange): collective,
     NonBlockingCollectives(nonblocking_collective::NonBlockingChange): nonblocking,
     Stats(statistics::StatisticsChange): stats,

@@ -10,7 +10,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Program, Region};
 
-use crate::agreement::Histories;
+use crate::agreement::CollectiveHistories;
 use crate::blocking_collective::BlockingCollective;
 use crate::collectives::round_of;
 use crate::journal::{HandleMap, Journaled, RankJournal};
@@ -165,7 +165,7 @@ pub struct Rank {
     /// Receives that were cleared to send, by sender and sequence number of their data.
     pub(crate) awaiting_data: HandleMap<(u32, u32)>,
     /// Collectives started, by context.
-    pub(crate) histories: Histories,
+    pub(crate) histories: CollectiveHistories,
     pub(crate) collective: BlockingCollective,
     pub(crate) nonblocking: NonBlockingCollectives,
     pub(crate) stats: Statistics,
@@ -198,7 +198,7 @@ impl Rank {
             requests: Requests::default(),
             open: HandleMap::default(),
             awaiting_data: HandleMap::default(),
-            histories: Histories::default(),
+            histories: CollectiveHistories::default(),
             collective: BlockingCollective::default(),
             nonblocking: NonBlockingCollectives::default(),
             stats: Statistics::new(RankStats::default()),

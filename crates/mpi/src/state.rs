@@ -6,7 +6,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::Program;
 
-use crate::agreement::Histories;
+use crate::agreement::CollectiveHistories;
 use crate::blocking_collective::{BlockingCollective, BlockingCollectiveState};
 use crate::journal::{HandleMap, Journaled, RankJournal};
 use crate::matching::MatchingQueues;
@@ -34,7 +34,7 @@ pub struct RankState {
     requests: Requests,
     open: HandleMap<u64>,
     awaiting_data: HandleMap<(u32, u32)>,
-    histories: Histories,
+    histories: CollectiveHistories,
     collective: BlockingCollectiveState,
     nonblocking: NonBlockingCollectives,
     stats: RankStats,

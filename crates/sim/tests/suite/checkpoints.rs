@@ -414,11 +414,10 @@ fn a_checkpoint_that_cannot_be_written_ends_the_run() {
                 .map(|_| ())
                 .unwrap_err()
         });
-        let why = match &errors[0] {
-            Error::Checkpoint { why, .. } => why,
-            other => panic!("{other}"),
+        let Error::CheckpointNotWritten { file, .. } = &errors[0] else {
+            panic!("{}", errors[0])
         };
-        assert!(why.starts_with("cannot be written: "), "{why}");
+        assert!(file.ends_with("checkpoint.fabricsim"), "{}", errors[0]);
         assert!(
             errors[1..]
                 .iter()
