@@ -13,11 +13,15 @@ use crate::show;
 pub struct Bounds {
     /// Bounds of each job of synthetic traffic by itself, in the order of the experiment.
     pub jobs: Vec<JobBounds>,
-    /// Factor on the loads of all these jobs at which the first link is full. `None` where the load of links is not
+    /// Factor on the loads of all these jobs at which the first link is full. `None` where the load of no link is
     /// known.
     pub scale: Option<f64>,
     /// The first full link; empty if not known.
     pub scale_limited_by: String,
+    /// The job with the greatest load on it; empty if not known, and in results of older versions.
+    pub scale_job: String,
+    /// Whether `scale` covers links of hosts only, as those between routers are not known. Then it is an upper limit.
+    pub scale_of_host_links: bool,
     /// Largest acceptable load at the requested loads, as a fraction of the injection bandwidth of all hosts. `None`
     /// if jobs of ranks add to it.
     pub accepted_load: Option<f64>,
@@ -46,6 +50,9 @@ pub struct JobBounds {
     pub mean_hops: Option<f64>,
     /// Latency of packets in an empty network, in nanoseconds.
     pub zero_load_latency_ns: Option<ZeroLoad>,
+    /// Estimate of the longest time of the job's largest message in an empty network, in nanoseconds, on the longest
+    /// path of any routing. `None` in results of older versions.
+    pub longest_idle_ns: Option<f64>,
     /// Reason why some values are not known; empty if all are.
     pub not_computed: String,
 }
@@ -60,6 +67,17 @@ pub struct ZeroLoad {
     pub max: f64,
 }
 
+impl Bounds {
+    /// The links that `scale` covers, for people.
+    pub(crate) fn limiting_link(&self) -> &'static str {
+        if self.scale_of_host_links {
+            "link of a host"
+        } else {
+            "link"
+        }
+    }
+}
+
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, job) in self.jobs.iter().enumerate() {
@@ -71,7 +89,8 @@ impl fmt::Display for Bounds {
         if let (true, Some(scale)) = (self.jobs.len() > 1, self.scale) {
             write!(
                 f,
-                "\nbound     all jobs: {scale:.4} times the requested loads; first full link: {}",
+                "\nbound     all jobs: {scale:.4} times the requested loads; first full {}: {}",
+                self.limiting_link(),
                 self.scale_limited_by
             )?;
         }

@@ -1,6 +1,6 @@
 //! Compares several runs, as text for a terminal.
 
-use crate::{JobBounds, Latency, SlowDown, Summary, show};
+use crate::{JobBounds, Latency, SlowDown, Summary, TrafficSummary, show};
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
 /// heads of the columns are the names; a missing value is a dash.
@@ -115,6 +115,10 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
         } else {
             rows.push(Row::new(format!("job {name}"), jobs.iter().map(|j| sent(*j))));
         }
+        // The loads of a job that is alone are those of the network.
+        if runs.iter().any(|(_, run)| run.jobs.len() > 1) {
+            rows.extend(loads(&jobs));
+        }
         if jobs.iter().flatten().any(|job| job.packets > 0) {
             rows.push(Row::new(
                 "  packet latency, mean",
@@ -140,6 +144,29 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// Offered and accepted load of a job of synthetic traffic, of its hosts.
+fn loads(jobs: &[Option<&crate::JobSummary>]) -> Vec<Row> {
+    let of = |load: fn(&TrafficSummary) -> f64| -> Vec<Option<f64>> {
+        let traffic = jobs.iter().map(|job| job.as_ref()?.traffic.as_ref());
+        traffic.map(|traffic| traffic.map(load)).collect()
+    };
+    let (offered, accepted) = (
+        of(|traffic| traffic.offered_load),
+        of(|traffic| traffic.accepted_load),
+    );
+    if offered.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let shown = |loads: Vec<Option<f64>>| -> Vec<String> {
+        let loads = loads.into_iter();
+        loads.map(|load| load.map_or("-".into(), show::percent)).collect()
+    };
+    vec![
+        Row::new("  offered load of its hosts", shown(offered)),
+        Row::new("  accepted load of its hosts", shown(accepted)),
+    ]
 }
 
 /// The time of one repetition of a job that repeats its workload.

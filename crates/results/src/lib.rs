@@ -36,12 +36,12 @@ pub use folder::{
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use notes::{NOTE_KINDS, Note, NoteKind, Severity};
-pub use outcome::{JobTotals, NetworkTotals, Outcome, RunResult};
+pub use outcome::{BacklogGrowth, JobTotals, NetworkTotals, Outcome, RunResult, TrafficTotals};
 pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder, refuse_in_use};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
-    Collect, CollectedTable, JobSummary, Latency, NetworkSummary, PartSummary, Rollbacks, RunSummary, SCHEMA,
-    Summary, ThreadTimes,
+    BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, PartSummary, Rollbacks,
+    RunSummary, SCHEMA, Summary, ThreadTimes, TrafficSummary,
 };
 pub use table::Table;

@@ -2,7 +2,9 @@
 //!
 //! Each kind of note is a file here and an entry of [`NOTE_KINDS`]. `docs/trust.md` describes every kind.
 
+mod backlog;
 mod cut_off;
+mod not_steady;
 mod nothing_measured;
 mod saturated;
 
@@ -55,6 +57,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: saturated::NAME,
         find: saturated::find,
+    },
+    NoteKind {
+        name: not_steady::NAME,
+        find: not_steady::find,
     },
     NoteKind {
         name: cut_off::NAME,

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::rows::{HopsRow, JobRow, LINK_ENDS, LatencyRow, hops_histogram, latency_histogram};
 use crate::summary::{
-    Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA, Summary, nanoseconds,
+    BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
+    Summary, TrafficSummary, nanoseconds,
 };
 use crate::{Bounds, Chain, Collected, Digest, Histogram, Note, Table, notes};
 
@@ -93,6 +94,35 @@ pub struct JobTotals {
     pub latency_ps: Histogram,
     /// Links that these packets crossed.
     pub hops: Histogram,
+    /// Offered and accepted traffic, of synthetic traffic only. Not part of the digest, as the totals of the network
+    /// are.
+    pub traffic: Option<TrafficTotals>,
+}
+
+/// Offered and accepted traffic of a job of synthetic traffic.
+#[derive(Clone, Debug, Default)]
+pub struct TrafficTotals {
+    /// Bytes generated in the measured span.
+    pub offered_bytes: u64,
+    /// Bytes delivered in the measured span.
+    pub accepted_bytes: u64,
+    /// Bytes that the hosts of the job can inject in the measured span.
+    pub capacity_bytes: u64,
+    /// Bytes that were generated, and had not arrived at the end of the run.
+    pub backlog_bytes: u64,
+    /// Growth of the backlog in the last intervals of the measured span, which are disjoint; the last one first.
+    pub growth: Vec<BacklogGrowth>,
+}
+
+/// Growth of the backlog of a job in an interval of the measured span.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BacklogGrowth {
+    /// Begin of the interval, in picoseconds after the warm-up.
+    pub from_ps: u64,
+    /// Its end.
+    pub until_ps: u64,
+    /// Bytes generated minus bytes delivered.
+    pub bytes: i64,
 }
 
 /// One run: its summary and its tables.
@@ -350,6 +380,26 @@ impl JobTotals {
             bytes: self.bytes,
             packets: row.packets,
             latency_ns: Latency::of_ps(&self.latency_ps),
+            traffic: self.traffic.as_ref().map(TrafficTotals::summary),
+        }
+    }
+}
+
+impl TrafficTotals {
+    fn summary(&self) -> TrafficSummary {
+        let load = |bytes: u64| bytes as f64 / self.capacity_bytes.max(1) as f64;
+        let growth = self.growth.iter().map(|growth| BacklogInterval {
+            from_ns: nanoseconds(growth.from_ps),
+            until_ns: nanoseconds(growth.until_ps),
+            growth_bytes: growth.bytes,
+        });
+        TrafficSummary {
+            offered_load: load(self.offered_bytes),
+            accepted_load: load(self.accepted_bytes),
+            offered_bytes: self.offered_bytes,
+            accepted_bytes: self.accepted_bytes,
+            backlog_bytes: self.backlog_bytes,
+            backlog: growth.collect(),
         }
     }
 }

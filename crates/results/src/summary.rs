@@ -193,6 +193,37 @@ pub struct JobSummary {
     pub packets: u64,
     /// Latency of these packets, in nanoseconds.
     pub latency_ns: Latency,
+    /// Offered and accepted traffic. `None` for ranks, and in results of older versions.
+    #[serde(default)]
+    pub traffic: Option<TrafficSummary>,
+}
+
+/// Offered and accepted traffic of a job of synthetic traffic, without that of other jobs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrafficSummary {
+    /// Traffic generated after the warm-up, as a fraction of the injection bandwidth of the job's hosts.
+    pub offered_load: f64,
+    /// Traffic delivered after the warm-up, as a fraction of the same bandwidth.
+    pub accepted_load: f64,
+    /// Bytes generated after the warm-up.
+    pub offered_bytes: u64,
+    /// Bytes delivered after the warm-up.
+    pub accepted_bytes: u64,
+    /// Bytes that were generated in the whole run, and had not arrived at its end.
+    pub backlog_bytes: u64,
+    /// Growth of the backlog in the last intervals of the measured time; the last one first.
+    pub backlog: Vec<BacklogInterval>,
+}
+
+/// Growth of the backlog of synthetic traffic in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BacklogInterval {
+    /// Begin of the interval, in nanoseconds after the warm-up.
+    pub from_ns: f64,
+    /// Its end.
+    pub until_ns: f64,
+    /// Bytes generated minus bytes delivered in it.
+    pub growth_bytes: i64,
 }
 
 /// Cost of the run.

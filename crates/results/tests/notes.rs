@@ -5,7 +5,8 @@ mod sample;
 use std::collections::BTreeSet;
 
 use fabricsim_results::{
-    Histogram, NOTE_KINDS, Note, Outcome, RunResult, RunSummary, Severity, Summary, compare, report,
+    BacklogGrowth, Histogram, NOTE_KINDS, Note, Outcome, RunResult, RunSummary, Severity, Summary, compare,
+    report,
 };
 
 fn kinds(result: &RunResult) -> Vec<&str> {
@@ -23,21 +24,21 @@ fn result(change: impl FnOnce(&mut Outcome)) -> RunResult {
     RunResult::new(sample::experiment(), outcome, sample::run())
 }
 
+/// Measurements without a measured packet.
+fn nothing_measured_outcome() -> Outcome {
+    let mut outcome = sample::outcome();
+    let jobs = outcome.jobs.iter_mut();
+    let of_jobs = jobs.map(|job| (&mut job.latency_ps, &mut job.hops));
+    let of_network = (&mut outcome.network.latency_ps, &mut outcome.network.hops);
+    for (latency, hops) in of_jobs.chain([of_network]) {
+        (*latency, *hops) = (Histogram::new(), Histogram::new());
+    }
+    outcome
+}
+
 /// A run whose measured packets are none.
 fn nothing_measured() -> RunResult {
-    result(|outcome| {
-        for (latency, hops) in [(&mut outcome.network.latency_ps, &mut outcome.network.hops)]
-            .into_iter()
-            .chain(
-                outcome
-                    .jobs
-                    .iter_mut()
-                    .map(|job| (&mut job.latency_ps, &mut job.hops)),
-            )
-        {
-            (*latency, *hops) = (Histogram::new(), Histogram::new());
-        }
-    })
+    RunResult::new(sample::experiment(), nothing_measured_outcome(), sample::run())
 }
 
 #[test]
@@ -116,25 +117,46 @@ fn zeros_of_older_results_are_no_values() {
     assert_eq!(Summary::load(&folder.path().join("old")).unwrap(), expected);
 }
 
+/// A result whose background accepts this share of what it offers, with this share of the rest accumulated in the
+/// second half, measured for this time.
+fn accepted(share: f64, late: f64, measured_ps: u64) -> RunResult {
+    let mut result = result(|outcome| {
+        outcome.network.measured_ps = measured_ps;
+        let traffic = outcome.jobs[1].traffic.as_mut().expect("background is traffic");
+        traffic.offered_bytes = measured_ps / 10;
+        traffic.accepted_bytes = (traffic.offered_bytes as f64 * share) as u64;
+        let grown = (traffic.offered_bytes - traffic.accepted_bytes) as f64;
+        let growth = |from_ps, until_ps, share: f64| BacklogGrowth {
+            from_ps,
+            until_ps,
+            bytes: (grown * share) as i64,
+        };
+        traffic.growth = vec![
+            growth(measured_ps / 2, measured_ps, late / 2.0),
+            growth(measured_ps / 4, measured_ps / 2, late / 2.0),
+        ];
+    });
+    result.set_bounds(Some(sample::bounds()));
+    result
+}
+
+/// A millisecond: long, beside the 1.5 us of the longest idle latency.
+const LONG_PS: u64 = 1_000_000_000;
+
 #[test]
-fn accepted_load_below_offered_load_is_saturation() {
-    let accept = |share: f64| {
-        result(|outcome| {
-            outcome.network.accepted_bytes = (outcome.network.offered_bytes as f64 * share) as u64;
-        })
-    };
-    assert_eq!(kinds(&accept(0.96)), [""; 0], "noise");
-    let saturated = accept(0.6);
+fn a_backlog_that_grows_is_saturation() {
+    assert_eq!(kinds(&accepted(0.96, 1.0, LONG_PS)), [""; 0], "noise");
+    let saturated = accepted(0.6, 0.75, LONG_PS);
     assert_eq!(kinds(&saturated), ["saturated"]);
     let note = &saturated.summary.notes[0];
-    assert_eq!((note.severity, &note.job), (Severity::Warning, &None));
-    assert!(
-        note.found.contains("accepted 18.2 %") && note.found.contains("30.4 % was offered"),
-        "{note}"
+    assert_eq!(
+        (note.severity, note.job.as_deref()),
+        (Severity::Warning, Some("background"))
     );
     assert!(
-        note.found
-            .contains("40.0 % of the offered traffic had not arrived"),
+        note.found.ends_with(
+            "40.0 % of the offered traffic had not arrived at the end, and the backlog was still growing"
+        ),
         "{note}"
     );
     let ranks = result(|outcome| {
@@ -145,19 +167,24 @@ fn accepted_load_below_offered_load_is_saturation() {
 }
 
 #[test]
-fn traffic_in_flight_in_a_short_run_is_no_saturation() {
-    let mut short = result(|outcome| {
-        let network = &mut outcome.network;
-        network.accepted_bytes = network.offered_bytes / 2;
-        network.measured_ps = 2_000_000;
-    });
-    assert_eq!(
-        kinds(&short),
-        [""; 0],
-        "2 µs, and the fastest packet takes 0.3 µs"
+fn a_deficit_that_traffic_in_flight_may_explain_is_not_steady() {
+    let short = accepted(0.6, 0.75, 5_000_000);
+    assert_eq!(kinds(&short), ["not-steady"]);
+    let note = &short.summary.notes[0];
+    assert_eq!(note.job.as_deref(), Some("background"));
+    assert!(
+        note.found.contains(
+            "40.0 % of the offered traffic had not arrived after 5 µs of measurement, and traffic in flight explains \
+             up to 60.0 %"
+        ),
+        "{note}"
     );
-    short.set_bounds(Some(sample::bounds()));
-    assert_eq!(kinds(&short), [""; 0], "2 µs, and the computed latency is 0.6 µs");
+    // The backlog grew early, and is stationary.
+    assert_eq!(kinds(&accepted(0.9, 0.0, LONG_PS)), ["not-steady"]);
+    // Nothing says how much may be in flight.
+    let mut unknown = accepted(0.6, 0.75, LONG_PS);
+    unknown.set_bounds(None);
+    assert_eq!(kinds(&unknown), ["not-steady"]);
 }
 
 #[test]
@@ -168,14 +195,67 @@ fn loads_above_the_bound_are_saturation() {
     result.set_bounds(Some(bounds.clone()));
     assert_eq!(kinds(&result), [""; 0], "rounding");
     bounds.scale = Some(0.5);
-    result.set_bounds(Some(bounds));
+    result.set_bounds(Some(bounds.clone()));
     assert_eq!(kinds(&result), ["saturated"]);
+    let note = &result.summary.notes[0];
+    assert_eq!(note.job.as_deref(), Some("background"));
+    assert!(
+        note.found.contains(
+            "the first link is full at 0.500 times the requested load: leaf-spine link of router 3"
+        ),
+        "{note}"
+    );
+    assert!(!note.found.contains("had not arrived"), "{note}");
+    bounds.scale_of_host_links = true;
+    result.set_bounds(Some(bounds.clone()));
     let found = &result.summary.notes[0].found;
     assert!(
-        found.contains("full at 0.500 times the requested load: leaf-spine link of router 3"),
+        found.contains("the first link of a host is full at 0.500 times"),
         "{found}"
     );
-    assert!(!found.contains("had not arrived"), "{found}");
+    // The job with the greatest load on that link is named, not every job that crosses it.
+    bounds.scale_job = "another".into();
+    result.set_bounds(Some(bounds));
+    assert_eq!(kinds(&result), [""; 0]);
+}
+
+#[test]
+fn a_job_without_measured_packets_is_named() {
+    let result = result(|outcome| {
+        let job = &mut outcome.jobs[1];
+        (job.latency_ps, job.hops) = (Histogram::new(), Histogram::new());
+    });
+    assert_eq!(kinds(&result), ["nothing-measured"]);
+    let note = &result.summary.notes[0];
+    assert_eq!(note.job.as_deref(), Some("background"));
+    assert!(note.found.starts_with("no packet of the job"), "{note}");
+}
+
+#[test]
+fn the_reason_for_no_measured_packet_is_named() {
+    let none = |change: &dyn Fn(&mut Outcome)| {
+        let mut outcome = nothing_measured_outcome();
+        change(&mut outcome);
+        let result = RunResult::new(sample::experiment(), outcome, sample::run());
+        assert_eq!(kinds(&result), ["nothing-measured"]);
+        result.summary.notes[0].to_string()
+    };
+    let unsent = none(&|outcome| {
+        (
+            outcome.network.packets_injected,
+            outcome.network.packets_delivered,
+        ) = (0, 0)
+    });
+    assert!(
+        unsent.contains("no packet was sent through the network"),
+        "{unsent}"
+    );
+    let early = none(&|outcome| outcome.network.measured_ps = 0);
+    assert!(
+        early.contains("the run ended at 21.5 ms, before the end of the warm-up")
+            && early.contains("shorter run.warmup"),
+        "{early}"
+    );
 }
 
 #[test]

@@ -1,96 +1,76 @@
-//! The network accepts less synthetic traffic than the hosts offer.
+//! The network accepts less synthetic traffic than the hosts of a job offer.
 
+use super::backlog::Backlog;
 use super::{Note, Severity};
-use crate::{Bounds, RunResult, Table, show};
+use crate::{Bounds, JobSummary, RunResult, TrafficSummary, show};
 
 pub(super) const NAME: &str = "saturated";
-
-/// Least relative deficit of the accepted load. Random arrivals explain smaller ones.
-const NOISE: f64 = 0.05;
-
-/// Number of latencies of an idle network for which traffic may be in flight without saturation. Queues below
-/// saturation make packets a few times slower than in an idle network.
-const IN_FLIGHT_LATENCIES: f64 = 3.0;
 
 /// Least excess of the requested loads over the bound, against rounding.
 const ROUNDING: f64 = 0.001;
 
-/// One note if the network accepted less than was offered, or cannot accept the requested loads.
+/// One note for each job of traffic whose backlog grows, or that the network cannot carry at the requested load.
 pub(super) fn find(result: &RunResult) -> Vec<Note> {
-    let summary = &result.summary;
-    if summary.jobs.iter().all(|job| job.ranks > 0) || summary.network.offered_load <= 0.0 {
-        return Vec::new();
+    result
+        .summary
+        .jobs
+        .iter()
+        .filter_map(|job| of_job(result, job))
+        .collect()
+}
+
+/// Whether a result has this note for a job.
+pub(super) fn is_saturated(result: &RunResult, job: &JobSummary) -> bool {
+    of_job(result, job).is_some()
+}
+
+fn of_job(result: &RunResult, job: &JobSummary) -> Option<Note> {
+    let traffic = job.traffic.as_ref()?;
+    let bounds = result.summary.bounds.as_ref();
+    let bound = bounds.and_then(|bounds| exceeded(bounds, &job.name));
+    let backlog = Backlog::of(result, job);
+    let grows = backlog.as_ref().is_some_and(Backlog::grows);
+    if bound.is_none() && !grows {
+        return None;
     }
-    let bound = summary.bounds.as_ref().and_then(exceeded);
-    let deficit = deficit(result);
-    if bound.is_none() && !deficit.is_some_and(|deficit| is_backlog(result, deficit)) {
-        return Vec::new();
-    }
-    let mut found = format!(
-        "the network accepted {} of the injection bandwidth, and {} was offered",
-        show::percent(summary.network.accepted_load),
-        show::percent(summary.network.offered_load)
-    );
+    let mut found = loads(traffic);
     if let Some(bound) = bound {
         found += &format!("; {bound}");
     }
-    if let Some(deficit) = deficit.filter(|deficit| *deficit > NOISE) {
-        let share = show::percent(deficit);
+    if let Some(backlog) = backlog.filter(Backlog::lacks) {
+        let share = show::percent(backlog.deficit);
         found += &format!("; {share} of the offered traffic had not arrived at the end");
-        if summary.network.latency_ns.mean.is_some() {
-            found += ", and latencies are of the packets that arrived";
+        if grows {
+            found += ", and the backlog was still growing";
         }
     }
-    vec![Note {
+    Some(Note {
         kind: NAME.into(),
         severity: Severity::Warning,
-        job: None,
+        job: Some(job.name.clone()),
         found,
         advice: "Latency grows with the length of the run: use it below saturation only, and the accepted load here"
             .into(),
-    }]
-}
-
-/// The bound that the requested loads exceed.
-fn exceeded(bounds: &Bounds) -> Option<String> {
-    let scale = bounds.scale.filter(|scale| *scale < 1.0 - ROUNDING)?;
-    Some(format!(
-        "the first link is full at {scale:.3} times the requested load: {}",
-        bounds.scale_limited_by
-    ))
-}
-
-/// Share of the offered traffic that did not arrive in the measured time.
-fn deficit(result: &RunResult) -> Option<f64> {
-    let network = &result.summary.network;
-    Some(1.0 - network.accepted_load / network.offered_load).filter(|deficit| *deficit > 0.0)
-}
-
-/// Whether traffic that is in flight without saturation does not explain this deficit.
-fn is_backlog(result: &RunResult, deficit: f64) -> bool {
-    let Some(latency_ns) = idle_latency_ns(result) else {
-        return false;
-    };
-    let in_flight = IN_FLIGHT_LATENCIES * latency_ns / result.summary.network.measured_ns;
-    deficit > NOISE && deficit > in_flight
-}
-
-/// Latency of the last packet of a message in an idle network: the computed one, or an estimate from the fastest
-/// measured packet and the bandwidth of the hosts. `None` if neither is known.
-fn idle_latency_ns(result: &RunResult) -> Option<f64> {
-    let computed = result.summary.bounds.iter().flat_map(|bounds| &bounds.jobs);
-    let computed = computed.filter_map(|job| Some(job.zero_load_latency_ns?.max));
-    computed.reduce(f64::max).or_else(|| {
-        let fastest_ps = result.table("latency_histogram")?.u64s("low_ps")?.iter().min()?;
-        Some(*fastest_ps as f64 / 1000.0 + message_ns(result)?)
     })
 }
 
-/// Time of the largest mean message of the synthetic traffic on the slowest link.
-fn message_ns(result: &RunResult) -> Option<f64> {
-    let bandwidth = |links: &Table| links.u64s("bandwidth_bits_per_s")?.iter().copied().min();
-    let bits_per_s = result.table("links").and_then(bandwidth)?;
-    let jobs = result.summary.jobs.iter().filter(|job| job.ranks == 0);
-    let bytes = jobs.map(|job| job.bytes as f64 / job.messages.max(1) as f64);
-    Some(8e9 * bytes.fold(0.0, f64::max) / bits_per_s.max(1) as f64)
+/// The accepted and the offered load.
+pub(super) fn loads(traffic: &TrafficSummary) -> String {
+    format!(
+        "the network accepted {} of the injection bandwidth of its hosts, and {} was offered",
+        show::percent(traffic.accepted_load),
+        show::percent(traffic.offered_load)
+    )
+}
+
+/// The bound that the requested loads exceed, if this job has the greatest load on the first full link.
+fn exceeded(bounds: &Bounds, job: &str) -> Option<String> {
+    let scale = bounds.scale.filter(|scale| *scale < 1.0 - ROUNDING)?;
+    (bounds.scale_job == job).then(|| {
+        format!(
+            "the first {} is full at {scale:.3} times the requested load: {}",
+            bounds.limiting_link(),
+            bounds.scale_limited_by
+        )
+    })
 }

@@ -32,7 +32,8 @@ pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<HtmlSec
     }
     if let (true, Some(scale)) = (bounds.jobs.len() > 1, bounds.scale) {
         body += &paragraph(&format!(
-            "All jobs together: the first link is full at {scale:.3} times the requested loads: {}.",
+            "All jobs together: the first {} is full at {scale:.3} times the requested loads: {}.",
+            bounds.limiting_link(),
             bounds.scale_limited_by
         ));
     }

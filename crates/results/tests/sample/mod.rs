@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    Bounds, Chain, Histogram, Interference, JobBounds, JobTotals, NetworkTotals, Outcome, PartSummary,
-    Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, ZeroLoad,
+    BacklogGrowth, Bounds, Chain, Histogram, Interference, JobBounds, JobTotals, NetworkTotals, Outcome,
+    PartSummary, Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals, ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -66,10 +66,13 @@ pub fn bounds() -> Bounds {
                 mean: 512.5,
                 max: 620.48,
             }),
+            longest_idle_ns: Some(1500.0),
             not_computed: String::new(),
         }],
         scale: Some(2.5),
         scale_limited_by: "leaf-spine link of router 3 (leaf 3) to router 9 (spine 1)".into(),
+        scale_job: "background".into(),
+        scale_of_host_links: false,
         accepted_load: Some(0.3),
     }
 }
@@ -264,6 +267,7 @@ fn jobs(
             bytes: 198_400_000,
             latency_ps: lammps.0,
             hops: lammps.1,
+            traffic: None,
         },
         JobTotals {
             name: "background".into(),
@@ -276,9 +280,30 @@ fn jobs(
             bytes: 23_040_000,
             latency_ps: background.0,
             hops: background.1,
+            traffic: Some(traffic()),
             ..Default::default()
         },
     ]
+}
+
+/// What the background offers, and what arrives of it: stationary.
+fn traffic() -> TrafficTotals {
+    let growth = |from_ps, until_ps, bytes| BacklogGrowth {
+        from_ps,
+        until_ps,
+        bytes,
+    };
+    TrafficTotals {
+        offered_bytes: 2_970_000_000,
+        accepted_bytes: 2_969_000_000,
+        capacity_bytes: 9_897_500_000,
+        backlog_bytes: 1_100_000,
+        growth: vec![
+            growth(1 << 34, MEASURED_PS, 20_000),
+            growth(1 << 33, 1 << 34, -10_000),
+            growth(1 << 32, 1 << 33, 30_000),
+        ],
+    }
 }
 
 /// Kind, number and port of `host 3`, `leaf 3 port 2` or `spine 3 port 2`: spines are numbered after the eight leaves.

@@ -38,7 +38,8 @@ impl Channels {
         *self.first.last().expect("one more than routers") as usize
     }
 
-    fn of(&self, router: RouterId, port: Port) -> usize {
+    /// The number of the channel of a port.
+    pub fn of(&self, router: RouterId, port: Port) -> usize {
         self.first[router.0 as usize] as usize + usize::from(port.0)
     }
 

@@ -21,7 +21,7 @@ use crate::setup::job::{Job, JobKind};
 use crate::setup::network::NetworkModel;
 use demand::Demand;
 use flow::{Channels, FlowPattern, FlowWalk};
-use timing::Timing;
+use timing::{Timing, longest_idle_ps};
 
 /// Limits of the computation.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,8 @@ struct Traffic<'a> {
     hosts: Vec<HostId>,
     /// Size of a message of mean size.
     message_bytes: u64,
+    /// Size of the largest message.
+    largest_bytes: u64,
     load: f64,
 }
 
@@ -70,6 +72,7 @@ impl Traffic<'_> {
                 pattern: traffic.pattern(),
                 hosts: (0..traffic.host_count).map(|index| traffic.host(index)).collect(),
                 message_bytes: traffic.mean_bytes().round() as u64,
+                largest_bytes: traffic.largest_bytes(),
                 load: traffic.load,
             }),
             JobKind::Ranks(_) => None,
@@ -123,25 +126,34 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
         most: vec![0; network.links.len()],
     };
     let (mut jobs, mut offered, mut all_known) = (Vec::new(), 0.0, true);
+    let mut of_jobs = Vec::new();
     for traffic in &traffic {
         let (bounds, loads) = of_job(network, &channels, traffic, effort);
         all_known &= bounds.not_computed.is_empty();
         offered += traffic.load * loads.as_ref().map_or(traffic.hosts.len() as f64, Loads::sent);
         if let Some(loads) = loads {
             total.add(&loads, traffic.load);
+            of_jobs.push((traffic, loads));
         }
         jobs.push(bounds);
     }
+    // Without the links between routers, or without a job, the factor is an upper limit.
     let fullest = match (&channels, all_known) {
         (Ok(channels), true) => total.fullest(network, channels),
-        _ => None,
+        _ => total.fullest_of_hosts(),
     };
+    let most = fullest.as_ref().and_then(|fullest| {
+        let load = |of: &(&Traffic, Loads)| of.0.load * of.1.of_link(fullest.link, &channels);
+        of_jobs.iter().max_by(|a, b| load(a).total_cmp(&load(b)))
+    });
     let alone = traffic.len() == experiment.jobs.len();
     let accepted = alone.then(|| (offered - total.excess(network, channels.as_ref().ok())) / hosts as f64);
     Some(Bounds {
         jobs,
         scale: fullest.as_ref().map(|fullest| fullest.factor),
         scale_limited_by: fullest.map_or(String::new(), |fullest| fullest.name(network)),
+        scale_job: most.map_or(String::new(), |(traffic, _)| traffic.name.into()),
+        scale_of_host_links: !all_known,
         accepted_load: accepted,
     })
 }
@@ -155,6 +167,7 @@ fn of_job(
 ) -> (JobBounds, Option<Loads>) {
     let mut bounds = JobBounds {
         name: traffic.name.into(),
+        longest_idle_ns: Some(longest_idle_ps(network, traffic.largest_bytes) as f64 / 1000.0),
         ..JobBounds::default()
     };
     if network.rails.count() > 1 {
@@ -288,6 +301,16 @@ impl Loads {
             .iter_mut()
             .zip(&other.most)
             .for_each(|(to, from)| *to = (*to).max(*from));
+    }
+
+    /// The load of a link; 0 if it is not known.
+    fn of_link(&self, link: Link, channels: &Result<Channels, String>) -> f64 {
+        match (link, &self.routers, channels) {
+            (Link::Injection(host), ..) => self.injection[host.0 as usize],
+            (Link::Ejection(host), ..) => self.ejection[host.0 as usize],
+            (Link::Router(router, port), Some(loads), Ok(channels)) => loads[channels.of(router, port)],
+            (Link::Router(..), ..) => 0.0,
+        }
     }
 
     fn fullest_of_hosts(&self) -> Option<Fullest> {

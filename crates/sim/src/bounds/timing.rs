@@ -1,8 +1,47 @@
 //! Latency of the packets of a message in an idle network: the formulas of `docs/methods/packet.md`, link by link.
 
-use topology::{HOST_LINK, LinkClass};
+use topology::{HOST_LINK, HostId, LinkClass, RouterId};
 
 use crate::setup::network::NetworkModel;
+
+/// Number of routers to which the distance from the first router is asked.
+const SAMPLED_ROUTERS: u32 = 4096;
+
+/// An estimate of the longest time of a message of this size in an idle network, in picoseconds, for any routing: a
+/// detour of twice the longest distance over the slowest links, and the message on the slowest link.
+///
+/// The longest distance is that from the router of the first host to [`SAMPLED_ROUTERS`] others, in even steps. In a
+/// network that looks different from other routers it may be half of the true one.
+pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
+    let topology = network.topology.as_ref();
+    let from = network.attachment(HostId(0), 0).0;
+    let step = topology.routers().div_ceil(SAMPLED_ROUTERS).max(1) as usize;
+    let distances = (0..topology.routers()).step_by(step);
+    let distances = distances.map(|router| topology.distance(from, RouterId(router)));
+    // Two planes have no distance.
+    let longest = distances
+        .filter(|distance| *distance != u32::MAX)
+        .max()
+        .unwrap_or(0);
+    let latency = network
+        .links
+        .iter()
+        .map(|link| link.latency.ps())
+        .max()
+        .unwrap_or(0);
+    let packet = network.packet.min(bytes.try_into().unwrap_or(u32::MAX));
+    let serialization = |bytes: u32| {
+        let times = network
+            .links
+            .iter()
+            .map(|link| link.rate.serialization(bytes).ps());
+        times.max().unwrap_or(0)
+    };
+    let links = u64::from(2 * longest + 2);
+    let path = links * (latency + network.router_delay.ps());
+    let packets = bytes.div_ceil(u64::from(network.packet).max(1)).max(1);
+    path + packets * serialization(packet)
+}
 
 /// Sizes and speeds that determine the latency of the packets of a message.
 pub struct Timing {

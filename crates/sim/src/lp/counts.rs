@@ -32,11 +32,26 @@ pub struct JobCounts {
     pub bytes_delivered: u64,
     /// Bytes received after the warm-up.
     pub accepted_bytes: u64,
+    /// Growth of the backlog after the warm-up: bytes offered minus bytes received, by [`octave`]. Sums over all hosts
+    /// are meaningful, since one host offers what another receives.
+    pub growth: [i64; OCTAVES],
     /// Time from the handover of the message to the NIC to the arrival of the packet's tail, in ps, for packets of
     /// messages handed over after the warm-up.
     pub latency: Histogram,
     /// Links crossed by the same packets.
     pub hops: Histogram,
+}
+
+/// Number of octaves whose growth of the backlog is counted apart. An older octave shares its counter with one that is
+/// sixteen times as long.
+pub const OCTAVES: usize = 4;
+
+/// The octave of a time since the warm-up: octave *k* is from 2^*k* to 2^(*k*+1) ps. It is the index of its counter.
+///
+/// Octaves divide a run into parts of similar length on a logarithmic scale, although its end may be unknown.
+#[inline]
+pub fn octave(since_warmup: Time) -> usize {
+    (since_warmup.ps() | 1).ilog2() as usize % OCTAVES
 }
 
 /// Counts of all jobs of a host: mostly one, stored inside the host.
@@ -51,8 +66,8 @@ pub enum CountsUndo {
     Message {
         /// Job.
         job: u16,
-        /// Whether it was handed to the NIC after the warm-up.
-        offered: bool,
+        /// The octave in which it was handed to the NIC, if that was after the warm-up.
+        offered: Option<u8>,
         /// Its size.
         bytes: u64,
     },
@@ -72,8 +87,8 @@ pub enum CountsUndo {
     Delivered {
         /// Job.
         job: u16,
-        /// Whether after the warm-up.
-        accepted: bool,
+        /// The octave, if it was after the warm-up.
+        accepted: Option<u8>,
         /// Its size.
         bytes: u32,
     },
@@ -142,13 +157,15 @@ impl Journal<CountsUndo> for NoJournal {
 }
 
 impl JobCounts {
-    /// Counts a message at its handover. `offered`: to the NIC, after the warm-up.
+    /// Counts a message at its handover. `offered`: the time since the warm-up, if it was handed to the NIC after it.
     #[inline]
-    pub fn message<J: Journal<CountsUndo>>(&mut self, bytes: u64, offered: bool, journal: &mut J) {
+    pub fn message<J: Journal<CountsUndo>>(&mut self, bytes: u64, offered: Option<Time>, journal: &mut J) {
         self.messages += 1;
         self.bytes += bytes;
-        if offered {
+        let offered = offered.map(|since_warmup| octave(since_warmup) as u8);
+        if let Some(octave) = offered {
             self.offered_bytes += bytes;
+            self.growth[usize::from(octave)] += bytes as i64;
         }
         let job = self.job;
         journal.note(|| CountsUndo::Message { job, offered, bytes });
@@ -191,11 +208,12 @@ impl JobCounts {
         journal: &mut J,
     ) {
         let (job, bytes) = (self.job, packet.bytes);
-        let accepted = now >= warmup;
+        let accepted = (now >= warmup).then(|| octave(now - warmup) as u8);
         self.packets_delivered += 1;
         self.bytes_delivered += u64::from(bytes);
-        if accepted {
+        if let Some(octave) = accepted {
             self.accepted_bytes += u64::from(bytes);
+            self.growth[usize::from(octave)] -= i64::from(bytes);
         }
         journal.note(|| CountsUndo::Delivered { job, accepted, bytes });
         if packet.created_at() >= warmup {
@@ -229,8 +247,9 @@ impl CountsUndo {
             CountsUndo::Message { offered, bytes, .. } => {
                 of.messages -= 1;
                 of.bytes -= bytes;
-                if offered {
+                if let Some(octave) = offered {
                     of.offered_bytes -= bytes;
+                    of.growth[usize::from(octave)] -= bytes as i64;
                 }
             }
             CountsUndo::Received { bytes, .. } => {
@@ -241,8 +260,9 @@ impl CountsUndo {
             CountsUndo::Delivered { accepted, bytes, .. } => {
                 of.packets_delivered -= 1;
                 of.bytes_delivered -= u64::from(bytes);
-                if accepted {
+                if let Some(octave) = accepted {
                     of.accepted_bytes -= u64::from(bytes);
+                    of.growth[usize::from(octave)] += i64::from(bytes);
                 }
             }
             CountsUndo::Latency { ps, max, .. } => of.latency.forget(ps, max),

@@ -6,9 +6,10 @@ use des::{Event, Lps, Time};
 use fabric::LinkUse;
 use fabric::router::Router;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
-use results::{Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table};
+use results::{BacklogGrowth, Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table, TrafficTotals};
 use topology::{HostId, Port, RouterId};
 
+use crate::lp::counts::{OCTAVES, octave};
 use crate::lp::host::{Host, RankSlot};
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
@@ -105,8 +106,6 @@ impl FinalState<'_> {
     fn network(&self, not_begun: &NotBegun) -> NetworkTotals {
         let topology = self.simulation.network.topology.as_ref();
         let (hosts, rails) = (self.simulation.network.hosts(), &self.simulation.network.rails);
-        let injection = self.simulation.network.injection_bits_per_s();
-        let per_host = u128::from(injection) * u128::from(self.measured().ps()) / 8_000_000_000_000;
         let mut totals = NetworkTotals {
             topology: topology.describe(),
             hosts: u64::from(hosts),
@@ -114,7 +113,7 @@ impl FinalState<'_> {
             planes: u64::from(rails.planes()),
             routers: u64::from(topology.routers()),
             measured_ps: self.measured().ps(),
-            capacity_bytes: u64::try_from(per_host * u128::from(hosts)).unwrap_or(u64::MAX),
+            capacity_bytes: self.capacity_bytes(u64::from(hosts)),
             ..NetworkTotals::default()
         };
         for host in self.hosts() {
@@ -206,7 +205,40 @@ impl FinalState<'_> {
         }
         totals.latency_ps = latency;
         totals.hops = hops;
+        if let JobKind::Traffic(_) = &job.kind {
+            totals.traffic = Some(self.traffic(index, totals.hosts));
+        }
         totals
+    }
+
+    /// Offered and accepted traffic of a job of this number of hosts.
+    fn traffic(&self, index: usize, hosts: u64) -> TrafficTotals {
+        let mut totals = TrafficTotals {
+            capacity_bytes: self.capacity_bytes(hosts),
+            ..TrafficTotals::default()
+        };
+        let mut growth = [0; OCTAVES];
+        for counts in self.processes.iter().filter_map(|process| process.counts(index)) {
+            totals.offered_bytes += counts.offered_bytes;
+            totals.accepted_bytes += counts.accepted_bytes;
+            // One host counts what is sent, another what arrives, so that a partial sum may be below 0.
+            totals.backlog_bytes = totals
+                .backlog_bytes
+                .wrapping_add(counts.bytes)
+                .wrapping_sub(counts.bytes_delivered);
+            for (sum, bytes) in growth.iter_mut().zip(counts.growth) {
+                *sum += bytes;
+            }
+        }
+        totals.growth = last_octaves(self.measured(), growth);
+        totals
+    }
+
+    /// Bytes that these hosts can inject in the measured span.
+    fn capacity_bytes(&self, hosts: u64) -> u64 {
+        let injection = self.simulation.network.injection_bits_per_s();
+        let per_host = u128::from(injection) * u128::from(self.measured().ps()) / 8_000_000_000_000;
+        u64::try_from(per_host * u128::from(hosts)).unwrap_or(u64::MAX)
     }
 
     /// Rows of all ranks by job. Adds the totals of ranks to their jobs.
@@ -273,4 +305,21 @@ impl FinalState<'_> {
             collective_bytes_received: stats.collective_bytes_received,
         }
     }
+}
+
+/// Growth of the backlog in the last three octaves of a measured span, the last one first. The counter of the fourth
+/// octave also has those before it.
+fn last_octaves(measured: Time, growth: [i64; OCTAVES]) -> Vec<BacklogGrowth> {
+    let Some(last) = measured.ps().checked_ilog2() else {
+        return Vec::new();
+    };
+    let interval = |back: u32| {
+        let from_ps = 1u64 << last.checked_sub(back)?;
+        Some(BacklogGrowth {
+            from_ps,
+            until_ps: (2 * from_ps).min(measured.ps()),
+            bytes: growth[octave(Time::from_ps(from_ps))],
+        })
+    };
+    (0..OCTAVES as u32 - 1).filter_map(interval).collect()
 }

@@ -163,6 +163,13 @@ impl TrafficJob {
         self.size.mean().as_f64()
     }
 
+    /// Largest size of a message, in bytes, as [`SizeDistribution::largest`].
+    ///
+    /// [`SizeDistribution::largest`]: workload::traffic::SizeDistribution::largest
+    pub fn largest_bytes(&self) -> u64 {
+        self.size.largest()
+    }
+
     /// Size of the next message, in bytes.
     pub fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         self.size.bytes(random)

@@ -22,6 +22,7 @@ mod random_networks;
 mod registry;
 mod rollbacks;
 mod sanity;
+mod saturation;
 mod support;
 mod traces;
 mod tracing;

@@ -222,12 +222,12 @@ impl HostNic {
         left == 0
     }
 
-    /// Counts a message that this host sends.
+    /// Counts a message that this host sends. `offered`: the time since the warm-up, if the NIC gets it after that.
     pub fn count_message<C: Context<Simulation>>(
         &mut self,
         job: u16,
         bytes: u64,
-        offered: bool,
+        offered: Option<Time>,
         context: &mut C,
     ) {
         let notes = &mut HostJournal(context);

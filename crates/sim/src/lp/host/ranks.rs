@@ -234,7 +234,8 @@ impl Ranks {
         };
         let destination = ranks.hosts[message.to as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
-        let offered = destination != nic.id && context.now() >= simulation.warmup;
+        let measured = destination != nic.id && context.now() >= simulation.warmup;
+        let offered = measured.then(|| context.now() - simulation.warmup);
         nic.count_message(job, bytes, offered, context);
         self.in_flight = self.in_flight.wrapping_add(1);
         let (number, numbered) = (nic.next_message, destination != nic.id);

@@ -75,7 +75,8 @@ impl Sources {
                 standalone: true,
                 report: None,
             };
-            nic.count_message(job, bytes, due >= simulation.warmup, context);
+            let offered = (due >= simulation.warmup).then(|| due - simulation.warmup);
+            nic.count_message(job, bytes, offered, context);
             nic.inject(simulation, due, message, context);
             due += gap;
             if due > now && !self.sends_ahead(nic, simulation, now, due) {

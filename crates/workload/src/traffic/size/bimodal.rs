@@ -59,6 +59,14 @@ impl SizeDistribution for Bimodal {
     fn mean(&self) -> MeanBytes {
         self.mean
     }
+
+    fn largest(&self) -> u64 {
+        match self.steps {
+            0 => self.small,
+            LOAD_STEPS => self.large,
+            _ => self.small.max(self.large),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -154,6 +154,13 @@ impl SizeDistribution for Cumulative {
     fn mean(&self) -> MeanBytes {
         self.mean
     }
+
+    fn largest(&self) -> u64 {
+        self.points[self
+            .points
+            .partition_point(|point| point.upto < self.points[self.points.len() - 1].upto)]
+        .bytes
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,9 @@ pub trait SizeDistribution: Send + Sync {
 
     /// The mean.
     fn mean(&self) -> MeanBytes;
+
+    /// The largest size, in bytes. For a distribution without one, the size that one message in a thousand exceeds.
+    fn largest(&self) -> u64;
 }
 
 /// A kind of distribution.
@@ -72,6 +75,10 @@ impl SizeDistribution for Constant {
     fn mean(&self) -> MeanBytes {
         MeanBytes::whole(self.bytes)
     }
+
+    fn largest(&self) -> u64 {
+        self.bytes
+    }
 }
 
 #[cfg(test)]
@@ -101,6 +108,12 @@ mod tests {
         let mean = drawn.iter().sum::<u64>() as f64 / n as f64;
         let square = |bytes: &u64| (*bytes as f64 - mean).powi(2);
         let variance = drawn.iter().map(square).sum::<f64>() / n as f64;
+        let larger = drawn.iter().filter(|bytes| **bytes > size.largest()).count();
+        assert!(
+            larger <= n / 500,
+            "{larger} of {n} are larger than {}",
+            size.largest()
+        );
         let difference = (mean - size.mean().as_f64()).abs();
         let error = (variance / n as f64).sqrt();
         assert!(

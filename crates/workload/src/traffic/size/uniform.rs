@@ -39,6 +39,10 @@ impl SizeDistribution for UniformSize {
     fn mean(&self) -> MeanBytes {
         self.mean
     }
+
+    fn largest(&self) -> u64 {
+        self.max
+    }
 }
 
 #[cfg(test)]
