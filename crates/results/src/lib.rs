@@ -9,6 +9,7 @@ mod bounds;
 mod compare;
 mod critical_path;
 mod digest;
+mod fairness;
 mod folder;
 mod histogram;
 mod interference;
@@ -30,6 +31,7 @@ pub use critical_path::{
     PathWait,
 };
 pub use digest::{Chain, Digest, hash};
+pub use fairness::{Fairness, HostTraffic};
 pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,
 };

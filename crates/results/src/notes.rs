@@ -4,9 +4,12 @@
 
 mod backlog;
 mod cut_off;
+mod late_detours;
+mod near_saturation;
 mod not_steady;
 mod nothing_measured;
 mod saturated;
+mod unfair;
 
 use std::fmt;
 
@@ -61,6 +64,18 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: not_steady::NAME,
         find: not_steady::find,
+    },
+    NoteKind {
+        name: near_saturation::NAME,
+        find: near_saturation::find,
+    },
+    NoteKind {
+        name: unfair::NAME,
+        find: unfair::find,
+    },
+    NoteKind {
+        name: late_detours::NAME,
+        find: late_detours::find,
     },
     NoteKind {
         name: cut_off::NAME,

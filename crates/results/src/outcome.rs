@@ -12,7 +12,7 @@ use crate::summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
     Summary, TrafficSummary, nanoseconds,
 };
-use crate::{Bounds, Chain, Collected, Digest, Histogram, Note, Table, notes};
+use crate::{Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, Table, notes};
 
 /// All measurements of a simulation that its digest covers.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,10 @@ pub struct NetworkTotals {
     pub routers: u64,
     /// Links, one per direction of a cable.
     pub links: u64,
+    /// Load of a minimal path's port, in bytes, above which routing takes detours. A setting, not part of the digest.
+    pub detour_load_bytes: Option<u64>,
+    /// Buffer of one virtual channel of a link between routers, in bytes. A setting, not part of the digest.
+    pub vc_buffer_bytes: u64,
     /// Packets that NICs began to send, over the whole run.
     pub packets_injected: u64,
     /// Packets that arrived completely, over the whole run.
@@ -112,6 +116,8 @@ pub struct TrafficTotals {
     pub backlog_bytes: u64,
     /// Growth of the backlog in the last intervals of the measured span, which are disjoint; the last one first.
     pub growth: Vec<BacklogGrowth>,
+    /// Accepted load by sending host.
+    pub fairness: Option<Fairness>,
 }
 
 /// Growth of the backlog of a job in an interval of the measured span.
@@ -309,6 +315,8 @@ impl NetworkTotals {
             planes: self.planes,
             routers: self.routers,
             links: self.links,
+            detour_load_bytes: self.detour_load_bytes,
+            vc_buffer_bytes: self.vc_buffer_bytes,
             packets_injected: self.packets_injected,
             packets_delivered: self.packets_delivered,
             packets_in_flight: self.packets_injected - self.packets_delivered,
@@ -400,6 +408,7 @@ impl TrafficTotals {
             accepted_bytes: self.accepted_bytes,
             backlog_bytes: self.backlog_bytes,
             backlog: growth.collect(),
+            fairness: self.fairness,
         }
     }
 }

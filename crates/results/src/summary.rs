@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Bounds, Histogram, Interference, Note};
+use crate::{Bounds, Fairness, Histogram, Interference, Note};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -99,6 +99,13 @@ pub struct NetworkSummary {
     pub routers: u64,
     /// Links: one per direction of a cable, those of hosts included.
     pub links: u64,
+    /// Load of a minimal path's port, in bytes, above which routing may take a detour over idle links. `None` for routing
+    /// that does not compare loads of paths, and in results of older versions.
+    #[serde(default)]
+    pub detour_load_bytes: Option<u64>,
+    /// Buffer of one virtual channel of a link between routers, in bytes.
+    #[serde(default)]
+    pub vc_buffer_bytes: u64,
     /// Packets that NICs began to send, over the whole run.
     pub packets_injected: u64,
     /// Packets that arrived completely, over the whole run.
@@ -213,6 +220,8 @@ pub struct TrafficSummary {
     pub backlog_bytes: u64,
     /// Growth of the backlog in the last intervals of the measured time; the last one first.
     pub backlog: Vec<BacklogInterval>,
+    /// Accepted load by sending host. `None` if no host of the job alone offered traffic.
+    pub fairness: Option<Fairness>,
 }
 
 /// Growth of the backlog of synthetic traffic in an interval.

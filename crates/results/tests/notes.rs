@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use fabricsim_results::{
     BacklogGrowth, Histogram, NOTE_KINDS, Note, Outcome, RunResult, RunSummary, Severity, Summary, compare,
-    report,
+    report, rows,
 };
 
 fn kinds(result: &RunResult) -> Vec<&str> {
@@ -255,6 +255,62 @@ fn the_reason_for_no_measured_packet_is_named() {
         early.contains("the run ended at 21.5 ms, before the end of the warm-up")
             && early.contains("shorter run.warmup"),
         "{early}"
+    );
+}
+
+#[test]
+fn hosts_that_are_served_badly_are_noted_where_traffic_lacks() {
+    let unfair = |share: f64, least_share: f64| {
+        let mut result = accepted(share, 1.0, LONG_PS);
+        let traffic = result.summary.jobs[1].traffic.as_mut().unwrap();
+        traffic.fairness.as_mut().unwrap().least_share = least_share;
+        result.set_bounds(Some(sample::bounds()));
+        result
+    };
+    assert_eq!(kinds(&unfair(0.6, 0.5)), ["saturated"]);
+    assert_eq!(kinds(&unfair(1.0, 0.1)), [""; 0], "all traffic arrives");
+    let note = &unfair(0.6, 0.1).summary.notes[1];
+    assert_eq!((note.kind.as_str(), note.severity), ("unfair", Severity::Info));
+    assert!(
+        note.found.starts_with(
+            "the worst of 37 hosts injected 10.0 % of its offered traffic, and the mean is 96.9 %"
+        ),
+        "{note}"
+    );
+}
+
+#[test]
+fn detours_that_begin_above_a_full_buffer_are_noted() {
+    let at = |detour_load_bytes| result(|outcome| outcome.network.detour_load_bytes = detour_load_bytes);
+    assert_eq!(kinds(&at(None)), [""; 0]);
+    assert_eq!(kinds(&at(Some(8192))), [""; 0]);
+    assert_eq!(kinds(&at(Some(8193))), ["late-detours"]);
+}
+
+#[test]
+fn the_model_packet_is_noted_near_saturation() {
+    let with = |model: &str, busy_fraction: f64, until: f64| {
+        let mut outcome = sample::outcome();
+        let row = |class: &'static str, busy_fraction: f64| rows::LinkRow {
+            class: class.into(),
+            busy_fraction,
+            ..rows::LinkRow::default()
+        };
+        let links = [row("injection", 1.0), row("up", busy_fraction), row("up", until)];
+        outcome.tables.retain(|table| table.name() != "links");
+        outcome.tables.push(rows::links(links));
+        let mut experiment = sample::experiment();
+        experiment["network"]["router"]["model"] = model.into();
+        RunResult::new(experiment, outcome, sample::run())
+    };
+    assert_eq!(kinds(&with("packet", 0.9, 0.4)), [""; 0], "0.65 in the mean");
+    assert_eq!(kinds(&with("input-queued", 0.9, 0.6)), [""; 0]);
+    let near = with("packet", 0.9, 0.6);
+    assert_eq!(kinds(&near), ["near-saturation"]);
+    assert!(
+        near.summary.notes[0]
+            .found
+            .contains("links of the class up are busy for 75.0 %")
     );
 }
 

@@ -25,7 +25,7 @@ use topology::{Port, Shape, Topology};
 
 use crate::choice::{CheapestHop, kept};
 use crate::dimension_order::hyperx;
-use crate::doal::{BIAS, LinkCost, read_bias};
+use crate::doal::{BIAS, LinkCost, detour_load, read_bias};
 use crate::minimal_adaptive::Vcs;
 use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
 
@@ -95,6 +95,10 @@ impl Dal {
 impl Routing for Dal {
     fn vcs(&self) -> u8 {
         self.vcs.all()
+    }
+
+    fn detour_load(&self) -> Option<u64> {
+        detour_load(self.bias, &*self.topology)
     }
 
     fn route(

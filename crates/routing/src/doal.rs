@@ -110,9 +110,20 @@ impl Doal {
     }
 }
 
+/// [`Routing::detour_load`] of both algorithms: with L remaining links, a straight link of this load costs more than a
+/// detour over idle links. L is at most the number of dimensions.
+pub(crate) fn detour_load(bias: u64, topology: &dyn Topology) -> Option<u64> {
+    let dimensions = hyperx(topology).dimensions() as u64;
+    Some(bias / dimensions.max(1))
+}
+
 impl Routing for Doal {
     fn vcs(&self) -> u8 {
         2
+    }
+
+    fn detour_load(&self) -> Option<u64> {
+        detour_load(self.bias, &*self.topology)
     }
 
     fn route(

@@ -148,6 +148,12 @@ pub trait Routing: Send + Sync {
         None
     }
 
+    /// The load of a minimal path's port, in bytes, above which a packet may take a detour over idle links; 0 if any
+    /// load is enough. `None` if no loads of minimal and other paths are compared.
+    fn detour_load(&self) -> Option<u64> {
+        None
+    }
+
     /// Number of packets of the largest size that every VC must hold: 2 if hops need bubbles
     /// ([`BufferClaim::Bubble`]). Buffers between routers are then divided into slots of that size.
     fn packets_per_vc(&self) -> u32 {

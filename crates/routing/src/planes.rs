@@ -52,6 +52,10 @@ impl Routing for InPlanes {
         self.plane.vcs()
     }
 
+    fn detour_load(&self) -> Option<u64> {
+        self.plane.detour_load()
+    }
+
     fn packets_per_vc(&self) -> u32 {
         self.plane.packets_per_vc()
     }

@@ -339,6 +339,14 @@ impl<L: PathSegments> Routing for Ugal<L> {
         self.reports.as_ref()
     }
 
+    fn detour_load(&self) -> Option<u64> {
+        match self.rule.reported {
+            // Reports of congestion decide first.
+            Some((ReportUse::Congestion(_), _)) => None,
+            _ => Some(self.rule.bias),
+        }
+    }
+
     fn route(
         &self,
         at: At,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    BacklogGrowth, Bounds, Chain, Histogram, Interference, JobBounds, JobTotals, NetworkTotals, Outcome,
-    PartSummary, Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals, ZeroLoad,
+    BacklogGrowth, Bounds, Chain, Fairness, Histogram, Interference, JobBounds, JobTotals, NetworkTotals,
+    Outcome, PartSummary, Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals,
+    ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -104,6 +105,8 @@ pub fn outcome() -> Outcome {
         planes: 1,
         routers: 16,
         links: 256,
+        detour_load_bytes: Some(7680),
+        vc_buffer_bytes: 8192,
         packets_injected: 130_017,
         packets_delivered: 130_000,
         bytes_delivered: 130_000 * 256,
@@ -303,6 +306,15 @@ fn traffic() -> TrafficTotals {
             growth(1 << 33, 1 << 34, -10_000),
             growth(1 << 32, 1 << 33, 30_000),
         ],
+        fairness: Some(Fairness {
+            hosts: 37,
+            least_load: 0.25,
+            mean_load: 0.3,
+            greatest_load: 0.375,
+            least_share: 0.875,
+            mean_share: 0.96875,
+            jain: 0.984375,
+        }),
     }
 }
 

@@ -6,7 +6,10 @@ use des::{Event, Lps, Time};
 use fabric::LinkUse;
 use fabric::router::Router;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
-use results::{BacklogGrowth, Chain, Histogram, JobTotals, NetworkTotals, Outcome, Table, TrafficTotals};
+use results::{
+    BacklogGrowth, Chain, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome, Table,
+    TrafficTotals,
+};
 use topology::{HostId, Port, RouterId};
 
 use crate::lp::counts::{OCTAVES, octave};
@@ -112,6 +115,12 @@ impl FinalState<'_> {
             rails: u64::from(rails.count()),
             planes: u64::from(rails.planes()),
             routers: u64::from(topology.routers()),
+            detour_load_bytes: self.simulation.network.routing.detour_load(),
+            vc_buffer_bytes: u64::from(
+                self.simulation
+                    .network
+                    .buffer_of_vc(self.simulation.network.routing.vcs().max(1)),
+            ),
             measured_ps: self.measured().ps(),
             capacity_bytes: self.capacity_bytes(u64::from(hosts)),
             ..NetworkTotals::default()
@@ -231,7 +240,26 @@ impl FinalState<'_> {
             }
         }
         totals.growth = last_octaves(self.measured(), growth);
+        totals.fairness = self.fairness(index);
         totals
+    }
+
+    /// Fairness between the hosts that a job of traffic has alone. Other jobs would share the injection link.
+    fn fairness(&self, index: usize) -> Option<Fairness> {
+        let rails = self.simulation.network.rails.count();
+        let hosts = self.hosts().filter_map(|host| {
+            let offered_bytes = host.counts(index)?.offered_bytes;
+            let others = (0..self.simulation.jobs.len()).filter(|job| *job != index);
+            let shared = others
+                .filter_map(|job| host.counts(job))
+                .any(|counts| counts.bytes > 0);
+            let injected = (0..rails).map(|rail| host.injection_use(rail, self.end).bytes);
+            (!shared).then(|| HostTraffic {
+                offered_bytes,
+                injected_bytes: injected.sum(),
+            })
+        });
+        Fairness::of(hosts, self.capacity_bytes(1))
     }
 
     /// Bytes that these hosts can inject in the measured span.

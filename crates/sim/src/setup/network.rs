@@ -161,6 +161,7 @@ impl NetworkModel {
                 format!("{buffer} is out of range; expected at most 1 GiB per port"),
             ));
         }
+        check_detours(section, topology.as_ref(), routing.as_ref(), buffer)?;
         Ok(NetworkModel {
             memory: read_link(section.section("memory")?.declare(MEMORY), None)?,
             topology,
@@ -256,6 +257,32 @@ impl LinkSetting {
             latency,
         }
     }
+}
+
+/// Refuses routing whose detours no load can begin. A port's load is what waits for it in the input buffers of its router,
+/// what is in flight, and what fills the buffer behind it.
+fn check_detours(
+    section: &Section,
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    buffer: Bytes,
+) -> Result<(), config::Error> {
+    let Some(threshold) = routing.detour_load() else {
+        return Ok(());
+    };
+    let ports = (0..topology.routers()).map(|router| topology.ports(RouterId(router)));
+    let ports = u64::from(ports.max().unwrap_or(0));
+    let greatest = buffer.bytes.saturating_mul(ports + 1);
+    if threshold < greatest {
+        return Ok(());
+    }
+    let message = format!(
+        "detours begin above a load of {} of the minimal port, and no port can have more than {}: the {ports} input \
+         buffers of {buffer} of its router, and the buffer behind it; expected a smaller bias",
+        Bytes { bytes: threshold },
+        Bytes { bytes: greatest }
+    );
+    Err(section.section("routing")?.error("bias", message))
 }
 
 /// Reads the link settings: `link` applies to all classes, `links.NAME` to one.

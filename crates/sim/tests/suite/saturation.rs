@@ -4,6 +4,10 @@
 mod cases;
 
 use cases::{CASES, Verdict, judge};
+use results::RunResult;
+use sim::Experiment;
+
+use crate::support::{experiment, run};
 
 /// Every how many-th case is run. The bench `saturation` runs all of them.
 const STEP: usize = 13;
@@ -18,4 +22,117 @@ fn notes_agree_with_long_runs() {
     assert!(sum.wrong.is_empty(), "{}", sum.wrong.join("\n"));
     assert!(sum.saturated >= 50 && sum.unsaturated >= 30, "{sum:?}");
     assert!(sum.noted >= sum.saturated * 4 / 5, "{sum:?}");
+}
+
+/// A network with this topology, routing and buffer, and traffic with this pattern and load.
+fn text(topology: &str, routing: &str, buffer: &str, traffic: &str) -> String {
+    format!(
+        r#"
+[network]
+topology = {{ {topology} }}
+routing = {{ {routing} }}
+link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
+router = {{ model = "packet", delay = "100 ns", buffer = "{buffer}" }}
+packet = "256 B"
+
+[[job]]
+traffic = {{ {traffic} }}
+
+[run]
+until = "40 us"
+warmup = "10 us"
+"#
+    )
+}
+
+const DRAGONFLY: &str =
+    r#"kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2"#;
+
+fn kinds(result: &RunResult) -> Vec<&str> {
+    let notes = result.summary.notes.iter();
+    notes.map(|note| note.kind.as_str()).collect()
+}
+
+#[test]
+fn a_bias_that_no_load_can_exceed_is_refused() {
+    let adversarial = r#"pattern = "adversarial", load = 0.4"#;
+    // Seven ports: 8 x 32 KiB.
+    for (bias, is_refused) in [("262143 B", false), ("262144 B", true)] {
+        let routing = format!(r#"algorithm = "ugal", bias = "{bias}""#);
+        let text = text(DRAGONFLY, &routing, "32 KiB", adversarial);
+        let error = Experiment::from_toml(&text, "x.toml", &[]).err();
+        let message = error.as_ref().map(ToString::to_string).unwrap_or_default();
+        assert_eq!(error.is_some(), is_refused, "{message}");
+        if is_refused {
+            assert!(
+                message.starts_with("x.toml:4: network.routing.bias: detours begin above a load of 256 KiB")
+                    && message.contains("no port can have more than 256 KiB"),
+                "{message}"
+            );
+        }
+    }
+    // The last of two links of a path counts once.
+    let hyperx = r#"kind = "hyperx", shape = [4, 4], hosts_per_router = 2"#;
+    for (bias, is_refused) in [("511 KiB", false), ("600 KiB", true)] {
+        let routing = format!(r#"algorithm = "dal", bias = "{bias}""#);
+        let text = text(hyperx, &routing, "32 KiB", adversarial);
+        let error = Experiment::from_toml(&text, "x.toml", &[]).err();
+        assert_eq!(error.is_some(), is_refused, "{bias}");
+    }
+}
+
+#[test]
+fn detours_that_wait_for_full_buffers_are_noted() {
+    let adversarial = r#"pattern = "adversarial", load = 0.4"#;
+    let of = |algorithm: &str| run(&experiment(&text(DRAGONFLY, algorithm, "32 KiB", adversarial)));
+    let late = of(r#"algorithm = "ugal", bias = "64 KiB""#);
+    assert_eq!(kinds(&late), ["saturated", "late-detours"]);
+    println!("{}", late.summary.notes[1]);
+    let (timely, minimal) = (
+        of(r#"algorithm = "ugal", bias = "512 B""#),
+        of(r#"algorithm = "minimal""#),
+    );
+    assert!(!kinds(&timely).contains(&"late-detours") && !kinds(&minimal).contains(&"late-detours"));
+    let accepted = |result: &RunResult| result.summary.network.accepted_load;
+    println!(
+        "accepted: {:.3} late, {:.3} timely, {:.3} minimal",
+        accepted(&late),
+        accepted(&timely),
+        accepted(&minimal)
+    );
+    assert!(accepted(&late) < 0.8 * accepted(&timely));
+}
+
+#[test]
+fn hosts_that_are_served_badly_are_noted() {
+    let ring = r#"kind = "torus", sizes = [16]"#;
+    let at = |pattern: &str, load: &str| {
+        let traffic = format!("{pattern}, load = {load}");
+        run(&experiment(&text(
+            ring,
+            r#"algorithm = "dimension-order""#,
+            "8 KiB",
+            &traffic,
+        )))
+    };
+    let even = at(r#"pattern = "tornado""#, "0.1");
+    let fairness = |result: &RunResult| {
+        let traffic = result.summary.jobs[0].traffic.as_ref().expect("it is traffic");
+        traffic.fairness.expect("all hosts offer traffic")
+    };
+    assert_eq!(kinds(&even), [""; 0]);
+    let found = fairness(&even);
+    assert!(
+        found.hosts == 16 && found.jain > 0.99 && found.least_share > 0.9,
+        "{found:?}"
+    );
+    // Messages from far away hold the links in front of the hot host.
+    let starved = at(r#"pattern = "hotspot", targets = [0], share = 0.3"#, "0.5");
+    println!("{:?}", starved.summary.notes);
+    assert_eq!(kinds(&starved), ["saturated", "unfair"]);
+    let found = fairness(&starved);
+    assert!(
+        found.jain < 0.9 && found.least_share < 0.5 * found.mean_share,
+        "{found:?}"
+    );
 }
