@@ -203,7 +203,7 @@ fn with_counts(collective: Collective, rank: u32, wrong: bool, blocks: bool) -> 
         collective,
         call,
         (0, 100),
-        Some(Counts { sends, receives }),
+        Some(Counts::new(sends, receives)),
         blocks,
     )
 }
@@ -270,7 +270,7 @@ fn unknown_sizes_agree() {
         let half_known = |rank: u32| {
             let sends = vec![8 + u64::from(rank)];
             let receives = Vec::new();
-            operations(collective, of, (0, 8), Some(Counts { sends, receives }), true)
+            operations(collective, of, (0, 8), Some(Counts::new(sends, receives)), true)
         };
         run(&ending(after_barrier(half_known), &MpiSettings::default()));
     }

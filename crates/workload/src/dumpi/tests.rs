@@ -632,6 +632,7 @@ fn collectives_keep_their_arguments() {
         counts: Some(Box::new(Counts {
             sends: sends.to_vec(),
             receives: receives.to_vec(),
+            ..Counts::default()
         })),
         request: None,
         call,

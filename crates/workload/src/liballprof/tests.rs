@@ -417,6 +417,7 @@ fn collectives_with_what_each_rank_gives_and_takes() {
                 Box::new(Counts {
                     sends: sends.to_vec(),
                     receives: receives.to_vec(),
+                    ..Counts::default()
                 })
             });
             let [
