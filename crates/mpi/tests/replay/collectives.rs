@@ -153,6 +153,7 @@ fn known_sizes_are_what_is_sent() {
                     bytes: 1_000_000,
                     counts: Some(Box::new(sizes(rank))),
                     request,
+                    reduction: None,
                     call: Call::Other,
                 };
                 let wait = request.map(|request| wait(&[request]));

@@ -258,6 +258,82 @@ mod tests {
         share.bytes(collective_kind(number).unwrap())
     }
 
+    /// All sizes that a record can mean.
+    fn readings(number: u32, ranks: u64, rank: u64, [sent, received]: [u64; 2]) -> Vec<u64> {
+        let share = RecordedBytes {
+            ranks,
+            rank,
+            sent,
+            received,
+        };
+        let kind = collective_kind(number).unwrap();
+        let in_place = share.in_place_bytes(kind).map(NonZeroU64::get);
+        std::iter::once(share.bytes(kind)).chain(in_place).collect()
+    }
+
+    /// 8 B in place on four ranks, and blocks of 4, 8, 12 and 16 B.
+    #[test]
+    fn records_in_place_give_the_argument() {
+        for (rank, block) in (0..4).zip([4, 8, 12, 16]) {
+            assert_eq!(readings(14, 4, rank, [(3 - rank) * 8, rank * 8]), [8], "scan");
+            // 12 B are a third of 36 B and a quarter of 36 B is 9 B.
+            let expected: &[u64] = match block {
+                4 | 8 | 16 => &[40],
+                _ => &[28, 40],
+            };
+            assert_eq!(
+                readings(13, 4, rank, [40 - block, 3 * block]),
+                expected,
+                "{block}"
+            );
+        }
+        assert_eq!(
+            readings(14, 3, 1, [8, 8]),
+            [4, 8],
+            "the middle rank of three fits both"
+        );
+        assert_eq!(bytes(16, 4, 0, 3 * 8, 3 * 8), 32);
+        // Other writers count other sizes.
+        assert_eq!(bytes(14, 4, 1, 16, 16), 8);
+    }
+
+    #[test]
+    fn a_rank_sends_to_itself_what_it_expects() {
+        let unequal = |number, sent, received| {
+            let share = RecordedBytes {
+                ranks: 4,
+                rank: 0,
+                sent,
+                received,
+            };
+            share.unequal_own_parts(collective_kind(number).unwrap())
+        };
+        assert_eq!(unequal(6, 32, 64), Some([8, 16]));
+        assert_eq!(unequal(8, 0, 64), Some([0, 16]));
+        assert_eq!(unequal(2, 8, 64), Some([8, 16]));
+        assert_eq!(unequal(4, 64, 8), Some([16, 8]));
+        for (number, sent, received) in [
+            (6, 32, 32),
+            (6, 24, 24),
+            // Another writer counts the own part once.
+            (6, 8, 32),
+            (8, 32, 32),
+            (2, 8, 32),
+            (2, 0, 24),
+            (2, 8, 0),
+            (4, 32, 8),
+            (4, 24, 0),
+            (4, 0, 8),
+            (11, 32, 64),
+        ] {
+            assert_eq!(
+                unequal(number, sent, received),
+                None,
+                "{number} {sent} {received}"
+            );
+        }
+    }
+
     #[test]
     fn unknown_numbers_are_no_operation() {
         assert_eq!(
@@ -293,6 +369,22 @@ mod tests {
             prop_assert_eq!(bytes(14, n, rank, (n - rank) * k, (rank + 1) * k), k, "scan");
             prop_assert_eq!(bytes(15, n, rank, (n - rank - 1) * k, rank * k), k, "exscan");
             prop_assert_eq!(bytes(16, n, rank, n * k, n * k), n * k, "reduce_scatter_block");
+            prop_assert_eq!(bytes(13, n, rank, n * k, n * k), n * k, "reduce_scatter");
+        }
+
+        /// Each size that a legal record can have is among those that are read from it.
+        #[test]
+        fn in_place_on_any_rank(blocks in proptest::collection::vec(0u64..5000, 2..70), k in 0u64..100_000) {
+            let n = blocks.len() as u64;
+            let vector: u64 = blocks.iter().sum();
+            for (rank, block) in (0..).zip(&blocks) {
+                for own in [0, 1] {
+                    let scan = [(n - rank - 1 + own) * k, (rank + own) * k];
+                    prop_assert!(readings(14, n, rank, scan).contains(&k), "scan of rank {} with {}", rank, own);
+                    let parts = [vector - (1 - own) * block, (n - 1 + own) * block];
+                    prop_assert!(readings(13, n, rank, parts).contains(&vector), "reduce_scatter of rank {}", rank);
+                }
+            }
         }
 
         #[test]
