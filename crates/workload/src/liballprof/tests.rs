@@ -450,10 +450,10 @@ const OWN_PARTS: [&str; 8] = [
     "MPI_Alltoall:BUFFER:SENT:1,4,4:9:1:1,4,4:COMM",
     "MPI_Gather:BUFFER:SENT:1,4,4:9:1:1,4,4:0:COMM",
     "MPI_Scatter:9:1:1,4,4:BUFFER:SENT:1,4,4:0:COMM",
-    "MPI_Gatherv:BUFFER:SENT:1,4,4:9:8:1,2:8:0,1:1,4,4:0:COMM",
-    "MPI_Scatterv:9:8:1,2:8:0,1:1,4,4:BUFFER:SENT:1,4,4:0:COMM",
-    "MPI_Allgatherv:BUFFER:SENT:1,4,4:9:8:1,2:8:0,1:1,4,4:COMM",
-    "MPI_Alltoallv:BUFFER:8:SENT,2:8:0,1:1,4,4:9:8:1,2:8:0,1:1,4,4:COMM",
+    "MPI_Gatherv:BUFFER:SENT:1,4,4:9:8:1,1:8:0,1:1,4,4:0:COMM",
+    "MPI_Scatterv:9:8:1,1:8:0,1:1,4,4:BUFFER:SENT:1,4,4:0:COMM",
+    "MPI_Allgatherv:BUFFER:SENT:1,4,4:9:8:1,1:8:0,1:1,4,4:COMM",
+    "MPI_Alltoallv:BUFFER:8:SENT,1:8:0,1:1,4,4:9:8:1,1:8:0,1:1,4,4:COMM",
 ];
 
 #[test]
