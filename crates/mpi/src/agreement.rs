@@ -1,14 +1,14 @@
 //! Whether the ranks of a job agree about their collectives.
 //!
-//! MPI requires that all ranks of a communicator call the same collectives in the same order, with the same root
-//! and matching sizes (MPI 4.1, chapter 6). Each rank keeps one [`CollectiveHistory`] per communicator, of constant size.
+//! MPI requires that all ranks of a communicator call the same collectives in the same order, with the same root,
+//! reduction and matching sizes, all blocking or all non-blocking (MPI 4.1, chapter 6 and section 6.12). Each rank keeps one [`CollectiveHistory`] per communicator, of constant size.
 //! [`check_agreement`] compares the histories after the run. Where they differ, it reads the programs again up to
 //! the first call that differs.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use workload::{Call, Collective, Counts, Operation, Program, TraceError};
+use workload::{Call, Collective, Counts, Operation, Program, Reduction, TraceError};
 
 use crate::collectives::CollectiveVariant;
 use crate::journal::RankJournal;
@@ -75,6 +75,15 @@ pub(crate) struct CallArguments<'a> {
     pub call: Call,
     pub own: CollectiveCall,
     pub counts: Option<&'a Counts>,
+    pub reduction: Option<Reduction>,
+    pub blocks: bool,
+}
+
+/// Whether the description of a call names its reduction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum WithReduction {
+    Yes,
+    No,
 }
 
 impl<'a> CallArguments<'a> {
@@ -87,8 +96,25 @@ impl<'a> CallArguments<'a> {
     /// Bytes that must be equal on all ranks; `None` where sizes may differ.
     fn bytes(&self) -> Option<u64> {
         let varying = CollectiveVariant::of(self.collective, self.call, self.counts).varying;
-        let equal = !varying && self.counts.is_none() && self.collective != Collective::Barrier;
+        let is_known = self.counts.is_none() || self.in_place_bytes().is_some();
+        let equal = !varying && is_known && self.collective != Collective::Barrier;
         equal.then_some(self.own.bytes)
+    }
+
+    /// Bytes if the call was in place, where the recording does not tell.
+    fn in_place_bytes(&self) -> Option<u64> {
+        Some(self.counts?.in_place_bytes?.get())
+    }
+
+    /// Whether the bytes of two calls contradict each other, whichever of them was in place.
+    fn sizes_differ(&self, other: &CallArguments<'_>) -> bool {
+        let (Some(own), Some(others)) = (self.bytes(), other.bytes()) else {
+            return false;
+        };
+        let others = [Some(others), other.in_place_bytes()];
+        ![Some(own), self.in_place_bytes()]
+            .iter()
+            .any(|bytes| bytes.is_some() && others.contains(bytes))
     }
 
     /// Sizes of a list that must be equal on all ranks; empty if there is none.
@@ -123,7 +149,9 @@ impl<'a> CallArguments<'a> {
 
     fn common_hash(&self, before: u64) -> u64 {
         let root = self.root().map_or(0, |root| u64::from(root) + 1);
-        let kind = mix(before, (self.collective as u64) << 33 | root);
+        let reduction = self.reduction.map_or(0, |reduction| reduction as u64 + 1);
+        let kind = (self.collective as u64) << 40 | u64::from(self.blocks) << 39 | reduction << 34;
+        let kind = mix(before, kind | root);
         let bytes = mix(kind, self.bytes().map_or(0, |bytes| bytes.wrapping_add(1)));
         self.list().iter().fold(bytes, |hash, part| mix(hash, *part))
     }
@@ -149,18 +177,28 @@ impl<'a> CallArguments<'a> {
     }
 
     /// The call with its arguments, for messages. `index` is the entry of the list to show.
-    fn describe(&self, index: Option<usize>) -> String {
+    fn describe(&self, index: Option<usize>, with_reduction: WithReduction) -> String {
         let mut text = self.call.name().to_string();
         if self.call.collective() != Some(self.collective) && self.call != Call::WinFence {
             text += &format!(" ({})", self.collective.name());
         }
         let root = self.root().map(|root| format!("root {root}"));
-        let bytes = self.bytes().map(|bytes| format!("{bytes} B"));
+        let bytes = self.bytes().map(|bytes| match self.in_place_bytes() {
+            None => format!("{bytes} B"),
+            Some(in_place) => format!("{bytes} B ({in_place} B if in place)"),
+        });
+        let reduction = self.reduction.filter(|_| with_reduction == WithReduction::Yes);
+        let reduction = reduction.map(|reduction| reduction.name().into());
         let part = index.map(|rank| match self.list().get(rank) {
             Some(bytes) => format!("{bytes} B for rank {rank}"),
             None => "no counts".into(),
         });
-        let arguments: Vec<String> = root.into_iter().chain(bytes).chain(part).collect();
+        let arguments: Vec<String> = root
+            .into_iter()
+            .chain(bytes)
+            .chain(reduction)
+            .chain(part)
+            .collect();
         if !arguments.is_empty() {
             text += &format!(" with {}", arguments.join(", "));
         }
@@ -169,17 +207,28 @@ impl<'a> CallArguments<'a> {
 
     /// Description of a contradiction between two calls in what must be equal.
     fn contradiction(&self, other: &CallArguments<'_>) -> Option<String> {
-        let differ = |own: Option<u64>, other: Option<u64>| own.is_some() && other.is_some() && own != other;
         let (list, others) = (self.list(), other.list());
         let both = !list.is_empty() && !others.is_empty();
         let index = (0..list.len()).find(|index| both && list[*index] != others[*index]);
-        let contradicts = self.collective != other.collective
+        let is_same = self.collective == other.collective;
+        let reductions = self.reduction.zip(other.reduction);
+        let with_reduction = match reductions.is_some_and(|(own, others)| own != others) {
+            true => WithReduction::Yes,
+            false => WithReduction::No,
+        };
+        let contradicts = !is_same
             || self.root() != other.root()
-            || differ(self.bytes(), other.bytes())
+            || self.blocks != other.blocks
+            || self.sizes_differ(other)
+            || with_reduction == WithReduction::Yes
             || index.is_some();
         contradicts.then(|| {
-            let [a, b] = [self, other].map(|call| (call.own.rank, call.describe(index)));
-            format!("rank {} calls {}; rank {} calls {}", a.0, a.1, b.0, b.1)
+            let [a, b] = [self, other].map(|call| (call.own.rank, call.describe(index, with_reduction)));
+            let rule = match is_same && self.blocks != other.blocks {
+                true => "; blocking collectives do not match non-blocking ones",
+                false => "",
+            };
+            format!("rank {} calls {}; rank {} calls {}{rule}", a.0, a.1, b.0, b.1)
         })
     }
 
@@ -187,7 +236,7 @@ impl<'a> CallArguments<'a> {
     fn wrong_transfer(&self, other: &CallArguments<'_>) -> Option<String> {
         let (from, to) = (self.own.rank, other.own.rank);
         let (sent, received) = (self.sent_to(to)?, other.received_from(from)?);
-        let [sender, receiver] = [self, other].map(|call| call.describe(None));
+        let [sender, receiver] = [self, other].map(|call| call.describe(None, WithReduction::No));
         (sent != received).then(|| {
             format!(
                 "rank {from} calls {sender} and sends {sent} B to rank {to}; rank {to} calls {receiver} and expects \
@@ -284,28 +333,44 @@ struct MemberReader {
     finished: bool,
 }
 
-/// A call as it was read.
-struct ReadCall {
-    collective: Collective,
-    call: Call,
-    own: CollectiveCall,
-    counts: Option<Box<Counts>>,
+/// The call of one rank in a collective.
+pub(crate) struct RankCall {
+    pub collective: Collective,
+    pub call: Call,
+    pub own: CollectiveCall,
+    pub counts: Option<Box<Counts>>,
+    pub reduction: Option<Reduction>,
+    pub blocks: bool,
 }
 
-impl ReadCall {
-    fn arguments(&self) -> CallArguments<'_> {
+impl RankCall {
+    /// The barrier of a fence.
+    pub fn fence(call: Call, own: CollectiveCall) -> RankCall {
+        RankCall {
+            collective: Collective::Barrier,
+            call,
+            own,
+            counts: None,
+            reduction: None,
+            blocks: true,
+        }
+    }
+
+    pub fn arguments(&self) -> CallArguments<'_> {
         CallArguments {
             collective: self.collective,
             call: self.call,
             own: self.own,
             counts: self.counts.as_deref(),
+            reduction: self.reduction,
+            blocks: self.blocks,
         }
     }
 }
 
 impl MemberReader {
     /// The next collective of the context; `None` at the end of the program.
-    fn next(&mut self) -> Result<Option<ReadCall>, TraceError> {
+    fn next(&mut self) -> Result<Option<RankCall>, TraceError> {
         while let Some(operation) = self.program.next()? {
             let (context, read) = match operation {
                 Operation::Collective {
@@ -314,8 +379,9 @@ impl MemberReader {
                     root,
                     bytes,
                     counts,
+                    request,
+                    reduction,
                     call,
-                    ..
                 } => {
                     let own = CollectiveCall {
                         root,
@@ -324,24 +390,18 @@ impl MemberReader {
                     };
                     (
                         communicator,
-                        ReadCall {
+                        RankCall {
                             collective,
                             call,
                             own,
                             counts,
+                            reduction,
+                            blocks: request.is_none(),
                         },
                     )
                 }
                 Operation::Fence { communicator, call } => {
-                    let (collective, own) = (Collective::Barrier, self.own);
-                    let counts = None;
-                    let read = ReadCall {
-                        collective,
-                        call,
-                        own,
-                        counts,
-                    };
-                    (communicator | WINDOW_CONTEXT, read)
+                    (communicator | WINDOW_CONTEXT, RankCall::fence(call, self.own))
                 }
                 _ => continue,
             };
@@ -383,17 +443,21 @@ fn find_disagreement(context: u32, readers: &mut [MemberReader]) -> Result<(), R
 }
 
 /// How the calls of the members contradict each other. `absent` is a member that has ended without the call.
-fn disagreement(number: u64, calls: &[ReadCall], absent: Option<u32>) -> Option<String> {
+fn disagreement(number: u64, calls: &[RankCall], absent: Option<u32>) -> Option<String> {
     let first = calls.first()?.arguments();
-    let others = || calls.iter().map(ReadCall::arguments);
-    let sized = others().find(|call| call.bytes().is_some() || !call.list().is_empty());
-    let references = [first, sized.unwrap_or(first)];
+    let others = || calls.iter().map(RankCall::arguments);
+    let has_size = |call: &CallArguments<'_>| call.bytes().is_some() || !call.list().is_empty();
+    let sized = others()
+        .filter(has_size)
+        .min_by_key(|call| call.in_place_bytes().is_some());
+    let reducing = others().find(|call| call.reduction.is_some());
+    let references = [first, sized.unwrap_or(first), reducing.unwrap_or(first)];
     let contradiction = references
         .iter()
         .find_map(|reference| others().find_map(|other| reference.contradiction(&other)));
     let missing = || {
         absent.map(|rank| {
-            let (caller, call) = (first.own.rank, first.describe(None));
+            let (caller, call) = (first.own.rank, first.describe(None, WithReduction::No));
             format!("rank {caller} calls {call}; rank {rank} ends without it")
         })
     };

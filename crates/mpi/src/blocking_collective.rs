@@ -4,9 +4,9 @@ use std::mem;
 
 use des::Time;
 use serde::{Deserialize, Serialize};
-use workload::{Call, Collective, Counts};
+use workload::{Call, Counts};
 
-use crate::agreement::CallArguments;
+use crate::agreement::RankCall;
 use crate::collectives::{SEQUENCES, registered, tag};
 use crate::journal::RankJournal;
 use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
@@ -236,12 +236,16 @@ impl Rank {
     /// The schedule of this rank in the next collective of a context.
     pub(crate) fn next_schedule(
         &mut self,
-        collective: Collective,
         context: u32,
-        own_call: CollectiveCall,
-        counts: Option<Box<Counts>>,
-        call: Call,
+        rank_call: RankCall,
     ) -> Result<CollectiveSchedule, ReplayError> {
+        let RankCall {
+            collective,
+            call,
+            own: own_call,
+            ..
+        } = rank_call;
+        let counts = &rank_call.counts;
         if let Some(given) = counts
             .as_deref()
             .and_then(|counts| wrong_length(counts, own_call.ranks))
@@ -266,19 +270,14 @@ impl Rank {
                 limit: SEQUENCES,
             });
         }
-        let arguments = CallArguments {
-            collective,
-            call,
-            own: own_call,
-            counts: counts.as_deref(),
-        };
-        self.histories.add(context, &arguments, &mut self.journal);
+        self.histories
+            .add(context, &rank_call.arguments(), &mut self.journal);
         let seen = CollectiveArgs::new(own_call, counts.as_deref());
         let algorithm = self.job.settings.collectives.select(collective, call, &seen);
         Ok(CollectiveSchedule {
             algorithm,
             own_call,
-            counts,
+            counts: rank_call.counts,
             context,
             sequence,
             call,

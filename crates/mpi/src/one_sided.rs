@@ -4,8 +4,9 @@
 //! that of NICs with remote memory access: the CPU of the target takes no part.
 
 use des::Time;
-use workload::{Call, Collective};
+use workload::Call;
 
+use crate::agreement::RankCall;
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
 use crate::operations::CpuStep;
 use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
@@ -115,13 +116,7 @@ impl Rank {
         let rank = self.member(call, communicator)?;
         let own_call = CollectiveCall::new(rank, self.size_of(communicator), 0, 0);
         let window = communicator | WINDOW_CONTEXT;
-        let schedule = self.next_schedule(
-            Collective::Barrier,
-            window | COLLECTIVE_CONTEXT,
-            own_call,
-            None,
-            call,
-        )?;
+        let schedule = self.next_schedule(window | COLLECTIVE_CONTEXT, RankCall::fence(call, own_call))?;
         // The barrier posts its first receives now, which costs nothing. Its first send follows the wait.
         self.begin_collective(schedule, now, out)?;
         let own: Vec<u32> = self

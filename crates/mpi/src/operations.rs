@@ -6,6 +6,7 @@
 use des::Time;
 use workload::{Call, Operation};
 
+use crate::agreement::RankCall;
 use crate::matching::{MatchPattern, PostedReceive};
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST};
 use crate::rank::{Action, CpuActivity, CpuState, OutgoingSend, Rank, SendOrigin};
@@ -192,6 +193,7 @@ impl Rank {
                 bytes,
                 counts,
                 request,
+                reduction,
                 call,
             } => {
                 self.enter(call, 1);
@@ -201,13 +203,15 @@ impl Rank {
                 let request = request
                     .map(|request| self.check_unused(call, request))
                     .transpose()?;
-                let schedule = self.next_schedule(
+                let own_call = RankCall {
                     collective,
-                    communicator | COLLECTIVE_CONTEXT,
-                    own_call,
-                    counts,
                     call,
-                )?;
+                    own: own_call,
+                    counts,
+                    reduction,
+                    blocks: request.is_none(),
+                };
+                let schedule = self.next_schedule(communicator | COLLECTIVE_CONTEXT, own_call)?;
                 match request {
                     None => self.begin_collective(schedule, now, out),
                     Some(request) => self.begin_nonblocking(schedule, request, now, out),

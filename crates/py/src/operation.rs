@@ -632,6 +632,7 @@ impl Translation {
                     bytes,
                     counts: counts.map(Box::new),
                     request,
+                    reduction: None,
                     call,
                 });
             }
@@ -777,7 +778,7 @@ impl CollectiveBytes {
                 let at_root = |list: &[u64]| if mine == root { list.to_vec() } else { Vec::new() };
                 let whole = total(parts)?;
                 let mean = whole.div_ceil(ranks);
-                let counts = |sends, receives| Some(Counts { sends, receives });
+                let counts = |sends, receives| Some(Counts::new(sends, receives));
                 match collective {
                     Collective::ReduceScatter => (whole, counts(Vec::new(), parts.clone())),
                     Collective::Gather => (mean, counts(vec![own], at_root(parts))),
@@ -792,6 +793,7 @@ impl CollectiveBytes {
                 let counts = Counts {
                     sends: sends.clone(),
                     receives: receives.clone(),
+                    ..Counts::default()
                 };
                 (total(sends)?.div_ceil(ranks), Some(counts))
             }

@@ -8,7 +8,7 @@ use des::{
     EngineStatistics, Finished, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess,
     Snapshot, Time,
 };
-use mpi::Rank;
+use mpi::{Rank, ReplayError};
 use results::{PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes};
 
 use crate::Error;
@@ -26,7 +26,7 @@ use crate::outcome::final_state::FinalState;
 use crate::outcome::inventory::{self, DrawingTables};
 use crate::outcome::wait_cycles;
 use crate::setup::experiment::{CreditSetting, Experiment};
-use crate::setup::job::JobKind;
+use crate::setup::job::{Job, JobKind};
 
 /// Number of ranks that an error about a deadlock names.
 const NAMED_RANKS: usize = 8;
@@ -481,10 +481,32 @@ fn check_collectives(simulation: &Simulation, processes: &Lps<NetworkLp>) -> Res
         let states: Vec<Option<&Rank>> = (0..).zip(&ranks.hosts).map(state).collect();
         mpi::check_agreement(&ranks.mpi, &states, |rank| ranks.workload.program(rank)).map_err(|source| {
             let job = job.name.clone();
+            let source = with_limit(source, ranks.workload.matching_limit());
             Error::Replay { job, source }
         })?;
     }
     Ok(())
+}
+
+/// A disagreement of ranks with the limit of their workload that may explain it.
+fn with_limit(error: ReplayError, limit: Option<&str>) -> ReplayError {
+    match (error, limit) {
+        (
+            ReplayError::Collective {
+                communicator,
+                kind,
+                number,
+                what,
+            },
+            Some(limit),
+        ) => ReplayError::Collective {
+            communicator,
+            kind,
+            number,
+            what: format!("{what}; {limit}"),
+        },
+        (error, _) => error,
+    }
 }
 
 /// The slot of a rank, given with its job and host.
@@ -542,13 +564,28 @@ fn waiting_ranks(
         let wait_cycles = wait_cycles::wait_cycles(awaited).into_iter();
         lines.extend(wait_cycles.map(|cycle| format!("  job '{}': {cycle}", job.name)));
     }
-    if let Err(disagreement) = agreement {
-        lines.push(format!("  {disagreement}"));
+    match agreement {
+        Err(disagreement) => lines.push(format!("  {disagreement}")),
+        Ok(()) => {
+            for (job, awaited) in simulation.jobs.iter().zip(&awaited) {
+                let is_waiting = awaited.iter().any(Option::is_some);
+                let limit = matching_limit(job).filter(|_| is_waiting);
+                lines.extend(limit.map(|limit| format!("  job '{}': {limit}", job.name)));
+            }
+        }
     }
     Err(Error::Deadlock(format!(
         "the application waits for ever: at {time} none of its messages is in flight, and {count} ranks have not finished\n{}",
         lines.join("\n")
     )))
+}
+
+/// The limit of a job's workload that may explain why its ranks wait.
+fn matching_limit(job: &Job) -> Option<&'static str> {
+    match &job.kind {
+        JobKind::Ranks(ranks) => ranks.workload.matching_limit(),
+        JobKind::Traffic(_) => None,
+    }
 }
 
 /// Job, rank and host of all ranks.

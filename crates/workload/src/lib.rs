@@ -18,7 +18,8 @@ pub mod traffic;
 
 pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, SizeRange, TraceInfo};
 pub use operation::{
-    Call, Collective, Communicator, Counts, Operation, Program, Region, TraceError, WORLD, Workload,
+    Call, Collective, Communicator, Counts, Operation, Program, Reduction, Region, TraceError, WORLD,
+    Workload,
 };
 pub use repeat::repeated;
 pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};

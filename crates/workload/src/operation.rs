@@ -1,5 +1,6 @@
 //! The operations that a workload passes to the MPI layer.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -190,6 +191,48 @@ impl Collective {
     }
 }
 
+macro_rules! reductions {
+    ($($reduction:ident = $name:literal,)*) => {
+        /// A reduction operation that MPI predefines (MPI 4.1, section 6.9.2).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[repr(u8)]
+        pub enum Reduction {
+            $(#[doc = $name] $reduction,)*
+        }
+
+        impl Reduction {
+            /// The reduction of a number from 1, in the order of MPICH and DUMPI.
+            pub fn numbered(number: i64) -> Option<Reduction> {
+                const ALL: &[Reduction] = &[$(Reduction::$reduction,)*];
+                let index = usize::try_from(number).ok()?.checked_sub(1)?;
+                ALL.get(index).copied()
+            }
+
+            /// `MPI_SUM` and so on.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Reduction::$reduction => $name,)*
+                }
+            }
+        }
+    };
+}
+
+reductions! {
+    Max = "MPI_MAX",
+    Min = "MPI_MIN",
+    Sum = "MPI_SUM",
+    Prod = "MPI_PROD",
+    Land = "MPI_LAND",
+    Band = "MPI_BAND",
+    Lor = "MPI_LOR",
+    Bor = "MPI_BOR",
+    Lxor = "MPI_LXOR",
+    Bxor = "MPI_BXOR",
+    Minloc = "MPI_MINLOC",
+    Maxloc = "MPI_MAXLOC",
+}
+
 /// One operation of a rank. Ranks are numbers in the communicator of the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
@@ -264,6 +307,9 @@ pub enum Operation {
         counts: Option<Box<Counts>>,
         /// Request of a non-blocking collective.
         request: Option<u64>,
+        /// Reduction, by which the ranks are compared; `None` if there is none, or if it is unknown or defined by
+        /// the application.
+        reduction: Option<Reduction>,
         /// Recorded call.
         call: Call,
     },
@@ -308,6 +354,20 @@ pub struct Counts {
     pub sends: Vec<u64>,
     /// Bytes from each rank.
     pub receives: Vec<u64>,
+    /// The bytes of the call if it was in place (`MPI_IN_PLACE`), where a recording does not tell whether it was.
+    /// The ranks are compared by it.
+    pub in_place_bytes: Option<NonZeroU64>,
+}
+
+impl Counts {
+    /// Known sizes by rank.
+    pub fn new(sends: Vec<u64>, receives: Vec<u64>) -> Counts {
+        Counts {
+            sends,
+            receives,
+            in_place_bytes: None,
+        }
+    }
 }
 
 /// An error while a workload is read.
@@ -346,6 +406,11 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// The source is broken.
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
+    /// A limit of the source on which a legal application may depend if its ranks wait for ever or disagree about
+    /// a collective. One sentence without full stop, for the error of such a run.
+    fn matching_limit(&self) -> Option<&'static str> {
+        None
+    }
     /// Whether another process that reads the same experiment gets the same programs, as checkpoints require.
     fn reopens(&self) -> bool {
         false

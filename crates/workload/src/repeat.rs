@@ -46,6 +46,10 @@ impl Workload for Repeated {
         }))
     }
 
+    fn matching_limit(&self) -> Option<&'static str> {
+        self.workload.matching_limit()
+    }
+
     fn reopens(&self) -> bool {
         self.workload.reopens()
     }

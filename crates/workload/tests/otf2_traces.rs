@@ -490,6 +490,7 @@ fn one_sided_transfers_regions_and_splits_come_through_the_library() {
         bytes,
         counts: None,
         request: None,
+        reduction: None,
         call: Call::CommSplit,
     };
     let expected = [

@@ -445,6 +445,7 @@ mod tests {
         let counts = |receives: &[u64]| Counts {
             sends: vec![],
             receives: receives.to_vec(),
+            ..Counts::default()
         };
         let unknown = Counts::default();
         let (short, long) = (counts(&[1, 2, 0]), counts(&[80 << 10, 0, 0]));

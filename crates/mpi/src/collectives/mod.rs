@@ -459,6 +459,7 @@ mod tests {
         let counts = Counts {
             sends: vec![7],
             receives: vec![1, 2, 4],
+            ..Counts::default()
         };
         let part = CollectiveArgs::new(call, Some(&counts));
         assert_eq!(
@@ -475,6 +476,7 @@ mod tests {
         let short = Counts {
             sends: vec![],
             receives: vec![9],
+            ..Counts::default()
         };
         let part = CollectiveArgs::new(call, Some(&short));
         assert_eq!(

@@ -370,6 +370,7 @@ pub fn allgathers(
             varies.then(|| Counts {
                 sends: vec![sizes[rank as usize]],
                 receives: sizes.clone(),
+                ..Counts::default()
             })
         };
         let (vectors, tally) = pieces.run(counts, start, &carried, |_| false);
@@ -388,6 +389,7 @@ pub fn alltoalls(algorithm: &CollectiveAlgorithm, ranks: u32, skips_empty: bool)
             varies.then(|| Counts {
                 sends: (0..ranks).map(|to| varying(rank, to)).collect(),
                 receives: (0..ranks).map(|from| varying(from, rank)).collect(),
+                ..Counts::default()
             })
         };
         let (received, tally) = run_with(
@@ -422,7 +424,7 @@ pub fn rooted_with_counts(algorithm: &CollectiveAlgorithm, ranks: u32, root: u32
             let all = if rank == root { sizes.clone() } else { Vec::new() };
             let own = vec![sizes[rank as usize]];
             let (sends, receives) = if scatters { (all, own) } else { (own, all) };
-            varies.then_some(Counts { sends, receives })
+            varies.then_some(Counts::new(sends, receives))
         };
         let (blocks, tally) = run_with(
             algorithm,
@@ -480,6 +482,7 @@ pub fn reduce_scatters(
             varies.then(|| Counts {
                 sends: vec![],
                 receives: sizes.clone(),
+                ..Counts::default()
             })
         };
         let (parts, tally) = pieces.reduce(counts, &carried, &adds);

@@ -106,6 +106,7 @@ fn known_sizes_are_what_is_sent() {
     let alltoallv: Sizes = Box::new(|rank| Counts {
         sends: all(&|to| size(rank, to)),
         receives: all(&|from| size(from, rank)),
+        ..Counts::default()
     });
     let pairs = (0..RANKS).flat_map(|from| (0..RANKS).map(move |to| (from, to)));
     let exchanged = pairs
@@ -114,18 +115,22 @@ fn known_sizes_are_what_is_sent() {
     let gatherv: Sizes = Box::new(|rank| Counts {
         sends: vec![own(rank)],
         receives: if rank == root { all(&own) } else { vec![] },
+        ..Counts::default()
     });
     let scatterv: Sizes = Box::new(|rank| Counts {
         sends: if rank == root { all(&own) } else { vec![] },
         receives: vec![own(rank)],
+        ..Counts::default()
     });
     let allgatherv: Sizes = Box::new(|rank| Counts {
         sends: vec![own(rank)],
         receives: all(&own),
+        ..Counts::default()
     });
     let reduce_scatter: Sizes = Box::new(|_| Counts {
         sends: vec![],
         receives: all(&own),
+        ..Counts::default()
     });
     for (which, sizes, bytes) in [
         (Collective::Alltoall, alltoallv, exchanged.sum()),
@@ -148,6 +153,7 @@ fn known_sizes_are_what_is_sent() {
                     bytes: 1_000_000,
                     counts: Some(Box::new(sizes(rank))),
                     request,
+                    reduction: None,
                     call: Call::Other,
                 };
                 let wait = request.map(|request| wait(&[request]));
@@ -174,6 +180,7 @@ fn counts_for_another_number_of_ranks_are_refused() {
         Some(Box::new(Counts {
             sends: vec![1, 2, 3],
             receives: vec![1, 2],
+            ..Counts::default()
         })),
     );
     let message = run(settings(), fixed(), vec![vec![operation]; 3])

@@ -410,6 +410,7 @@ pub fn nonblocking(
         bytes,
         counts: None,
         request: Some(request),
+        reduction: None,
         call,
     }
 }
@@ -427,6 +428,7 @@ pub fn collective(collective: Collective, communicator: u32, root: u32, bytes: u
         bytes,
         counts: None,
         request: None,
+        reduction: None,
         call,
     }
 }

@@ -178,6 +178,7 @@ fn every_algorithm_ends_beside_others() {
                     bytes,
                     counts,
                     request: None,
+                    reduction: None,
                     call,
                 }),
                 _ => None,

@@ -274,7 +274,7 @@ fn counts_of(which: Collective, rank: u32, ranks: u32, root: u32, bytes: u64) ->
         Collective::ReduceScatter => (vec![], (0..ranks).map(own).collect()),
         _ => (vec![], vec![]),
     };
-    Counts { sends, receives }
+    Counts::new(sends, receives)
 }
 
 pub fn programs(ranks: u32, steps: Vec<Step>) -> Programs {

@@ -3,9 +3,9 @@
 
 use mpi::{ALGORITHMS, MpiSettings};
 use testkit::executors::OF_SIMULATIONS;
-use workload::{Call, Collective, Counts, Operation};
+use workload::{Call, Collective, Counts, Operation, Reduction};
 
-use crate::support::{compute, job, jobs_on, run, try_run};
+use crate::support::{compute, job, job_of, jobs_on, run, try_run};
 
 const NETWORK: &str = r#"
 [network]
@@ -39,6 +39,7 @@ fn operations(
         bytes,
         counts: counts.map(Box::new),
         request,
+        reduction: None,
         call,
     };
     let requests = vec![1];
@@ -203,7 +204,7 @@ fn with_counts(collective: Collective, rank: u32, wrong: bool, blocks: bool) -> 
         collective,
         call,
         (0, 100),
-        Some(Counts { sends, receives }),
+        Some(Counts::new(sends, receives)),
         blocks,
     )
 }
@@ -270,9 +271,122 @@ fn unknown_sizes_agree() {
         let half_known = |rank: u32| {
             let sends = vec![8 + u64::from(rank)];
             let receives = Vec::new();
-            operations(collective, of, (0, 8), Some(Counts { sends, receives }), true)
+            operations(collective, of, (0, 8), Some(Counts::new(sends, receives)), true)
         };
         run(&ending(after_barrier(half_known), &MpiSettings::default()));
+    }
+}
+
+/// A call whose record does not tell whether it was in place: `bytes`, or `in_place`.
+fn ambiguous(collective: Collective, bytes: u64, in_place: u64) -> Vec<Operation> {
+    let call = match collective {
+        Collective::Scan => Call::Scan,
+        _ => Call::ReduceScatter,
+    };
+    let counts = Counts {
+        in_place_bytes: std::num::NonZeroU64::new(in_place),
+        ..Counts::default()
+    };
+    operations(collective, call, (0, bytes), Some(counts), true)
+}
+
+#[test]
+fn a_size_in_place_may_be_the_common_one() {
+    let settings = MpiSettings::default();
+    for collective in [Collective::Scan, Collective::ReduceScatter] {
+        let legal = after_barrier(|rank| match rank {
+            1 => ambiguous(collective, 12, 16),
+            2 => ambiguous(collective, 16, 20),
+            _ => call(collective, 0, 16, true),
+        });
+        run(&ending(legal, &settings));
+        run(&ending(
+            after_barrier(|rank| ambiguous(collective, 12, 16 + u64::from(rank))),
+            &settings,
+        ));
+        let wrong = after_barrier(|rank| match rank {
+            1 => ambiguous(collective, 12, 16),
+            _ => call(collective, 0, 20, true),
+        });
+        let name = match collective {
+            Collective::Scan => "MPI_Scan",
+            _ => "MPI_Reduce_scatter",
+        };
+        let error = error_of(&wrong, &settings, OF_SIMULATIONS.len());
+        assert!(
+            error.contains(&format!("rank 1 calls {name} with 12 B (16 B if in place)")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn reductions_are_compared_where_they_are_known() {
+    let settings = MpiSettings::default();
+    let reducing = |of: Option<Reduction>| {
+        let mut program = call(Collective::Allreduce, 0, 8, true);
+        if let Operation::Collective { reduction, .. } = &mut program[0] {
+            *reduction = of;
+        }
+        program
+    };
+    let wrong = after_barrier(|rank| {
+        reducing(match rank {
+            0 => None,
+            3 => Some(Reduction::Max),
+            _ => Some(Reduction::Sum),
+        })
+    });
+    assert_named(
+        &error_of(&wrong, &settings, OF_SIMULATIONS.len()),
+        "rank 1 calls MPI_Allreduce with 8 B, MPI_SUM; rank 3 calls MPI_Allreduce with 8 B, MPI_MAX",
+    );
+    let unknown = after_barrier(|rank| reducing((rank == 1).then_some(Reduction::Sum)));
+    run(&ending(unknown, &settings));
+}
+
+#[test]
+fn blocking_collectives_do_not_match_nonblocking_ones() {
+    let settings = MpiSettings::default();
+    let mixed = after_barrier(|rank| call(Collective::Allreduce, 0, 8, rank != 2));
+    assert_named(
+        &error_of(&mixed, &settings, OF_SIMULATIONS.len()),
+        "rank 0 calls MPI_Allreduce with 8 B; rank 2 calls MPI_Iallreduce with 8 B; blocking collectives do not match \
+         non-blocking ones",
+    );
+}
+
+/// Legal on two communicators, which liballprof does not tell apart.
+#[test]
+fn another_order_on_duplicates_names_the_limit_of_the_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for rank in 0..2 {
+        let dup = format!("MPI_Comm_dup:3.0:0,{rank},2:640:4.0\n");
+        let mut starts = [
+            format!("MPI_Ibarrier:5.0:0,{rank},2:800:6.0\n"),
+            format!("MPI_Iallreduce:7.0:9:9:1:1,4,4:3:7,{rank},2:808:8.0\n"),
+        ];
+        if rank == 1 {
+            starts.swap(0, 1);
+        }
+        let waits = "MPI_Wait:9.0:800:0:10.0\nMPI_Wait:11.0:808:0:12.0\n";
+        let text = format!(
+            "MPI_Init:-:1:2:2.0\n{dup}{}{waits}MPI_Finalize:13.0:-\n",
+            starts.concat()
+        );
+        std::fs::write(folder.path().join(format!("t-{rank}.txt")), text).expect("a file");
+    }
+    let workload = workload::open(folder.path()).expect("the trace is readable");
+    let application = job_of("a", workload, &MpiSettings::default(), &[0, 4]);
+    let error = try_run(&jobs_on(NETWORK, vec![application]))
+        .expect_err("the order differs")
+        .to_string();
+    for part in [
+        "rank 0 calls MPI_Ibarrier; rank 1 calls MPI_Iallreduce with 4 B",
+        "liballprof does not record which is which",
+        "docs/formats/liballprof.md",
+    ] {
+        assert!(error.contains(part), "'{part}' is missing: {error}");
     }
 }
 

@@ -86,6 +86,7 @@ fn circles_are_named_through_collectives_probes_fences_and_requests() {
         bytes: 8,
         counts: None,
         request,
+        reduction: None,
         call,
     };
     let probe = |from| Operation::Probe {

@@ -26,6 +26,7 @@ fn nonblocking(collective: Collective, bytes: u64, request: u64) -> Operation {
         bytes,
         counts: None,
         request: Some(request),
+        reduction: None,
         call: Call::Iallreduce,
     }
 }
@@ -38,6 +39,7 @@ fn blocking(collective: Collective, bytes: u64) -> Operation {
         bytes,
         counts: None,
         request: None,
+        reduction: None,
         call: Call::Allreduce,
     }
 }

@@ -381,6 +381,7 @@ fn ring(ranks: u32, bytes: u64, rounds: u64) -> Vec<Vec<Operation>> {
         bytes,
         counts: None,
         request,
+        reduction: None,
         call,
     };
     let program = |rank: u32| {

@@ -265,8 +265,13 @@ impl Workload for Programs {
 
 /// A job of such an application, with its ranks on these hosts.
 pub fn job(name: &str, programs: Vec<Vec<Operation>>, settings: &mpi::MpiSettings, hosts: &[u32]) -> Job {
+    job_of(name, Arc::new(Programs(programs)), settings, hosts)
+}
+
+/// A job of a workload, with its ranks on these hosts.
+pub fn job_of(name: &str, workload: Arc<dyn Workload>, settings: &mpi::MpiSettings, hosts: &[u32]) -> Job {
     let hosts = hosts.iter().map(|host| HostId(*host)).collect();
-    let ranks = RankJob::new(Arc::new(Programs(programs)), settings.clone(), hosts);
+    let ranks = RankJob::new(workload, settings.clone(), hosts);
     Job {
         name: name.into(),
         start: des::Time::ZERO,

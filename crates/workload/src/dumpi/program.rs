@@ -13,7 +13,7 @@ use crate::mpi_calls::{
     AGREE_ON_CONTEXT, ANY, CallReplay, CommunicatorRef, Communicators, EXCHANGE_WINDOWS, Envelope,
     EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
-use crate::{Call, Collective, Operation, Program, TraceError};
+use crate::{Call, Collective, Operation, Program, Reduction, TraceError};
 
 /// Requests by handle.
 ///
@@ -264,8 +264,21 @@ impl RecordedCalls for DumpiProgram {
         counts.iter().map(bytes).collect()
     }
 
-    fn is_in_place(&self, record: &DumpiRecord) -> bool {
-        record.array(0).is_empty()
+    /// `MPI_IN_PLACE` is not recorded. Only the missing list of an `MPI_Alltoallv` shows it.
+    fn in_place(&self, record: &DumpiRecord) -> Option<bool> {
+        let is_list_missing =
+            matches!(record.name(), "MPI_Alltoallv" | "MPI_Alltoallw") && record.array(0).is_empty();
+        is_list_missing.then_some(true)
+    }
+
+    /// The constants are those of `dumpi/common/constants.h`. Higher numbers are operations of the application.
+    fn reduction(&self, record: &DumpiRecord) -> Option<Reduction> {
+        match record.name() {
+            "MPI_Reduce" | "MPI_Allreduce" | "MPI_Scan" | "MPI_Exscan" | "MPI_Reduce_scatter" => {
+                Reduction::numbered(record.number(2))
+            }
+            _ => None,
+        }
     }
 }
 

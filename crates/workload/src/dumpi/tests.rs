@@ -9,7 +9,7 @@ use super::record::Status;
 use super::test_trace::{A, N, S, TestTrace, status, write};
 use super::*;
 use crate::mpi_calls::tests::{receive, send, wait};
-use crate::{Call, Collective, Counts, Operation};
+use crate::{Call, Collective, Counts, Operation, Reduction};
 
 /// Handles of datatypes.
 const CHAR: i64 = 2;
@@ -98,6 +98,7 @@ fn collective(collective: Collective, communicator: u32, root: u32, bytes: u64, 
         bytes,
         counts: None,
         request: None,
+        reduction: None,
         call,
     }
 }
@@ -632,8 +633,11 @@ fn collectives_keep_their_arguments() {
         counts: Some(Box::new(Counts {
             sends: sends.to_vec(),
             receives: receives.to_vec(),
+            ..Counts::default()
         })),
         request: None,
+        // Number 3 of the format.
+        reduction: (kind == Collective::ReduceScatter).then_some(Reduction::Sum),
         call,
     };
     // MPI_IN_PLACE is recorded as no count and the type "null".
@@ -691,9 +695,9 @@ fn collectives_keep_their_arguments() {
                 A(&[1, 2]),
                 A(&[0, 1]),
                 N(INT),
-                A(&[3, 4]),
-                A(&[0, 3]),
-                N(DOUBLE),
+                A(&[1, 4]),
+                A(&[0, 1]),
+                N(INT),
                 N(WORLD),
             ],
         )
@@ -704,14 +708,39 @@ fn collectives_keep_their_arguments() {
                 A(&[1, 2]),
                 A(&[0, 1]),
                 A(&[INT, CHAR]),
-                A(&[3, 4]),
-                A(&[0, 3]),
+                A(&[4, 4]),
+                A(&[0, 4]),
                 A(&[CHAR, INT]),
                 N(WORLD),
             ],
         )
+        // What it sends to itself is not what it expects, so the call is in place and its counts to send mean
+        // nothing.
+        .call(
+            "MPI_Alltoallv",
+            &[
+                N(2),
+                A(&[9, 9]),
+                A(&[0, 9]),
+                N(INT),
+                A(&[3, 4]),
+                A(&[0, 3]),
+                N(DOUBLE),
+                N(WORLD),
+            ],
+        )
         .call("MPI_Reduce_scatter", &[N(2), A(&[1, 2]), N(INT), N(3), N(WORLD)]);
-    let plain = |kind, root, bytes, call| collective(kind, 0, root, bytes, call);
+    let plain = |kind, root, bytes, call| {
+        let mut operation = collective(kind, 0, root, bytes, call);
+        if let (
+            Operation::Collective { reduction, .. },
+            Call::Reduce | Call::Allreduce | Call::Scan | Call::Exscan,
+        ) = (&mut operation, call)
+        {
+            *reduction = Some(Reduction::Sum);
+        }
+        operation
+    };
     let expected = [
         plain(Collective::Barrier, 0, 0, Call::Barrier),
         plain(Collective::Bcast, 1, 8, Call::Bcast),
@@ -730,8 +759,9 @@ fn collectives_keep_their_arguments() {
         varying(Collective::Scatter, 0, 12, Call::Scatterv, &[12, 16], &[12]),
         varying(Collective::Scatter, 1, 12, Call::Scatterv, &[], &[12]),
         varying(Collective::Allgather, 0, 6, Call::Allgatherv, &[4], &[4, 8]),
-        varying(Collective::Alltoall, 0, 6, Call::Alltoallv, &[4, 8], &[24, 32]),
-        varying(Collective::Alltoall, 0, 3, Call::Other, &[4, 2], &[3, 16]),
+        varying(Collective::Alltoall, 0, 6, Call::Alltoallv, &[4, 8], &[4, 16]),
+        varying(Collective::Alltoall, 0, 3, Call::Other, &[4, 2], &[4, 16]),
+        varying(Collective::Alltoall, 0, 28, Call::Alltoallv, &[24, 32], &[24, 32]),
         varying(
             Collective::ReduceScatter,
             0,
@@ -758,7 +788,7 @@ fn collectives_keep_their_arguments() {
     assert_eq!(of("gatherv"), (32, 12));
     assert_eq!(of("allgatherv"), (8, 12));
     assert_eq!(of("reduce_scatter"), (12, 8));
-    assert_eq!(of("alltoallw"), (6, 19));
+    assert_eq!(of("alltoallw"), (6, 20));
 }
 
 #[test]

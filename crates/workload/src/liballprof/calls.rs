@@ -4,9 +4,11 @@
 //!
 //! | letter | argument |
 //! | --- | --- |
-//! | `x` | a pointer, a group, an operation: ignored |
+//! | `x` | a pointer, a group: ignored |
+//! | `b` | a buffer that may be `MPI_IN_PLACE` |
+//! | `o` | a reduction operation |
 //! | `i` | a number |
-//! | `a` | an address: of a request, of a communicator to be created, of a send buffer |
+//! | `a` | an address: of a request, of a communicator to be created |
 //! | `d` | a datatype: number, size, extent |
 //! | `c` | a communicator: handle, own rank in it, size |
 //! | `v` | an array with an entry for each rank: address, then the entries, or (some writers) the address only |
@@ -71,26 +73,28 @@ static FUNCTIONS: &[RecordedFunction] = functions! {
     Replayed("iicxx") => "MPI_Iprobe";
     Replayed("c") => "MPI_Barrier";
     Replayed("xidic") => "MPI_Bcast";
-    Replayed("xxidxic") => "MPI_Reduce";
-    Replayed("xxidxc") => "MPI_Allreduce" "MPI_Scan" "MPI_Exscan" "MPI_Reduce_scatter_block";
-    Replayed("xxvdxc") => "MPI_Reduce_scatter";
-    Replayed("xidxidc") => "MPI_Allgather" "MPI_Alltoall";
-    Replayed("xidxidic") => "MPI_Gather" "MPI_Scatter";
-    Replayed("xidxvvdic") => "MPI_Gatherv";
-    Replayed("xvvdxidic") => "MPI_Scatterv";
-    Replayed("xidxvvdc") => "MPI_Allgatherv";
-    Replayed("avvdxvvdc") => "MPI_Alltoallv";
+    Replayed("xxidoic") => "MPI_Reduce";
+    Replayed("xxidoc") => "MPI_Allreduce" "MPI_Scan" "MPI_Exscan" "MPI_Reduce_scatter_block";
+    Replayed("xxvdoc") => "MPI_Reduce_scatter";
+    Replayed("bidxidc") => "MPI_Allgather" "MPI_Alltoall";
+    Replayed("bidxidic") => "MPI_Gather";
+    Replayed("xidbidic") => "MPI_Scatter";
+    Replayed("bidxvvdic") => "MPI_Gatherv";
+    Replayed("xvvdbidic") => "MPI_Scatterv";
+    Replayed("bidxvvdc") => "MPI_Allgatherv";
+    Replayed("bvvdxvvdc") => "MPI_Alltoallv";
     Replayed("ca") => "MPI_Ibarrier" "MPI_Comm_dup";
     Replayed("xidica") => "MPI_Ibcast";
-    Replayed("xxidxica") => "MPI_Ireduce";
-    Replayed("xxidxca") => "MPI_Iallreduce" "MPI_Iscan" "MPI_Iexscan" "MPI_Ireduce_scatter_block";
-    Replayed("xxvdxca") => "MPI_Ireduce_scatter";
-    Replayed("xidxidca") => "MPI_Iallgather" "MPI_Ialltoall";
-    Replayed("xidxidica") => "MPI_Igather" "MPI_Iscatter";
-    Replayed("xidxvvdica") => "MPI_Igatherv";
-    Replayed("xvvdxidica") => "MPI_Iscatterv";
-    Replayed("xidxvvdca") => "MPI_Iallgatherv";
-    Replayed("avvdxvvdca") => "MPI_Ialltoallv";
+    Replayed("xxidoica") => "MPI_Ireduce";
+    Replayed("xxidoca") => "MPI_Iallreduce" "MPI_Iscan" "MPI_Iexscan" "MPI_Ireduce_scatter_block";
+    Replayed("xxvdoca") => "MPI_Ireduce_scatter";
+    Replayed("bidxidca") => "MPI_Iallgather" "MPI_Ialltoall";
+    Replayed("bidxidica") => "MPI_Igather";
+    Replayed("xidbidica") => "MPI_Iscatter";
+    Replayed("bidxvvdica") => "MPI_Igatherv";
+    Replayed("xvvdbidica") => "MPI_Iscatterv";
+    Replayed("bidxvvdca") => "MPI_Iallgatherv";
+    Replayed("bvvdxvvdca") => "MPI_Ialltoallv";
     Replayed("ciia") => "MPI_Comm_split";
     Replayed("cxa") => "MPI_Comm_create" "MPI_Comm_dup_with_info" "MPI_Cart_sub";
     Replayed("ciixa") => "MPI_Comm_split_type";
@@ -148,7 +152,7 @@ mod tests {
         for (i, f) in FUNCTIONS.iter().enumerate() {
             assert!(FUNCTIONS[i + 1..].iter().all(|g| g.name != f.name), "{}", f.name);
             if let Replayed(layout) = f.kind {
-                assert!(layout.chars().all(|c| "xiadcv".contains(c)), "{}", f.name);
+                assert!(layout.chars().all(|c| "xboiadcv".contains(c)), "{}", f.name);
                 assert!(layout.matches('c').count() <= 1, "{}", f.name);
             }
         }

@@ -75,6 +75,8 @@ pub struct KnownHandles {
     made: Vec<LiveCommunicator>,
     /// Place of the first call that created a communicator with unrecorded members.
     unrecorded: Option<String>,
+    /// Whether several handles have had the same members.
+    merged: bool,
 }
 
 impl KnownHandles {
@@ -110,6 +112,7 @@ impl KnownHandles {
             Some(made) => made.handle = Some(comm),
             None => self.world |= group == 0,
         }
+        self.merged |= self.known.values().any(|known| *known == group);
         self.known.insert(comm, group);
         Ok(CommunicatorRef::Group(group))
     }
@@ -219,11 +222,14 @@ struct RankUses {
     created: Vec<Option<CommunicatorRef>>,
 }
 
-/// Combines the calls of all ranks.
+/// Combines the calls of all ranks. Returns also whether a rank has several communicators with the same members.
 ///
 /// # Errors
 /// They contradict each other, or a communicator's members cannot be determined.
-pub fn resolve(uses: Vec<CommunicatorUses>, files: &[Arc<AllprofFile>]) -> Result<Communicators, TraceError> {
+pub fn resolve(
+    uses: Vec<CommunicatorUses>,
+    files: &[Arc<AllprofFile>],
+) -> Result<(Communicators, bool), TraceError> {
     let ranks = files.len() as u32;
     let world: Vec<u32> = (0..ranks).collect();
     let replay = |uses: CommunicatorUses| RankUses {
@@ -242,11 +248,13 @@ pub fn resolve(uses: Vec<CommunicatorUses>, files: &[Arc<AllprofFile>]) -> Resul
     let mut members = assembly.groups;
     // The communicator of each rank alone.
     members.push(world);
-    Ok(Communicators {
+    let merged = assembly.ranks.iter().any(|rank| rank.handles.merged);
+    let communicators = Communicators {
         members: members.into(),
         groups,
         created: assembly.ranks.into_iter().map(|rank| rank.created).collect(),
-    })
+    };
+    Ok((communicators, merged))
 }
 
 struct AllprofAssembly<'a> {

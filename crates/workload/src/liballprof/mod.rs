@@ -88,6 +88,8 @@ impl MpiLibrary {
 struct AllprofArchive {
     files: Vec<Arc<AllprofFile>>,
     communicators: Communicators,
+    /// Whether a rank uses several communicators with the same members, which are one here.
+    merged: bool,
     library: MpiLibrary,
     /// Bytes between requests of an array, by rank.
     strides: Vec<u64>,
@@ -112,10 +114,11 @@ impl AllprofArchive {
         }
         let largest = calls.iter().map(|calls| calls.largest).max().unwrap_or(0);
         files::check_number(&files, largest)?;
-        let communicators = communicators::resolve(calls, &files)?;
+        let (communicators, merged) = communicators::resolve(calls, &files)?;
         Ok(AllprofArchive {
             files,
             communicators,
+            merged,
             library,
             strides,
             totals,
@@ -184,6 +187,14 @@ impl Workload for AllprofTrace {
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
         Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank)))
+    }
+
+    fn matching_limit(&self) -> Option<&'static str> {
+        self.archive.merged.then_some(
+            "the trace uses several communicators with the same members; liballprof does not record which is which, \
+             so they are replayed as one, and calls on them in another order on some ranks do not match \
+             (docs/formats/liballprof.md, Communicators)",
+        )
     }
 
     fn reopens(&self) -> bool {

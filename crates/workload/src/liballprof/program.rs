@@ -7,16 +7,22 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::AllprofArchive;
 use super::communicators::{CommunicatorChange, KnownHandles};
 use super::record::{AllprofRecord, LineCursor};
+use super::{AllprofArchive, MpiLibrary};
 use crate::mpi_calls::{
     ANY, CallReplay, CommunicatorRef, Communicators, Envelope, EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
-use crate::{Call, Collective, Operation, Program, TraceError};
+use crate::{Call, Collective, Operation, Program, Reduction, TraceError};
 
 /// `MPI_IN_PLACE` as a buffer, in Open MPI and in MPICH.
 const IN_PLACE: [u64; 2] = [1, u64::MAX];
+
+/// Handle before that of `MPI_MAX` in MPICH.
+const REDUCTIONS_OF_MPICH: i64 = 0x5800_0000;
+
+/// Handles of Open MPI's Fortran are numbers of a table, those of its C are addresses.
+const FIRST_ADDRESS: u128 = 1 << 16;
 
 /// An open request.
 #[derive(Clone, Copy, Debug)]
@@ -237,8 +243,29 @@ impl RecordedCalls for AllprofProgram {
             .collect()
     }
 
-    fn is_in_place(&self, record: &AllprofRecord) -> bool {
-        IN_PLACE.contains(&record.address(0))
+    /// Fortran has an address of its own for `MPI_IN_PLACE`, which the trace does not tell.
+    fn in_place(&self, record: &AllprofRecord) -> Option<bool> {
+        let buffer = record.buffer?;
+        match IN_PLACE.contains(&buffer) {
+            true => Some(true),
+            false => self.is_called_from_c(record).then_some(false),
+        }
+    }
+
+    fn reduction(&self, record: &AllprofRecord) -> Option<Reduction> {
+        let handle = record.reduction?;
+        match self.archive.library {
+            // `MPI_MAX` and so on of MPICH's `mpi.h`.
+            MpiLibrary::Mpich => Reduction::numbered(handle.saturating_sub(REDUCTIONS_OF_MPICH)),
+            // Addresses, which may differ between ranks.
+            MpiLibrary::OpenMpi if self.is_called_from_c(record) => None,
+            // The numbers of Open MPI's `mpif-constants.h`.
+            MpiLibrary::OpenMpi => match handle {
+                11 => Some(Reduction::Maxloc),
+                12 => Some(Reduction::Minloc),
+                number => Reduction::numbered(number),
+            },
+        }
     }
 }
 
@@ -257,6 +284,14 @@ impl AllprofProgram {
             at: (0, ""),
             unrecorded: Unrecorded::default(),
         }
+    }
+
+    /// Whether the call certainly is one of C. Handles of MPICH are the same in C and Fortran.
+    fn is_called_from_c(&self, record: &AllprofRecord) -> bool {
+        let is_address = record
+            .comm
+            .is_some_and(|comm| comm.handle.unsigned_abs() >= FIRST_ADDRESS);
+        self.archive.library == MpiLibrary::OpenMpi && is_address
     }
 
     fn replay_record(&mut self, r: &AllprofRecord) -> Result<(), ReplayFailure> {

@@ -46,6 +46,10 @@ pub struct AllprofRecord {
     pub end: Option<u128>,
     /// The communicator.
     pub comm: Option<CommArgument>,
+    /// Address of the buffer that may be `MPI_IN_PLACE`.
+    pub buffer: Option<u64>,
+    /// Handle of the reduction operation.
+    pub reduction: Option<i64>,
     numbers: Vec<i64>,
     addresses: Vec<u64>,
     sizes: Vec<i64>,
@@ -229,6 +233,8 @@ fn parse(text: &str, line: u64) -> Result<AllprofRecord, String> {
         begin: None,
         end: None,
         comm: None,
+        buffer: None,
+        reduction: None,
         numbers: Vec::new(),
         addresses: Vec::new(),
         sizes: Vec::new(),
@@ -274,6 +280,8 @@ fn arguments(record: &mut AllprofRecord, kind: FunctionKind, rest: &str) -> Resu
             'i' => record.numbers.push(number(field)?),
             'a' => record.addresses.push(address(field)?),
             'd' => record.sizes.push(datatype(field)?),
+            'b' => record.buffer = address(field).ok(),
+            'o' => record.reduction = field.parse().ok(),
             'c' => record.comm = Some(communicator(field)?),
             'v' if with_entries => {
                 let entries = fields.next().unwrap_or("").split(',').map(number);

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::mpi_calls::tests::{receive, send, wait};
-use crate::{Call, Collective, Counts, Operation, TraceInfo};
+use crate::{Call, Collective, Counts, Operation, Reduction, TraceInfo};
 
 /// A rank's file. Each call, given without times, starts 1 us after the end of the previous one and takes 2 us.
 fn text(calls: &[&str]) -> String {
@@ -400,13 +400,13 @@ fn collectives_with_what_each_rank_gives_and_takes() {
         ),
         (
             [
-                "MPI_Alltoallv:9:8:1,2:8:0,1:1,4,4:9:8:3,4:8:0,1:2,2,2:0,0,2",
+                "MPI_Alltoallv:9:8:1,2:8:0,1:1,4,4:9:8:2,4:8:0,1:2,2,2:0,0,2",
                 "MPI_Alltoallv:1:8:0,0:8:0,1:0,0,0:9:8:3,4:8:0,1:2,2,2:0,1,2",
             ],
             Call::Alltoallv,
             0,
             [6, 7],
-            Some([(&[4, 8], &[6, 8]), (&[6, 8], &[6, 8])]),
+            Some([(&[4, 8], &[4, 8]), (&[6, 8], &[6, 8])]),
         ),
     ];
     for (lines, call, root, bytes, counts) in cases {
@@ -417,6 +417,7 @@ fn collectives_with_what_each_rank_gives_and_takes() {
                 Box::new(Counts {
                     sends: sends.to_vec(),
                     receives: receives.to_vec(),
+                    ..Counts::default()
                 })
             });
             let [
@@ -440,6 +441,92 @@ fn collectives_with_what_each_rank_gives_and_takes() {
             );
         }
     }
+}
+
+/// Collectives of C in Open MPI, whose handles are addresses. `BUFFER` stands for the buffer that may be
+/// `MPI_IN_PLACE`, `SENT` for the count that rank 0 sends to itself, and `COMM` for the communicator.
+const OWN_PARTS: [&str; 8] = [
+    "MPI_Allgather:BUFFER:SENT:1,4,4:9:1:1,4,4:COMM",
+    "MPI_Alltoall:BUFFER:SENT:1,4,4:9:1:1,4,4:COMM",
+    "MPI_Gather:BUFFER:SENT:1,4,4:9:1:1,4,4:0:COMM",
+    "MPI_Scatter:9:1:1,4,4:BUFFER:SENT:1,4,4:0:COMM",
+    "MPI_Gatherv:BUFFER:SENT:1,4,4:9:8:1,1:8:0,1:1,4,4:0:COMM",
+    "MPI_Scatterv:9:8:1,1:8:0,1:1,4,4:BUFFER:SENT:1,4,4:0:COMM",
+    "MPI_Allgatherv:BUFFER:SENT:1,4,4:9:8:1,1:8:0,1:1,4,4:COMM",
+    "MPI_Alltoallv:BUFFER:8:SENT,1:8:0,1:1,4,4:9:8:1,1:8:0,1:1,4,4:COMM",
+];
+
+#[test]
+fn a_rank_sends_to_itself_what_it_expects() {
+    let line = |pattern: &str, buffer: &str, sent: &str, comm: &str, rank: u32| {
+        let comm = format!("{comm},{rank},2");
+        let call = pattern.replace("BUFFER", buffer).replace("SENT", sent);
+        call.replace("COMM", &comm)
+    };
+    let write_both = |pattern: &str, buffer: &str, sent: &str, comm: &str| {
+        let lines = [0, 1].map(|rank| line(pattern, buffer, sent, comm, rank));
+        write(&lines.each_ref().map(|line| vec![line.as_str()]))
+    };
+    const C: &str = "140737353975808";
+    for pattern in OWN_PARTS {
+        let name = pattern.split(':').next().unwrap();
+        let (sent, received) = match name.starts_with("MPI_Scatter") {
+            true => (4, 12),
+            false => (12, 4),
+        };
+        let text = failure(write_both(pattern, "4096", "3", C).path());
+        let expected = format!(
+            "t-0.txt: rank 0: line 5: {name}: rank 0 of the communicator sends {sent} B to itself and expects \
+             {received} B from itself; MPI requires equal sizes"
+        );
+        assert_eq!(text, expected);
+        // Equal sizes; MPI_IN_PLACE of Open MPI; Fortran and MPICH, where the trace does not tell.
+        for (buffer, sent, comm) in [
+            ("4096", "1", C),
+            ("1", "3", C),
+            ("4096", "3", "0"),
+            ("4096", "3", "1140850688"),
+        ] {
+            let folder = write_both(pattern, buffer, sent, comm);
+            assert_eq!(calls(folder.path(), 0).len(), 1, "{name} {buffer} {sent} {comm}");
+        }
+    }
+}
+
+#[test]
+fn reductions_are_known_where_their_handles_are_numbers() {
+    for (operation, comm, expected) in [
+        ("3", "0", Some(Reduction::Sum)),
+        ("11", "0", Some(Reduction::Maxloc)),
+        ("99", "0", None),
+        ("1476395012", "1140850688", Some(Reduction::Prod)),
+        ("-1744830464", "1140850688", None),
+        ("-9223372036854775808", "1140850688", None),
+        ("140737353975809", "140737353975808", None),
+    ] {
+        let lines = [0, 1].map(|rank| format!("MPI_Allreduce:9:9:1:1,4,4:{operation}:{comm},{rank},2"));
+        let folder = write(&lines.each_ref().map(|line| vec![line.as_str()]));
+        let [Operation::Collective { reduction, .. }] = &calls(folder.path(), 0)[..] else {
+            panic!("one collective")
+        };
+        assert_eq!(*reduction, expected, "{operation} {comm}");
+    }
+}
+
+#[test]
+fn duplicates_of_a_communicator_are_a_limit() {
+    let limit = |second: &str| {
+        let lines = [0, 1].map(|rank| {
+            let world = format!("MPI_Barrier:0,{rank},2");
+            [world, second.replace("RANK", &rank.to_string())]
+        });
+        let ranks = lines
+            .each_ref()
+            .map(|lines| lines.each_ref().map(String::as_str).to_vec());
+        crate::open(write(&ranks).path()).unwrap().matching_limit()
+    };
+    assert_eq!(limit("MPI_Barrier:0,RANK,2"), None);
+    assert!(limit("MPI_Barrier:7,RANK,2").is_some());
 }
 
 #[test]

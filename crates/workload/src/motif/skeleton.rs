@@ -139,6 +139,7 @@ impl Script {
             bytes,
             counts: None,
             request: None,
+            reduction: None,
             call,
         });
     }
@@ -164,8 +165,9 @@ impl Script {
             communicator,
             root: 0,
             bytes: total.div_ceil((sends.len() as u64).max(1)),
-            counts: Some(Box::new(Counts { sends, receives })),
+            counts: Some(Box::new(Counts::new(sends, receives))),
             request: None,
+            reduction: None,
             call: Call::Alltoallv,
         });
     }

@@ -36,19 +36,37 @@ pub(super) fn amounts<R: RecordedCalls + ?Sized>(
         Ok(bytes)
     };
     let at_root = |side| if is_root { by_rank(side) } else { Ok(Vec::new()) };
-    let varying = |bytes, sends, receives| Ok((bytes, Some(Counts { sends, receives })));
+    let varying = |bytes, sends, receives| Ok((bytes, Some(Counts::new(sends, receives))));
     let equal = |bytes: Result<u64, String>| Ok((bytes?, None));
+    let in_place = calls.in_place(record);
+    // A rank that is not in place sends a part to itself.
+    let is_separate = in_place == Some(false);
     match call {
         Call::Barrier | Call::Ibarrier => Ok((0, None)),
-        Call::Allgather | Call::Iallgather | Call::Alltoall | Call::Ialltoall => equal(either(Receive, Send)),
-        Call::Gather | Call::Igather if is_root => equal(either(Receive, Send)),
-        Call::Scatter | Call::Iscatter if is_root => equal(either(Send, Receive)),
+        Call::Allgather | Call::Iallgather | Call::Alltoall | Call::Ialltoall => {
+            if is_separate {
+                check_own_part(own, bytes(Send)?, bytes(Receive)?)?;
+            }
+            equal(either(Receive, Send))
+        }
+        Call::Gather | Call::Igather | Call::Scatter | Call::Iscatter if is_root => {
+            if is_separate {
+                check_own_part(own, bytes(Send)?, bytes(Receive)?)?;
+            }
+            match call {
+                Call::Gather | Call::Igather => equal(either(Receive, Send)),
+                _ => equal(either(Send, Receive)),
+            }
+        }
         Call::Scatter | Call::Iscatter => equal(bytes(Receive)),
         Call::Gatherv | Call::Igatherv => {
             let receives = at_root(Receive)?;
             let sent = receives
                 .get(own)
                 .map_or_else(|| bytes(Send), |bytes| Ok(*bytes))?;
+            if is_separate {
+                check_own_part(own, bytes(Send)?, sent)?;
+            }
             varying(sent, vec![sent], receives)
         }
         Call::Scatterv | Call::Iscatterv => {
@@ -56,20 +74,35 @@ pub(super) fn amounts<R: RecordedCalls + ?Sized>(
             let received = sends
                 .get(own)
                 .map_or_else(|| bytes(Receive), |bytes| Ok(*bytes))?;
+            if is_separate {
+                check_own_part(own, received, bytes(Receive)?)?;
+            }
             varying(received, sends, vec![received])
         }
         Call::Allgatherv | Call::Iallgatherv => {
             let receives = by_rank(Receive)?;
-            let sends = receives.get(own).copied().into_iter().collect();
-            varying(mean(&receives), sends, receives)
+            let own_part = receives.get(own).copied();
+            if let Some(part) = own_part.filter(|_| is_separate) {
+                check_own_part(own, bytes(Send)?, part)?;
+            }
+            varying(mean(&receives), own_part.into_iter().collect(), receives)
         }
         // `Other` is MPI_Alltoallw.
         Call::Alltoallv | Call::Ialltoallv | Call::Other => {
             let receives = by_rank(Receive)?;
-            let sends = match calls.is_in_place(record) {
-                true => receives.clone(),
-                false => by_rank(Send)?,
+            let sends = match in_place {
+                Some(true) => receives.clone(),
+                Some(false) => by_rank(Send)?,
+                // The record does not tell. A call that is not in place sends to itself what it expects from
+                // itself.
+                None => by_rank(Send).map(|sends| match sends.get(own) == receives.get(own) {
+                    true => sends,
+                    false => receives.clone(),
+                })?,
             };
+            if let (Some(sent), Some(received)) = (sends.get(own), receives.get(own)) {
+                check_own_part(own, *sent, *received)?;
+            }
             varying(mean(&sends), sends, receives)
         }
         Call::ReduceScatter | Call::IreduceScatter => {
@@ -83,6 +116,22 @@ pub(super) fn amounts<R: RecordedCalls + ?Sized>(
         }
         _ => equal(bytes(Send)),
     }
+}
+
+/// Checks the part that rank `own` of the communicator sends to itself.
+fn check_own_part(own: usize, sent: u64, received: u64) -> Result<(), String> {
+    if sent == received {
+        return Ok(());
+    }
+    Err(unequal_own_parts(own as u64, sent, received))
+}
+
+/// Message of a rank whose send and receive buffers differ in size.
+pub fn unequal_own_parts(own: u64, sent: u64, received: u64) -> String {
+    format!(
+        "rank {own} of the communicator sends {sent} B to itself and expects {received} B from itself; MPI requires \
+         equal sizes"
+    )
 }
 
 fn sum(bytes: &[u64]) -> u64 {

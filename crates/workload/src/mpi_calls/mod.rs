@@ -9,10 +9,10 @@ pub mod communicators;
 
 use std::collections::{BTreeMap, VecDeque};
 
-pub use collective::Side;
+pub use collective::{Side, unequal_own_parts};
 pub use communicators::{CommunicatorRef, Communicators};
 
-use crate::{Call, Collective, Operation, TraceError};
+use crate::{Call, Collective, Operation, Reduction, TraceError};
 
 /// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` in an [`Envelope`].
 pub const ANY: i64 = -1;
@@ -201,6 +201,7 @@ pub fn internal_collective(communicator: u32, collective: Collective, bytes: u64
         bytes,
         counts: None,
         request: None,
+        reduction: None,
         call,
     }
 }
@@ -267,8 +268,11 @@ pub trait RecordedCalls {
     /// Bytes for each rank of a collective with varying counts.
     fn bytes_by_rank(&self, record: &Self::Record, side: Side) -> Result<Vec<u64>, String>;
 
-    /// Whether a collective with varying counts sends `MPI_IN_PLACE`.
-    fn is_in_place(&self, record: &Self::Record) -> bool;
+    /// Whether a buffer of a collective is `MPI_IN_PLACE`; `None` if the record does not tell.
+    fn in_place(&self, record: &Self::Record) -> Option<bool>;
+
+    /// The reduction of a collective; `None` if it has none, or if the record does not tell.
+    fn reduction(&self, record: &Self::Record) -> Option<Reduction>;
 
     /// The next operation; `None` at the end and after an error.
     fn next_operation(&mut self) -> Result<Option<Operation>, TraceError> {
@@ -551,6 +555,7 @@ pub trait RecordedCalls {
             self.open_request(key, request);
         }
         if let CommunicatorRef::Group(communicator) = communicator {
+            let reduction = self.reduction(record);
             self.replay().push(Operation::Collective {
                 collective,
                 communicator,
@@ -558,6 +563,7 @@ pub trait RecordedCalls {
                 bytes,
                 counts: counts.map(Box::new),
                 request,
+                reduction,
                 call,
             });
         }

@@ -10,12 +10,28 @@
 //! | scatter | n k by the root | k |
 //! | allgather, alltoall, allreduce | n k | n k |
 //! | reduce | k | n k by the root |
-//! | reduce_scatter | the whole vector | n times the own block |
+//! | reduce_scatter, reduce_scatter_block | the whole vector | n times the own block |
 //! | scan | (n - rank) k | (rank + 1) k |
 //! | exscan | (n - rank - 1) k | rank k |
 //!
-//! and the totals for the `v` variants. A rank that passes `MPI_IN_PLACE` counts one share less.
-//! Source: the adapter `SCOREP_Mpi_Coll.c` of Score-P, and `otf2-print` of the traces in the tests.
+//! and the totals for the `v` variants. A rank that passes `MPI_IN_PLACE` counts one share less:
+//!
+//! | operation in place | sent | received |
+//! | --- | --- | --- |
+//! | gather, reduce, at the root | 0 | (n - 1) k |
+//! | scatter, at the root | (n - 1) k | 0 |
+//! | allgather, alltoall, allreduce | (n - 1) k | (n - 1) k |
+//! | reduce_scatter, reduce_scatter_block | the vector without the own block | (n - 1) times the own block |
+//! | scan | (n - rank - 1) k | rank k |
+//!
+//! The records do not tell whether a call was in place, and some fit both tables. MPI requires that all ranks of
+//! allgather, alltoall, allreduce and reduce_scatter_block are in place or none (MPI 4.1, chapter 6); their records
+//! are equal on all ranks, and so are the sizes read from them. A rank of scan and reduce_scatter may be in place
+//! alone, so their other size is kept for the comparison of the ranks.
+//!
+//! Source: `scorep_mpi_coll_bytes_...` in the MPI adapter of Score-P, and `otf2-print` of the traces in the tests.
+
+use std::num::NonZeroU64;
 
 use crate::Collective;
 
@@ -26,13 +42,15 @@ pub enum CollectiveKind {
     Regular(Collective),
     /// Counts differ between ranks.
     Varying(Collective),
+    /// All ranks give the same list of counts, of which their sum and the own one are recorded.
+    Listed(Collective),
     /// Creates or frees a communicator, window, file or memory, without data of the application.
     Internal,
 }
 
 /// Kind of an `OTF2_CollectiveOp`; `None` for an unknown number.
 pub fn collective_kind(number: u32) -> Option<CollectiveKind> {
-    use CollectiveKind::{Internal, Regular, Varying};
+    use CollectiveKind::{Internal, Listed, Regular, Varying};
     Some(match number {
         0 => Regular(Collective::Barrier),
         1 => Regular(Collective::Bcast),
@@ -46,7 +64,8 @@ pub fn collective_kind(number: u32) -> Option<CollectiveKind> {
         9 | 10 => Varying(Collective::Alltoall),
         11 => Regular(Collective::Allreduce),
         12 => Regular(Collective::Reduce),
-        13 | 16 => Regular(Collective::ReduceScatter),
+        13 => Listed(Collective::ReduceScatter),
+        16 => Regular(Collective::ReduceScatter),
         14 => Regular(Collective::Scan),
         15 => Regular(Collective::Exscan),
         17..=22 => Internal,
@@ -97,6 +116,10 @@ impl RecordedBytes {
         let n = self.ranks;
         match operation {
             CollectiveKind::Internal | CollectiveKind::Regular(Collective::Barrier) => 0,
+            CollectiveKind::Listed(_) => {
+                let [separate, in_place] = self.vectors();
+                separate.or(in_place).unwrap_or(self.sent)
+            }
             CollectiveKind::Varying(Collective::Scatter) if self.received == 0 => self.sent.div_ceil(n),
             CollectiveKind::Varying(Collective::Gather) if self.sent == 0 => self.received.div_ceil(n),
             // The total over all ranks gives the mean part. In an allgather all ranks know it.
@@ -120,11 +143,80 @@ impl RecordedBytes {
             Collective::Allgather | Collective::Alltoall | Collective::Allreduce => {
                 share(self.sent.max(self.received), n)
             }
-            Collective::ReduceScatter => self.sent,
-            Collective::Scan => share(self.received, self.rank + 1),
+            Collective::ReduceScatter => share(self.sent, n).saturating_mul(n),
+            Collective::Scan => {
+                let [separate, in_place] = self.scanned();
+                let other_writer = self.received.div_ceil(self.rank + 1);
+                separate.or(in_place).unwrap_or(other_writer)
+            }
             Collective::Exscan if self.rank == 0 => self.sent / (n - 1).max(1),
             Collective::Exscan => self.received / self.rank,
         }
+    }
+}
+
+impl RecordedBytes {
+    /// The bytes of an operation in place, if the record fits one that is not in place too.
+    pub fn in_place_bytes(self, operation: CollectiveKind) -> Option<NonZeroU64> {
+        let readings = match operation {
+            CollectiveKind::Regular(Collective::Scan) => self.scanned(),
+            CollectiveKind::Listed(_) => self.vectors(),
+            _ => [None, None],
+        };
+        let [Some(separate), Some(in_place)] = readings else {
+            return None;
+        };
+        NonZeroU64::new(in_place).filter(|bytes| bytes.get() != separate)
+    }
+
+    /// Bytes of a scan that is not in place, and of one in place, where the record fits.
+    fn scanned(self) -> [Option<u64>; 2] {
+        let after = self.ranks - self.rank - 1;
+        let fitting = |sent_shares: u64, received_shares: u64| {
+            let bytes = match received_shares {
+                0 => self.sent.checked_div(sent_shares)?,
+                shares => self.received / shares,
+            };
+            let fits = bytes.checked_mul(sent_shares) == Some(self.sent)
+                && bytes.checked_mul(received_shares) == Some(self.received);
+            fits.then_some(bytes)
+        };
+        [fitting(after + 1, self.rank + 1), fitting(after, self.rank)]
+    }
+
+    /// Bytes of the whole vector of a reduce_scatter that is not in place, and of one in place, where the record
+    /// fits.
+    fn vectors(self) -> [Option<u64>; 2] {
+        let block = |shares: u64| {
+            let is_whole = shares > 0 && self.received.is_multiple_of(shares);
+            is_whole.then(|| self.received / shares)
+        };
+        let separate = block(self.ranks).filter(|block| *block <= self.sent);
+        let in_place = block(self.ranks - 1);
+        [
+            separate.map(|_| self.sent),
+            in_place.and_then(|block| self.sent.checked_add(block)),
+        ]
+    }
+
+    /// Parts that a rank sends to itself and expects from itself, if they are recorded and differ.
+    pub fn unequal_own_parts(self, operation: CollectiveKind) -> Option<[u64; 2]> {
+        let (n, sent, received) = (self.ranks, self.sent, self.received);
+        let is_both = sent > 0 && received > 0;
+        let parts = match operation {
+            // Other writers than Score-P count one part as sent.
+            CollectiveKind::Regular(Collective::Allgather) if sent.checked_mul(n) == Some(received) => {
+                return None;
+            }
+            CollectiveKind::Regular(Collective::Allgather | Collective::Alltoall) => {
+                [share(sent, n), share(received, n)]
+            }
+            // A root that is in place has one of them only.
+            CollectiveKind::Regular(Collective::Gather) if is_both => [sent, received.div_ceil(n)],
+            CollectiveKind::Regular(Collective::Scatter) if is_both => [sent.div_ceil(n), received],
+            _ => return None,
+        };
+        (parts[0] != parts[1]).then_some(parts)
     }
 }
 
@@ -166,6 +258,82 @@ mod tests {
         share.bytes(collective_kind(number).unwrap())
     }
 
+    /// All sizes that a record can mean.
+    fn readings(number: u32, ranks: u64, rank: u64, [sent, received]: [u64; 2]) -> Vec<u64> {
+        let share = RecordedBytes {
+            ranks,
+            rank,
+            sent,
+            received,
+        };
+        let kind = collective_kind(number).unwrap();
+        let in_place = share.in_place_bytes(kind).map(NonZeroU64::get);
+        std::iter::once(share.bytes(kind)).chain(in_place).collect()
+    }
+
+    /// 8 B in place on four ranks, and blocks of 4, 8, 5 and 23 B. In place, a multiple of 4 B fits both.
+    #[test]
+    fn records_in_place_give_the_argument() {
+        for (rank, block) in (0..4).zip([4, 8, 5, 23]) {
+            assert_eq!(readings(14, 4, rank, [(3 - rank) * 8, rank * 8]), [8], "scan");
+            let expected: &[u64] = match block {
+                4 => &[36, 40],
+                8 => &[32, 40],
+                _ => &[40],
+            };
+            assert_eq!(
+                readings(13, 4, rank, [40 - block, 3 * block]),
+                expected,
+                "{block}"
+            );
+        }
+        assert_eq!(
+            readings(14, 3, 1, [8, 8]),
+            [4, 8],
+            "the middle rank of three fits both"
+        );
+        assert_eq!(bytes(16, 4, 0, 3 * 8, 3 * 8), 32);
+        // Other writers count other sizes.
+        assert_eq!(bytes(14, 4, 1, 16, 16), 8);
+    }
+
+    #[test]
+    fn a_rank_sends_to_itself_what_it_expects() {
+        let unequal = |number, sent, received| {
+            let share = RecordedBytes {
+                ranks: 4,
+                rank: 0,
+                sent,
+                received,
+            };
+            share.unequal_own_parts(collective_kind(number).unwrap())
+        };
+        assert_eq!(unequal(6, 32, 64), Some([8, 16]));
+        assert_eq!(unequal(8, 0, 64), Some([0, 16]));
+        assert_eq!(unequal(2, 8, 64), Some([8, 16]));
+        assert_eq!(unequal(4, 64, 8), Some([16, 8]));
+        for (number, sent, received) in [
+            (6, 32, 32),
+            (6, 24, 24),
+            // Another writer counts the own part once.
+            (6, 8, 32),
+            (8, 32, 32),
+            (2, 8, 32),
+            (2, 0, 24),
+            (2, 8, 0),
+            (4, 32, 8),
+            (4, 24, 0),
+            (4, 0, 8),
+            (11, 32, 64),
+        ] {
+            assert_eq!(
+                unequal(number, sent, received),
+                None,
+                "{number} {sent} {received}"
+            );
+        }
+    }
+
     #[test]
     fn unknown_numbers_are_no_operation() {
         assert_eq!(
@@ -201,6 +369,22 @@ mod tests {
             prop_assert_eq!(bytes(14, n, rank, (n - rank) * k, (rank + 1) * k), k, "scan");
             prop_assert_eq!(bytes(15, n, rank, (n - rank - 1) * k, rank * k), k, "exscan");
             prop_assert_eq!(bytes(16, n, rank, n * k, n * k), n * k, "reduce_scatter_block");
+            prop_assert_eq!(bytes(13, n, rank, n * k, n * k), n * k, "reduce_scatter");
+        }
+
+        /// Each size that a legal record can have is among those that are read from it.
+        #[test]
+        fn in_place_on_any_rank(blocks in proptest::collection::vec(0u64..5000, 2..70), k in 0u64..100_000) {
+            let n = blocks.len() as u64;
+            let vector: u64 = blocks.iter().sum();
+            for (rank, block) in (0..).zip(&blocks) {
+                for own in [0, 1] {
+                    let scan = [(n - rank - 1 + own) * k, (rank + own) * k];
+                    prop_assert!(readings(14, n, rank, scan).contains(&k), "scan of rank {} with {}", rank, own);
+                    let parts = [vector - (1 - own) * block, (n - 1 + own) * block];
+                    prop_assert!(readings(13, n, rank, parts).contains(&vector), "reduce_scatter of rank {}", rank);
+                }
+            }
         }
 
         #[test]

@@ -429,6 +429,7 @@ fn collectives_know_their_rank_root_and_size() {
         bytes,
         counts: None,
         request: None,
+        reduction: None,
         call,
     };
     let expected = [
@@ -459,6 +460,7 @@ fn nonblocking_collectives_begin_where_they_were_started() {
         bytes: 8,
         counts: None,
         request: Some(number),
+        reduction: None,
         call: Call::Ibcast,
     };
     // They may complete in any order; the first completes long before the wait for it.
@@ -681,6 +683,7 @@ fn step(collective: Kind, communicator: u32, bytes: u64, call: Call) -> Operatio
         bytes,
         counts: None,
         request: None,
+        reduction: None,
         call,
     }
 }

@@ -6,7 +6,7 @@ use super::super::collective::{CollectiveKind, RecordedBytes, collective_kind};
 use super::super::definitions::{CommunicatorMembership, Definitions};
 use super::{EventReplay, OpenRequest, RequestCompletion};
 use crate::mpi_calls::{InternalCollective, ReplayFailure, creation_cost, internal_collective};
-use crate::{Call, Operation};
+use crate::{Call, Counts, Operation};
 
 impl EventReplay {
     pub(super) fn complete_collective(
@@ -42,33 +42,54 @@ impl EventReplay {
         let number = collective.operation;
         let which =
             collective_kind(number).ok_or_else(|| format!("unknown collective operation number {number}"))?;
-        let (CollectiveKind::Regular(kind) | CollectiveKind::Varying(kind)) = which else {
-            return Ok(None);
+        let kind = match which {
+            CollectiveKind::Regular(kind) | CollectiveKind::Varying(kind) | CollectiveKind::Listed(kind) => {
+                kind
+            }
+            CollectiveKind::Internal => return Ok(None),
         };
         let id = collective.communicator;
-        let (communicator, inter) = match super::membership(definitions, id)? {
+        let (communicator, second_group) = match super::membership(definitions, id)? {
             CommunicatorMembership::Own(_) => return Ok(None),
-            CommunicatorMembership::Group(c) => (c, false),
-            CommunicatorMembership::Inter(c, _) => (c, true),
+            CommunicatorMembership::Group(c) => (c, None),
+            CommunicatorMembership::Inter(c, second) => (c, Some(u64::from(second))),
         };
         let members = &definitions.communicators[communicator as usize];
         let own = self.own_rank(communicator, members);
         let rank =
             own.ok_or_else(|| format!("{} on communicator {id}, which it is no member of", kind.name()))?;
+        let ranks = members.len() as u64;
+        let inter = second_group.is_some();
         let share = RecordedBytes {
-            ranks: members.len() as u64,
+            // On an inter-communicator, Score-P counts the ranks of the other group.
+            ranks: match second_group {
+                Some(second) if rank < second => ranks - second,
+                Some(second) => second,
+                None => ranks,
+            },
             rank,
             sent: collective.sent,
             received: collective.received,
         };
+        if let Some([sent, received]) = share.unequal_own_parts(which).filter(|_| !inter) {
+            return Err(crate::mpi_calls::unequal_own_parts(rank, sent, received));
+        }
+        let unequal = inter || matches!(which, CollectiveKind::Varying(_));
+        let in_place_bytes = share.in_place_bytes(which).filter(|_| !inter);
         Ok(Some(Operation::Collective {
             collective: kind,
             communicator,
             root: root(collective.root, kind, rank, members.len(), inter)?,
             bytes: share.bytes(which),
-            // The counts differ between ranks and are not recorded.
-            counts: matches!(which, CollectiveKind::Varying(_)).then(Box::default),
+            // The counts differ between ranks, or between the groups, and are not recorded.
+            counts: (unequal || in_place_bytes.is_some()).then(|| {
+                Box::new(Counts {
+                    in_place_bytes,
+                    ..Counts::default()
+                })
+            }),
             request,
+            reduction: None,
             call,
         }))
     }

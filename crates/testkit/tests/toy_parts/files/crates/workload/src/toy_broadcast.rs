@@ -25,6 +25,7 @@ impl Skeleton for ToyBroadcast {
             bytes: 8,
             counts: None,
             request: None,
+            reduction: None,
             call: Call::Bcast,
         });
         false
