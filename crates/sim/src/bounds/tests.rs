@@ -62,6 +62,7 @@ fn of(network: &NetworkModel, pattern: &dyn Pattern, effort: Effort) -> (JobBoun
         pattern,
         hosts: (0..network.topology.hosts()).map(HostId).collect(),
         message_bytes: 256,
+        largest_bytes: 256,
         load: 1.0,
     };
     of_job(
