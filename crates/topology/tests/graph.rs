@@ -73,14 +73,14 @@ fn routers_keep_names_and_hosts_follow_the_routers() {
             .map(|r| network.coordinates(RouterId(r)))
             .collect()
     };
-    assert_eq!(names(&*network), ["spine-1", "leaf-9", "leaf-10"]);
+    assert_eq!(names(&*network), ["leaf-9", "leaf-10", "spine-1"]);
     assert_eq!(
-        network.peer(RouterId(0), Port(3)),
-        Peer::Router(RouterId(2), Port(1))
+        network.peer(RouterId(2), Port(3)),
+        Peer::Router(RouterId(1), Port(1))
     );
     assert_eq!(
-        network.peer(RouterId(0), Port(2)),
-        Peer::Router(RouterId(1), Port(2))
+        network.peer(RouterId(2), Port(2)),
+        Peer::Router(RouterId(0), Port(2))
     );
     // Numbers are sorted as numbers; hosts follow the routers, whatever their numbers.
     write(

@@ -1,6 +1,7 @@
 //! The content of a file or a list of edges: routers, hosts and cables in file order, with their positions in the
 //! text. Independent of ports and of the file format.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -173,19 +174,79 @@ impl NetworkPlan {
         self.nodes.iter().any(|node| node.role != ROUTER)
     }
 
-    /// Indices of the routers in the order of their numbers: by name if all names are whole numbers, otherwise by
-    /// file order.
+    /// Indices of the routers in the order of their numbers: that of their names, the same for every format.
     pub(super) fn routers(&self) -> Vec<usize> {
         let is_router = |index: &usize| matches!(self.nodes[*index].role, NodeRole::Router { .. });
         let mut routers: Vec<usize> = (0..self.nodes.len()).filter(is_router).collect();
-        // "01" is a name, not a number, since two names could otherwise be the same number.
-        let number = |index: &usize| {
-            let name = &self.nodes[*index].name;
-            name.parse::<u64>().ok().filter(|n| n.to_string() == *name)
-        };
-        if routers.iter().all(|index| number(index).is_some()) {
-            routers.sort_by_key(number);
-        }
+        routers.sort_by(|a, b| by_name(&self.nodes[*a].name, &self.nodes[*b].name));
         routers
+    }
+}
+
+/// The order of names: digits in them count as numbers, so `r9` is before `r10`. Names that differ in leading zeros
+/// only are ordered as texts.
+fn by_name(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    while let (Some(one), Some(other)) = (left.chars().next(), right.chars().next()) {
+        let order = if one.is_ascii_digit() && other.is_ascii_digit() {
+            let (number, rest) = split_number(left);
+            let (other_number, other_rest) = split_number(right);
+            (left, right) = (rest, other_rest);
+            // Numbers without leading zeros: the longer one is greater.
+            let by_length = number.len().cmp(&other_number.len());
+            by_length.then_with(|| number.cmp(other_number))
+        } else {
+            (left, right) = (&left[one.len_utf8()..], &right[other.len_utf8()..]);
+            one.cmp(&other)
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    left.len().cmp(&right.len()).then_with(|| a.cmp(b))
+}
+
+/// The leading digits of a text without leading zeros, and the rest of the text.
+fn split_number(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    (text[..end].trim_start_matches('0'), &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_of_names_count_as_numbers() {
+        let sorted = [
+            "",
+            "0",
+            "00",
+            "01",
+            "1",
+            "2",
+            "10",
+            "99999999999999999999",
+            "100000000000000000000",
+            "R1",
+            "[0,9]",
+            "[0,10]",
+            "[1,0]",
+            "a",
+            "a b",
+            "r",
+            "r0",
+            "r9",
+            "r10",
+            "r10-2",
+            "r10-10",
+            "spine",
+            "\u{e9}",
+        ];
+        for (index, a) in sorted.iter().enumerate() {
+            for (other, b) in sorted.iter().enumerate() {
+                assert_eq!(by_name(a, b), index.cmp(&other), "'{a}' and '{b}'");
+            }
+        }
     }
 }
