@@ -9,6 +9,8 @@
 
 mod adjacency;
 mod anynet;
+mod attributes;
+mod classes;
 mod distances;
 mod edge_list;
 mod graphml;

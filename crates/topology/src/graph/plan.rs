@@ -7,6 +7,9 @@ use std::fmt;
 
 use config::nearest;
 
+use super::attributes::NodeAttributes;
+use crate::LinkSpeed;
+
 /// A position in a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Position {
@@ -102,17 +105,31 @@ impl NodeRole {
 
 #[derive(Debug)]
 pub(super) struct Node {
+    /// The id, which numbers the routers.
     pub(super) name: String,
+    /// The name that results show, if it is not the id.
+    pub(super) label: Option<String>,
     pub(super) role: NodeRole,
+    /// x and y (upwards) in a drawing.
+    pub(super) drawn_at: Option<[f64; 2]>,
     pub(super) place: Position,
 }
 
-/// Cables between two nodes.
+/// Class and speed of a cable, as far as the file gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LinkAttributes {
+    /// Name of the link class.
+    pub(super) class: Option<String>,
+    pub(super) speed: LinkSpeed,
+}
+
+/// Cables between two nodes, or links from the first to the second node.
 #[derive(Debug)]
 pub(super) struct Cables {
     /// Indices of nodes.
     pub(super) ends: [usize; 2],
     pub(super) count: u32,
+    pub(super) attributes: LinkAttributes,
     pub(super) place: Position,
 }
 
@@ -121,13 +138,20 @@ pub(super) struct NetworkPlan {
     /// Nodes in the order of their first occurrence.
     pub(super) nodes: Vec<Node>,
     pub(super) cables: Vec<Cables>,
+    /// Directed links, until [`NetworkPlan::pair_directed`] makes cables of them.
+    directed: Vec<Cables>,
     /// Index of a node by name; never iterated over.
     by_name: HashMap<String, usize>,
 }
 
 impl NetworkPlan {
     /// Adds a node that the file lists once.
-    pub(super) fn declare(&mut self, name: String, role: NodeRole, place: Position) -> Result<(), PlanError> {
+    pub(super) fn declare(
+        &mut self,
+        name: String,
+        attributes: NodeAttributes,
+        place: Position,
+    ) -> Result<(), PlanError> {
         if let Some(index) = self.by_name.get(&name) {
             let first = self.nodes[*index].place;
             let message = match first {
@@ -136,7 +160,9 @@ impl NetworkPlan {
             };
             return Err(PlanError::new(place, message));
         }
-        self.add(name, role, place);
+        let index = self.add(name, attributes.role, place);
+        self.nodes[index].label = attributes.label;
+        self.nodes[index].drawn_at = attributes.drawn_at;
         Ok(())
     }
 
@@ -151,7 +177,13 @@ impl NetworkPlan {
     fn add(&mut self, name: String, role: NodeRole, place: Position) -> usize {
         let index = self.nodes.len();
         self.by_name.insert(name.clone(), index);
-        self.nodes.push(Node { name, role, place });
+        self.nodes.push(Node {
+            name,
+            label: None,
+            role,
+            drawn_at: None,
+            place,
+        });
         index
     }
 
@@ -161,11 +193,64 @@ impl NetworkPlan {
         found.ok_or_else(|| PlanError::new(place, format!("there is no node '{name}'")))
     }
 
+    /// Adds cables between two nodes that have no attributes.
     pub(super) fn link(&mut self, ends: [usize; 2], count: u32, place: Position) -> Result<(), PlanError> {
+        let attributes = LinkAttributes::default();
+        self.connect(ends, false, (count, attributes), place)
+    }
+
+    /// Adds cables between two nodes, or, if `directed`, links from the first to the second.
+    pub(super) fn connect(
+        &mut self,
+        ends: [usize; 2],
+        directed: bool,
+        (count, attributes): (u32, LinkAttributes),
+        place: Position,
+    ) -> Result<(), PlanError> {
         if count == 0 {
             return Err(PlanError::new(place, "0 cables; expected at least 1"));
         }
-        self.cables.push(Cables { ends, count, place });
+        let list = if directed {
+            &mut self.directed
+        } else {
+            &mut self.cables
+        };
+        list.push(Cables {
+            ends,
+            count,
+            attributes,
+            place,
+        });
+        Ok(())
+    }
+
+    /// Makes a cable of each two links that lead forth and back.
+    ///
+    /// # Errors
+    /// A link without one that leads back and has the same class, bandwidth and latency.
+    pub(super) fn pair_directed(&mut self) -> Result<(), PlanError> {
+        let directed = std::mem::take(&mut self.directed);
+        let mut counts: HashMap<([usize; 2], &LinkAttributes), u64> = HashMap::new();
+        for links in &directed {
+            *counts.entry((links.ends, &links.attributes)).or_default() += u64::from(links.count);
+        }
+        for links in &directed {
+            let [from, to] = links.ends;
+            let back = counts.get(&([to, from], &links.attributes)).copied().unwrap_or(0);
+            if counts[&(links.ends, &links.attributes)] > back {
+                let [from, to] = links.ends.map(|end| &self.nodes[end].name);
+                let message = format!(
+                    "the directed edge from '{from}' to '{to}' has no edge from '{to}' to '{from}' with the same \
+                     class, bandwidth and latency; expected one, or an undirected edge"
+                );
+                return Err(PlanError::new(links.place, message));
+            }
+        }
+        self.cables.extend(
+            directed
+                .into_iter()
+                .filter(|links| links.ends[0] <= links.ends[1]),
+        );
         Ok(())
     }
 
