@@ -192,6 +192,7 @@ def test_graphml_opens_in_networkx(folder: Path) -> None:
             "from_port",
             "to_port",
             "bandwidth_bits_per_s",
+            "latency_ps",
             "bytes",
             "packets",
             "busy_ps",

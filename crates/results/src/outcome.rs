@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::rows::{HopsRow, JobRow, LINK_ENDS, LatencyRow, hops_histogram, latency_histogram};
+use crate::rows::{HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, hops_histogram, latency_histogram};
 use crate::summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
     Summary, TrafficSummary, nanoseconds,
@@ -172,7 +172,7 @@ impl RunResult {
                 "jobs" => digest.table(&jobs_table(&jobs, JobTotals::digested_row)),
                 // The experiment defines the network; floats are for drawings only.
                 "routers" | "hosts" => &mut digest,
-                "links" => digest.table(&table.without(LINK_ENDS)),
+                "links" => digest.table(&table.without(LINK_UNDIGESTED)),
                 _ => digest.table(table),
             };
         }

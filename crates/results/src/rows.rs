@@ -182,6 +182,8 @@ table! {
         to_port: u32,
         /// Bandwidth in bits per second.
         bandwidth_bits_per_s: u64,
+        /// Propagation delay of the cable, in picoseconds.
+        latency_ps: u64,
         /// Bytes carried.
         bytes: u64,
         /// Packets carried.
@@ -195,9 +197,17 @@ table! {
     }
 }
 
-/// Columns of `links` with the content of `from` and `to` as numbers. The digest covers the words and omits these
-/// columns.
-pub const LINK_ENDS: &[&str] = &["from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port"];
+/// Columns of `links` that the digest omits: `from` and `to` as numbers, since it covers the words, and the latency, since
+/// it covers the times that follow from it.
+pub const LINK_UNDIGESTED: &[&str] = &[
+    "from_kind",
+    "from_id",
+    "from_port",
+    "to_kind",
+    "to_id",
+    "to_port",
+    "latency_ps",
+];
 
 /// Columns of `links` that exist only after a run: measurements, and the words for the ends.
 pub const LINK_LATER: &[&str] = &[

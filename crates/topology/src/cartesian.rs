@@ -163,9 +163,9 @@ impl Topology for Grid {
         distance
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
+    fn link_classes(&self) -> Vec<&str> {
         const CLASSES: &[&str] = &LINK_CLASSES;
-        &CLASSES[..=self.sizes.len()]
+        CLASSES[..=self.sizes.len()].to_vec()
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {

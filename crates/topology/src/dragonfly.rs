@@ -145,8 +145,8 @@ impl Topology for Dragonfly {
         }
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
-        &["host", "local", "global"]
+    fn link_classes(&self) -> Vec<&str> {
+        vec!["host", "local", "global"]
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {

@@ -200,8 +200,8 @@ impl Topology for Dragonfly2d {
         search::distance(self, from, to, 2, direct)
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
-        &["host", "row", "column", "global"]
+    fn link_classes(&self) -> Vec<&str> {
+        vec!["host", "row", "column", "global"]
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {

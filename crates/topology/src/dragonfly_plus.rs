@@ -176,8 +176,8 @@ impl Topology for DragonflyPlus {
         search::distance(self, from, to, least, direct)
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
-        &["host", "local", "global"]
+    fn link_classes(&self) -> Vec<&str> {
+        vec!["host", "local", "global"]
     }
 
     fn link_class(&self, router: RouterId, port: Port) -> LinkClass {

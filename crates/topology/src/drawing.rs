@@ -38,6 +38,8 @@ pub enum Layout<'a> {
     },
     /// All routers on one ring.
     Circle,
+    /// Given positions: x and y (downwards) of each router, in any unit.
+    Positions(&'a [[f64; 2]]),
     /// Positions from distances only.
     Distances,
 }
@@ -178,6 +180,7 @@ fn sketch(topology: &dyn Topology) -> Sketch {
             rows,
         } => columns_of(blocks, columns, rows),
         Layout::Circle => circle(routers),
+        Layout::Positions(positions) => at(positions),
         Layout::Distances => by_distances(topology),
     }
 }
@@ -211,6 +214,20 @@ fn beside(one: &Sketch, planes: u32) -> Sketch {
         }
     }
     all
+}
+
+/// Given positions, with about as much space around each router as they would have on a square grid.
+fn at(positions: &[[f64; 2]]) -> Sketch {
+    let mut drawing = Sketch::new(positions.len() as u32, 0.5);
+    for [x, y] in positions {
+        drawing.push(None, *x, *y);
+    }
+    let [left, right, top, bottom] = drawing.bounds();
+    let side = (right - left).max(bottom - top);
+    if side > 0.0 {
+        drawing.clearance = side / (positions.len() as f64).sqrt() / 2.0;
+    }
+    drawing
 }
 
 fn circle(routers: u32) -> Sketch {

@@ -162,9 +162,9 @@ impl Topology for AllToAll {
         self.differences(from, to).count() as u32
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
+    fn link_classes(&self) -> Vec<&str> {
         const CLASSES: &[&str] = &LINK_CLASSES;
-        &CLASSES[..=self.dimensions.len()]
+        CLASSES[..=self.dimensions.len()].to_vec()
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {

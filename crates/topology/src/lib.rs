@@ -20,6 +20,7 @@ mod graph;
 mod grouped;
 mod host_ports;
 mod hyperx;
+mod link_speed;
 mod mesh;
 mod planes;
 mod registry;
@@ -38,6 +39,7 @@ pub use dragonfly::Dragonfly;
 pub use dragonfly_2d::Dragonfly2d;
 pub use dragonfly_plus::DragonflyPlus;
 pub use drawing::{Drawing, Layout, Spot};
+pub use link_speed::{LONGEST_LATENCY, LinkSpeed, SLOWEST_BITS_PER_S, check_bandwidth, check_latency};
 pub use planes::Planes;
 pub use registry::{Kind, REGISTRY, build};
 
@@ -68,6 +70,9 @@ pub enum Peer {
 /// Index into [`Topology::link_classes`]. Class 0 is always `"host"`: injection and ejection links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkClass(pub u8);
+
+/// Largest number of link classes of a topology. The numbers fit 8 bits; samplers use some of these for others.
+pub const MOST_LINK_CLASSES: usize = 250;
 
 /// Class of the links between hosts and routers in every topology.
 pub const HOST_LINK: LinkClass = LinkClass(0);
@@ -115,9 +120,14 @@ pub trait Topology: Send + Sync {
     /// Router-to-router links on a shortest path; `u32::MAX` between two planes.
     fn distance(&self, from: RouterId, to: RouterId) -> u32;
     /// Names of the kinds of links, for example `["host", "local", "global"]`; the first is `"host"`.
-    fn link_classes(&self) -> &'static [&'static str];
+    fn link_classes(&self) -> Vec<&str>;
     /// The class of the link at a port. An unwired port has any existing class.
     fn link_class(&self, router: RouterId, port: Port) -> LinkClass;
+    /// Bandwidth and latency of a class, as far as the topology gives them.
+    fn link_speed(&self, class: LinkClass) -> LinkSpeed {
+        let _ = class;
+        LinkSpeed::default()
+    }
     /// The router's coordinates in the notation of the field, for example `group 3, router 1`.
     fn coordinates(&self, router: RouterId) -> String;
     /// One line of description: `dragonfly of 33 groups of 8 routers with 4 hosts each`.

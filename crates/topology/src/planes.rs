@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::{Divisor, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology};
+use crate::{Divisor, HostId, LinkClass, LinkSpeed, Peer, Port, RouterId, Shape, Topology};
 
 /// Disjoint copies of a network.
 pub struct Planes {
@@ -96,8 +96,12 @@ impl Topology for Planes {
         self.plane.distance(from, to)
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
+    fn link_classes(&self) -> Vec<&str> {
         self.plane.link_classes()
+    }
+
+    fn link_speed(&self, class: LinkClass) -> LinkSpeed {
+        self.plane.link_speed(class)
     }
 
     fn link_class(&self, router: RouterId, port: Port) -> LinkClass {

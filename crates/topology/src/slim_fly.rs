@@ -353,8 +353,8 @@ impl Topology for SlimFly {
         if linked { 1 } else { 2 }
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
-        &["host", "local", "global"]
+    fn link_classes(&self) -> Vec<&str> {
+        vec!["host", "local", "global"]
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {

@@ -73,14 +73,14 @@ fn routers_keep_names_and_hosts_follow_the_routers() {
             .map(|r| network.coordinates(RouterId(r)))
             .collect()
     };
-    assert_eq!(names(&*network), ["spine-1", "leaf-9", "leaf-10"]);
+    assert_eq!(names(&*network), ["leaf-9", "leaf-10", "spine-1"]);
     assert_eq!(
-        network.peer(RouterId(0), Port(3)),
-        Peer::Router(RouterId(2), Port(1))
+        network.peer(RouterId(2), Port(3)),
+        Peer::Router(RouterId(1), Port(1))
     );
     assert_eq!(
-        network.peer(RouterId(0), Port(2)),
-        Peer::Router(RouterId(1), Port(2))
+        network.peer(RouterId(2), Port(2)),
+        Peer::Router(RouterId(0), Port(2))
     );
     // Numbers are sorted as numbers; hosts follow the routers, whatever their numbers.
     write(
@@ -96,7 +96,7 @@ fn routers_keep_names_and_hosts_follow_the_routers() {
     write(
         "hosts.json",
         r#"{"nodes": [{"id": "x", "hosts": 2}, {"id": "y"}, {"id": "z", "type": "host"}],
-        "edges": [{"source": "z", "target": "x", "weight": 3}, {"source": "y", "target": "x"}]}"#,
+        "edges": [{"source": "z", "target": "x", "packets": 3}, {"source": "y", "target": "x"}]}"#,
     );
     let network = built_in(folder.path(), "file = \"hosts.json\"").unwrap();
     assert_eq!(
@@ -209,8 +209,8 @@ fn errors_say_where_and_what() {
         ),
         (
             "json",
-            "{\"directed\": true, \"nodes\": [], \"links\": []}",
-            "{}: the graph is directed",
+            "{\"directed\": true, \"nodes\": [{\"id\": 1}, {\"id\": 2}], \"links\": [{\"source\": 1, \"target\": 2}]}",
+            "{}: links[0]: the directed edge from '1' to '2' has no edge from '2' to '1' with the same class",
         ),
         (
             "json",
@@ -242,8 +242,8 @@ fn errors_say_where_and_what() {
         ),
         (
             "xml",
-            "<graphml><graph edgedefault=\"directed\"/></graphml>",
-            "{}:1: edgedefault=\"directed\"",
+            "<graphml><graph edgedefault=\"yes\"/></graphml>",
+            "{}:1: edgedefault=\"yes\"; expected \"undirected\" or \"directed\"",
         ),
         ("xml", &graphml("<node/>"), "{}:5: <node> has no id; expected one"),
         (
@@ -288,6 +288,265 @@ fn errors_say_where_and_what() {
         let error = result.err().unwrap_or_else(|| panic!("{text}: was built"));
         let expected = expected.replace("{}", &folder.path().join(&name).display().to_string());
         assert!(error.contains(&expected), "{text}:\n{error}\nnot\n{expected}");
+    }
+}
+
+/// GraphML with keys for every attribute of the tests.
+fn graphml(directed: &str, inside: &str) -> String {
+    let keys = [
+        "kind",
+        "hosts",
+        "label",
+        "x",
+        "y",
+        "count",
+        "class",
+        "bandwidth",
+        "bandwidth_gbps",
+        "latency",
+        "latency_ns",
+        "busy_ps",
+        "weight",
+        "bandwith",
+    ];
+    let keys = keys.map(|name| format!("<key id=\"{name}\" attr.name=\"{name}\" for=\"all\"/>"));
+    let keys = keys.concat();
+    format!("<graphml>{keys}<graph edgedefault=\"{directed}\">\n{inside}</graph></graphml>")
+}
+
+/// A node or an edge on one line, with data.
+fn with_data(element: &str, data: &[(&str, &str)]) -> String {
+    let data: String = data
+        .iter()
+        .map(|(key, value)| format!("<data key=\"{key}\">{value}</data>"))
+        .collect();
+    let name = element.split(' ').next().unwrap();
+    format!("<{element}>{data}</{name}>\n")
+}
+
+/// Name, bandwidth in bits per second, and latency in picoseconds of every class.
+fn classes(topology: &dyn Topology) -> Vec<(String, Option<u64>, Option<u64>)> {
+    let names = topology.link_classes();
+    let class = |(number, name): (u8, &&str)| {
+        let speed = topology.link_speed(LinkClass(number));
+        let (bandwidth, latency) = (speed.bandwidth, speed.latency);
+        (
+            name.to_string(),
+            bandwidth.map(|b| b.bits_per_s),
+            latency.map(|l| l.ps),
+        )
+    };
+    (0u8..).zip(&names).map(class).collect()
+}
+
+#[test]
+fn attributes_of_edges_become_link_classes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ab, ba) = ("edge source=\"a\" target=\"b\"", "edge source=\"b\" target=\"a\"");
+    let bc = "edge source=\"b\" target=\"c\"";
+    let ha = "edge source=\"h\" target=\"a\"";
+    let nodes = [
+        with_data("node id=\"a\"", &[("label", "first"), ("x", "0"), ("y", "10")]),
+        with_data("node id=\"b\"", &[("hosts", "1"), ("x", "-5"), ("y", "0.5")]),
+        with_data("node id=\"c\"", &[("x", "1e3"), ("y", "0")]),
+        with_data("node id=\"h\"", &[("kind", "host")]),
+    ]
+    .concat();
+    let fast: &[_] = &[("bandwidth", "400 Gbps"), ("latency", "2 us")];
+    let slow: &[_] = &[("bandwidth_gbps", "12.5"), ("count", "2")];
+    let optical: &[_] = &[("class", "optical"), ("latency_ns", "50"), ("busy_ps", "17")];
+    let host: &[_] = &[("class", "injection"), ("bandwidth", "25 GB/s")];
+    let edges = |reversed: &str| {
+        let all = [(reversed, fast), (ab, slow), (bc, optical), (ha, host)];
+        all.map(|(edge, data)| with_data(edge, data)).concat()
+    };
+    let built = |text: &str| {
+        std::fs::write(folder.path().join("net.xml"), text).unwrap();
+        built_in(folder.path(), "file = \"net.xml\"")
+    };
+    let network = built(&graphml("undirected", &(nodes.clone() + &edges(ab)))).unwrap();
+    let gbps = 1_000_000_000;
+    let expected = [
+        ("host", Some(200 * gbps), None),
+        ("optical", None, Some(50_000)),
+        ("router (12500 Mbps)", Some(12 * gbps + gbps / 2), None),
+        ("router (400 Gbps, 2 us)", Some(400 * gbps), Some(2_000_000)),
+    ];
+    let expected = expected.map(|(name, bandwidth, latency)| (name.to_string(), bandwidth, latency));
+    assert_eq!(classes(&*network), expected);
+    // Parallel cables are in the order of their classes, at both ends.
+    let of_router = |router: u32, hosts: u16, links: u16| -> Vec<u8> {
+        let ports = (hosts..hosts + links).map(Port);
+        ports
+            .map(|port| network.link_class(RouterId(router), port).0)
+            .collect()
+    };
+    assert_eq!(of_router(0, 1, 3), [2, 2, 3]);
+    assert_eq!(of_router(1, 1, 4), [2, 2, 3, 1]);
+    assert_eq!(network.link_class(RouterId(0), Port(0)), HOST_LINK);
+    assert_eq!(network.coordinates(RouterId(0)), "first");
+    // A drawing keeps the given positions; the y axis of files leads upwards.
+    let drawing = Drawing::of(&*network);
+    let spots: Vec<(f32, f32)> = drawing.routers.iter().map(|spot| (spot.x, spot.y)).collect();
+    assert!(spots[1].0 < spots[0].0 && spots[0].0 < spots[2].0, "{spots:?}");
+    assert!(spots[0].1 < spots[1].1 && spots[1].1 < spots[2].1, "{spots:?}");
+    // The direction of an edge in a file has no meaning, and neither has an edge for each direction.
+    let turned = built(&graphml("undirected", &(nodes.clone() + &edges(ba)))).unwrap();
+    assert_eq!(
+        (wiring(&*turned), classes(&*turned)),
+        (wiring(&*network), classes(&*network))
+    );
+    let back = "edge source=\"c\" target=\"b\"";
+    let to_host = [("class", "ejection"), ("bandwidth_gbps", "200")];
+    let both = [
+        edges(ab),
+        with_data(ba, fast),
+        with_data(ba, slow),
+        with_data(back, optical),
+        with_data("edge source=\"a\" target=\"h\"", &to_host),
+    ];
+    let directed = built(&graphml("directed", &(nodes.clone() + &both.concat()))).unwrap();
+    assert_eq!(
+        (wiring(&*directed), classes(&*directed)),
+        (wiring(&*network), classes(&*network))
+    );
+    // Two cables forth and one back are not paired.
+    let fewer = edges(ab) + &with_data(ba, fast) + &with_data(ba, &[("bandwidth_gbps", "12.5")]);
+    let error = built(&graphml("directed", &(nodes + &fewer))).err().unwrap();
+    assert!(
+        error.contains(
+            "net.xml:7: the directed edge from 'a' to 'b' has no edge from 'b' to 'a' with the same"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn attributes_that_are_not_read_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, ab) = ("node id=\"a\"", "edge source=\"a\" target=\"b\"");
+    let nodes = "<node id=\"a\"/><node id=\"b\"/>\n";
+    let edge = |data: &[(&str, &str)]| nodes.to_string() + &with_data(ab, data);
+    let many: String = (0..260)
+        .map(|n| with_data(ab, &[("latency_ns", &(n + 1).to_string())]))
+        .collect();
+    let hosts = |data: [&str; 2]| {
+        let host = |host: &str, latency: &str| {
+            let node = with_data(&format!("node id=\"{host}\""), &[("kind", "host")]);
+            let ends = format!("edge source=\"{host}\" target=\"a\"");
+            node + &with_data(&ends, &[("latency_ns", latency)])
+        };
+        nodes.to_string() + &host("h", data[0]) + &host("i", data[1]) + &with_data(ab, &[])
+    };
+    for (inside, expected) in [
+        (
+            edge(&[("bandwith", "4 Gbps")]),
+            ":3: unknown attribute 'bandwith' of an edge; did you mean 'bandwidth'?",
+        ),
+        (
+            edge(&[("weight", "1")]),
+            ":3: unknown attribute 'weight' of an edge; expected one of: bandwidth, ",
+        ),
+        (
+            edge(&[("hosts", "1")]),
+            ":3: unknown attribute 'hosts' of an edge",
+        ),
+        (
+            with_data(a, &[("latency", "1 ns")]),
+            ":2: unknown attribute 'latency' of a node",
+        ),
+        (edge(&[("fast", "1")]), ":3: no <key> declares 'fast'"),
+        (
+            edge(&[("bandwidth", "400")]),
+            ":3: bandwidth: \"400\" has no unit; expected a data rate such as",
+        ),
+        (
+            edge(&[("bandwidth_gbps", "0")]),
+            ":3: bandwidth_gbps: 0 bps is too slow; expected at least 1 Mbps",
+        ),
+        (
+            edge(&[("latency", "2 s")]),
+            ":3: latency: 2 s is out of range; expected at most 1 s",
+        ),
+        (edge(&[("latency_ns", "0")]), ":3: latency_ns: 0 is out of range"),
+        (
+            edge(&[("bandwidth", "1 Gbps"), ("bandwidth_gbps", "1")]),
+            ":3: both bandwidth and bandwidth_gbps; expected one of the two",
+        ),
+        (
+            edge(&[("latency", "1 ns"), ("latency", "2 ns")]),
+            ":3: a second value of 'latency'",
+        ),
+        (
+            edge(&[("class", "host")]),
+            ":3: the class of this edge is that of links to hosts",
+        ),
+        (edge(&[("class", "")]), ":3: class: the name is empty"),
+        (
+            with_data(a, &[("x", "1")]),
+            ":2: only one of x and y; expected both or none",
+        ),
+        (
+            with_data(a, &[("x", "1"), ("y", "inf")]),
+            ":2: y: 'inf' is not a number",
+        ),
+        (
+            with_data(a, &[("x", "1"), ("y", "1"), ("hosts", "1")])
+                + "<node id=\"b\"/>"
+                + &with_data(ab, &[]),
+            ":3: router 'b' has no x and y, but router 'a' has",
+        ),
+        (
+            nodes.to_string() + "<edge source=\"a\" target=\"b\" bandwidth=\"1 Gbps\"/>",
+            ":3: <edge> has the unknown XML attribute 'bandwidth'; GraphML gives attributes of nodes and edges as <data>",
+        ),
+        (
+            "<node id=\"a\"><port name=\"p\"/></node>".into(),
+            ":2: unknown element <port> in <node>",
+        ),
+        (
+            hosts(["1", "1"]) + &many,
+            ": edges of 261 different classes, bandwidths and latencies are too many; expected at most 249",
+        ),
+        (
+            hosts(["1", "2"]),
+            ":6: 'host (2 ns)' and an earlier 'host (1 ns)' differ",
+        ),
+    ] {
+        std::fs::write(folder.path().join("net.xml"), graphml("undirected", &inside)).unwrap();
+        let error = built_in(folder.path(), "file = \"net.xml\"")
+            .err()
+            .expect(&inside);
+        assert!(error.contains(expected), "{inside}:\n{error}\nnot\n{expected}");
+    }
+    let node_link = |edge: &str| {
+        format!(r#"{{"nodes": [{{"id": 1}}, {{"id": 2}}], "links": [{{"source": 1, "target": 2, {edge}}}]}}"#)
+    };
+    for (text, expected) in [
+        (
+            node_link(r#""latencie": "1 ns""#),
+            ": links[0]: unknown attribute 'latencie' of an edge; did you mean 'latency'?",
+        ),
+        (
+            node_link(r#""bandwidth": 400"#),
+            ": links[0]: bandwidth: \"400\" has no unit",
+        ),
+        (
+            node_link(r#""class": true"#),
+            ": links[0]: class: expected a text or a number",
+        ),
+        (
+            r#"{"nodes": [], "links": [], "node": []}"#.into(),
+            ": unknown key 'node'; did you mean 'nodes'?",
+        ),
+        (
+            r#"{"nodes": [], "links": [], "graph": {"speed": 1}}"#.into(),
+            ": unknown attribute 'speed' of a graph",
+        ),
+    ] {
+        std::fs::write(folder.path().join("net.json"), &text).unwrap();
+        let error = built_in(folder.path(), "file = \"net.json\"").err().expect(&text);
+        assert!(error.contains(expected), "{text}:\n{error}\nnot\n{expected}");
     }
 }
 

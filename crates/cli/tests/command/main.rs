@@ -4,6 +4,7 @@ mod bench;
 mod checkpoints;
 mod explain;
 mod export;
+mod graphs;
 mod otf2;
 mod right_input;
 mod running;

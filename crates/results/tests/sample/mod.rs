@@ -368,6 +368,7 @@ fn links(sequence: &mut Sequence) -> Table {
                 to_id,
                 to_port,
                 bandwidth_bits_per_s: 100_000_000_000,
+                latency_ps: 50_000,
                 bytes: busy_ps / 80,
                 packets: busy_ps / 80 / 256,
                 busy_ps,

@@ -12,6 +12,7 @@ use crate::setup::network::NetworkModel;
 pub const INJECTION: u8 = 0;
 pub const EJECTION: u8 = 1;
 const OF_TOPOLOGY: u8 = 2;
+const _: () = assert!(OF_TOPOLOGY as usize + topology::MOST_LINK_CLASSES <= 1 << u8::BITS);
 
 /// What a run samples. It is read-only during the run.
 pub struct Plan {

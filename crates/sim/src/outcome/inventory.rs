@@ -20,11 +20,11 @@ const MOST_LINKS: u64 = 1_500_000;
 
 /// One direction of a cable.
 #[derive(Clone, Copy, Debug)]
-pub struct LinkEntry {
+pub struct LinkEntry<'a> {
     /// Class, which determines the speed.
     pub class: LinkClass,
     /// Name of the class; `injection` and `ejection` for links of hosts.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Sending end.
     pub from: LinkTerminal,
     /// Receiving end.
@@ -42,7 +42,7 @@ pub enum LinkTerminal {
 
 /// All links in the order of their numbers: injection links by host and rail, then the links of each router by
 /// port.
-pub fn links(network: &NetworkModel) -> impl Iterator<Item = LinkEntry> + '_ {
+pub fn links(network: &NetworkModel) -> impl Iterator<Item = LinkEntry<'_>> {
     let topology = network.topology.as_ref();
     let rails = network.rails.count();
     let hosts = (0..network.hosts()).map(HostId);
@@ -80,21 +80,23 @@ pub fn links(network: &NetworkModel) -> impl Iterator<Item = LinkEntry> + '_ {
     injection.chain(others)
 }
 
-impl LinkEntry {
+impl LinkEntry<'_> {
     /// The row of a link, as far as it is known before the run.
     pub fn row(&self, number: usize, network: &NetworkModel) -> LinkRow {
         let (from_kind, from_id, from_port) = self.from.numbers();
         let (to_kind, to_id, to_port) = self.to.numbers();
+        let setting = &network.links[usize::from(self.class.0)];
         LinkRow {
             link: number as u32,
-            class: self.name.into(),
+            class: self.name.to_string().into(),
             from_kind: from_kind.into(),
             from_id,
             from_port,
             to_kind: to_kind.into(),
             to_id,
             to_port,
-            bandwidth_bits_per_s: network.links[usize::from(self.class.0)].bandwidth.bits_per_s,
+            bandwidth_bits_per_s: setting.bandwidth.bits_per_s,
+            latency_ps: setting.latency.ps(),
             ..LinkRow::default()
         }
     }

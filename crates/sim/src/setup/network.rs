@@ -7,13 +7,16 @@ use des::Time;
 use fabric::Rate;
 use fabric::router::RouterParameters;
 use routing::{InPlanes, Routing};
-use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
+use topology::{
+    HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth, check_latency,
+};
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
 use crate::setup::rails::Rails;
 
-/// Fastest link. On a faster one, a packet of some hundred bytes would take less than the resolution of time.
-const FASTEST_BITS_PER_S: u64 = 1_000_000_000_000_000;
+/// Topologies give link speeds in the range that rates and delays have.
+const _: () = assert!(topology::SLOWEST_BITS_PER_S == Rate::MIN_BITS_PER_S);
+const _: () = assert!(topology::LONGEST_LATENCY.ps == LONGEST_DELAY.ps);
 
 /// Keys of `[network]`, beside those of [`Rails`].
 pub const NETWORK: &[Parameter] = parameters! {
@@ -285,7 +288,8 @@ fn check_detours(
     Err(section.section("routing")?.error("bias", message))
 }
 
-/// Reads the link settings: `link` applies to all classes, `links.NAME` to one.
+/// Reads the link settings: `links.NAME` applies to one class, the topology's own speed where that is not given, and
+/// `link` to the remaining ones.
 fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSetting>, config::Error> {
     let common = read_link(section.section("link")?.declare(LINK), None)?;
     let by_class = section.section("links")?;
@@ -297,15 +301,23 @@ fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSett
     {
         return Err(by_class.unknown_name(unknown, unknown, classes.iter().copied()));
     }
-    classes
-        .iter()
-        .map(|class| read_link(by_class.section(class)?, Some(common)))
+    let default = |class: u8| {
+        let own = topology.link_speed(LinkClass(class));
+        let latency = own.latency.map(|latency| Time(latency.ps));
+        LinkSetting::new(
+            own.bandwidth.unwrap_or(common.bandwidth),
+            latency.unwrap_or(common.latency),
+        )
+    };
+    (0u8..)
+        .zip(&classes)
+        .map(|(class, name)| read_link(by_class.section(name)?, Some(default(class))))
         .collect()
 }
 
 /// Reads a link's keys; `default` takes the place of the declared defaults.
 fn read_link(section: &Section, default: Option<LinkSetting>) -> Result<LinkSetting, config::Error> {
-    let (bandwidth, latency) = match default {
+    let (bandwidth, latency): (Bandwidth, Duration) = match default {
         Some(default) => {
             let latency = Duration {
                 ps: default.latency.ps(),
@@ -317,21 +329,7 @@ fn read_link(section: &Section, default: Option<LinkSetting>) -> Result<LinkSett
         }
         None => (section.get("bandwidth")?, section.get("latency")?),
     };
-    if bandwidth.bits_per_s < Rate::MIN_BITS_PER_S {
-        return Err(section.error(
-            "bandwidth",
-            format!("{bandwidth} is too slow; expected at least 1 Mbps"),
-        ));
-    }
-    if bandwidth.bits_per_s > FASTEST_BITS_PER_S {
-        return Err(section.error(
-            "bandwidth",
-            format!("{bandwidth} is too fast; expected at most 1000 Tbps"),
-        ));
-    }
-    at_most(section, "latency", latency, LONGEST_DELAY)?;
-    if latency.ps == 0 {
-        return Err(section.error("latency", "0 is out of range; expected at least \"1 ps\""));
-    }
+    check_bandwidth(bandwidth).map_err(|why| section.error("bandwidth", why))?;
+    check_latency(latency).map_err(|why| section.error("latency", why))?;
     Ok(LinkSetting::new(bandwidth, Time(latency.ps)))
 }

@@ -273,14 +273,14 @@ impl Topology for FatTree {
         (high - low + up_first.min(down_first)) as u32
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
+    fn link_classes(&self) -> Vec<&str> {
         const CLASSES: &[&str] = &[
             "host", "level-1", "level-2", "level-3", "level-4", "level-5", "level-6", "level-7",
         ];
         match self.levels.len() {
-            2 => &["host", "leaf-spine"],
-            3 => &["host", "leaf-spine", "spine-core"],
-            levels => &CLASSES[..levels],
+            2 => vec!["host", "leaf-spine"],
+            3 => vec!["host", "leaf-spine", "spine-core"],
+            levels => CLASSES[..levels].to_vec(),
         }
     }
 

@@ -1,14 +1,26 @@
 //! Links between routers as two flat lists, built from cables. Assigns ports to cables.
 
+use crate::LinkClass;
+
 /// The end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LinkTarget {
     pub(super) router: u32,
     /// Port at that router.
     pub(super) port: u16,
+    pub(super) class: LinkClass,
 }
 
-/// The links of all routers. Links of one router are in the order of their destinations.
+/// Cables between two routers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cable {
+    pub(super) ends: [u32; 2],
+    pub(super) class: LinkClass,
+    pub(super) count: u32,
+}
+
+/// The links of all routers. Links of one router are in the order of their destinations, parallel ones in that of their
+/// classes.
 #[derive(Debug)]
 pub(super) struct Adjacency {
     ends: Vec<LinkTarget>,
@@ -16,55 +28,58 @@ pub(super) struct Adjacency {
     first: Vec<usize>,
 }
 
-/// Parallel links from one router to another.
+/// Parallel links of one class from one router to another.
 struct Bundle {
     from: u32,
     to: u32,
+    class: LinkClass,
     count: u32,
     /// Index of the first one among the links of `from`.
     offset: u32,
 }
 
 impl Adjacency {
-    /// `hosts` gives the number of hosts of each router, which take its first ports. `cables` gives two routers and a
-    /// number of cables. The ports of a router must fit 16 bits.
-    pub(super) fn new(hosts: &[u32], cables: &[([u32; 2], u32)]) -> Adjacency {
-        let both = |([a, b], count): ([u32; 2], u32)| [(a, b, count), (b, a, count)];
-        let mut links: Vec<(u32, u32, u32)> = cables.iter().copied().flat_map(both).collect();
+    /// `hosts` gives the number of hosts of each router, which take its first ports. The ports of a router must fit 16
+    /// bits.
+    pub(super) fn new(hosts: &[u32], cables: &[Cable]) -> Adjacency {
+        let both = |cable: Cable| {
+            let [a, b] = cable.ends;
+            [(a, b, cable.class, cable.count), (b, a, cable.class, cable.count)]
+        };
+        let mut links: Vec<(u32, u32, LinkClass, u32)> = cables.iter().copied().flat_map(both).collect();
         links.sort_unstable();
         let mut bundles: Vec<Bundle> = Vec::with_capacity(links.len());
-        for (from, to, count) in links {
-            match bundles.last_mut() {
-                Some(last) if (last.from, last.to) == (from, to) => last.count += count,
-                Some(last) if last.from == from => {
-                    let offset = last.offset + last.count;
-                    bundles.push(Bundle {
-                        from,
-                        to,
-                        count,
-                        offset,
-                    });
+        for (from, to, class, count) in links {
+            let offset = match bundles.last_mut() {
+                Some(last) if (last.from, last.to, last.class) == (from, to, class) => {
+                    last.count += count;
+                    continue;
                 }
-                _ => bundles.push(Bundle {
-                    from,
-                    to,
-                    count,
-                    offset: 0,
-                }),
-            }
+                Some(last) if last.from == from => last.offset + last.count,
+                _ => 0,
+            };
+            bundles.push(Bundle {
+                from,
+                to,
+                class,
+                count,
+                offset,
+            });
         }
-        let place = |from, to| {
-            let found = bundles.binary_search_by_key(&(from, to), |bundle| (bundle.from, bundle.to));
+        let place = |from, to, class| {
+            let key = |bundle: &Bundle| (bundle.from, bundle.to, bundle.class);
+            let found = bundles.binary_search_by_key(&(from, to, class), key);
             bundles[found.expect("links lead both ways")].offset
         };
         let mut degrees = vec![0; hosts.len()];
         let mut ends = Vec::new();
         for bundle in &bundles {
             degrees[bundle.from as usize] += bundle.count as usize;
-            let port = hosts[bundle.to as usize] + place(bundle.to, bundle.from);
+            let port = hosts[bundle.to as usize] + place(bundle.to, bundle.from, bundle.class);
             ends.extend((0..bundle.count).map(|cable| LinkTarget {
                 router: bundle.to,
                 port: (port + cable) as u16,
+                class: bundle.class,
             }));
         }
         let mut first = vec![0];

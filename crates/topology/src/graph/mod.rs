@@ -4,12 +4,13 @@
 //! in memory that does not grow with the network. Each format is one file here that reads a text into a [`NetworkPlan`].
 //! [`GraphNetwork`] assigns numbers and ports, and checks the plan. docs/formats/graph.md describes the formats.
 //!
-//! Routers are numbered in the order of their names if these are whole numbers, otherwise in the order of the file.
-//! Hosts are numbered router by router. A router's ports lead to its hosts, then to other routers in the order of
-//! their numbers.
+//! Routers are numbered in the order of their names, so a graph has the same numbers in every format. Hosts are
+//! numbered router by router. A router's ports lead to its hosts, then to other routers in the order of their numbers.
 
 mod adjacency;
 mod anynet;
+mod attributes;
+mod classes;
 mod distances;
 mod edge_list;
 mod graphml;

@@ -4,24 +4,29 @@ use std::sync::Arc;
 
 use std::sync::OnceLock;
 
-use super::adjacency::Adjacency;
+use super::adjacency::{Adjacency, Cable};
+use super::classes::{LinkClasses, of_hosts};
 use super::distances::{BLOCK, Block, Towards};
 use super::plan::{NetworkPlan, NodeRole, PlanError, Position};
 use super::searches::Searches;
 use crate::size::counted;
-use crate::{Graph, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology, pick};
+use crate::{
+    Graph, HOST_LINK, HostId, Layout, LinkClass, LinkSpeed, Peer, Port, RouterId, Shape, Topology, pick,
+};
 
 /// The largest number of routers that cables can connect within the memory of one search block.
 pub(super) const MOST_ROUTERS: u64 = 1 << 24;
 const MOST_HOSTS: u64 = 1 << 24;
 const MOST_CABLES: u64 = 1 << 24;
 
-const ROUTER_LINK: LinkClass = LinkClass(1);
-
 pub(super) struct GraphNetwork {
-    /// Links between routers.
+    /// Names of the routers, as results show them.
     names: Vec<String>,
+    classes: LinkClasses,
+    /// Links between routers.
     adjacency: Adjacency,
+    /// x and y (downwards) of the routers, if the file gives them.
+    drawn_at: Option<Vec<[f64; 2]>>,
     /// Number of the first host of each router, and the number of all hosts at the end.
     first_host: Vec<u32>,
     /// Router of each host.
@@ -34,8 +39,9 @@ pub(super) struct GraphNetwork {
 struct Wiring {
     /// Number of hosts of each router.
     hosts: Vec<u32>,
-    /// Two routers and the number of cables between them.
-    cables: Vec<([u32; 2], u32)>,
+    classes: LinkClasses,
+    /// Cables between routers.
+    cables: Vec<Cable>,
     /// Number of all ports of each router.
     ports: Vec<u64>,
 }
@@ -53,11 +59,8 @@ impl Wiring {
             };
             hosts.push(hosts_per_router.or(named).unwrap_or(0));
         }
-        let mut wiring = Wiring {
-            ports: hosts.iter().map(|hosts| u64::from(*hosts)).collect(),
-            hosts,
-            cables: Vec::new(),
-        };
+        let mut ports: Vec<u64> = hosts.iter().map(|hosts| u64::from(*hosts)).collect();
+        let (mut to_hosts, mut between_routers) = (Vec::new(), Vec::new());
         let mut plugged: Vec<Option<usize>> = vec![None; plan.nodes.len()];
         for cables in &plan.cables {
             let [a, b] = cables.ends;
@@ -69,7 +72,10 @@ impl Wiring {
                     return fail(format!("router '{}' is linked to itself", first.name));
                 }
                 [true, true] => {
-                    wiring.link([numbers[a], numbers[b]], cables.count);
+                    for end in [a, b] {
+                        ports[numbers[end] as usize] += u64::from(cables.count);
+                    }
+                    between_routers.push(cables);
                     continue;
                 }
                 [false, false] => {
@@ -93,8 +99,9 @@ impl Wiring {
             }
             let number = numbers[router] as usize;
             // The hosts of a router are at most its ports, which are checked.
-            wiring.hosts[number] = wiring.hosts[number].saturating_add(1);
-            wiring.ports[number] += 1;
+            hosts[number] = hosts[number].saturating_add(1);
+            ports[number] += 1;
+            to_hosts.push(cables);
         }
         let loose = plan.nodes.iter().zip(&plugged);
         let mut loose = loose.filter(|(node, plugged)| node.role == NodeRole::Host && plugged.is_none());
@@ -102,19 +109,24 @@ impl Wiring {
             let message = format!("host '{}' is on no router; expected a cable", host.name);
             return Err(PlanError::new(host.place, message));
         }
-        Ok(wiring)
-    }
-
-    fn link(&mut self, ends: [u32; 2], count: u32) {
-        self.cables.push((ends, count));
-        for end in ends {
-            self.ports[end as usize] += u64::from(count);
-        }
+        let (classes, of_cables) = LinkClasses::new(of_hosts(&to_hosts)?, &between_routers)?;
+        let cables = between_routers.iter().zip(of_cables);
+        let cables = cables.map(|(cables, class)| Cable {
+            ends: cables.ends.map(|end| numbers[end]),
+            class,
+            count: cables.count,
+        });
+        Ok(Wiring {
+            cables: cables.collect(),
+            classes,
+            hosts,
+            ports,
+        })
     }
 
     /// Checks that all numbers fit their types.
     fn check(&self, plan: &NetworkPlan, order: &[usize]) -> Result<(), PlanError> {
-        let cables: u64 = self.cables.iter().map(|(_, count)| u64::from(*count)).sum();
+        let cables: u64 = self.cables.iter().map(|cable| u64::from(cable.count)).sum();
         let hosts: u64 = self.hosts.iter().map(|hosts| u64::from(*hosts)).sum();
         if let Some((index, ports)) = order
             .iter()
@@ -146,6 +158,30 @@ fn at_most(most: u64, number: u64, what: &str) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// Positions of the routers in a drawing. Files have the y axis upwards, as Gephi.
+///
+/// # Errors
+/// Some routers have a position and others do not.
+fn drawn_at(plan: &NetworkPlan, order: &[usize]) -> Result<Option<Vec<[f64; 2]>>, PlanError> {
+    let node = |index: &usize| &plan.nodes[*index];
+    let is_drawn = |index: &&usize| node(index).drawn_at.is_some();
+    let Some(drawn) = order.iter().find(is_drawn).map(node) else {
+        return Ok(None);
+    };
+    let at = |index: &usize| {
+        let Some([x, y]) = node(index).drawn_at else {
+            let message = format!(
+                "router '{}' has no x and y, but router '{}' has; expected them for all routers or none",
+                node(index).name,
+                drawn.name
+            );
+            return Err(PlanError::new(node(index).place, message));
+        };
+        Ok([x, -y])
+    };
+    order.iter().map(at).collect::<Result<_, _>>().map(Some)
+}
+
 impl GraphNetwork {
     /// Assigns numbers and ports to the routers, hosts and cables of a plan. `hosts_per_router` holds where the plan
     /// names no hosts.
@@ -160,6 +196,7 @@ impl GraphNetwork {
         wiring.check(&plan, &order)?;
         let adjacency = Adjacency::new(&wiring.hosts, &wiring.cables);
         let name = |number: u32| &plan.nodes[order[number as usize]].name;
+        let drawn_at = drawn_at(&plan, &order)?;
         if let Some(apart) = adjacency.cut_off() {
             return fail(format!(
                 "no path leads from router '{}' to router '{}'; expected a connected network",
@@ -174,9 +211,15 @@ impl GraphNetwork {
             first_host.push(router.len() as u32);
         }
         Ok(GraphNetwork {
-            names: (0..adjacency.routers())
-                .map(|number| name(number).clone())
+            names: order
+                .iter()
+                .map(|index| {
+                    let node = &plan.nodes[*index];
+                    node.label.as_ref().unwrap_or(&node.name).clone()
+                })
                 .collect(),
+            classes: wiring.classes,
+            drawn_at,
             searches: Searches::new(adjacency.routers()),
             adjacency,
             first_host,
@@ -233,15 +276,19 @@ impl Topology for GraphNetwork {
         self.towards(to, |towards| towards.distance(from.0))
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
-        &["host", "router"]
+    fn link_classes(&self) -> Vec<&str> {
+        self.classes.names()
+    }
+
+    fn link_speed(&self, class: LinkClass) -> LinkSpeed {
+        self.classes.speed(class)
     }
 
     fn link_class(&self, router: RouterId, port: Port) -> LinkClass {
-        if u32::from(port.0) < self.hosts_of(router) {
-            HOST_LINK
-        } else {
-            ROUTER_LINK
+        let (hosts, port) = (self.hosts_of(router), u32::from(port.0));
+        match port.checked_sub(hosts) {
+            None => HOST_LINK,
+            Some(link) => self.adjacency.links(router.0)[link as usize].class,
         }
     }
 
@@ -267,6 +314,13 @@ impl Topology for GraphNetwork {
 
     fn shape(&self) -> Shape<'_> {
         Shape::Graph(self)
+    }
+
+    fn layout(&self) -> Layout<'_> {
+        match &self.drawn_at {
+            Some(positions) => Layout::Positions(positions),
+            None => Layout::Distances,
+        }
     }
 
     fn router_links(&self) -> u64 {

@@ -1,37 +1,46 @@
 //! Node-link JSON, as networkx writes it (`networkx.node_link_data`): a list of nodes and a list of links,
 //! which newer versions call edges.
 //!
-//! Nodes may have the attributes `kind` or `type` (`"router"`, `"switch"`, `"host"`) and `hosts`, links the
-//! attribute `count`. Other attributes are ignored.
+//! `attributes` has the meaning of the attributes of nodes and links.
 
+use std::borrow::Cow;
+
+use config::nearest;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::plan::{NetworkPlan, NodeRole, PlanError, Position};
+use super::attributes::{Attributes, Element};
+use super::plan::{NetworkPlan, PlanError, Position};
 
 #[derive(Deserialize)]
 struct Document {
     #[serde(default)]
     directed: bool,
+    /// Whether links may be repeated, which is allowed without it.
+    #[serde(default, rename = "multigraph")]
+    _multigraph: bool,
+    #[serde(default)]
+    graph: Map<String, Value>,
     nodes: Vec<Node>,
     links: Option<Vec<NodeLink>>,
     edges: Option<Vec<NodeLink>>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
 struct Node {
     id: Value,
-    kind: Option<String>,
-    #[serde(rename = "type")]
-    kind_elsewhere: Option<String>,
-    hosts: Option<u32>,
+    #[serde(flatten)]
+    attributes: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
 struct NodeLink {
     source: Value,
     target: Value,
-    count: Option<u32>,
+    #[serde(flatten)]
+    attributes: Map<String, Value>,
 }
 
 /// Node ids of networkx can be numbers, text or lists.
@@ -45,10 +54,12 @@ fn name(id: Value) -> String {
 pub(super) fn read(text: &str) -> Result<NetworkPlan, PlanError> {
     let document: Document = serde_json::from_str(text)
         .map_err(|e| PlanError::new(Position::Whole, format!("not node-link JSON: {e}")))?;
-    if document.directed {
-        let message = "the graph is directed; expected an undirected one, whose links lead both ways";
+    if let Some(other) = document.others.keys().next() {
+        let known = ["directed", "edges", "graph", "links", "multigraph", "nodes"];
+        let message = format!("unknown key '{other}'{}", nearest(other, known));
         return Err(PlanError::new(Position::Whole, message));
     }
+    attributes(Element::Graph, &document.graph, Position::Whole)?;
     let (list, links) = match (document.links, document.edges) {
         (Some(links), None) => ("links", links),
         (None, Some(edges)) => ("edges", edges),
@@ -68,15 +79,35 @@ pub(super) fn read(text: &str) -> Result<NetworkPlan, PlanError> {
     let mut plan = NetworkPlan::default();
     for (index, node) in document.nodes.into_iter().enumerate() {
         let place = Position::Item("nodes", index);
-        let kind = node.kind.or(node.kind_elsewhere);
-        let role = NodeRole::of(kind.as_deref(), node.hosts, place)?;
-        plan.declare(name(node.id), role, place)?;
+        let attributes = attributes(Element::Node, &node.attributes, place)?.node()?;
+        plan.declare(name(node.id), attributes, place)?;
     }
     for (index, link) in links.into_iter().enumerate() {
         let place = Position::Item(list, index);
         let a = plan.find(&name(link.source), place)?;
         let b = plan.find(&name(link.target), place)?;
-        plan.link([a, b], link.count.unwrap_or(1), place)?;
+        let attributes = attributes(Element::Edge, &link.attributes, place)?.edge()?;
+        plan.connect([a, b], document.directed, attributes, place)?;
     }
+    plan.pair_directed()?;
     Ok(plan)
+}
+
+/// Attributes as texts. `null` is no value.
+fn attributes(
+    element: Element,
+    values: &Map<String, Value>,
+    place: Position,
+) -> Result<Attributes<'_>, PlanError> {
+    let mut attributes = Attributes::new(element, place);
+    for (name, value) in values {
+        let value = match value {
+            Value::Null => continue,
+            Value::String(text) => Some(Cow::Borrowed(&**text)),
+            Value::Number(number) => Some(Cow::Owned(number.to_string())),
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        attributes.add(name, value)?;
+    }
+    Ok(attributes)
 }

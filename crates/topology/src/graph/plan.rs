@@ -1,10 +1,14 @@
 //! The content of a file or a list of edges: routers, hosts and cables in file order, with their positions in the
 //! text. Independent of ports and of the file format.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 
 use config::nearest;
+
+use super::attributes::NodeAttributes;
+use crate::LinkSpeed;
 
 /// A position in a file.
 #[derive(Clone, Copy, Debug)]
@@ -101,17 +105,31 @@ impl NodeRole {
 
 #[derive(Debug)]
 pub(super) struct Node {
+    /// The id, which numbers the routers.
     pub(super) name: String,
+    /// The name that results show, if it is not the id.
+    pub(super) label: Option<String>,
     pub(super) role: NodeRole,
+    /// x and y (upwards) in a drawing.
+    pub(super) drawn_at: Option<[f64; 2]>,
     pub(super) place: Position,
 }
 
-/// Cables between two nodes.
+/// Class and speed of a cable, as far as the file gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LinkAttributes {
+    /// Name of the link class.
+    pub(super) class: Option<String>,
+    pub(super) speed: LinkSpeed,
+}
+
+/// Cables between two nodes, or links from the first to the second node.
 #[derive(Debug)]
 pub(super) struct Cables {
     /// Indices of nodes.
     pub(super) ends: [usize; 2],
     pub(super) count: u32,
+    pub(super) attributes: LinkAttributes,
     pub(super) place: Position,
 }
 
@@ -120,13 +138,20 @@ pub(super) struct NetworkPlan {
     /// Nodes in the order of their first occurrence.
     pub(super) nodes: Vec<Node>,
     pub(super) cables: Vec<Cables>,
+    /// Directed links, until [`NetworkPlan::pair_directed`] makes cables of them.
+    directed: Vec<Cables>,
     /// Index of a node by name; never iterated over.
     by_name: HashMap<String, usize>,
 }
 
 impl NetworkPlan {
     /// Adds a node that the file lists once.
-    pub(super) fn declare(&mut self, name: String, role: NodeRole, place: Position) -> Result<(), PlanError> {
+    pub(super) fn declare(
+        &mut self,
+        name: String,
+        attributes: NodeAttributes,
+        place: Position,
+    ) -> Result<(), PlanError> {
         if let Some(index) = self.by_name.get(&name) {
             let first = self.nodes[*index].place;
             let message = match first {
@@ -135,7 +160,9 @@ impl NetworkPlan {
             };
             return Err(PlanError::new(place, message));
         }
-        self.add(name, role, place);
+        let index = self.add(name, attributes.role, place);
+        self.nodes[index].label = attributes.label;
+        self.nodes[index].drawn_at = attributes.drawn_at;
         Ok(())
     }
 
@@ -150,7 +177,13 @@ impl NetworkPlan {
     fn add(&mut self, name: String, role: NodeRole, place: Position) -> usize {
         let index = self.nodes.len();
         self.by_name.insert(name.clone(), index);
-        self.nodes.push(Node { name, role, place });
+        self.nodes.push(Node {
+            name,
+            label: None,
+            role,
+            drawn_at: None,
+            place,
+        });
         index
     }
 
@@ -160,11 +193,64 @@ impl NetworkPlan {
         found.ok_or_else(|| PlanError::new(place, format!("there is no node '{name}'")))
     }
 
+    /// Adds cables between two nodes that have no attributes.
     pub(super) fn link(&mut self, ends: [usize; 2], count: u32, place: Position) -> Result<(), PlanError> {
+        let attributes = LinkAttributes::default();
+        self.connect(ends, false, (count, attributes), place)
+    }
+
+    /// Adds cables between two nodes, or, if `directed`, links from the first to the second.
+    pub(super) fn connect(
+        &mut self,
+        ends: [usize; 2],
+        directed: bool,
+        (count, attributes): (u32, LinkAttributes),
+        place: Position,
+    ) -> Result<(), PlanError> {
         if count == 0 {
             return Err(PlanError::new(place, "0 cables; expected at least 1"));
         }
-        self.cables.push(Cables { ends, count, place });
+        let list = if directed {
+            &mut self.directed
+        } else {
+            &mut self.cables
+        };
+        list.push(Cables {
+            ends,
+            count,
+            attributes,
+            place,
+        });
+        Ok(())
+    }
+
+    /// Makes a cable of each two links that lead forth and back.
+    ///
+    /// # Errors
+    /// A link without one that leads back and has the same class, bandwidth and latency.
+    pub(super) fn pair_directed(&mut self) -> Result<(), PlanError> {
+        let directed = std::mem::take(&mut self.directed);
+        let mut counts: HashMap<([usize; 2], &LinkAttributes), u64> = HashMap::new();
+        for links in &directed {
+            *counts.entry((links.ends, &links.attributes)).or_default() += u64::from(links.count);
+        }
+        for links in &directed {
+            let [from, to] = links.ends;
+            let back = counts.get(&([to, from], &links.attributes)).copied().unwrap_or(0);
+            if counts[&(links.ends, &links.attributes)] > back {
+                let [from, to] = links.ends.map(|end| &self.nodes[end].name);
+                let message = format!(
+                    "the directed edge from '{from}' to '{to}' has no edge from '{to}' to '{from}' with the same \
+                     class, bandwidth and latency; expected one, or an undirected edge"
+                );
+                return Err(PlanError::new(links.place, message));
+            }
+        }
+        self.cables.extend(
+            directed
+                .into_iter()
+                .filter(|links| links.ends[0] <= links.ends[1]),
+        );
         Ok(())
     }
 
@@ -173,19 +259,79 @@ impl NetworkPlan {
         self.nodes.iter().any(|node| node.role != ROUTER)
     }
 
-    /// Indices of the routers in the order of their numbers: by name if all names are whole numbers, otherwise by
-    /// file order.
+    /// Indices of the routers in the order of their numbers: that of their names, the same for every format.
     pub(super) fn routers(&self) -> Vec<usize> {
         let is_router = |index: &usize| matches!(self.nodes[*index].role, NodeRole::Router { .. });
         let mut routers: Vec<usize> = (0..self.nodes.len()).filter(is_router).collect();
-        // "01" is a name, not a number, since two names could otherwise be the same number.
-        let number = |index: &usize| {
-            let name = &self.nodes[*index].name;
-            name.parse::<u64>().ok().filter(|n| n.to_string() == *name)
-        };
-        if routers.iter().all(|index| number(index).is_some()) {
-            routers.sort_by_key(number);
-        }
+        routers.sort_by(|a, b| by_name(&self.nodes[*a].name, &self.nodes[*b].name));
         routers
+    }
+}
+
+/// The order of names: digits in them count as numbers, so `r9` is before `r10`. Names that differ in leading zeros
+/// only are ordered as texts.
+fn by_name(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    while let (Some(one), Some(other)) = (left.chars().next(), right.chars().next()) {
+        let order = if one.is_ascii_digit() && other.is_ascii_digit() {
+            let (number, rest) = split_number(left);
+            let (other_number, other_rest) = split_number(right);
+            (left, right) = (rest, other_rest);
+            // Numbers without leading zeros: the longer one is greater.
+            let by_length = number.len().cmp(&other_number.len());
+            by_length.then_with(|| number.cmp(other_number))
+        } else {
+            (left, right) = (&left[one.len_utf8()..], &right[other.len_utf8()..]);
+            one.cmp(&other)
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    left.len().cmp(&right.len()).then_with(|| a.cmp(b))
+}
+
+/// The leading digits of a text without leading zeros, and the rest of the text.
+fn split_number(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    (text[..end].trim_start_matches('0'), &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_of_names_count_as_numbers() {
+        let sorted = [
+            "",
+            "0",
+            "00",
+            "01",
+            "1",
+            "2",
+            "10",
+            "99999999999999999999",
+            "100000000000000000000",
+            "R1",
+            "[0,9]",
+            "[0,10]",
+            "[1,0]",
+            "a",
+            "a b",
+            "r",
+            "r0",
+            "r9",
+            "r10",
+            "r10-2",
+            "r10-10",
+            "spine",
+            "\u{e9}",
+        ];
+        for (index, a) in sorted.iter().enumerate() {
+            for (other, b) in sorted.iter().enumerate() {
+                assert_eq!(by_name(a, b), index.cmp(&other), "'{a}' and '{b}'");
+            }
+        }
     }
 }

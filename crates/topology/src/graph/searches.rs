@@ -96,6 +96,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::LinkClass;
+    use crate::graph::adjacency::Cable;
+
+    /// Routers with a host each, and cables of one class.
+    fn adjacency(routers: u32, cables: &[([u32; 2], u32)]) -> Adjacency {
+        let cable = |(ends, count): &([u32; 2], u32)| Cable {
+            ends: *ends,
+            class: LinkClass(1),
+            count: *count,
+        };
+        let cables: Vec<Cable> = cables.iter().map(cable).collect();
+        Adjacency::new(&vec![1; routers as usize], &cables)
+    }
 
     #[derive(Debug)]
     struct Case {
@@ -117,7 +130,7 @@ mod tests {
                     tree.map(|(router, draw)| ([draw % router, router], 1)).collect();
                 cables.extend(more.into_iter().filter(|([a, b], _)| a != b));
                 Case {
-                    adjacency: Adjacency::new(&vec![1; routers as usize], &cables),
+                    adjacency: adjacency(routers, &cables),
                     slots,
                     asked,
                 }
@@ -200,7 +213,7 @@ mod tests {
         let cables: Vec<_> = (0..routers)
             .map(|router| ([router, (router + 1) % routers], 1))
             .collect();
-        Adjacency::new(&vec![1; routers as usize], &cables)
+        adjacency(routers, &cables)
     }
 
     /// Numbers of the cached blocks.

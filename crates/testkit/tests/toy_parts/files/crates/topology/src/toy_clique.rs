@@ -80,8 +80,8 @@ impl Topology for ToyClique {
         u32::from(from != to)
     }
 
-    fn link_classes(&self) -> &'static [&'static str] {
-        &["host", "clique"]
+    fn link_classes(&self) -> Vec<&str> {
+        vec!["host", "clique"]
     }
 
     fn link_class(&self, _: RouterId, port: Port) -> LinkClass {
