@@ -292,7 +292,7 @@ mod tests {
             [4, 8],
             "the middle rank of three fits both"
         );
-        assert_eq!(bytes(16, 4, 0, 3 * 8, 3 * 8), 32);
+        assert_eq!(bytes(16, 4, 0, 3 * 7, 3 * 7), 28);
         // Other writers count other sizes.
         assert_eq!(bytes(14, 4, 1, 16, 16), 8);
     }
