@@ -248,6 +248,12 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         }
     }
 
+    /// The source of a message, as the arbiter distinguishes sources.
+    #[inline]
+    pub fn source_of(&self, message: &Outgoing<T>) -> NicSource {
+        self.arbiter.source(message.job, message.source)
+    }
+
     /// Whether no message waits.
     #[inline]
     pub fn is_clear(&self) -> bool {
@@ -269,7 +275,6 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
             number,
             job,
             standalone,
-            source,
             ..
         } = *message;
         let packet = self.packet((destination, number, job, standalone), created_at, bytes);
@@ -277,13 +282,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         if let Some(report) = message.report {
             out.injected(report, wait + serialization);
         }
-        out.depart(
-            packet,
-            self.arbiter.source(job, source),
-            wait,
-            serialization,
-            true,
-        );
+        out.depart(packet, self.source_of(message), wait, serialization, true);
     }
 
     /// A packet of a message, at its first link.
@@ -375,7 +374,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
             return true;
         };
         let sending = self.arbiter.source(first.job, self.source);
-        sending == self.arbiter.source(message.job, message.source)
+        sending == self.source_of(message)
     }
 
     /// Queues a message of a source that does not have its turn.
@@ -508,7 +507,8 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         let has_room = message.bytes <= u64::from(self.packet_bytes.min(self.credits));
         if !O::KEPT && has_room && self.is_clear() {
             let start = created_at.max(self.busy_until);
-            if start == now || out.sends_ahead(start) {
+            // Ahead of time, messages of several sources would leave in the order in which they came.
+            if start == now || self.arbiter == NicArbiter::ByMessage && out.sends_ahead(start) {
                 return self.send_at_once((now, created_at, start), message, out);
             }
         }

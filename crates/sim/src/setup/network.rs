@@ -36,12 +36,12 @@ pub const LINK_CLASS: &[Parameter] = parameters! {
     computed("latency", Type::Time, "network.link.latency", "latency of one link class");
 };
 
-/// Keys of `[network.memory]`.
+/// Keys of `[network.memory]`. The defaults are those of a node of ARCHER2, measured: `docs/methods/packet.md`.
 pub const MEMORY: &[Parameter] = &[
-    bandwidth("80 Gbps", "bandwidth of messages between two ranks of one host"),
+    bandwidth("300 Gbps", "bandwidth of messages between two ranks of one host"),
     Parameter::time(
         "latency",
-        "200 ns",
+        "100 ns",
         "latency of messages between two ranks of one host",
     ),
 ];

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use des::{Context, Journal, Time};
 use fabric::{
-    LinkUse, Nic, NicModel, NicOutputs, NicSource, NicState, NicUndo, NicWaitTracker, NicWaitTrackerUndo,
-    Outgoing, Packet,
+    LinkUse, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, NicWaitTracker,
+    NicWaitTrackerUndo, Outgoing, Packet,
 };
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
@@ -146,7 +146,7 @@ impl HostNic {
         // With one rail, hosts and end points have the same numbers.
         let now = context.now();
         let (nic, mut adapter) = self.port(simulation, 0, context);
-        adapter.take(now, &message);
+        adapter.take(now, || nic.source_of(&message));
         nic.send((now, created_at), &message, &mut adapter);
     }
 
@@ -199,7 +199,7 @@ impl HostNic {
                 ..message
             };
             let (nic, mut adapter) = self.port(simulation, rail, context);
-            adapter.take(now, &part);
+            adapter.take(now, || nic.source_of(&part));
             nic.send((now, now), &part, &mut adapter);
         }
     }
@@ -355,7 +355,12 @@ impl HostNic {
 
 impl Rail {
     fn new(simulation: &Simulation, host: HostId, rail: u32) -> Rail {
-        let network = &simulation.network;
+        let (network, occupants) = (&simulation.network, &simulation.occupants);
+        let sources = occupants.ranks(host).count() + occupants.sources(host).count();
+        let arbiter = match sources {
+            0 | 1 => NicArbiter::ByMessage,
+            _ => network.nic_arbiter,
+        };
         Rail {
             injection: simulation.numbering.injection(network, host, rail),
             // All credits belong to the first VC, the only one into which hosts inject.
@@ -363,7 +368,7 @@ impl Rail {
                 network.rails.end_point(host, rail).0,
                 network.links[usize::from(HOST_LINK.0)].rate,
                 (network.packet, network.buffer_of_vc(network.routing.vcs())),
-                network.nic_arbiter,
+                arbiter,
                 simulation.warmup,
             ),
         }
@@ -419,10 +424,9 @@ impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, 
 impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     /// Traces a message that the NIC takes.
     #[inline]
-    fn take(&mut self, now: Time, message: &Outgoing<Injected>) {
+    fn take(&mut self, now: Time, source: impl FnOnce() -> NicSource) {
         if self.tracer.is_some() {
-            let arbiter = self.simulation.network.nic_arbiter;
-            self.trace_taken(now, arbiter.source(message.job, message.source));
+            self.trace_taken(now, source());
         }
     }
 
