@@ -75,9 +75,9 @@ class Link(Given):
     Parameters
     ----------
     bandwidth : Rate, such as "100 Gbps" or "25 GB/s"
-        Bandwidth in each direction, 1 Mbps to 1000 Tbps (default: 100 Gbps; of memory: 80 Gbps).
+        Bandwidth in each direction, 1 Mbps to 1000 Tbps (default: 100 Gbps; of memory: 300 Gbps).
     latency : Time, such as "50 ns"
-        Propagation delay of a cable, 1 ps to 1 s (default: 50 ns; of memory: 200 ns).
+        Propagation delay of a cable, 1 ps to 1 s (default: 50 ns; of memory: 100 ns).
     """
 
     bandwidth: Rate | None = None
@@ -126,6 +126,8 @@ class Network(Given):
         All routers.
     packet : Size, such as "256 B"
         Largest packet; longer messages are divided. 1 B to 16 MiB (default: 256 B).
+    nic_arbiter : {"round-robin", "deficit-round-robin", "by-message"}
+        How ranks and jobs of one host share its NIC (default: round-robin).
     memory : Link
         Messages between ranks of one host.
     rails : int
@@ -136,8 +138,11 @@ class Network(Given):
         Position of a host's ports: side by side, or at different routers (default: adjacent).
     rail_choice : {"round-robin", "least-loaded", "by-destination"}
         How the NIC selects a rail (default: round-robin).
-    rail_per : {"message", "packet"}
-        What it selects a rail for (default: message).
+    rail_per : {"stripe", "message", "packet"}
+        What it selects a rail for; stripe is packet for messages of at least `rail_stripe_threshold`, and
+        message for smaller ones (default: stripe, or message with by-destination).
+    rail_stripe_threshold : Size, such as "16 KiB"
+        With stripe, size from which a message uses all rails (default: 16 KiB).
     """
 
     topology: Topology | Table
@@ -146,12 +151,14 @@ class Network(Given):
     links: Mapping[str, Link | Table] | None = None
     router: Router | Table | None = None
     packet: Size | None = None
+    nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message"] | None = None
     memory: Link | Table | None = None
     rails: int | None = None
     planes: int | None = None
     rail_arrangement: Literal["adjacent", "spread"] | None = None
     rail_choice: Literal["round-robin", "least-loaded", "by-destination"] | None = None
-    rail_per: Literal["message", "packet"] | None = None
+    rail_per: Literal["stripe", "message", "packet"] | None = None
+    rail_stripe_threshold: Size | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

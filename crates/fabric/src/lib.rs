@@ -24,7 +24,9 @@ mod waits;
 
 pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse};
-pub use nic::{Nic, NicModel, NicOutputs, NicState, NicUndo, Outgoing};
+pub use nic::{
+    NIC_ARBITERS, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, Outgoing, TurnUndo,
+};
 pub use packet::{Packet, PacketIdentity, PacketProgress};
 pub use packet_pool::Previous;
 pub use rate::Rate;

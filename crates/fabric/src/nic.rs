@@ -2,6 +2,8 @@
 //!
 //! [`NicModel`] is the interface, [`Nic`] the model that simulations use.
 
+mod arbiter;
+
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
@@ -12,6 +14,9 @@ use topology::HostId;
 
 use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Packet, Rate};
+
+pub use arbiter::{NIC_ARBITERS, NicArbiter, NicSource, TurnUndo};
+use arbiter::{OtherSources, Sending, SourceQueue};
 
 /// A message for the network. `T` identifies it to the layer above.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +29,9 @@ pub struct Outgoing<T> {
     pub bytes: u64,
     /// Job.
     pub job: u16,
+    /// The number that the job has for the source of the message on this host: one for each rank, and one for synthetic
+    /// traffic.
+    pub source: u16,
     /// Whether its packets count individually (see [`Packet::standalone`]).
     pub standalone: bool,
     /// Reported when the last byte has left.
@@ -45,8 +53,13 @@ struct Queued<T> {
 /// An undo step of a [`Nic`].
 #[derive(Clone, Copy, Debug)]
 pub enum NicUndo<T> {
-    /// A message went to the end of the queue.
-    Taken,
+    /// A message went to the end of the queue of the source whose turn it is.
+    Taken {
+        /// The source that had its turn before.
+        source: u16,
+    },
+    /// The other sources, or the turn, changed.
+    Turn(TurnUndo),
     /// The timer expired.
     Woken {
         /// Whether a timer was pending.
@@ -95,6 +108,12 @@ const _: () = assert!(size_of::<NicUndo<(u16, u32)>>() == 32);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicState<T> {
     queue: Vec<Queued<T>>,
+    /// Of the source to which the queue belongs; 0 if the queue is empty or messages compete.
+    source: u16,
+    /// What this source may send in its turn; 0 without other sources.
+    deficit: u32,
+    /// Sources that wait for their turn.
+    others: Vec<SourceQueue<Queued<T>>>,
     credits: u32,
     busy_until: Time,
     wake_pending: bool,
@@ -150,9 +169,9 @@ pub trait NicModel: Sized {
 
 /// The outputs of a NIC, and the journal of its undo steps.
 pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
-    /// The packet starts onto the injection link after `wait`; its tail leaves `serialization` later. `last` tells
-    /// whether it is the last packet of its message on this port.
-    fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool);
+    /// The packet of `source` starts onto the injection link after `wait`; its tail leaves `serialization` later.
+    /// `last` tells whether it is the last packet of its message on this port.
+    fn depart(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool);
 
     /// Whether a reservation of the link that begins at this time may be made now.
     #[inline]
@@ -172,9 +191,9 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
     fn lacks_credits(&mut self) {}
 }
 
-/// One port of a NIC. It sends packets of its messages in turn and delivers packets on arrival. Under an optimistic
-/// executor it may receive a credit for a packet that it has not sent in this timeline, so its credits wrap. Fields
-/// that every packet touches come first.
+/// One port of a NIC. The [`NicArbiter`] says which source sends; the messages of one source alternate packet by
+/// packet. Packets are delivered on arrival. Under an optimistic executor it may receive a credit for a packet that it
+/// has not sent in this timeline, so its credits wrap. Fields that every packet touches come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Nic<T> {
@@ -187,22 +206,38 @@ pub struct Nic<T> {
     packet_bytes: u32,
     end_point: HostId,
     wake_pending: bool,
+    arbiter: NicArbiter,
+    /// The number of the source to which the queue belongs. Meaningless if the queue is empty or messages compete.
+    source: u16,
+    /// Messages of the source whose turn it is. Empty only if no other source waits.
     queue: VecDeque<Queued<T>>,
-    /// Bytes in the queue.
+    /// `None` until two sources compete.
+    others: Option<Box<OtherSources<Queued<T>>>>,
+    /// Bytes in all queues.
     backlog: u64,
     blocked_since: Option<Time>,
     stalls: StallCounters,
 }
 
 impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
-    /// An idle NIC that may send `credits` bytes before the router returns any.
-    pub fn new(end_point: HostId, rate: Rate, packet_bytes: u32, credits: u32, warmup: Time) -> Self {
+    /// An idle NIC that sends packets of at most `packet_bytes` bytes, and may send `credits` bytes before the router
+    /// returns any.
+    pub fn new(
+        end_point: HostId,
+        rate: Rate,
+        (packet_bytes, credits): (u32, u32),
+        arbiter: NicArbiter,
+        warmup: Time,
+    ) -> Self {
         Nic {
             end_point,
             rate,
             packet_bytes,
             warmup,
+            arbiter,
+            source: 0,
             queue: VecDeque::new(),
+            others: None,
             backlog: 0,
             credits,
             busy_until: Time::ZERO,
@@ -211,6 +246,12 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
             counters: LinkCounters::default(),
             stalls: StallCounters::default(),
         }
+    }
+
+    /// The source of a message, as the arbiter distinguishes sources.
+    #[inline]
+    pub fn source_of(&self, message: &Outgoing<T>) -> NicSource {
+        self.arbiter.source(message.job, message.source)
     }
 
     /// Whether no message waits.
@@ -241,7 +282,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         if let Some(report) = message.report {
             out.injected(report, wait + serialization);
         }
-        out.depart(packet, wait, serialization, true);
+        out.depart(packet, self.source_of(message), wait, serialization, true);
     }
 
     /// A packet of a message, at its first link.
@@ -274,7 +315,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
             return;
         }
         let front = self.queue.front().expect("not empty");
-        let bytes = front.left.min(u64::from(self.packet_bytes)) as u32;
+        let bytes = front.next_packet(self.packet_bytes);
         if self.credits < bytes {
             if self.blocked_since.is_none() {
                 self.blocked_since = Some(now);
@@ -316,10 +357,72 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         } else if let Some(report) = queued.report {
             out.injected(report, serialization);
         }
-        out.depart(packet, Time::ZERO, serialization, last);
+        let source = self.arbiter.source(job, self.source);
+        out.depart(packet, source, Time::ZERO, serialization, last);
+        if self.others.is_some() {
+            self.pass_turn(bytes, out);
+        }
         if !self.queue.is_empty() {
             self.set_timer(serialization, out);
         }
+    }
+
+    /// Whether a message goes to the queue of the source whose turn it is.
+    #[inline]
+    fn joins_queue(&self, message: &Outgoing<T>) -> bool {
+        let Some(first) = self.queue.front() else {
+            return true;
+        };
+        let sending = self.arbiter.source(first.job, self.source);
+        sending == self.source_of(message)
+    }
+
+    /// Queues a message of a source that does not have its turn.
+    // Not inlined, to keep the code of ports with one source small.
+    #[inline(never)]
+    fn queue_beside<O: NicOutputs<Self>>(&mut self, message: Queued<T>, of_job: u16, out: &mut O) {
+        let quantum = self.quantum();
+        let others = self.others.get_or_insert_default();
+        let step = others.queue(message, of_job, quantum, |other| {
+            other.of_job == of_job
+                && other
+                    .messages
+                    .front()
+                    .is_some_and(|first| first.job == message.job)
+        });
+        out.note(|| NicUndo::Turn(step));
+    }
+
+    /// After a packet of `bytes` bytes, gives the turn to the source that sends next.
+    #[inline(never)]
+    fn pass_turn<O: NicOutputs<Self>>(&mut self, bytes: u32, out: &mut O) {
+        let quantum = self.quantum();
+        let next = self
+            .queue
+            .front()
+            .map(|first| first.next_packet(self.packet_bytes));
+        if let Some((others, mut sending)) = self.sources()
+            && let Some(step) = others.sent(&mut sending, bytes, next, quantum)
+        {
+            out.note(|| NicUndo::Turn(step));
+        }
+    }
+
+    /// Bytes that a turn adds to what a source may send; 0 if a turn has one packet.
+    fn quantum(&self) -> u32 {
+        match self.arbiter {
+            NicArbiter::DeficitRoundRobin => self.packet_bytes,
+            NicArbiter::RoundRobin | NicArbiter::ByMessage => 0,
+        }
+    }
+
+    /// The sources that wait, if two have ever competed, and the one whose turn it is.
+    fn sources(&mut self) -> Option<(&mut OtherSources<Queued<T>>, Sending<'_, Queued<T>>)> {
+        let sending = Sending {
+            of_job: &mut self.source,
+            messages: &mut self.queue,
+        };
+        Some((self.others.as_mut()?, sending))
     }
 
     #[inline]
@@ -327,6 +430,16 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         self.wake_pending = true;
         out.note(|| NicUndo::TimerSet);
         out.timer((), after);
+    }
+
+    fn undo_turn(&mut self, step: TurnUndo) {
+        let quantum = self.quantum();
+        let Some((others, mut sending)) = self.sources() else {
+            return;
+        };
+        if let Some(taken) = others.undo(step, &mut sending, quantum) {
+            self.backlog -= taken.left;
+        }
     }
 
     fn undo_depart(&mut self, bytes: u32, busy_until: Time, blocked_since: Option<Time>) {
@@ -394,12 +507,13 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         let has_room = message.bytes <= u64::from(self.packet_bytes.min(self.credits));
         if !O::KEPT && has_room && self.is_clear() {
             let start = created_at.max(self.busy_until);
-            if start == now || out.sends_ahead(start) {
+            // Ahead of time, messages of several sources would leave in the order in which they came.
+            if start == now || self.arbiter == NicArbiter::ByMessage && out.sends_ahead(start) {
                 return self.send_at_once((now, created_at, start), message, out);
             }
         }
         self.backlog += message.bytes;
-        self.queue.push_back(Queued {
+        let queued = Queued {
             destination: message.destination,
             number: message.number,
             job: message.job,
@@ -407,8 +521,14 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
             report: message.report,
             created_at,
             left: message.bytes,
-        });
-        out.note(|| NicUndo::Taken);
+        };
+        if self.joins_queue(message) {
+            let source = std::mem::replace(&mut self.source, message.source);
+            self.queue.push_back(queued);
+            out.note(|| NicUndo::Taken { source });
+        } else {
+            self.queue_beside(queued, message.source, out);
+        }
         if created_at > now {
             self.set_timer(created_at.max(self.busy_until) - now, out);
         } else {
@@ -433,11 +553,13 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
 
     fn undo(&mut self, step: NicUndo<T>) {
         match step {
-            NicUndo::Taken => {
+            NicUndo::Taken { source } => {
+                self.source = source;
                 if let Some(taken) = self.queue.pop_back() {
                     self.backlog -= taken.left;
                 }
             }
+            NicUndo::Turn(step) => self.undo_turn(step),
             NicUndo::Woken { pending } => self.wake_pending = pending,
             NicUndo::TimerSet => self.wake_pending = false,
             NicUndo::Credited { bytes } => self.credits = self.credits.wrapping_sub(bytes),
@@ -468,8 +590,13 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
     }
 
     fn state(&self) -> NicState<T> {
+        let others = self.others.as_ref().filter(|others| !others.queues.is_empty());
+        let has_source = !self.queue.is_empty() && self.arbiter != NicArbiter::ByMessage;
         NicState {
             queue: self.queue.iter().copied().collect(),
+            source: if has_source { self.source } else { 0 },
+            deficit: others.map_or(0, |others| others.deficit),
+            others: others.map_or(Vec::new(), |others| others.queues.iter().cloned().collect()),
             credits: self.credits,
             busy_until: self.busy_until,
             wake_pending: self.wake_pending,
@@ -486,8 +613,18 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
                 self.end_point.0
             ));
         }
-        self.backlog = state.queue.iter().map(|queued| queued.left).sum();
+        let waiting = &state.others;
+        if !waiting.is_empty() && state.queue.is_empty() || waiting.iter().any(|of| of.messages.is_empty()) {
+            return Err(format!(
+                "NIC port {}: in its saved state a source without messages takes turns with others",
+                self.end_point.0
+            ));
+        }
+        let queued = waiting.iter().flat_map(|of| &of.messages).chain(&state.queue);
+        self.backlog = queued.map(|queued| queued.left).sum();
         self.queue = state.queue.into();
+        self.source = state.source;
+        self.others = OtherSources::saved(state.others, state.deficit).map(Box::new);
         self.credits = state.credits;
         self.busy_until = state.busy_until;
         self.wake_pending = state.wake_pending;
@@ -499,6 +636,12 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
 }
 
 impl<T: Copy> Queued<T> {
+    /// Bytes of its next packet.
+    #[inline]
+    fn next_packet(&self, packet_bytes: u32) -> u32 {
+        self.left.min(u64::from(packet_bytes)) as u32
+    }
+
     /// The step that makes the current first message the first again after its packet has left.
     fn undo_departure(&self) -> NicUndo<T> {
         if self.left > 0 {
@@ -516,207 +659,4 @@ impl<T: Copy> Queued<T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::reverse_check::{Reversible, UndoRecorder, check, script};
-    use proptest::prelude::*;
-
-    #[derive(Default)]
-    struct Out {
-        departed: Vec<(u32, u32)>,
-        wake: Option<Time>,
-        injected: Vec<(char, Time)>,
-    }
-
-    impl Journal<NicUndo<char>> for Out {
-        const KEPT: bool = false;
-        fn keep(&mut self, _: NicUndo<char>) {}
-    }
-
-    impl NicOutputs<Nic<char>> for Out {
-        fn depart(&mut self, packet: Packet, _: Time, _: Time, _: bool) {
-            self.departed.push((packet.message, packet.bytes));
-        }
-        fn timer(&mut self, (): (), after: Time) {
-            assert!(self.wake.replace(after).is_none(), "one wake-up at a time");
-        }
-        fn injected(&mut self, report: char, after: Time) {
-            self.injected.push((report, after));
-        }
-    }
-
-    fn message(number: u32, bytes: u64, report: char) -> Outgoing<char> {
-        Outgoing {
-            destination: HostId(9),
-            number,
-            bytes,
-            job: 0,
-            standalone: false,
-            report: Some(report),
-        }
-    }
-
-    /// 8 Gbps: 1000 ps per byte.
-    fn nic(credits: u32) -> Nic<char> {
-        Nic::new(
-            HostId(0),
-            Rate::bits_per_s(8_000_000_000),
-            100,
-            credits,
-            Time::ZERO,
-        )
-    }
-
-    #[test]
-    fn messages_alternate_and_report_their_end() {
-        let (mut nic, mut out) = (nic(10_000), Out::default());
-        nic.send((Time(0), Time(0)), &message(0, 250, 'a'), &mut out);
-        nic.send((Time(0), Time(0)), &message(1, 120, 'b'), &mut out);
-        let mut now = Time(0);
-        while let Some(after) = out.wake.take() {
-            now += after;
-            nic.timer(now, (), &mut out);
-        }
-        assert_eq!(out.departed, [(0, 100), (0, 100), (1, 100), (0, 50), (1, 20)]);
-        assert_eq!(out.injected, [('a', Time(50_000)), ('b', Time(20_000))]);
-        assert_eq!(nic.used(Time(370_000)).busy, Time(370_000));
-        assert_eq!(nic.used(Time(360_000)).busy, Time(360_000), "clipped at the end");
-    }
-
-    #[test]
-    fn without_credit_nothing_leaves_and_the_wait_is_counted() {
-        let (mut nic, mut out) = (nic(150), Out::default());
-        nic.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
-        let after = out.wake.take().unwrap();
-        nic.timer(after, (), &mut out);
-        assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (1, 50, 100));
-        nic.credit(Time(130_000), 100, &mut out);
-        assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (2, 50, 0));
-        assert_eq!(nic.used(Time(500_000)).buffer_full, Time(30_000));
-    }
-
-    /// As large as the identifier of a request in the layer above.
-    type Report = (u16, u32);
-
-    #[derive(Clone, Debug)]
-    pub(crate) enum Op {
-        Send(Outgoing<Report>),
-        /// May come without a pending timer.
-        Timer,
-        /// May be for a packet that was never sent.
-        Credit(u32),
-    }
-
-    #[derive(Debug, PartialEq)]
-    pub(crate) enum Output {
-        Depart(Packet, Time, bool),
-        Timer(Time),
-        Injected(Report, Time),
-        Backlog(u64),
-    }
-
-    impl<const KEPT: bool> NicOutputs<Nic<Report>> for UndoRecorder<NicUndo<Report>, Output, KEPT> {
-        fn depart(&mut self, packet: Packet, _: Time, serialization: Time, last: bool) {
-            self.outputs.push(Output::Depart(packet, serialization, last));
-        }
-        fn timer(&mut self, (): (), after: Time) {
-            self.outputs.push(Output::Timer(after));
-        }
-        fn injected(&mut self, report: Report, after: Time) {
-            self.outputs.push(Output::Injected(report, after));
-        }
-    }
-
-    /// A NIC under the reverse check.
-    struct Subject(Nic<Report>);
-
-    impl Subject {
-        fn assert_backlog(&self) {
-            let left = self.0.queue.iter().map(|q| q.left);
-            assert_eq!(self.0.backlog(), left.sum::<u64>());
-        }
-    }
-
-    impl Reversible for Subject {
-        type Op = Op;
-        type Step = NicUndo<Report>;
-        type Output = Output;
-        type State = NicState<Report>;
-
-        fn fresh() -> Subject {
-            let rate = Rate::bits_per_s(8_000_000_000);
-            Subject(Nic::new(HostId(0), rate, 100, 250, Time(1_000_000)))
-        }
-
-        fn apply<const KEPT: bool>(
-            &mut self,
-            now: Time,
-            op: &Op,
-            out: &mut UndoRecorder<NicUndo<Report>, Output, KEPT>,
-        ) {
-            match *op {
-                Op::Send(message) => self.0.send((now, now), &message, out),
-                Op::Timer => assert!(self.0.timer(now, (), out).is_none()),
-                Op::Credit(bytes) => self.0.credit(now, bytes, out),
-            }
-            self.assert_backlog();
-            out.outputs.push(Output::Backlog(self.0.backlog()));
-        }
-
-        fn undo(&mut self, step: NicUndo<Report>) {
-            self.0.undo(step);
-            self.assert_backlog();
-        }
-        fn state(&self) -> NicState<Report> {
-            self.0.state()
-        }
-        fn restore(&mut self, state: NicState<Report>) -> Result<(), String> {
-            self.0.restore(state)
-        }
-    }
-
-    fn op() -> impl Strategy<Value = Op> {
-        let message = (
-            any::<u32>(),
-            any::<u32>(),
-            0u64..350,
-            any::<u16>(),
-            any::<bool>(),
-            any::<Option<Report>>(),
-        );
-        let send = message.prop_map(|(destination, number, bytes, job, standalone, report)| {
-            Op::Send(Outgoing {
-                destination: HostId(destination),
-                number,
-                bytes,
-                job,
-                standalone,
-                report,
-            })
-        });
-        prop_oneof![
-            3 => send,
-            5 => Just(Op::Timer),
-            4 => (0u32..200).prop_map(Op::Credit),
-            1 => any::<u32>().prop_map(Op::Credit),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn every_input_can_be_undone_and_saved(script in script(op(), 150_000)) {
-            check::<Subject>(&script)?;
-        }
-    }
-
-    #[test]
-    fn a_state_that_contradicts_itself_is_refused() {
-        let (mut fresh, mut out) = (nic(150), Out::default());
-        let mut state = fresh.state();
-        state.blocked_since = Some(Time(5));
-        let error = fresh.restore(state).unwrap_err();
-        assert!(error.contains("nothing to send"), "{error}");
-        fresh.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
-        assert_eq!(out.departed, [(0, 100)]);
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::Time;
-use fabric::Rate;
 use fabric::router::RouterParameters;
+use fabric::{NicArbiter, Rate};
 use routing::{InPlanes, Routing};
 use topology::{HostId, Peer, Planes, Port, RouterId, Shape, Topology};
 
@@ -18,6 +18,7 @@ const FASTEST_BITS_PER_S: u64 = 1_000_000_000_000_000;
 /// Keys of `[network]`, beside those of [`Rails`].
 pub const NETWORK: &[Parameter] = parameters! {
     size("packet", "256 B", "largest packet; longer messages are divided, 1 B to 16 MiB");
+    choice("nic_arbiter", fabric::NIC_ARBITERS, "how ranks and jobs of one host share its NIC");
 };
 
 /// Keys of `[network.link]`.
@@ -35,12 +36,12 @@ pub const LINK_CLASS: &[Parameter] = parameters! {
     computed("latency", Type::Time, "network.link.latency", "latency of one link class");
 };
 
-/// Keys of `[network.memory]`.
+/// Keys of `[network.memory]`. The defaults are those of a node of ARCHER2, measured: `docs/methods/packet.md`.
 pub const MEMORY: &[Parameter] = &[
-    bandwidth("80 Gbps", "bandwidth of messages between two ranks of one host"),
+    bandwidth("300 Gbps", "bandwidth of messages between two ranks of one host"),
     Parameter::time(
         "latency",
-        "200 ns",
+        "100 ns",
         "latency of messages between two ranks of one host",
     ),
 ];
@@ -88,6 +89,8 @@ pub struct NetworkModel {
     pub buffer: u32,
     /// Largest packet, in bytes.
     pub packet: u32,
+    /// How sources on one host share a NIC port.
+    pub nic_arbiter: NicArbiter,
     /// Latency and bandwidth of messages between ranks of one host.
     pub memory: LinkSetting,
 }
@@ -172,6 +175,7 @@ impl NetworkModel {
             router_delay: Time(router_delay.ps),
             buffer: buffer.bytes as u32,
             packet: packet.bytes as u32,
+            nic_arbiter: NicArbiter::named(section.choice("nic_arbiter")?),
         })
     }
 

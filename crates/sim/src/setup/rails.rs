@@ -14,7 +14,7 @@
 //!
 //! A packet arrives at the rail with the number of the rail that sent it, since both are in the same plane.
 
-use config::{Error, Parameter, Section, parameters};
+use config::{Bytes, Error, Parameter, Section, Type, parameters};
 use topology::{Divisor, HostId, Topology, pick};
 
 /// Largest number of rails of a host.
@@ -26,8 +26,13 @@ pub const PARAMETERS: &[Parameter] = parameters! {
     integer("planes", 1, "disjoint copies of the topology");
     choice("rail_arrangement", &["adjacent", "spread"], "position of a host's ports in their plane");
     choice("rail_choice", &["round-robin", "least-loaded", "by-destination"], "how the NIC selects a rail");
-    choice("rail_per", &["message", "packet"], "what it selects a rail for");
+    computed("rail_per", Type::Choice(RAIL_UNITS), "stripe, or message with by-destination",
+        "what it selects a rail for");
+    size("rail_stripe_threshold", "16 KiB", "with stripe, messages of at least this size use all rails");
 };
+
+/// Values of `rail_per`.
+const RAIL_UNITS: &[&str] = &["stripe", "message", "packet"];
 
 /// One NIC port of a host. Topology, routing and packets call it a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +78,8 @@ pub enum RailUnit {
     Message,
     /// Each packet of a message, at the time the NIC receives the message.
     Packet,
+    /// Each packet of a message of at least this number of bytes, and each smaller message.
+    Stripe(u64),
 }
 
 impl Rails {
@@ -151,7 +158,8 @@ impl Rails {
     pub fn unit(&self, bytes: u64, packet: u32) -> u64 {
         match self.unit {
             RailUnit::Message => bytes,
-            RailUnit::Packet => u64::from(packet),
+            RailUnit::Stripe(threshold) if bytes < threshold => bytes,
+            RailUnit::Packet | RailUnit::Stripe(_) => u64::from(packet),
         }
     }
 
@@ -234,11 +242,17 @@ fn read_choice(section: &Section) -> Result<(RailChoice, RailUnit), Error> {
         "by-destination" => RailChoice::ByDestination,
         _ => RailChoice::RoundRobin,
     };
-    let unit = match section.choice("rail_per")? {
-        "packet" => RailUnit::Packet,
-        _ => RailUnit::Message,
+    let default = match choice {
+        RailChoice::ByDestination => "message",
+        _ => "stripe",
     };
-    if (choice, unit) == (RailChoice::ByDestination, RailUnit::Packet) {
+    let threshold: Bytes = section.get("rail_stripe_threshold")?;
+    let unit = match section.choice_or("rail_per", default, RAIL_UNITS)? {
+        "packet" => RailUnit::Packet,
+        "message" => RailUnit::Message,
+        _ => RailUnit::Stripe(threshold.bytes),
+    };
+    if choice == RailChoice::ByDestination && unit != RailUnit::Message {
         let message = "the packets of a message have one destination, so by-destination chooses one rail for all \
                        of them; expected message";
         return Err(section.error("rail_per", message));

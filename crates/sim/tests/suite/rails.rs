@@ -124,10 +124,49 @@ packet = "256 B"
         (way + PACKETS * PACKET_PS, way + PACKETS / 2 * PACKET_PS)
     );
     assert_eq!(
-        time("rails = 2\nplanes = 2\n"),
+        time("rails = 2\nplanes = 2\nrail_per = \"message\"\n"),
         one,
         "one message goes by one rail"
     );
+}
+
+/// The default is what MPI libraries do with several NICs.
+#[test]
+fn large_messages_use_all_rails_and_small_ones_use_one() {
+    let packets =
+        |keys: &str, bytes: u64| injected(&messages(&format!("{PAIR}{keys}"), &[bytes], 1 << 40), 0);
+    assert_eq!(packets("", 16 * 1024 - 1), [64, 0, 0, 0]);
+    assert_eq!(packets("", 16 * 1024), [16; 4]);
+    assert_eq!(packets("rail_stripe_threshold = \"1 KiB\"\n", 1024), [1; 4]);
+    assert_eq!(packets("rail_choice = \"least-loaded\"\n", 32 * 1024), [32; 4]);
+    let by_destination = packets("rail_choice = \"by-destination\"\n", 32 * 1024);
+    assert_eq!(
+        by_destination.iter().max(),
+        Some(&128),
+        "one rail between two hosts"
+    );
+}
+
+#[test]
+fn two_rails_equal_one_of_twice_the_speed() {
+    let network = |rails: u32, gbps: u32, keys: &str| {
+        PAIR.replace("rails = 4", &format!("rails = {rails}\n{keys}"))
+            .replace(
+                "hosts_per_router = 8",
+                &format!("hosts_per_router = {}", 2 * rails),
+            )
+            .replace("100 Gbps", &format!("{gbps} Gbps"))
+    };
+    let ratio = |keys: &str, sizes: &[u64]| {
+        let time = |network: &str| finished(&messages(network, sizes, 16 * 1024), 1) as f64;
+        time(&network(2, 100, keys)) / time(&network(1, 200, ""))
+    };
+    for bytes in [16 * 1024, 64 * 1024, 1 << 20] {
+        let striped = ratio("", &[bytes; 4]);
+        assert!((0.98..1.02).contains(&striped), "{bytes} B: {striped}");
+    }
+    let whole = ratio("rail_per = \"message\"", &[1 << 20]);
+    assert!(whole > 1.9, "one message by one of two rails: {whole}");
 }
 
 /// A send with a request to send ends when the last byte has left, on whichever rail.
@@ -274,6 +313,10 @@ fn wrong_keys_are_refused_where_they_stand() {
         (
             "rails = 2\nrail_per = \"flit\"",
             "test.toml:7: network.rail_per: unknown name 'flit'",
+        ),
+        (
+            "rails = 2\nrail_choice = \"by-destination\"\nrail_per = \"stripe\"",
+            "test.toml:8: network.rail_per: the packets of a message have one destination",
         ),
         (
             "rails = 2\nrails_per = \"packet\"",

@@ -7,7 +7,7 @@ use des::{
     Time, run,
 };
 use fabric::router::{Arrival, PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
-use fabric::{Nic, NicModel, NicOutputs, Outgoing, Packet, Rate};
+use fabric::{Nic, NicArbiter, NicModel, NicOutputs, NicSource, Outgoing, Packet, Rate};
 use fabricsim_testkit::executors::EXECUTORS;
 use routing::{At, Congestion, Hop, Random, RouteState, Routing};
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ pub type Delivery = (Time, (u32, u32, u32));
 
 /// A NIC of the model that simulations use.
 pub fn nic(host: HostId) -> Nic<()> {
-    Nic::new(host, rate(), 256, CREDITS, Time::ZERO)
+    Nic::new(host, rate(), (256, CREDITS), NicArbiter::default(), Time::ZERO)
 }
 
 impl<R: AnyRouter, N: AnyNic> Line<R, N> {
@@ -255,6 +255,7 @@ impl<R: AnyRouter, N: AnyNic> Model for Line<R, N> {
                     number,
                     bytes: u64::from(50 + 30 * (number % 4)),
                     job: 0,
+                    source: 0,
                     standalone: true,
                     report: None,
                 };
@@ -376,7 +377,7 @@ impl<C: Context<Line<R, N>>, R: AnyRouter, N: AnyNic> Journal<N::Undo> for NicOu
 }
 
 impl<C: Context<Line<R, N>>, R: AnyRouter, N: AnyNic> NicOutputs<N> for NicOut<'_, C, R, N> {
-    fn depart(&mut self, packet: Packet, wait: Time, _: Time, _: bool) {
+    fn depart(&mut self, packet: Packet, _: NicSource, wait: Time, _: Time, _: bool) {
         let router = router_of(self.0.lp());
         self.0
             .send(router, wait + LATENCY, Payload::Arrived(TO_NIC, 0, packet));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use des::Time;
 use fabric::router::{Arrival, Never, RouterOutputs};
-use fabric::{NicModel, NicOutputs, Outgoing, Packet};
+use fabric::{NicArbiter, NicModel, NicOutputs, Outgoing, Packet};
 use routing::Random;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
@@ -101,7 +101,8 @@ impl ReliableNic {
         let start = now.max(self.state.busy_until);
         let serialization = line::rate().serialization(packet.bytes);
         self.state.busy_until = start + serialization;
-        out.depart(packet, start - now, serialization, true);
+        let source = NicArbiter::default().source(packet.job, 0);
+        out.depart(packet, source, start - now, serialization, true);
     }
 
     fn transmit<O: NicOutputs<Self>>(&mut self, now: Time, packet: Packet, out: &mut O) {

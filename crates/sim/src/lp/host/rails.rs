@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use des::{Context, Journal, Time};
 use fabric::{
-    LinkUse, Nic, NicModel, NicOutputs, NicState, NicUndo, NicWaitTracker, NicWaitTrackerUndo, Outgoing,
-    Packet,
+    LinkUse, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, NicWaitTracker,
+    NicWaitTrackerUndo, Outgoing, Packet,
 };
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
@@ -146,7 +146,7 @@ impl HostNic {
         // With one rail, hosts and end points have the same numbers.
         let now = context.now();
         let (nic, mut adapter) = self.port(simulation, 0, context);
-        adapter.take(now);
+        adapter.take(now, || nic.source_of(&message));
         nic.send((now, created_at), &message, &mut adapter);
     }
 
@@ -199,7 +199,7 @@ impl HostNic {
                 ..message
             };
             let (nic, mut adapter) = self.port(simulation, rail, context);
-            adapter.take(now);
+            adapter.take(now, || nic.source_of(&part));
             nic.send((now, now), &part, &mut adapter);
         }
     }
@@ -355,15 +355,20 @@ impl HostNic {
 
 impl Rail {
     fn new(simulation: &Simulation, host: HostId, rail: u32) -> Rail {
-        let network = &simulation.network;
+        let (network, occupants) = (&simulation.network, &simulation.occupants);
+        let sources = occupants.ranks(host).count() + occupants.sources(host).count();
+        let arbiter = match sources {
+            0 | 1 => NicArbiter::ByMessage,
+            _ => network.nic_arbiter,
+        };
         Rail {
             injection: simulation.numbering.injection(network, host, rail),
             // All credits belong to the first VC, the only one into which hosts inject.
             nic: Nic::new(
                 network.rails.end_point(host, rail).0,
                 network.links[usize::from(HOST_LINK.0)].rate,
-                network.packet,
-                network.buffer_of_vc(network.routing.vcs()),
+                (network.packet, network.buffer_of_vc(network.routing.vcs())),
+                arbiter,
                 simulation.warmup,
             ),
         }
@@ -419,34 +424,34 @@ impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, 
 impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     /// Traces a message that the NIC takes.
     #[inline]
-    fn take(&mut self, now: Time) {
+    fn take(&mut self, now: Time, source: impl FnOnce() -> NicSource) {
         if self.tracer.is_some() {
-            self.trace_taken(now);
+            self.trace_taken(now, source());
         }
     }
 
     #[inline(never)]
-    fn trace_taken(&mut self, now: Time) {
+    fn trace_taken(&mut self, now: Time, source: NicSource) {
         let Some(tracer) = self.tracer.take() else { return };
         if let Some(wait_tracker) = tracer.wait_trackers.get_mut(usize::from(self.rail)) {
-            wait_tracker.taken(now, self);
+            wait_tracker.taken(now, source, self);
         }
         self.tracer = Some(tracer);
     }
 
     #[inline(never)]
-    fn trace_departure(&mut self, packet: Packet, serialization: Time, last: bool) {
+    fn trace_departure(&mut self, packet: Packet, source: NicSource, serialization: Time, last: bool) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.departed(self.rail, packet, serialization, last, self.context);
+            tracer.departed((self.rail, source), packet, serialization, last, self.context);
         }
     }
 }
 
 impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
     #[inline]
-    fn depart(&mut self, packet: Packet, wait: Time, serialization: Time, last: bool) {
+    fn depart(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
         if self.tracer.is_some() {
-            self.trace_departure(packet, serialization, last);
+            self.trace_departure(packet, source, serialization, last);
         }
         let notes = &mut HostJournal(&mut *self.context);
         counts_of(self.counts, packet.job, notes).injected(notes);

@@ -354,6 +354,7 @@ pub fn hand_over<C: Context<Simulation>>(
         number,
         bytes: wire_bytes(&message, &ranks.mpi.settings),
         job,
+        source: slot,
         standalone: false,
         report: message.reports_injection().then_some(Injected { slot, request }),
     };

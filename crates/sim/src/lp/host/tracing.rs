@@ -1,7 +1,7 @@
 //! Tracing: the records of a host about its ranks, its messages and the packets that wait in its NIC.
 
 use des::{Context, Journal, Time};
-use fabric::{NicWaitTracker, NicWaitTrackerUndo, Packet, Wait, WaitOutputs};
+use fabric::{NicSource, NicWaitTracker, NicWaitTrackerUndo, Packet, Wait, WaitOutputs};
 use mpi::{COLLECTIVE_CONTEXT, Message, TraceEvent, WINDOW_CONTEXT};
 
 use super::undo::HostUndo;
@@ -40,10 +40,10 @@ impl Tracer {
         })
     }
 
-    /// A packet departs from the NIC port of a rail.
+    /// A packet of a source departs from the NIC port of a rail.
     pub fn departed<C: Context<Simulation>>(
         &mut self,
-        rail: u8,
+        (rail, source): (u8, NicSource),
         packet: Packet,
         serialization: Time,
         last: bool,
@@ -57,7 +57,7 @@ impl Tracer {
                 record: 0,
                 context: &mut *context,
             };
-            wait_tracker.departed(now, packet.job, serialization, last, &mut sink);
+            wait_tracker.departed(now, (packet.job, source), serialization, last, &mut sink);
         }
         if self.timeline && last && !packet.standalone {
             context.emit(Record::Trace(TraceRecord::Injected {

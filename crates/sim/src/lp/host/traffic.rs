@@ -72,6 +72,7 @@ impl Sources {
                 number,
                 bytes,
                 job,
+                source: 0,
                 standalone: true,
                 report: None,
             };

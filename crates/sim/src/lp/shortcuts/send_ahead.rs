@@ -10,7 +10,7 @@
 //!   it before the end, and the executor undoes no events.
 //! - Hosts have one rail. Packets of several rails may reach a router at one picosecond, in the order in which they
 //!   were sent.
-//! - The host has one source ([`crate::lp::host::Host`] asks): several take turns at the NIC.
+//! - The host has one source ([`crate::lp::host::Host`] and [`fabric::Nic::send`] ask): several take turns at the NIC.
 //! - The message is one packet, the NIC's queue is empty, and credits are there ([`fabric::Nic::send`] asks). Otherwise
 //!   the message is queued at its time.
 //!

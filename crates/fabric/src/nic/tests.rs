@@ -1,0 +1,337 @@
+//! Tests of a NIC port.
+
+use super::*;
+use crate::reverse_check::{Reversible, UndoRecorder, check, script};
+use proptest::prelude::*;
+
+#[derive(Default)]
+struct Out {
+    departed: Vec<(u32, u32)>,
+    wake: Option<Time>,
+    injected: Vec<(char, Time)>,
+}
+
+impl Journal<NicUndo<char>> for Out {
+    const KEPT: bool = false;
+    fn keep(&mut self, _: NicUndo<char>) {}
+}
+
+impl NicOutputs<Nic<char>> for Out {
+    fn depart(&mut self, packet: Packet, _: NicSource, _: Time, _: Time, _: bool) {
+        self.departed.push((packet.message, packet.bytes));
+    }
+    fn timer(&mut self, (): (), after: Time) {
+        assert!(self.wake.replace(after).is_none(), "one wake-up at a time");
+    }
+    fn injected(&mut self, report: char, after: Time) {
+        self.injected.push((report, after));
+    }
+}
+
+fn message(number: u32, bytes: u64, report: char) -> Outgoing<char> {
+    Outgoing {
+        destination: HostId(9),
+        number,
+        bytes,
+        job: 0,
+        source: 0,
+        standalone: false,
+        report: Some(report),
+    }
+}
+
+/// A message of another source.
+fn of((job, source): (u16, u16), number: u32, bytes: u64) -> Outgoing<char> {
+    Outgoing {
+        job,
+        source,
+        ..message(number, bytes, 'x')
+    }
+}
+
+/// 8 Gbps: 1000 ps per byte.
+fn nic(credits: u32) -> Nic<char> {
+    arbitrated(NicArbiter::RoundRobin, credits)
+}
+
+fn arbitrated(arbiter: NicArbiter, credits: u32) -> Nic<char> {
+    let rate = Rate::bits_per_s(8_000_000_000);
+    Nic::new(HostId(0), rate, (100, credits), arbiter, Time::ZERO)
+}
+
+/// Number and bytes of each packet, if all messages are handed over at time 0.
+fn departures(arbiter: NicArbiter, messages: &[Outgoing<char>]) -> Vec<(u32, u32)> {
+    let (mut nic, mut out) = (arbitrated(arbiter, u32::MAX), Out::default());
+    for message in messages {
+        nic.send((Time(0), Time(0)), message, &mut out);
+    }
+    let mut now = Time(0);
+    while let Some(after) = out.wake.take() {
+        now += after;
+        nic.timer(now, (), &mut out);
+    }
+    assert_eq!(nic.backlog(), 0);
+    assert!(nic.is_clear());
+    out.departed
+}
+
+/// Bytes of each job among the first packets of `total` bytes.
+fn shares(arbiter: NicArbiter, messages: &[Outgoing<char>], total: u32) -> Vec<u32> {
+    let mut shares = vec![
+        0;
+        1 + messages
+            .iter()
+            .map(|message| usize::from(message.job))
+            .max()
+            .unwrap()
+    ];
+    let mut left = total;
+    for (number, bytes) in departures(arbiter, messages) {
+        let job = messages
+            .iter()
+            .find(|message| message.number == number)
+            .unwrap()
+            .job;
+        shares[usize::from(job)] += bytes.min(left);
+        left -= bytes.min(left);
+    }
+    shares
+}
+
+#[test]
+fn messages_alternate_and_report_their_end() {
+    let (mut nic, mut out) = (nic(10_000), Out::default());
+    nic.send((Time(0), Time(0)), &message(0, 250, 'a'), &mut out);
+    nic.send((Time(0), Time(0)), &message(1, 120, 'b'), &mut out);
+    let mut now = Time(0);
+    while let Some(after) = out.wake.take() {
+        now += after;
+        nic.timer(now, (), &mut out);
+    }
+    assert_eq!(out.departed, [(0, 100), (0, 100), (1, 100), (0, 50), (1, 20)]);
+    assert_eq!(out.injected, [('a', Time(50_000)), ('b', Time(20_000))]);
+    assert_eq!(nic.used(Time(370_000)).busy, Time(370_000));
+    assert_eq!(nic.used(Time(360_000)).busy, Time(360_000), "clipped at the end");
+}
+
+#[test]
+fn sources_take_turns_and_the_messages_of_a_source_alternate() {
+    // Rank 1 has two messages, rank 2 and the traffic of another job one each.
+    let messages = [
+        of((0, 1), 10, 200),
+        of((0, 1), 11, 200),
+        of((0, 2), 20, 300),
+        of((1, 1), 30, 150),
+    ];
+    let order = |arbiter| -> Vec<u32> {
+        let departures = departures(arbiter, &messages);
+        departures.into_iter().map(|(number, _)| number).collect()
+    };
+    // The first packet leaves before the others are there. The first turn begins when there is a second source.
+    let by_source = [10, 10, 20, 30, 11, 20, 30, 11, 20];
+    assert_eq!(order(NicArbiter::RoundRobin), by_source);
+    assert_eq!(order(NicArbiter::ByMessage), [10, 10, 11, 20, 30, 11, 20, 30, 20]);
+}
+
+#[test]
+fn a_source_with_many_messages_has_the_share_of_one() {
+    // One large message of a rank beside a hundred of a job's traffic.
+    let mut messages = vec![of((0, 0), 0, 20_000)];
+    messages.extend((1..=100).map(|number| of((1, 0), number, 1_000)));
+    for arbiter in [NicArbiter::RoundRobin, NicArbiter::DeficitRoundRobin] {
+        assert_eq!(
+            shares(arbiter, &messages, 40_000),
+            [20_000, 20_000],
+            "{arbiter:?}"
+        );
+    }
+    let by_message = shares(NicArbiter::ByMessage, &messages, 40_000);
+    assert!(by_message[0] < 600, "1 of 101: {by_message:?}");
+}
+
+#[test]
+fn three_ranks_get_a_third_each() {
+    let rank = |rank: u16| of((rank, 0), u32::from(rank), 30_000);
+    for arbiter in [NicArbiter::RoundRobin, NicArbiter::DeficitRoundRobin] {
+        let ranks = shares(arbiter, &[rank(0), rank(1), rank(2)], 45_000);
+        assert!(
+            ranks.iter().all(|bytes| bytes.abs_diff(15_000) <= 100),
+            "to one packet: {arbiter:?} {ranks:?}"
+        );
+    }
+}
+
+#[test]
+fn small_packets_share_by_packets_or_by_bytes() {
+    // Packets of 25 and of 100 bytes.
+    let mut messages: Vec<_> = (0..400).map(|number| of((0, 0), number, 25)).collect();
+    messages.push(of((1, 0), 1_000, 10_000));
+    let by_packets = shares(NicArbiter::RoundRobin, &messages, 5_000);
+    assert!(by_packets[0].abs_diff(1_000) <= 50, "{by_packets:?}");
+    let by_bytes = shares(NicArbiter::DeficitRoundRobin, &messages, 5_000);
+    assert!(by_bytes[0].abs_diff(2_500) <= 100, "to one packet: {by_bytes:?}");
+}
+
+#[test]
+fn a_deficit_lasts_until_the_next_turn() {
+    // Packets of 60 and 100 bytes: with a quantum of 100, turns have 60, 120, 120, 60 + 60... bytes.
+    let mut messages: Vec<_> = (0..200).map(|number| of((0, 0), number, 60)).collect();
+    messages.push(of((1, 0), 1_000, 10_000));
+    let by_bytes = shares(NicArbiter::DeficitRoundRobin, &messages, 12_000);
+    assert!(by_bytes[0].abs_diff(6_000) <= 100, "to one packet: {by_bytes:?}");
+    let by_packets = shares(NicArbiter::RoundRobin, &messages, 12_800);
+    assert!(by_packets[0].abs_diff(4_800) <= 60, "{by_packets:?}");
+}
+
+#[test]
+fn without_credit_nothing_leaves_and_the_wait_is_counted() {
+    let (mut nic, mut out) = (nic(150), Out::default());
+    nic.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
+    let after = out.wake.take().unwrap();
+    nic.timer(after, (), &mut out);
+    assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (1, 50, 100));
+    nic.credit(Time(130_000), 100, &mut out);
+    assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (2, 50, 0));
+    assert_eq!(nic.used(Time(500_000)).buffer_full, Time(30_000));
+}
+
+/// As large as the identifier of a request in the layer above.
+type Report = (u16, u32);
+
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    Send(Outgoing<Report>),
+    /// May come without a pending timer.
+    Timer,
+    /// May be for a packet that was never sent.
+    Credit(u32),
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Output {
+    Depart(Packet, Time, bool),
+    Timer(Time),
+    Injected(Report, Time),
+    Backlog(u64),
+}
+
+impl<const KEPT: bool> NicOutputs<Nic<Report>> for UndoRecorder<NicUndo<Report>, Output, KEPT> {
+    fn depart(&mut self, packet: Packet, _: NicSource, _: Time, serialization: Time, last: bool) {
+        self.outputs.push(Output::Depart(packet, serialization, last));
+    }
+    fn timer(&mut self, (): (), after: Time) {
+        self.outputs.push(Output::Timer(after));
+    }
+    fn injected(&mut self, report: Report, after: Time) {
+        self.outputs.push(Output::Injected(report, after));
+    }
+}
+
+/// A NIC under the reverse check.
+struct Subject<const ARBITER: usize>(Nic<Report>);
+
+impl<const ARBITER: usize> Subject<ARBITER> {
+    fn assert_backlog(&self) {
+        let others = self.0.others.iter().flat_map(|others| &others.queues);
+        let others = others.flat_map(|other| &other.messages);
+        let left = self.0.queue.iter().chain(others).map(|q| q.left);
+        assert_eq!(self.0.backlog(), left.sum::<u64>());
+    }
+}
+
+impl<const ARBITER: usize> Reversible for Subject<ARBITER> {
+    type Op = Op;
+    type Step = NicUndo<Report>;
+    type Output = Output;
+    type State = NicState<Report>;
+
+    fn fresh() -> Self {
+        let rate = Rate::bits_per_s(8_000_000_000);
+        let arbiter = NicArbiter::named(NIC_ARBITERS[ARBITER]);
+        Subject(Nic::new(HostId(0), rate, (100, 250), arbiter, Time(1_000_000)))
+    }
+
+    fn apply<const KEPT: bool>(
+        &mut self,
+        now: Time,
+        op: &Op,
+        out: &mut UndoRecorder<NicUndo<Report>, Output, KEPT>,
+    ) {
+        match *op {
+            Op::Send(message) => self.0.send((now, now), &message, out),
+            Op::Timer => assert!(self.0.timer(now, (), out).is_none()),
+            Op::Credit(bytes) => self.0.credit(now, bytes, out),
+        }
+        self.assert_backlog();
+        out.outputs.push(Output::Backlog(self.0.backlog()));
+    }
+
+    fn undo(&mut self, step: NicUndo<Report>) {
+        self.0.undo(step);
+        self.assert_backlog();
+    }
+    fn state(&self) -> NicState<Report> {
+        self.0.state()
+    }
+    fn restore(&mut self, state: NicState<Report>) -> Result<(), String> {
+        self.0.restore(state)
+    }
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let message = (
+        any::<u32>(),
+        any::<u32>(),
+        0u64..350,
+        prop_oneof![4 => (0u16..2, 0u16..3), 1 => any::<(u16, u16)>()],
+        any::<bool>(),
+        any::<Option<Report>>(),
+    );
+    let send = message.prop_map(
+        |(destination, number, bytes, (job, source), standalone, report)| {
+            Op::Send(Outgoing {
+                destination: HostId(destination),
+                number,
+                bytes,
+                job,
+                source,
+                standalone,
+                report,
+            })
+        },
+    );
+    prop_oneof![
+        3 => send,
+        5 => Just(Op::Timer),
+        4 => (0u32..200).prop_map(Op::Credit),
+        1 => any::<u32>().prop_map(Op::Credit),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_input_can_be_undone_and_saved(script in script(op(), 150_000)) {
+        check::<Subject<0>>(&script)?;
+        check::<Subject<1>>(&script)?;
+        check::<Subject<2>>(&script)?;
+    }
+}
+
+#[test]
+fn a_state_that_contradicts_itself_is_refused() {
+    let (mut fresh, mut out) = (nic(150), Out::default());
+    let mut state = fresh.state();
+    state.blocked_since = Some(Time(5));
+    let error = fresh.restore(state).unwrap_err();
+    assert!(error.contains("nothing to send"), "{error}");
+    let mut state = fresh.state();
+    state.others.push(SourceQueue {
+        of_job: 0,
+        deficit: 0,
+        messages: VecDeque::new(),
+    });
+    let error = fresh.restore(state).unwrap_err();
+    assert!(error.contains("without messages"), "{error}");
+    fresh.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
+    assert_eq!(out.departed, [(0, 100)]);
+}
