@@ -67,7 +67,15 @@ pub struct ZeroLoad {
     pub max: f64,
 }
 
+/// Least excess of the requested loads over the bound, against rounding.
+const ROUNDING: f64 = 0.001;
+
 impl Bounds {
+    /// `scale`, if the requested loads exceed the bound.
+    pub(crate) fn exceeded(&self) -> Option<f64> {
+        self.scale.filter(|scale| *scale < 1.0 - ROUNDING)
+    }
+
     /// The links that `scale` covers, for people.
     pub(crate) fn limiting_link(&self) -> &'static str {
         if self.scale_of_host_links {
@@ -92,6 +100,15 @@ impl fmt::Display for Bounds {
                 "\nbound     all jobs: {scale:.4} times the requested loads; first full {}: {}",
                 self.limiting_link(),
                 self.scale_limited_by
+            )?;
+        }
+        if let Some(scale) = self.exceeded() {
+            write!(
+                f,
+                "\nbound     the requested load is above it: the first {} is full at {scale:.4} times the load, mostly \
+                 with job {}; the run will be saturated",
+                self.limiting_link(),
+                self.scale_job
             )?;
         }
         Ok(())

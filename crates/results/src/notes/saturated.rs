@@ -6,9 +6,6 @@ use crate::{Bounds, JobSummary, RunResult, TrafficSummary, show};
 
 pub(super) const NAME: &str = "saturated";
 
-/// Least excess of the requested loads over the bound, against rounding.
-const ROUNDING: f64 = 0.001;
-
 /// One note for each job of traffic whose backlog grows, or that the network cannot carry at the requested load.
 pub(super) fn find(result: &RunResult) -> Vec<Note> {
     result
@@ -65,7 +62,7 @@ pub(super) fn loads(traffic: &TrafficSummary) -> String {
 
 /// The bound that the requested loads exceed, if this job has the greatest load on the first full link.
 fn exceeded(bounds: &Bounds, job: &str) -> Option<String> {
-    let scale = bounds.scale.filter(|scale| *scale < 1.0 - ROUNDING)?;
+    let scale = bounds.exceeded()?;
     (bounds.scale_job == job).then(|| {
         format!(
             "the first {} is full at {scale:.3} times the requested load: {}",

@@ -5,7 +5,7 @@ mod cases;
 
 use cases::{CASES, Verdict, judge};
 use results::RunResult;
-use sim::Experiment;
+use sim::{Effort, Experiment};
 
 use crate::support::{experiment, run};
 
@@ -135,4 +135,27 @@ fn hosts_that_are_served_badly_are_noted() {
         found.jain < 0.9 && found.least_share < 0.5 * found.mean_share,
         "{found:?}"
     );
+}
+
+/// `fabricsim check` prints the bounds.
+#[test]
+fn a_load_above_the_bound_is_said_before_a_run() {
+    let hyperx = r#"kind = "hyperx", shape = [4, 4], hosts_per_router = 2"#;
+    let printed = |load: &str| {
+        let traffic = format!(r#"pattern = "incast", load = {load}"#);
+        let text = text(hyperx, r#"algorithm = "dal""#, "32 KiB", &traffic);
+        sim::bounds(&experiment(&text), Effort::CHECK)
+            .expect("there is traffic")
+            .to_string()
+    };
+    // 31 hosts send to one.
+    let above = printed("0.0625");
+    assert!(
+        above.contains(
+            "the requested load is above it: the first link of a host is full at 0.5161 times the load, mostly with job \
+             job0; the run will be saturated"
+        ),
+        "{above}"
+    );
+    assert!(!printed("0.03").contains("is above it"));
 }
