@@ -89,7 +89,7 @@ fn runs_past_saturation_say_so_and_have_no_latency_of_nothing() {
     assert!(latency.is_some_and(|line| line.ends_with(" -")), "{text}");
     for start in [
         "warning: nothing-measured: ",
-        "warning: saturated: the network accepted ",
+        "warning: saturated: job job0: the network accepted ",
     ] {
         assert!(
             text.lines().any(|line| line.starts_with(start)),
@@ -97,7 +97,10 @@ fn runs_past_saturation_say_so_and_have_no_latency_of_nothing() {
         );
     }
     let report = fs::read_to_string(bench.path().join("results/experiment/report.html")).unwrap();
-    assert!(report.contains("<b>saturated</b>: the network accepted ") && !report.contains("99 % below"));
+    assert!(
+        report.contains("<b>saturated</b>: job job0: the network accepted ")
+            && !report.contains("99 % below")
+    );
     let summary = json(&bench.succeeds(&[&run[..], &["--json"]].concat()));
     let kinds: Vec<&Value> = summary["notes"]
         .as_array()
