@@ -25,7 +25,7 @@ links.global = { bandwidth = "40 Gbps", latency = "410 ns" }
     r#"
 [network]
 topology = { kind = "dragonfly", hosts_per_router = 1, routers_per_group = 3, global_links_per_router = 1 }
-routing = { algorithm = "ugal", bias = "1 MB" }
+routing = { algorithm = "ugal", bias = "256 KiB" }
 router = { delay = "0 ns", buffer = "64 KiB" }
 packet = "1 KiB"
 links.host = { bandwidth = "200 Gbps", latency = "3 ns" }
