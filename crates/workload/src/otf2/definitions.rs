@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ::otf2::Definition;
 
+use crate::recording::LeftOut;
 use crate::{Call, Communicator, Region};
 
 const PARADIGM_MPI: u32 = 4;
@@ -48,6 +49,8 @@ pub struct MpiRegion {
     pub name: Arc<str>,
     /// Its call.
     pub call: Call,
+    /// Whether its calls are left out.
+    pub left_out: LeftOut,
 }
 
 /// Numbering of ranks in an OTF2 communicator.
@@ -219,6 +222,7 @@ impl DefinitionTables {
                     MpiRegion {
                         name: name.into(),
                         call,
+                        left_out: LeftOut::of(name),
                     },
                 )
             })
