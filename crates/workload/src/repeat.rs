@@ -237,6 +237,47 @@ mod tests {
         all
     }
 
+    /// A program that leaves out one call.
+    struct Leaving(bool, Recording);
+
+    impl Program for Leaving {
+        fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+            if std::mem::replace(&mut self.0, true) {
+                return Ok(None);
+            }
+            self.1.leave_out("MPI_File_open", 5);
+            Ok(Some(Operation::Compute { ps: 1, region: None }))
+        }
+        fn recording(&self) -> Option<&Recording> {
+            Some(&self.1)
+        }
+    }
+
+    struct LeavingWorkload;
+
+    impl Workload for LeavingWorkload {
+        fn ranks(&self) -> u32 {
+            1
+        }
+        fn communicators(&self) -> Arc<[Vec<u32>]> {
+            Arc::new([vec![0]])
+        }
+        fn program(&self, _: u32) -> Result<Box<dyn Program>, TraceError> {
+            Ok(Box::new(Leaving(false, Recording::default())))
+        }
+    }
+
+    #[test]
+    fn the_recording_is_that_of_one_repetition() {
+        let mut program = repeated(Arc::new(LeavingWorkload), 3).program(0).unwrap();
+        assert_eq!(program.recording(), None);
+        while program.next().unwrap().is_some() {}
+        assert_eq!(
+            program.recording().unwrap().not_replayed["MPI_File_open"].count,
+            1
+        );
+    }
+
     #[test]
     fn everything_comes_as_often_as_asked() {
         let once = vec![Operation::Compute { ps: 3, region: None }, isend(7), wait(&[7])];

@@ -19,6 +19,7 @@ mod mutated_input;
 mod physics;
 mod rails;
 mod random_networks;
+mod recordings;
 mod registry;
 mod rollbacks;
 mod sanity;

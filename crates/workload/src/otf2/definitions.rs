@@ -391,7 +391,7 @@ pub mod tests {
     }
 
     /// Regions of [`archive`], from id 100 on.
-    pub const REGIONS: [&str; 26] = [
+    pub const REGIONS: [&str; 28] = [
         "main",
         "MPI_Send",
         "MPI_Isend",
@@ -418,6 +418,8 @@ pub mod tests {
         "MPI_Win_lock",
         "MPI_Comm_dup",
         "MPI_Comm_split",
+        "MPI_File_write_all",
+        "MPI_Comm_create_group",
     ];
 
     #[test]
