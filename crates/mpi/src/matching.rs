@@ -135,6 +135,11 @@ impl MatchingQueues {
         }
     }
 
+    /// The unexpected messages, in order of arrival.
+    pub fn unexpected_messages(&self) -> impl Iterator<Item = &Message> {
+        self.unexpected.iter().map(|unexpected| &unexpected.message)
+    }
+
     /// Number of unexpected messages.
     pub fn unexpected(&self) -> usize {
         self.unexpected.len()

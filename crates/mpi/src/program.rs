@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use workload::{Operation, Program, TraceError};
+use workload::{Operation, Program, Recording, TraceError};
 
 use crate::journal::RankJournal;
 
@@ -46,6 +46,11 @@ impl ProgramCursor {
     pub fn undo(&mut self, TakenOperation(answer): TakenOperation) {
         self.position -= u64::from(matches!(answer, Ok(Some(_))));
         self.put_back.push(answer);
+    }
+
+    /// What the recording tells, complete once the program has ended.
+    pub fn recording(&self) -> Option<&Recording> {
+        self.program.recording()
     }
 
     /// Number of operations taken.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use des::Time;
 use serde::{Deserialize, Serialize};
-use workload::{Call, Program, Region};
+use workload::{Call, Program, Recording, Region};
 
 use crate::agreement::CollectiveHistories;
 use crate::blocking_collective::BlockingCollective;
@@ -169,6 +169,8 @@ pub struct Rank {
     pub(crate) collective: BlockingCollective,
     pub(crate) nonblocking: NonBlockingCollectives,
     pub(crate) stats: Statistics,
+    /// What the recording of a finished rank tells, from its saved state: its program may not have been read again.
+    pub(crate) restored_recording: Option<Box<Recording>>,
 }
 
 impl fmt::Debug for Rank {
@@ -202,6 +204,7 @@ impl Rank {
             collective: BlockingCollective::default(),
             nonblocking: NonBlockingCollectives::default(),
             stats: Statistics::new(RankStats::default()),
+            restored_recording: None,
         }
     }
 
@@ -267,9 +270,28 @@ impl Rank {
         self.stats.get()
     }
 
+    /// What the recording tells beside the operations. `None` before the rank has finished, since until then it depends
+    /// on how far the program has been read ahead, and if the program is no recording.
+    pub fn recording(&self) -> Option<&Recording> {
+        if !self.finished() {
+            return None;
+        }
+        self.restored_recording
+            .as_deref()
+            .or_else(|| self.program.recording())
+    }
+
     /// Number of messages that have arrived and match no receive so far.
     pub fn unexpected_messages(&self) -> usize {
         self.matching.unexpected() + self.ordering.early_count()
+    }
+
+    /// The first message of the program that has arrived and matches no receive so far: its sender and tag.
+    pub fn first_unreceived(&self) -> Option<(u32, u32)> {
+        let of_program =
+            |message: &&Message| message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
+        let message = self.matching.unexpected_messages().find(of_program)?;
+        Some((message.from, message.tag))
     }
 
     /// Number of open requests.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use des::Time;
 use serde::{Deserialize, Serialize};
-use workload::Program;
+use workload::{Program, Recording};
 
 use crate::agreement::CollectiveHistories;
 use crate::blocking_collective::{BlockingCollective, BlockingCollectiveState};
@@ -38,6 +38,8 @@ pub struct RankState {
     collective: BlockingCollectiveState,
     nonblocking: NonBlockingCollectives,
     stats: RankStats,
+    /// Of a finished rank.
+    recording: Option<Box<Recording>>,
 }
 
 impl Rank {
@@ -58,6 +60,7 @@ impl Rank {
             collective: self.collective.state().clone(),
             nonblocking: self.nonblocking.clone(),
             stats: self.stats.get().clone(),
+            recording: self.recording().cloned().map(Box::new),
         }
     }
 
@@ -108,6 +111,7 @@ impl Rank {
             collective,
             nonblocking: state.nonblocking,
             stats: Statistics::new(state.stats),
+            restored_recording: state.recording,
         })
     }
 }

@@ -15,6 +15,7 @@ mod histogram;
 mod interference;
 mod notes;
 mod outcome;
+mod recording;
 mod report;
 pub mod rows;
 mod running;
@@ -39,11 +40,12 @@ pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use notes::{NOTE_KINDS, Note, NoteKind, Severity};
 pub use outcome::{BacklogGrowth, JobTotals, NetworkTotals, Outcome, RunResult, TrafficTotals};
+pub use recording::{NotReplayed, RecordedGap, RecordingSummary, RecordingTotals};
 pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder, refuse_in_use};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, PartSummary, Rollbacks,
-    RunSummary, SCHEMA, Summary, ThreadTimes, TrafficSummary,
+    RunSummary, SCHEMA, Summary, ThreadTimes, TrafficSummary, Unreceived, UnreceivedMessage,
 };
 pub use table::Table;

@@ -4,12 +4,15 @@
 
 mod backlog;
 mod cut_off;
+mod implausible_times;
 mod late_detours;
 mod near_saturation;
+mod not_replayed;
 mod not_steady;
 mod nothing_measured;
 mod saturated;
 mod unfair;
+mod unreceived;
 
 use std::fmt;
 
@@ -80,6 +83,18 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: cut_off::NAME,
         find: cut_off::find,
+    },
+    NoteKind {
+        name: not_replayed::NAME,
+        find: not_replayed::find,
+    },
+    NoteKind {
+        name: unreceived::NAME,
+        find: unreceived::find,
+    },
+    NoteKind {
+        name: implausible_times::NAME,
+        find: implausible_times::find,
     },
 ];
 

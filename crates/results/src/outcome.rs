@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::rows::{HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, hops_histogram, latency_histogram};
 use crate::summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
-    Summary, TrafficSummary, nanoseconds,
+    Summary, TrafficSummary, Unreceived, nanoseconds,
 };
-use crate::{Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, Table, notes};
+use crate::{Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, RecordingTotals, Table, notes};
 
 /// All measurements of a simulation that its digest covers.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +101,10 @@ pub struct JobTotals {
     /// Offered and accepted traffic, of synthetic traffic only. Not part of the digest, as the totals of the network
     /// are.
     pub traffic: Option<TrafficTotals>,
+    /// What the recording tells beside the replayed operations. Not part of the digest.
+    pub recording: RecordingTotals,
+    /// Messages of the program that nobody has received at the end. Not part of the digest.
+    pub unreceived: Option<Unreceived>,
 }
 
 /// Offered and accepted traffic of a job of synthetic traffic.
@@ -389,6 +393,8 @@ impl JobTotals {
             packets: row.packets,
             latency_ns: Latency::of_ps(&self.latency_ps),
             traffic: self.traffic.as_ref().map(TrafficTotals::summary),
+            recording: self.recording.summary(),
+            unreceived: self.unreceived.filter(|_| self.finished),
         }
     }
 }

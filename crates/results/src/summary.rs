@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Bounds, Fairness, Histogram, Interference, Note};
+use crate::{Bounds, Fairness, Histogram, Interference, Note, RecordingSummary};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -203,6 +203,36 @@ pub struct JobSummary {
     /// Offered and accepted traffic. `None` for ranks, and in results of older versions.
     #[serde(default)]
     pub traffic: Option<TrafficSummary>,
+    /// What the recording tells beside the replayed operations. `None` if the job is no recording, if no rank finished,
+    /// and in results of older versions.
+    #[serde(default)]
+    pub recording: Option<RecordingSummary>,
+    /// Messages of the program that nobody has received. `None` if there are none, for traffic, for a job that did not
+    /// finish, and in results of older versions.
+    #[serde(default)]
+    pub unreceived: Option<Unreceived>,
+}
+
+/// Messages of the program of a finished job that nobody has received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unreceived {
+    /// Their number.
+    pub messages: u64,
+    /// Number of messages that the program sent.
+    pub sent: u64,
+    /// One of them that had arrived. `None` if none had.
+    pub example: Option<UnreceivedMessage>,
+}
+
+/// A message that nobody has received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UnreceivedMessage {
+    /// Sending rank of the job.
+    pub from: u64,
+    /// Receiving rank of the job.
+    pub to: u64,
+    /// Tag.
+    pub tag: u64,
 }
 
 /// Offered and accepted traffic of a job of synthetic traffic, without that of other jobs.

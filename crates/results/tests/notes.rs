@@ -5,8 +5,8 @@ mod sample;
 use std::collections::BTreeSet;
 
 use fabricsim_results::{
-    BacklogGrowth, Histogram, NOTE_KINDS, Note, Outcome, RunResult, RunSummary, Severity, Summary, compare,
-    report, rows,
+    BacklogGrowth, Histogram, NOTE_KINDS, Note, Outcome, RecordingTotals, RunResult, RunSummary, Severity,
+    Summary, Unreceived, compare, report, rows,
 };
 
 fn kinds(result: &RunResult) -> Vec<&str> {
@@ -351,4 +351,88 @@ fn notes_are_shown_by_run_and_in_the_report() {
     let boxed = "<p class=\"warning\"><b>cut-off</b>: job &lt;b&gt;: the run ended at 3 ms. Choose a longer run.until.</p>";
     assert!(page.contains(boxed));
     assert!(!report(&sample::result().summary, &[]).contains("class=\"notes\""));
+}
+
+/// The note of this kind, if the result has no other.
+fn only(result: &RunResult, kind: &str) -> Note {
+    assert_eq!(kinds(result), [kind]);
+    result.summary.notes[0].clone()
+}
+
+/// The sample, whose first job has this recording of three ranks of 1 ms.
+fn recorded(gap_ps: u64, change: impl FnOnce(&mut RecordingTotals)) -> RunResult {
+    result(|outcome| {
+        let mut recording = RecordingTotals::new(0, 0);
+        for rank in 0..3 {
+            recording.add_rank(rank, 1_000_000_000, (5, if rank == 2 { gap_ps } else { 5 }));
+        }
+        change(&mut recording);
+        outcome.jobs[0].recording = recording;
+    })
+}
+
+#[test]
+fn calls_that_are_not_replayed_are_named_by_their_time() {
+    assert_eq!(recorded(5, |_| {}).summary.notes, []);
+    let note = only(
+        &recorded(5, |recording| {
+            for (number, call) in (1u64..).zip(["a", "b", "c", "d", "e", "f"]) {
+                recording.add_calls(call, 10, 1_000_000 * number);
+            }
+        }),
+        "not-replayed",
+    );
+    assert_eq!(
+        (note.severity, note.job.as_deref()),
+        (Severity::Warning, Some("lammps"))
+    );
+    assert!(
+        note.found
+            .contains("10 f, 10 e, 10 d, 10 c, 20 others (7 µs of 1 ms"),
+        "{note}"
+    );
+}
+
+#[test]
+fn locations_that_are_no_ranks_are_no_warning() {
+    let result = result(|outcome| {
+        outcome.jobs[0].recording = RecordingTotals::new(4, 90);
+        outcome.jobs[0].recording.add_rank(0, 0, (0, 0));
+    });
+    let note = only(&result, "not-replayed");
+    assert_eq!(note.severity, Severity::Info);
+    assert!(note.found.contains("4 with 90 events"), "{note}");
+}
+
+#[test]
+fn gaps_are_implausible_beyond_a_thousand_recordings_of_the_others() {
+    assert_eq!(recorded(1_000_000_000_000, |_| {}).summary.notes, []);
+    let note = only(&recorded(1_000_000_000_001, |_| {}), "implausible-times");
+    assert!(note.found.contains("the recording of rank 2"), "{note}");
+    // A rank alone has no others to compare it with.
+    let alone = |gap_ps| result(|outcome| outcome.jobs[0].recording.add_rank(0, gap_ps, (0, gap_ps)));
+    let days = |days: u64| days * 86_400_000_000_000_000;
+    assert_eq!(alone(days(30)).summary.notes, []);
+    only(&alone(days(31)), "implausible-times");
+}
+
+#[test]
+fn unreceived_messages_of_a_finished_job_are_in_its_note() {
+    let lost = |finished| {
+        result(|outcome| {
+            outcome.jobs[0].unreceived = Some(Unreceived {
+                messages: 3,
+                sent: 40,
+                example: None,
+            });
+            outcome.jobs[0].finished = finished;
+        })
+    };
+    let note = only(&lost(true), "unreceived");
+    assert!(
+        note.found
+            .contains("3 of 40 messages of the program were not received"),
+        "{note}"
+    );
+    assert_eq!(kinds(&lost(false)), ["cut-off"]);
 }

@@ -1,5 +1,6 @@
 //! Running an experiment.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::time::Instant;
 
@@ -481,7 +482,7 @@ fn check_collectives(simulation: &Simulation, processes: &Lps<NetworkLp>) -> Res
         let states: Vec<Option<&Rank>> = (0..).zip(&ranks.hosts).map(state).collect();
         mpi::check_agreement(&ranks.mpi, &states, |rank| ranks.workload.program(rank)).map_err(|source| {
             let job = job.name.clone();
-            let source = with_limit(source, ranks.workload.matching_limit());
+            let source = with_limit(source, ranks.workload.matching_limit().as_deref());
             Error::Replay { job, source }
         })?;
     }
@@ -581,7 +582,7 @@ fn waiting_ranks(
 }
 
 /// The limit of a job's workload that may explain why its ranks wait.
-fn matching_limit(job: &Job) -> Option<&'static str> {
+fn matching_limit(job: &Job) -> Option<Cow<'static, str>> {
     match &job.kind {
         JobKind::Ranks(ranks) => ranks.workload.matching_limit(),
         JobKind::Traffic(_) => None,

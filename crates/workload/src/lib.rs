@@ -10,6 +10,7 @@ pub mod motif;
 mod mpi_calls;
 mod operation;
 pub mod otf2;
+mod recording;
 mod repeat;
 mod scan;
 mod source;
@@ -21,6 +22,7 @@ pub use operation::{
     Call, Collective, Communicator, Counts, Operation, Program, Reduction, Region, TraceError, WORLD,
     Workload,
 };
+pub use recording::{NotReplayed, OtherLocations, RecordedGap, Recording};
 pub use repeat::repeated;
 pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};
 pub use trace::{info, open};

@@ -1,10 +1,13 @@
 //! The operations that a workload passes to the MPI layer.
 
+use std::borrow::Cow;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::{OtherLocations, Recording};
 
 /// Index of a communicator in [`Workload::communicators`].
 pub type Communicator = u32;
@@ -389,6 +392,11 @@ pub trait Program: Send {
     /// # Errors
     /// The source is broken.
     fn next(&mut self) -> Result<Option<Operation>, TraceError>;
+    /// What the recording tells beside the operations, complete at the end of the program. `None` if the source is no
+    /// recording.
+    fn recording(&self) -> Option<&Recording> {
+        None
+    }
 }
 
 /// An application: a number of ranks, their communicators and programs.
@@ -408,8 +416,12 @@ pub trait Workload: Send + Sync {
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
     /// A limit of the source on which a legal application may depend if its ranks wait for ever or disagree about
     /// a collective. One sentence without full stop, for the error of such a run.
-    fn matching_limit(&self) -> Option<&'static str> {
+    fn matching_limit(&self) -> Option<Cow<'static, str>> {
         None
+    }
+    /// Locations of a recording that are no ranks, such as threads.
+    fn other_locations(&self) -> OtherLocations {
+        OtherLocations::default()
     }
     /// Whether another process that reads the same experiment gets the same programs, as checkpoints require.
     fn reopens(&self) -> bool {

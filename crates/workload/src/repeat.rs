@@ -4,10 +4,11 @@
 //! matches messages between two ranks in order, so repetitions do not mix; only a receive from any source may
 //! take an early message of the next repetition, as in such a loop. Memory does not grow with repetitions.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Operation, Program, TraceError, Workload};
+use crate::{Operation, OtherLocations, Program, Recording, TraceError, Workload};
 
 /// Repeats a workload `times` times.
 pub fn repeated(workload: Arc<dyn Workload>, times: u64) -> Arc<dyn Workload> {
@@ -43,11 +44,16 @@ impl Workload for Repeated {
             workload: self.workload.clone(),
             rank,
             numbers: RequestNumbers::new(),
+            recording: None,
         }))
     }
 
-    fn matching_limit(&self) -> Option<&'static str> {
+    fn matching_limit(&self) -> Option<Cow<'static, str>> {
         self.workload.matching_limit()
+    }
+
+    fn other_locations(&self) -> OtherLocations {
+        self.workload.other_locations()
     }
 
     fn reopens(&self) -> bool {
@@ -65,6 +71,8 @@ struct Repetitions {
     /// Whether the current repetition has given an operation.
     has_begun: bool,
     numbers: RequestNumbers,
+    /// What the recording of the last complete repetition tells. It is the same for each.
+    recording: Option<Recording>,
 }
 
 impl Program for Repetitions {
@@ -83,6 +91,7 @@ impl Program for Repetitions {
                 self.has_begun = true;
                 return Ok(Some(self.numbers.renumbered(operation)));
             }
+            self.recording = program.recording().cloned();
             self.current = None;
             self.numbers.end_repetition();
             // Repeating an empty program takes no simulated time.
@@ -90,6 +99,10 @@ impl Program for Repetitions {
                 self.left = 0;
             }
         }
+    }
+
+    fn recording(&self) -> Option<&Recording> {
+        self.recording.as_ref()
     }
 }
 
@@ -222,6 +235,47 @@ mod tests {
         let all = std::iter::from_fn(|| program.next().unwrap()).collect();
         assert_eq!(program.next(), Ok(None));
         all
+    }
+
+    /// A program that leaves out one call.
+    struct Leaving(bool, Recording);
+
+    impl Program for Leaving {
+        fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+            if std::mem::replace(&mut self.0, true) {
+                return Ok(None);
+            }
+            self.1.leave_out("MPI_File_open", 5);
+            Ok(Some(Operation::Compute { ps: 1, region: None }))
+        }
+        fn recording(&self) -> Option<&Recording> {
+            Some(&self.1)
+        }
+    }
+
+    struct LeavingWorkload;
+
+    impl Workload for LeavingWorkload {
+        fn ranks(&self) -> u32 {
+            1
+        }
+        fn communicators(&self) -> Arc<[Vec<u32>]> {
+            Arc::new([vec![0]])
+        }
+        fn program(&self, _: u32) -> Result<Box<dyn Program>, TraceError> {
+            Ok(Box::new(Leaving(false, Recording::default())))
+        }
+    }
+
+    #[test]
+    fn the_recording_is_that_of_one_repetition() {
+        let mut program = repeated(Arc::new(LeavingWorkload), 3).program(0).unwrap();
+        assert_eq!(program.recording(), None);
+        while program.next().unwrap().is_some() {}
+        assert_eq!(
+            program.recording().unwrap().not_replayed["MPI_File_open"].count,
+            1
+        );
     }
 
     #[test]

@@ -271,6 +271,7 @@ fn jobs(
             latency_ps: lammps.0,
             hops: lammps.1,
             traffic: None,
+            ..Default::default()
         },
         JobTotals {
             name: "background".into(),

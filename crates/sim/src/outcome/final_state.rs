@@ -5,10 +5,11 @@ use std::sync::Arc;
 use des::{Event, Lps, Time};
 use fabric::LinkUse;
 use fabric::router::Router;
+use mpi::Rank;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{
-    BacklogGrowth, Chain, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome, Table,
-    TrafficTotals,
+    BacklogGrowth, Chain, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
+    RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
 };
 use topology::{HostId, Port, RouterId};
 
@@ -285,6 +286,9 @@ impl FinalState<'_> {
                 time_ps: 0,
                 ..std::mem::take(totals)
             };
+            let others = ranks.workload.other_locations();
+            totals.recording = RecordingTotals::new(others.locations, others.events);
+            let mut unreceived = UnreceivedTotals::default();
             for (rank, host) in ranks.hosts.iter().enumerate() {
                 let slot =
                     &self.host(*host).ranks()[usize::from(self.simulation.occupants.slot(job, rank as u32))];
@@ -293,6 +297,8 @@ impl FinalState<'_> {
                 totals.time_ps = totals.time_ps.max(row.time_ps);
                 totals.compute_sum_ps += u128::from(row.compute_ps);
                 totals.mpi_sum_ps += u128::from(row.mpi_ps);
+                add_recording(totals, slot);
+                unreceived.add(&row, slot);
                 totals.messages += row.messages_sent + row.collective_messages_sent;
                 totals.bytes += row.bytes_sent + row.collective_bytes_sent;
                 rank_rows.push(row);
@@ -305,6 +311,7 @@ impl FinalState<'_> {
                     time_ps: call.time.ps(),
                 }));
             }
+            totals.unreceived = unreceived.unreceived();
         }
         (rank_rows, call_rows)
     }
@@ -332,6 +339,55 @@ impl FinalState<'_> {
             collective_messages_received: stats.collective_messages_received,
             collective_bytes_received: stats.collective_bytes_received,
         }
+    }
+}
+
+/// Adds what the recording of a finished rank tells.
+fn add_recording(totals: &mut JobTotals, slot: &RankSlot) {
+    let Some(recording) = slot.state.as_ref().and_then(Rank::recording) else {
+        return;
+    };
+    let gap = recording.longest_gap;
+    let rank = u64::from(slot.rank);
+    totals
+        .recording
+        .add_rank(rank, recording.span_ps, (gap.at_ps, gap.ps));
+    for (call, left_out) in &recording.not_replayed {
+        totals.recording.add_calls(call, left_out.count, left_out.ps);
+    }
+}
+
+/// Messages of the program of a job that were sent and received.
+#[derive(Default)]
+struct UnreceivedTotals {
+    sent: u64,
+    received: u64,
+    example: Option<UnreceivedMessage>,
+}
+
+impl UnreceivedTotals {
+    fn add(&mut self, row: &RankRow, slot: &RankSlot) {
+        self.sent += row.messages_sent;
+        self.received += row.messages_received;
+        if self.example.is_none()
+            && let Some((from, tag)) = slot.state.as_ref().and_then(Rank::first_unreceived)
+        {
+            self.example = Some(UnreceivedMessage {
+                from: from.into(),
+                to: row.rank.into(),
+                tag: tag.into(),
+            });
+        }
+    }
+
+    /// The messages that nobody has received; `None` if there are none.
+    fn unreceived(self) -> Option<Unreceived> {
+        let messages = self.sent.saturating_sub(self.received);
+        (messages > 0).then_some(Unreceived {
+            messages,
+            sent: self.sent,
+            example: self.example,
+        })
     }
 }
 

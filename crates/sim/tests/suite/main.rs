@@ -21,6 +21,7 @@ mod nic;
 mod physics;
 mod rails;
 mod random_networks;
+mod recordings;
 mod registry;
 mod rollbacks;
 mod sanity;

@@ -13,7 +13,8 @@ use crate::mpi_calls::{
     AGREE_ON_CONTEXT, ANY, CallReplay, CommunicatorRef, Communicators, EXCHANGE_WINDOWS, Envelope,
     EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
-use crate::{Call, Collective, Operation, Program, Reduction, TraceError};
+use crate::recording::LeftOut;
+use crate::{Call, Collective, Operation, Program, Recording, Reduction, TraceError};
 
 /// Requests by handle.
 ///
@@ -57,6 +58,8 @@ pub struct DumpiProgram {
     replay: CallReplay,
     /// Times of the last call, of the CPU and the wall clock.
     last: Option<(Option<Interval>, Option<Interval>)>,
+    /// Start of the last call after that of the first one, in nanoseconds.
+    started_ns: i64,
     datatypes: Datatypes,
     communicators: BTreeMap<u16, CommunicatorRef>,
     windows: BTreeMap<u16, CommunicatorRef>,
@@ -73,6 +76,10 @@ pub struct DumpiProgram {
 impl Program for DumpiProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         self.next_operation()
+    }
+
+    fn recording(&self) -> Option<&Recording> {
+        Some(&self.replay.recording)
     }
 }
 
@@ -292,6 +299,7 @@ impl DumpiProgram {
             record: DumpiRecord::default(),
             replay: CallReplay::new(rank),
             last: None,
+            started_ns: 0,
             datatypes: Datatypes::new(&file.sizes, &scan.sizes),
             communicators: BTreeMap::from([(WORLD, CommunicatorRef::Group(0)), (SELF, own)]),
             windows: BTreeMap::new(),
@@ -323,13 +331,14 @@ impl DumpiProgram {
         }
         self.add_computation(r);
         self.datatypes.note(r);
+        let queued = self.replay.queued();
         match r.name() {
             "MPI_Grequest_start" => self.open_request(r.number(0) as u64, None),
             name if name.starts_with("MPI_File_i") => self.requests.unrecorded = true,
             name if name.starts_with("MPI_Win_") => self.window(r)?,
-            "MPI_Put" => self.one_sided(r, Call::Put)?,
-            "MPI_Get" => self.one_sided(r, Call::Get)?,
-            "MPI_Accumulate" => self.one_sided(r, Call::Accumulate)?,
+            "MPI_Put" => return Ok(self.one_sided(r, Call::Put)?),
+            "MPI_Get" => return Ok(self.one_sided(r, Call::Get)?),
+            "MPI_Accumulate" => return Ok(self.one_sided(r, Call::Accumulate)?),
             name => {
                 if name == "MPI_Recv_init" && self.filter.follows(r.number(2), r.number(3)) {
                     self.look_ahead(r);
@@ -337,6 +346,7 @@ impl DumpiProgram {
                 self.replay_call(r)?;
             }
         }
+        self.note_left_out(r, queued);
         Ok(())
     }
 
@@ -352,9 +362,40 @@ impl DumpiProgram {
             };
             // Calls of several threads overlap.
             let nanoseconds = u64::try_from(nanoseconds.unwrap_or(0)).unwrap_or(0);
-            self.replay.compute(nanoseconds.saturating_mul(1000));
+            let ps = nanoseconds.saturating_mul(1000);
+            self.replay.compute(ps);
+            // The clock of the computation may be another one than that of the recording's time.
+            self.replay.recording.gap(ps);
         }
+        self.note_times(record);
         self.last = Some(now);
+    }
+
+    /// Notes the times of a call in the recording, those of the wall clock if there are any. Clocks wrap, so that spans
+    /// are sums.
+    fn note_times(&mut self, record: &DumpiRecord) {
+        let of = |(cpu, wall): (Option<Interval>, Option<Interval>)| wall.or(cpu);
+        let Some(now) = of((record.cpu, record.wall)) else {
+            return;
+        };
+        if let Some(last) = self.last.and_then(of) {
+            self.started_ns = self.started_ns.saturating_add(now.start.since(last.start));
+        }
+        for nanoseconds in [0, now.stop.since(now.start)] {
+            let since = u64::try_from(self.started_ns.saturating_add(nanoseconds)).unwrap_or(0);
+            self.replay.recording.event(since.saturating_mul(1000));
+        }
+    }
+
+    /// Notes a call that is not replayed. `queued` operations were in the queue before it.
+    fn note_left_out(&mut self, record: &DumpiRecord, queued: usize) {
+        let made_operations = self.replay.queued() > queued;
+        if LeftOut::of(record.name()).applies(made_operations) {
+            let interval = record.wall.or(record.cpu);
+            let nanoseconds = interval.map_or(0, |interval| interval.stop.since(interval.start));
+            let ps = u64::try_from(nanoseconds).unwrap_or(0).saturating_mul(1000);
+            self.replay.recording.leave_out(record.name(), ps);
+        }
     }
 
     fn communicator_of(&self, handle: u16) -> Result<CommunicatorRef, String> {

@@ -1115,3 +1115,27 @@ mod damaged {
         assert!(all.iter().all(|list| list.len() > 8), "{all:?}");
     }
 }
+
+#[test]
+fn calls_that_are_not_replayed_are_counted_with_their_time() {
+    let ranks = [TestTrace::new()
+        .call("MPI_Barrier", &[N(WORLD)])
+        .call("MPI_File_write", &[N(5), N(1), N(INT), S(&[])])
+        .call("MPI_File_write", &[N(5), N(1), N(INT), S(&[])])
+        .call("MPI_Comm_rank", &[N(WORLD), N(0)])
+        .call("MPI_File_close", &[N(5)])
+        .call("MPI_Barrier", &[N(WORLD)])];
+    let archive = archive(&ranks, RecordedClock::Any).unwrap_or_else(|e| panic!("{e}"));
+    let mut program = DumpiProgram::new(archive.clone(), 0);
+    while program.next().unwrap().is_some() {}
+    let recording = program.recording().unwrap();
+    let calls = recording.not_replayed.iter();
+    let calls: Vec<_> = calls.map(|(name, of)| (name.as_str(), of.count, of.ps)).collect();
+    assert_eq!(
+        calls,
+        [("MPI_File_close", 1, 50_000), ("MPI_File_write", 2, 100_000)]
+    );
+    // Six calls of 50 ns, 1000 ns apart on the wall clock.
+    assert_eq!(recording.span_ps, 5 * 1_050_000 + 50_000);
+    assert_eq!(recording.longest_gap.ps, 1_000_000);
+}

@@ -17,6 +17,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -189,12 +190,12 @@ impl Workload for AllprofTrace {
         Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank)))
     }
 
-    fn matching_limit(&self) -> Option<&'static str> {
-        self.archive.merged.then_some(
+    fn matching_limit(&self) -> Option<Cow<'static, str>> {
+        self.archive.merged.then_some(Cow::Borrowed(
             "the trace uses several communicators with the same members; liballprof does not record which is which, \
              so they are replayed as one, and calls on them in another order on some ranks do not match \
              (docs/formats/liballprof.md, Communicators)",
-        )
+        ))
     }
 
     fn reopens(&self) -> bool {

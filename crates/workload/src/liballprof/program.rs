@@ -13,7 +13,7 @@ use super::{AllprofArchive, MpiLibrary};
 use crate::mpi_calls::{
     ANY, CallReplay, CommunicatorRef, Communicators, Envelope, EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
-use crate::{Call, Collective, Operation, Program, Reduction, TraceError};
+use crate::{Call, Collective, Operation, Program, Recording, Reduction, TraceError};
 
 /// `MPI_IN_PLACE` as a buffer, in Open MPI and in MPICH.
 const IN_PLACE: [u64; 2] = [1, u64::MAX];
@@ -39,6 +39,8 @@ pub struct AllprofProgram {
     rank: u32,
     cursor: LineCursor,
     replay: CallReplay,
+    /// The first recorded time.
+    first: Option<u128>,
     /// End of the last call.
     last: Option<u128>,
     handles: KnownHandles,
@@ -70,6 +72,10 @@ pub struct Unrecorded {
 impl Program for AllprofProgram {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         self.next_operation()
+    }
+
+    fn recording(&self) -> Option<&Recording> {
+        Some(&self.replay.recording)
     }
 }
 
@@ -277,6 +283,7 @@ impl AllprofProgram {
             cursor: LineCursor::new(archive.files[rank as usize].clone()),
             archive,
             replay: CallReplay::new(rank),
+            first: None,
             last: None,
             handles: KnownHandles::default(),
             communicator: CommunicatorRef::Group(0),
@@ -316,8 +323,18 @@ impl AllprofProgram {
             })?;
             self.replay.compute(ps);
         }
+        self.note_times(record);
         self.last = record.end.or(record.begin).or(self.last);
         Ok(())
+    }
+
+    /// Notes the times of a call in the recording.
+    fn note_times(&mut self, record: &AllprofRecord) {
+        for time in [record.begin, record.end].into_iter().flatten() {
+            let first = *self.first.get_or_insert(time);
+            let since = u64::try_from(time.saturating_sub(first)).unwrap_or(u64::MAX);
+            self.replay.recording.event(since);
+        }
     }
 
     /// The requests of a call.

@@ -886,3 +886,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_gap_of_a_damaged_time_is_found() {
+    let folder = write(&[vec!["MPI_Barrier:0,0,1", "MPI_Barrier:0,0,1"]]);
+    let file = folder.path().join("t-0.txt");
+    let damaged = fs::read_to_string(&file)
+        .unwrap()
+        .replace("MPI_Barrier:1004.", "MPI_Barrier:90001004.");
+    fs::write(&file, damaged).unwrap();
+    let workload = crate::open(folder.path()).unwrap();
+    let mut program = workload.program(0).unwrap();
+    while program.next().unwrap().is_some() {}
+    let recording = program.recording().unwrap();
+    let (gap, span) = (recording.longest_gap, recording.span_ps);
+    assert_eq!((gap.at_ps, gap.ps), (3_000_000, 90_000_001_000_000));
+    assert_eq!(span, 90_000_004_000_000);
+}

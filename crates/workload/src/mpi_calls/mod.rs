@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub use collective::{Side, unequal_own_parts};
 pub use communicators::{CommunicatorRef, Communicators};
 
-use crate::{Call, Collective, Operation, Reduction, TraceError};
+use crate::{Call, Collective, Operation, Recording, Reduction, TraceError};
 
 /// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` in an [`Envelope`].
 pub const ANY: i64 = -1;
@@ -123,6 +123,8 @@ pub struct CallReplay {
     positions: BTreeMap<u32, (usize, usize)>,
     /// Receives from any source or with any tag.
     pub wildcards: u64,
+    /// What the recording tells beside the operations.
+    pub recording: Recording,
 }
 
 impl CallReplay {
@@ -156,6 +158,11 @@ impl CallReplay {
         if ps > 0 {
             self.queue.push_back(Operation::Compute { ps, region: None });
         }
+    }
+
+    /// Number of queued operations.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
     }
 
     /// A new request number.

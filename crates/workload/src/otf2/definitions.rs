@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ::otf2::Definition;
 
+use crate::recording::LeftOut;
 use crate::{Call, Communicator, Region};
 
 const PARADIGM_MPI: u32 = 4;
@@ -48,6 +49,8 @@ pub struct MpiRegion {
     pub name: Arc<str>,
     /// Its call.
     pub call: Call,
+    /// Whether its calls are left out.
+    pub left_out: LeftOut,
 }
 
 /// Numbering of ranks in an OTF2 communicator.
@@ -219,6 +222,7 @@ impl DefinitionTables {
                     MpiRegion {
                         name: name.into(),
                         call,
+                        left_out: LeftOut::of(name),
                     },
                 )
             })
@@ -387,7 +391,7 @@ pub mod tests {
     }
 
     /// Regions of [`archive`], from id 100 on.
-    pub const REGIONS: [&str; 26] = [
+    pub const REGIONS: [&str; 28] = [
         "main",
         "MPI_Send",
         "MPI_Isend",
@@ -414,6 +418,8 @@ pub mod tests {
         "MPI_Win_lock",
         "MPI_Comm_dup",
         "MPI_Comm_split",
+        "MPI_File_write_all",
+        "MPI_Comm_create_group",
     ];
 
     #[test]

@@ -12,11 +12,12 @@ mod definitions;
 mod program;
 mod scan;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::trace::TraceFormat;
-use crate::{Program, TraceError, Workload};
+use crate::{OtherLocations, Program, TraceError, Workload};
 use archive::{EventCursor, Otf2Archive};
 use program::Otf2Program;
 
@@ -64,6 +65,24 @@ impl Workload for Otf2Trace {
             rank,
             Box::new(events),
         )))
+    }
+
+    fn matching_limit(&self) -> Option<Cow<'static, str>> {
+        let OtherLocations { locations, events } = self.other_locations();
+        (events > 0).then(|| {
+            let text = format!(
+                "locations of the recording that are no MPI ranks (threads, accelerators) were left out: {locations} \
+                 with {events} events; MPI calls of threads other than the first of each rank are not replayed \
+                 (docs/formats/otf2.md)"
+            );
+            text.into()
+        })
+    }
+
+    fn other_locations(&self) -> OtherLocations {
+        let (locations, events) = self.archive.definitions.other_locations;
+        let locations = locations as u64;
+        OtherLocations { locations, events }
     }
 
     fn reopens(&self) -> bool {

@@ -16,7 +16,7 @@ use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 use super::archive::{EventSource, Otf2Archive};
 use super::definitions::{CommunicatorMembership, Definitions, MpiRegion};
 use crate::mpi_calls::ReplayFailure;
-use crate::{Call, Operation, Program, Region, TraceError};
+use crate::{Call, Operation, Program, Recording, Region, TraceError};
 
 /// Largest number of operations that wait for a completion. Beyond it, a second pass over later events searches
 /// for the completion of the first one, which costs time instead of memory.
@@ -25,6 +25,8 @@ pub const QUEUE: usize = 2048;
 /// The current MPI function.
 struct CurrentCall {
     region: MpiRegion,
+    /// When it began.
+    since: u64,
     /// Regions entered since its start, the function itself first.
     stack: Vec<u32>,
     /// Requests that completed in it.
@@ -86,6 +88,10 @@ impl Program for Otf2Program {
         let next = self.replay.next(&self.archive.definitions, &mut *self.events);
         next.map_err(|failure| failure.into_error(|message| self.archive.error(self.replay.rank, message)))
     }
+
+    fn recording(&self) -> Option<&Recording> {
+        Some(&self.replay.recording)
+    }
 }
 
 /// State of the replay of one rank's events.
@@ -107,6 +113,7 @@ pub struct EventReplay {
     /// Current regions outside MPI, the innermost last: OTF2's id, and the index in the workload's.
     regions: Vec<(u32, Region)>,
     ended: bool,
+    recording: Recording,
     /// Cached own rank in communicators.
     ranks: HashMap<u32, u64>,
 }
@@ -127,6 +134,7 @@ impl EventReplay {
             computed: Vec::new(),
             regions: Vec::new(),
             ended: false,
+            recording: Recording::default(),
             ranks: HashMap::new(),
         }
     }
@@ -242,6 +250,7 @@ impl EventReplay {
     fn take(&mut self, event: TimedEvent, definitions: &Definitions) -> Result<(), ReplayFailure> {
         let now = self.clock(event.time, definitions)?;
         self.last = now;
+        self.recording.event(now);
         match event.record {
             EventRecord::Mark
             | EventRecord::RequestTest { .. }
@@ -327,6 +336,7 @@ impl EventReplay {
         self.compute_until(now);
         self.computing_since = until.max(self.computing_since);
         self.last = self.last.max(until);
+        self.recording.pass(until);
     }
 
     fn push(&mut self, operation: Operation, now: u64) {
@@ -362,6 +372,7 @@ impl EventReplay {
         self.compute_until(now);
         self.current = Some(CurrentCall {
             region: mpi.clone(),
+            since: now,
             stack: vec![region],
             completed: Vec::new(),
             sends: Vec::new(),
@@ -400,6 +411,12 @@ impl EventReplay {
         let sends = std::mem::take(&mut current.sends);
         let requests = std::mem::take(&mut current.completed);
         let waits = current.is_wait;
+        let queued = self.head + self.queue.len() as u64 - current.first;
+        let made_operations = queued > 0 || !sends.is_empty() || !requests.is_empty();
+        if current.region.left_out.applies(made_operations) {
+            let ps = now.saturating_sub(current.since);
+            self.recording.leave_out(&current.region.name, ps);
+        }
         for operation in sends {
             self.push(operation, now);
         }

@@ -836,3 +836,61 @@ fn what_completes_in_a_call_is_waited_for_before_the_call_starts_more() {
     ];
     assert_eq!(run(&[during("MPI_Allreduce", 0, 5, &rounds)]).unwrap(), expected);
 }
+
+/// What the recording of a rank tells at the end of its program.
+fn recording_of(parts: &[Vec<TimedEvent>]) -> Recording {
+    let definitions = Definitions::new(archive(4)).unwrap();
+    let mut replay = EventReplay::new(1);
+    let events = parts.concat();
+    let mut events = Recorded { events, used: 0 };
+    while replay.next(&definitions, &mut events).unwrap().is_some() {}
+    replay.recording
+}
+
+#[test]
+fn calls_without_an_operation_are_counted_with_their_time() {
+    let put = RmaRecord {
+        window: 5,
+        peer: 0,
+        bytes: 64,
+        received: 0,
+    };
+    let recording = recording_of(&[
+        during(
+            "MPI_File_write_all",
+            10,
+            30,
+            &[EventRecord::Send(message(0, 0, 8))],
+        ),
+        during("MPI_File_write_all", 30, 35, &[]),
+        during("MPI_Put", 40, 45, &[EventRecord::Put(put)]),
+        during("MPI_Put", 45, 48, &[]),
+        during("MPI_Comm_create_group", 50, 51, &[]),
+        during("MPI_Comm_rank", 51, 60, &[]),
+        during("MPI_Recv", 60, 90, &[EventRecord::Recv(message(0, 0, 8))]),
+    ]);
+    let calls = recording.not_replayed.iter();
+    let calls: Vec<_> = calls.map(|(name, of)| (name.as_str(), of.count, of.ps)).collect();
+    // A put that is recorded is replayed; messages inside a file function are not the function.
+    let expected = [
+        ("MPI_Comm_create_group", 1, 1000),
+        ("MPI_File_write_all", 2, 25_000),
+        ("MPI_Put", 1, 3000),
+    ];
+    assert_eq!(calls, expected);
+    assert_eq!(recording.span_ps, 80_000);
+    let gap = recording.longest_gap;
+    assert_eq!((gap.at_ps, gap.ps), (50_000, 30_000));
+}
+
+/// Writing the buffer takes time that the application would not take.
+#[test]
+fn the_recording_that_writes_its_buffer_makes_no_gap() {
+    let flush = vec![at(10, EventRecord::BufferFlush { until: 900 })];
+    let recording = recording_of(&[
+        during("MPI_Comm_rank", 0, 2, &[]),
+        flush,
+        during("MPI_Comm_rank", 905, 906, &[]),
+    ]);
+    assert_eq!((recording.span_ps, recording.longest_gap.ps), (906_000, 8000));
+}

@@ -1,0 +1,261 @@
+//! What the replay of a recording leaves out, and what is wrong with it, is in the notes of the result: the same on
+//! every executor, in every process, and after a resume.
+
+use std::path::Path;
+
+use otf2::{ArchiveWriter, Domain, EventRecord, MessageRecord, Role, TimedEvent};
+use results::{JobSummary, Note, RunResult};
+use sim::Experiment;
+
+use crate::support::{
+    compute, experiment, job, jobs_on, otf2_is_available, receive, run, run_everywhere, send, try_run,
+};
+
+const NETWORK: &str = r#"
+[network]
+topology = { kind = "torus", sizes = [3, 3] }
+routing = { algorithm = "dimension-order" }
+"#;
+
+const REGIONS: [&str; 5] = [
+    "MPI_Comm_rank",
+    "MPI_File_write_all",
+    "MPI_Neighbor_alltoall",
+    "MPI_Send",
+    "MPI_Recv",
+];
+
+/// A call from one time to another, in nanoseconds.
+fn call(name: &str, from: u64, until: u64) -> Vec<TimedEvent> {
+    let region = REGIONS
+        .iter()
+        .position(|region| *region == name)
+        .expect("a region") as u32;
+    let event = |time, record| TimedEvent { time, record };
+    let message = |peer| MessageRecord {
+        peer,
+        communicator: 0,
+        tag: 3,
+        bytes: 64,
+    };
+    let record = match name {
+        "MPI_Send" => Some(EventRecord::Send(message(1))),
+        "MPI_Recv" => Some(EventRecord::Recv(message(0))),
+        _ => None,
+    };
+    let mut events = vec![event(from, EventRecord::Enter { region })];
+    events.extend(record.map(|record| event(until, record)));
+    events.push(event(until, EventRecord::Leave { region }));
+    events
+}
+
+/// Rank 0 sends to rank 1. Other ranks make a call that is local.
+fn meet(rank: u64, from: u64, until: u64) -> Vec<TimedEvent> {
+    let names = ["MPI_Send", "MPI_Recv", "MPI_Comm_rank"];
+    call(names[rank.min(2) as usize], from, until)
+}
+
+/// Writes an archive of these locations, the first of which are ranks.
+fn write(folder: &Path, ranks: u64, locations: &[Vec<TimedEvent>]) -> Result<(), String> {
+    let count = locations.len() as u64;
+    let mut writer = ArchiveWriter::create(folder, "test", "a recording", count)?;
+    for (location, events) in (0..).zip(locations) {
+        writer.events(location, events)?;
+        writer.end_location(location)?;
+    }
+    let last = locations.iter().flatten().map(|event| event.time).max();
+    writer.begin_definitions(count, 1_000_000_000, 0, last.unwrap_or(0))?;
+    writer.node(0, "machine", "machine", None, Domain::Machine)?;
+    for (id, name) in (0..).zip(REGIONS) {
+        writer.region(id, name, Role::Function, true)?;
+    }
+    for (id, events) in (0..).zip(locations) {
+        writer.process(id, &format!("location {id}"), 0, events.len() as u64)?;
+    }
+    let members: Vec<u64> = (0..ranks).collect();
+    writer.locations(0, "ranks", &members)?;
+    writer.group(1, "world", &members)?;
+    writer.communicator(0, "MPI_COMM_WORLD", 1, None)?;
+    writer.finish()
+}
+
+/// The experiment of a recording with this job.
+fn replay(folder: &Path, more: &str) -> Experiment {
+    let trace = folder.join("traces.otf2");
+    experiment(&format!(
+        "{NETWORK}\n[[job]]\nname = \"io\"\nworkload = {{ otf2 = {:?} }}\n{more}\n",
+        trace.display().to_string()
+    ))
+}
+
+/// Two ranks that write a file, with neighbours, and a thread.
+fn with_file(threads: usize) -> Vec<Vec<TimedEvent>> {
+    let rank = |rank: u64, extra: u64| {
+        [
+            meet(rank, 0, 1_000),
+            call("MPI_File_write_all", 101_000, 501_000 + extra),
+            call("MPI_Neighbor_alltoall", 601_000, 800_500),
+            meet(rank, 1_001_000, 1_002_000),
+        ]
+        .concat()
+    };
+    let mut locations = vec![rank(0, 0), rank(1, 2_000)];
+    locations.extend((0..threads).map(|_| call("MPI_Comm_rank", 5, 6)));
+    locations
+}
+
+fn job_of(result: &RunResult) -> &JobSummary {
+    &result.summary.jobs[0]
+}
+
+/// The only note of a result, which is of this kind.
+fn only_note<'a>(result: &'a RunResult, kind: &str) -> &'a Note {
+    let notes = &result.summary.notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(notes[0].kind, kind);
+    println!("{}", notes[0]);
+    &notes[0]
+}
+
+#[test]
+fn calls_that_are_not_replayed_are_in_the_notes() {
+    if !otf2_is_available() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), 2, &with_file(0)).unwrap();
+    let result = run_everywhere(&mut replay(folder.path(), ""));
+    let recording = job_of(&result).recording.as_ref().expect("it is a recording");
+    let calls = recording.not_replayed.iter();
+    let calls: Vec<_> = calls
+        .map(|calls| (calls.call.as_str(), calls.count, calls.time_ns))
+        .collect();
+    let expected = [
+        ("MPI_File_write_all", 2, 401_000.0),
+        ("MPI_Neighbor_alltoall", 2, 199_500.0),
+    ];
+    assert_eq!(calls, expected);
+    assert_eq!((recording.ranks, recording.span_ns), (2, 1_002_000.0));
+    let note = only_note(&result, "not-replayed").to_string();
+    for part in [
+        "warning: not-replayed: job io: calls of the recording are not replayed: 2 MPI_File_write_all, 2 \
+         MPI_Neighbor_alltoall",
+        "600.5 µs of 1.002 ms of recorded time per rank",
+    ] {
+        assert!(note.contains(part), "{note}");
+    }
+    // Repetitions repeat the run, not the recording.
+    let repeated = run_everywhere(&mut replay(folder.path(), "repetitions = 3"));
+    assert_eq!(job_of(&repeated).recording, job_of(&result).recording);
+    // How far the program of an unfinished rank has been read depends on the executor.
+    let cut_off = run_everywhere(&mut replay(folder.path(), "[run]\nuntil = \"100 us\""));
+    assert_eq!(job_of(&cut_off).recording, None);
+    only_note(&cut_off, "cut-off");
+}
+
+#[test]
+fn locations_that_are_no_ranks_are_in_the_notes() {
+    if !otf2_is_available() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), 2, &with_file(3)).unwrap();
+    let result = run(&replay(folder.path(), ""));
+    let note = only_note(&result, "not-replayed").to_string();
+    assert!(
+        note.contains("locations of the recording that are no MPI ranks were left out: 3 with 6 events"),
+        "{note}"
+    );
+}
+
+/// The send is of a thread that is no rank.
+#[test]
+fn a_deadlock_names_the_locations_that_were_left_out() {
+    if !otf2_is_available() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let ranks = [
+        call("MPI_Comm_rank", 0, 10),
+        [call("MPI_Comm_rank", 0, 10), call("MPI_Recv", 20, 30)].concat(),
+    ];
+    let alone = tempfile::tempdir().unwrap();
+    write(alone.path(), 2, &ranks).unwrap();
+    let without = try_run(&replay(alone.path(), ""))
+        .expect_err("nobody sends")
+        .to_string();
+    assert!(!without.contains("no MPI ranks"), "{without}");
+    write(
+        folder.path(),
+        2,
+        &[&ranks[..], &[call("MPI_Send", 20, 25)]].concat(),
+    )
+    .unwrap();
+    let error = try_run(&replay(folder.path(), ""))
+        .expect_err("nobody sends")
+        .to_string();
+    let expected = "job 'io': locations of the recording that are no MPI ranks (threads, accelerators) were left out: 1 \
+                    with 3 events";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_time_that_no_other_rank_has_seen_is_implausible() {
+    if !otf2_is_available() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let rank = |rank: u64, late: u64| [meet(rank, 0, 1_000), meet(rank, late, late + 1_000)].concat();
+    // Computation of one rank is 900 times as long as the recording of the others, and plausible.
+    write(
+        folder.path(),
+        3,
+        &[rank(0, 9_000), rank(1, 9_000_000), rank(2, 9_000)],
+    )
+    .unwrap();
+    assert_eq!(run(&replay(folder.path(), "")).summary.notes, []);
+    let damaged = tempfile::tempdir().unwrap();
+    write(
+        damaged.path(),
+        3,
+        &[rank(0, 9_000), rank(1, 9_000 + (1 << 47)), rank(2, 9_000)],
+    )
+    .unwrap();
+    let result = run_everywhere(&mut replay(damaged.path(), ""));
+    let note = only_note(&result, "implausible-times").to_string();
+    assert!(
+        note.contains("the recording of rank 1 has no event for")
+            && note.contains("recorded 10 µs or less in all"),
+        "{note}"
+    );
+}
+
+#[test]
+fn messages_that_nobody_receives_are_in_the_notes() {
+    let settings = mpi::MpiSettings::default();
+    let programs = vec![
+        vec![send(1, 64), send(1, 128), send(2, 32)],
+        vec![receive(0, 64), compute(50_000)],
+        vec![],
+    ];
+    let mut experiment = jobs_on(NETWORK, vec![job("lost", programs, &settings, &[0, 1, 2])]);
+    let result = run_everywhere(&mut experiment);
+    let unreceived = job_of(&result).unreceived.expect("two messages are left");
+    assert_eq!((unreceived.messages, unreceived.sent), (2, 3));
+    let note = only_note(&result, "unreceived").to_string();
+    assert!(
+        note.contains("2 of 3 messages of the program were not received, for example one from rank 0 to rank 1 with tag 0"),
+        "{note}"
+    );
+    // Nothing is left over where each message is received.
+    let programs = vec![
+        vec![send(1, 64), send(1, 50_000)],
+        vec![receive(0, 64), receive(0, 50_000)],
+    ];
+    let result = run_everywhere(&mut jobs_on(
+        NETWORK,
+        vec![job("kept", programs, &settings, &[0, 1])],
+    ));
+    assert_eq!(job_of(&result).unreceived, None);
+    assert_eq!(result.summary.notes, []);
+}
