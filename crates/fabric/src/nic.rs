@@ -50,6 +50,9 @@ struct Queued<T> {
     left: u64,
 }
 
+/// The sources that wait, and the one whose turn it is. `M` is a message.
+type Competitors<'a, M> = (&'a mut OtherSources<M>, Sending<'a, M>);
+
 /// An undo step of a [`Nic`].
 #[derive(Clone, Copy, Debug)]
 pub enum NicUndo<T> {
@@ -417,7 +420,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     }
 
     /// The sources that wait, if two have ever competed, and the one whose turn it is.
-    fn sources(&mut self) -> Option<(&mut OtherSources<Queued<T>>, Sending<'_, Queued<T>>)> {
+    fn sources(&mut self) -> Option<Competitors<'_, Queued<T>>> {
         let sending = Sending {
             of_job: &mut self.source,
             messages: &mut self.queue,

@@ -849,12 +849,7 @@ fn recording_of(parts: &[Vec<TimedEvent>]) -> Recording {
 
 #[test]
 fn calls_without_an_operation_are_counted_with_their_time() {
-    let put = RmaRecord {
-        window: 5,
-        peer: 0,
-        bytes: 64,
-        received: 0,
-    };
+    let put = transfer(5, 0, 64, 0);
     let recording = recording_of(&[
         during(
             "MPI_File_write_all",
