@@ -22,7 +22,7 @@ pub use operation::{
     Call, Collective, Communicator, Counts, Operation, Program, Reduction, Region, TraceError, WORLD,
     Workload,
 };
-pub use recording::{NotReplayed, OtherLocations, RecordedGap, Recording};
+pub use recording::{EventGap, OtherLocations, Recording, SkippedCalls};
 pub use repeat::repeated;
 pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};
 pub use trace::{info, open};

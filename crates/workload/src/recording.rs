@@ -10,14 +10,14 @@ pub struct Recording {
     /// Time from the first to the last event, in picoseconds; 0 without recorded times.
     pub span_ps: u64,
     /// The longest time between two successive events.
-    pub longest_gap: RecordedGap,
+    pub longest_gap: EventGap,
     /// Calls that are not replayed, by name.
-    pub not_replayed: BTreeMap<String, NotReplayed>,
+    pub not_replayed: BTreeMap<String, SkippedCalls>,
 }
 
 /// The time between two successive events of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecordedGap {
+pub struct EventGap {
     /// When it begins, in picoseconds after the rank's first event.
     pub at_ps: u64,
     /// How long it is, in picoseconds.
@@ -26,7 +26,7 @@ pub struct RecordedGap {
 
 /// Calls of one function that are not replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotReplayed {
+pub struct SkippedCalls {
     /// Number.
     pub count: u64,
     /// Recorded time inside them, in picoseconds.
@@ -58,7 +58,7 @@ impl Recording {
     pub fn gap(&mut self, ps: u64) {
         if ps > self.longest_gap.ps {
             let at_ps = self.span_ps;
-            self.longest_gap = RecordedGap { at_ps, ps };
+            self.longest_gap = EventGap { at_ps, ps };
         }
     }
 
@@ -66,7 +66,7 @@ impl Recording {
     pub fn leave_out(&mut self, name: &str, ps: u64) {
         // Most functions are there, and a name costs an allocation.
         if !self.not_replayed.contains_key(name) {
-            self.not_replayed.insert(name.into(), NotReplayed::default());
+            self.not_replayed.insert(name.into(), SkippedCalls::default());
         }
         if let Some(calls) = self.not_replayed.get_mut(name) {
             calls.count += 1;
@@ -143,7 +143,7 @@ mod tests {
             recording.event(at);
         }
         assert_eq!(recording.span_ps, 1100);
-        assert_eq!(recording.longest_gap, RecordedGap { at_ps: 6, ps: 994 });
+        assert_eq!(recording.longest_gap, EventGap { at_ps: 6, ps: 994 });
         recording.pass(9000);
         recording.event(9001);
         assert_eq!((recording.span_ps, recording.longest_gap.ps), (9001, 994));
@@ -170,7 +170,7 @@ mod tests {
         let mut recording = Recording::default();
         recording.leave_out("MPI_File_open", 3);
         recording.leave_out("MPI_File_open", u64::MAX);
-        let NotReplayed { count, ps } = recording.not_replayed["MPI_File_open"];
+        let SkippedCalls { count, ps } = recording.not_replayed["MPI_File_open"];
         assert_eq!((count, ps), (2, u64::MAX));
     }
 }

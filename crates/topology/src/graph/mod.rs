@@ -326,7 +326,7 @@ mod tests {
             "<node id=\"a\">".repeat(deep),
             "</node>".repeat(deep)
         );
-        let json = format!("{{\"nodes\": {}", "[".repeat(deep));
+        let json = format!("{{\"nodes\": [{{\"id\": {}", "[".repeat(deep));
         let huge = "a b 4294967295\na b 4294967295\n";
         let cables: String = (0..600).map(|n| format!("{n} {} 30000\n", n + 1)).collect();
         for (name, text, expected) in [

@@ -26,4 +26,8 @@ impl SizeDistribution for ToyPowers {
     fn mean(&self) -> MeanBytes {
         self.mean
     }
+
+    fn largest(&self) -> u64 {
+        64 << 2
+    }
 }
