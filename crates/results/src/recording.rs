@@ -105,7 +105,9 @@ impl RecordingTotals {
                 .expect("finite")
         });
         let mut spans = self.spans_ps.clone();
-        spans.sort_unstable();
+        // Not `sort_unstable`: the executors sort their events with it, and would link the instance of this crate, which
+        // development builds do not optimise.
+        spans.sort();
         Some(RecordingSummary {
             ranks,
             span_ns: mean(spans.iter().map(|ps| u128::from(*ps)).sum()),
