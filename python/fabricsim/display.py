@@ -61,6 +61,7 @@ def result(summary: Mapping[str, Any], digest: str, folder: str, tables: Iterabl
             f"{job['compute_ns'] / 1e6:.6g}",
             f"{job['mpi_ns'] / 1e6:.6g}",
             _value(job["latency_ns"]["mean"], ".6g"),
+            _bound_by(job.get("bound_by")),
         ]
         for job in summary["jobs"]
     ]
@@ -71,9 +72,25 @@ def result(summary: Mapping[str, Any], digest: str, folder: str, tables: Iterabl
         f"{_value(latency['p99'], '.6g')} ns p99, "
         f"{_value(network['mean_hops'], '.2f')} hops; digest {escape(digest[:12])}</p>"
         + "".join(_note(note) for note in summary.get("notes", ()))
-        + _rows([*heads, "packet latency (ns)"], rows)
+        + _rows([*heads, "packet latency (ns)", "bound by"], rows)
         + f"<p>Tables: {escape(', '.join(tables))}. Folder: <code>{escape(folder)}</code></p>"
     )
+
+
+def _bound_by(bound_by: Mapping[str, Any] | None) -> str:
+    """The greatest share of a job's critical path; a dash for traffic and for a job that did not end."""
+    if not bound_by:
+        return "-"
+    shares = {
+        "computation": bound_by["computation"],
+        "imbalance": bound_by["imbalance"],
+        "MPI overhead": bound_by["overhead"],
+        "latency": bound_by["latency"],
+        "memory bandwidth": bound_by["memory"],
+        **{f"{link['class']} links": link["share"] for link in bound_by["links"]},
+    }
+    cause = max(shares, key=lambda name: shares[name])
+    return f"{cause} ({shares[cause]:.1%})"
 
 
 def _value(value: float | None, form: str) -> str:

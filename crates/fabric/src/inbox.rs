@@ -113,14 +113,14 @@ impl<T: Copy> Inbox<T> {
         });
     }
 
-    /// Accepts a packet. Returns the message's announcement if this was its last packet.
+    /// Accepts a packet. Returns the message's announcement, its bytes and content, if this was its last packet.
     pub fn packet<J: Journal<InboxUndo<T>>>(
         &mut self,
         source: HostId,
         message: u32,
         bytes: u32,
         journal: &mut J,
-    ) -> Option<T> {
+    ) -> Option<(u64, T)> {
         let (place, opened) = self.partial.open(source, message);
         let announced = if self.partial.receive(place, u64::from(bytes)) {
             self.partial.announced(place)
@@ -148,7 +148,7 @@ impl<T: Copy> Inbox<T> {
             announced: Box::new(announced),
         });
         self.partial.remove(place);
-        Some(announced.1)
+        Some(announced)
     }
 
     /// Prefetches the memory that a packet of this message will touch.
@@ -258,8 +258,8 @@ mod tests {
         inbox.announced(HostId(1), 7, 250, 'a', journal);
         inbox.announced(HostId(2), 7, 100, 'b', journal);
         assert_eq!(inbox.packet(HostId(1), 7, 100, journal), None);
-        assert_eq!(inbox.packet(HostId(2), 7, 100, journal), Some('b'));
-        assert_eq!(inbox.packet(HostId(1), 7, 50, journal), Some('a'));
+        assert_eq!(inbox.packet(HostId(2), 7, 100, journal), Some((100, 'b')));
+        assert_eq!(inbox.packet(HostId(1), 7, 50, journal), Some((250, 'a')));
         assert_eq!(inbox.incomplete(), 0);
     }
 
@@ -279,7 +279,7 @@ mod tests {
     impl Reversible for Inbox<What> {
         type Op = Op;
         type Step = InboxUndo<What>;
-        type Output = Option<What>;
+        type Output = Option<(u64, What)>;
         type State = InboxState<What>;
 
         fn fresh() -> Inbox<What> {
@@ -290,7 +290,7 @@ mod tests {
             &mut self,
             _: Time,
             op: &Op,
-            out: &mut UndoRecorder<InboxUndo<What>, Option<What>, KEPT>,
+            out: &mut UndoRecorder<InboxUndo<What>, Option<(u64, What)>, KEPT>,
         ) {
             match *op {
                 Op::Announce(source, message, bytes, what) => {

@@ -293,7 +293,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     fn packet(&self, of: (HostId, u32, u16, bool), created_at: Time, bytes: u32) -> Packet {
         let (destination, number, job, standalone) = of;
         let mut packet = Packet::new(self.end_point, destination, number, bytes, created_at, job);
-        packet.standalone = standalone;
+        packet.set_standalone(standalone);
         packet.hops = 1;
         packet
     }

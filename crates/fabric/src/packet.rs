@@ -24,9 +24,15 @@ pub struct Packet {
     pub job: u16,
     /// Links entered so far; saturates at 255.
     pub hops: u8,
-    /// Whether the packet counts individually, since no rank waits for the whole message (synthetic traffic).
-    pub standalone: bool,
+    /// [`STANDALONE`], and the number of far links.
+    marks: u8,
 }
+
+/// The mark of a packet that counts individually.
+const STANDALONE: u8 = 0x80;
+
+/// The bits that count far links.
+const FAR_LINKS: u8 = 0x7F;
 
 impl Packet {
     /// A packet that has not left its NIC.
@@ -47,8 +53,32 @@ impl Packet {
             route: RouteState::default(),
             job,
             hops: 0,
-            standalone: false,
+            marks: 0,
         }
+    }
+
+    /// Whether the packet counts individually, since no rank waits for the whole message (synthetic traffic).
+    #[inline]
+    pub fn standalone(&self) -> bool {
+        self.marks & STANDALONE != 0
+    }
+
+    /// Sets whether the packet counts individually.
+    #[inline]
+    pub fn set_standalone(&mut self, standalone: bool) {
+        self.marks = self.marks & FAR_LINKS | if standalone { STANDALONE } else { 0 };
+    }
+
+    /// Number of far links entered so far, as [`Packet::count_far_link`] counts them; saturates at 127.
+    #[inline]
+    pub fn far_hops(&self) -> u8 {
+        self.marks & FAR_LINKS
+    }
+
+    /// Counts a far link. Who moves packets over links says so; routers and NICs do not know.
+    #[inline]
+    pub fn count_far_link(&mut self) {
+        self.marks += u8::from(self.far_hops() < FAR_LINKS);
     }
 
     /// Time at which the host handed its message to the NIC.
@@ -77,7 +107,7 @@ impl Packet {
             bytes: self.bytes,
             job: self.job,
             hops: self.hops,
-            standalone: self.standalone,
+            marks: self.marks,
         };
         let progress = PacketProgress {
             created_at: self.created_at,
@@ -98,7 +128,7 @@ impl Packet {
             route,
             job: identity.job,
             hops: identity.hops,
-            standalone: identity.standalone,
+            marks: identity.marks,
         };
     }
 
@@ -117,7 +147,7 @@ pub struct PacketIdentity {
     bytes: u32,
     job: u16,
     hops: u8,
-    standalone: bool,
+    marks: u8,
 }
 
 /// The second half of a packet.

@@ -10,6 +10,7 @@ use std::ops::Deref;
 use des::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::path::PathState;
 use crate::rank::{CpuActivity, CpuState, Rank};
 use crate::tracing::TracedUntil;
 use crate::{
@@ -51,6 +52,7 @@ parts! {
     Since(Time): since,
     TracedUntil(TracedUntil): traced_until,
     Program(program::TakenOperation): program,
+    Path(PathState): path,
     MessageOrder(ordering::OrderChange): ordering,
     Matching(matching::MatchingChange): matching,
     Requests(requests::RequestChange): requests,
@@ -63,7 +65,7 @@ parts! {
 }
 
 // A call notes about ten changes, and the notes of all uncommitted calls are kept.
-const _: () = assert!(size_of::<RankChange>() <= 56);
+const _: () = assert!(size_of::<RankChange>() <= 64);
 
 /// Changes since they were last taken, in order.
 #[derive(Debug, Default)]

@@ -171,6 +171,7 @@ mod tests {
             sequence,
             request: 0,
             kind: MessageKind::Eager,
+            path: Default::default(),
         }
     }
 

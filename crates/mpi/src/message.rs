@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::MpiSettings;
+use crate::path::PackedPath;
 
 /// Top bit of [`Message::communicator`]: set for messages of collectives, which therefore never match a receive
 /// of the program (the separate context of the MPI standard, section "Communicators").
@@ -42,7 +43,7 @@ pub enum MessageKind {
     GetData,
 }
 
-/// A message between two ranks of one job, 36 bytes.
+/// A message between two ranks of one job, 40 bytes.
 ///
 /// `(from, to, kind, sequence)` is unique in a job for up to 2^32 sends between two ranks. For one-sided
 /// communication, `request` of the origin takes the place of `sequence` and is unique among those in flight.
@@ -68,9 +69,11 @@ pub struct Message {
     pub request: u32,
     /// Role in the protocol.
     pub kind: MessageKind,
+    /// The critical path up to its issue. It has no effect on the simulation.
+    pub path: PackedPath,
 }
 
-const _: () = assert!(size_of::<Message>() == 36 && align_of::<Message>() == 4);
+const _: () = assert!(size_of::<Message>() == 40 && align_of::<Message>() == 4);
 
 impl Message {
     /// Bytes on the wire: payload and header, or a control message; at least one byte.
@@ -129,6 +132,7 @@ mod tests {
             sequence: 5,
             request: 9,
             kind: MessageKind::Eager,
+            path: PackedPath::default(),
         };
         for (kind, wire, reports) in [
             (MessageKind::Eager, 110, false),

@@ -9,6 +9,7 @@ use workload::Call;
 use crate::agreement::RankCall;
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
 use crate::operations::CpuStep;
+use crate::path::PackedPath;
 use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
 use crate::requests::{Owner, RequestKind};
 use crate::statistics::CountedMessage;
@@ -44,7 +45,7 @@ impl Rank {
             RequestKind::Get => MessageKind::Get,
             _ => MessageKind::Put,
         };
-        out.push(Action::Send(Message {
+        let message = self.with_path(Message {
             from: self.rank,
             to: leaving.to,
             communicator: leaving.context,
@@ -53,7 +54,9 @@ impl Rank {
             sequence: 0,
             request,
             kind,
-        }));
+            path: PackedPath::default(),
+        });
+        out.push(Action::Send(message));
         if kind == MessageKind::Put {
             self.stats.count_sent(payload(leaving.bytes), &mut self.journal);
         }
@@ -71,10 +74,10 @@ impl Rank {
         let (moved, answer) = (payload(message.bytes), message.kind == MessageKind::Put);
         if answer {
             self.stats.count_received(moved, &mut self.journal);
-            out.push(Action::Send(message.reply(MessageKind::PutDone)));
+            out.push(Action::Send(self.with_path(message.reply(MessageKind::PutDone))));
         } else {
             self.stats.count_sent(moved, &mut self.journal);
-            out.push(Action::Send(message.reply(MessageKind::GetData)));
+            out.push(Action::Send(self.with_path(message.reply(MessageKind::GetData))));
         }
         Ok(())
     }

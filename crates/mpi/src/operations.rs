@@ -9,6 +9,7 @@ use workload::{Call, Operation};
 use crate::agreement::RankCall;
 use crate::matching::{MatchPattern, PostedReceive};
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST};
+use crate::path::{PackedPath, PathTime};
 use crate::rank::{Action, CpuActivity, CpuState, OutgoingSend, Rank, SendOrigin};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind};
 use crate::statistics::CountedMessage;
@@ -117,6 +118,10 @@ impl Rank {
             Operation::Compute { ps, region } => {
                 self.activity.set(CpuActivity::Compute(region), &mut self.journal);
                 let span = self.job.settings.compute.apply(Time::from_ps(ps), region);
+                self.add_to_path(PathTime {
+                    compute: span,
+                    ..PathTime::default()
+                });
                 self.occupy(now, span, None, out)
             }
             Operation::Send {
@@ -262,7 +267,9 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<CpuStep, ReplayError> {
         let search = self.matching.probe(&pattern);
-        let busy_until = self.add_time(now, self.search_cost(search.looked_at))?;
+        let cost = self.search_cost(search.looked_at);
+        let busy_until = self.add_time(now, cost)?;
+        self.add_overhead(cost);
         if search.found.is_some() {
             self.wait(0, busy_until);
             return self.finish_wait(now, out);
@@ -300,7 +307,9 @@ impl Rank {
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<CpuStep, ReplayError> {
-        self.occupy(now, self.job.settings.send_overhead, Some(departure), out)
+        let overhead = self.job.settings.send_overhead;
+        self.add_overhead(overhead);
+        self.occupy(now, overhead, Some(departure), out)
     }
 
     /// Issues a send, then continues according to its origin.
@@ -381,7 +390,9 @@ impl Rank {
             sequence,
             request,
             kind,
+            path: PackedPath::default(),
         };
+        let message = self.with_path(message);
         out.push(Action::Send(message));
         let of_collective = message.is_of_collective();
         self.stats
@@ -472,9 +483,11 @@ impl Rank {
             self.wait(outstanding + 1, busy_until);
             return Ok(());
         }
-        if request.cost > Time::ZERO {
-            let busy_until = self.add_time(busy_until, request.cost)?;
+        let cost = request.cost;
+        if cost > Time::ZERO {
+            let busy_until = self.add_time(busy_until, cost)?;
             self.wait(outstanding, busy_until);
+            self.add_overhead(cost);
         }
         self.requests.close(handle, &mut self.journal);
         Ok(())
@@ -519,12 +532,12 @@ impl Rank {
                 known,
             });
         }
-        let not_a_member = ReplayError::NotAMember {
+        let not_a_member = || ReplayError::NotAMember {
             rank,
             call,
             communicator,
         };
-        self.job.rank_in(communicator, rank).ok_or(not_a_member)
+        self.job.rank_in(communicator, rank).ok_or_else(not_a_member)
     }
 
     /// The rank of the job that is `peer` in the communicator.
@@ -534,7 +547,7 @@ impl Rank {
         members
             .get(peer as usize)
             .copied()
-            .ok_or(ReplayError::NoSuchRank {
+            .ok_or_else(|| ReplayError::NoSuchRank {
                 rank: self.rank,
                 call: call.name(),
                 peer,
@@ -545,12 +558,12 @@ impl Rank {
 
     /// Removes and returns the handle of the program's request.
     fn take_request(&mut self, call: Call, request: u64) -> Result<u32, ReplayError> {
-        let unknown = ReplayError::UnknownRequest {
+        let unknown = || ReplayError::UnknownRequest {
             rank: self.rank,
             call: call.name(),
             request,
         };
-        self.open.remove(request, &mut self.journal).ok_or(unknown)
+        self.open.remove(request, &mut self.journal).ok_or_else(unknown)
     }
 
     /// Returns the request number if it is not in use.
@@ -567,7 +580,7 @@ impl Rank {
 
     /// The time a span after `time`.
     pub(crate) fn add_time(&self, time: Time, span: Time) -> Result<Time, ReplayError> {
-        let overflow = ReplayError::TimeOverflow {
+        let overflow = || ReplayError::TimeOverflow {
             rank: self.rank,
             now: time,
             span,
@@ -575,6 +588,6 @@ impl Rank {
         time.ps()
             .checked_add(span.ps())
             .map(Time::from_ps)
-            .ok_or(overflow)
+            .ok_or_else(overflow)
     }
 }

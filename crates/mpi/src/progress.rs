@@ -56,8 +56,11 @@ impl Rank {
             return Ok(());
         };
         self.trace_blocked(busy_until, now, out);
+        self.adopt_cause(busy_until, now);
         // A waiting probe compares each arriving message.
-        let busy_until = self.add_time(busy_until.max(now), self.search_cost(1))?;
+        let cost = self.search_cost(1);
+        let busy_until = self.add_time(busy_until.max(now), cost)?;
+        self.add_overhead(cost);
         if pattern.fits(&envelope) {
             self.wait(0, busy_until);
         } else {
@@ -85,7 +88,8 @@ impl Rank {
         let key = (envelope.from, envelope.sequence);
         self.awaiting_data.insert(key, receive.handle, &mut self.journal);
         self.mark_matched(receive.handle);
-        out.push(Action::Send(envelope.reply(MessageKind::ClearToSend)));
+        let clear = self.with_path(envelope.reply(MessageKind::ClearToSend));
+        out.push(Action::Send(clear));
         Ok(())
     }
 
@@ -101,8 +105,14 @@ impl Rank {
         if !asked {
             return Err(self.contract_error(format!("it did not ask for {clear:?}")));
         }
-        self.mark_matched(clear.request);
-        out.push(Action::Send(clear.reply(MessageKind::Data)));
+        let data = self.with_path(clear.reply(MessageKind::Data));
+        let clear_request = |request: &mut Request| {
+            request.matched = true;
+            request.path = data.path;
+        };
+        self.requests
+            .alter(clear.request, clear_request, &mut self.journal);
+        out.push(Action::Send(data));
         Ok(())
     }
 
@@ -167,6 +177,8 @@ impl Rank {
                     return Err(self.contract_error("it is blocked and does not wait"));
                 };
                 self.trace_blocked(busy_until, now, out);
+                self.adopt_cause(busy_until, now);
+                self.add_overhead(cost);
                 // Arrivals queue up while the CPU works on an earlier one.
                 let busy_until = self.add_time(busy_until.max(now), cost)?;
                 self.wait(outstanding - 1, busy_until);

@@ -18,6 +18,7 @@ use crate::matching::{MatchPattern, MatchingQueues};
 use crate::message::{COLLECTIVE_CONTEXT, Message, communicator_of};
 use crate::nonblocking_collective::NonBlockingCollectives;
 use crate::ordering::MessageOrder;
+use crate::path::{Arriving, PathState, Transit};
 use crate::program::ProgramCursor;
 use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
@@ -157,6 +158,9 @@ pub struct Rank {
     pub(crate) since: Journaled<Time>,
     /// Time up to which the activity has been traced.
     pub(crate) traced_until: Journaled<TracedUntil>,
+    pub(crate) path: Journaled<PathState>,
+    /// The arrival that is being executed; `None` while the CPU acts and between calls.
+    pub(crate) arriving: Option<Arriving>,
     pub(crate) ordering: MessageOrder,
     pub(crate) matching: MatchingQueues,
     pub(crate) requests: Requests,
@@ -195,6 +199,8 @@ impl Rank {
             activity: Journaled::new(CpuActivity::None),
             since: Journaled::new(Time::ZERO),
             traced_until: Journaled::new(TracedUntil::default()),
+            path: Journaled::new(PathState::default()),
+            arriving: None,
             ordering: MessageOrder::default(),
             matching: MatchingQueues::default(),
             requests: Requests::default(),
@@ -236,13 +242,20 @@ impl Rank {
         }
     }
 
-    /// Accepts a complete message. The network may deliver in any order.
+    /// Accepts a complete message, which took `transit` since its handover. The network may deliver in any order.
     ///
     /// # Errors
     /// The message is longer than the matching receive, the operations that follow are invalid, or the rank
     /// expects no such message.
-    pub fn arrived(&mut self, now: Time, message: Message, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        self.accept_arrival(now, message, out)?;
+    pub fn arrived(
+        &mut self,
+        now: Time,
+        message: Message,
+        transit: Transit,
+        out: &mut Vec<Action>,
+    ) -> Result<(), ReplayError> {
+        let path = message.path.after(transit.latency);
+        self.caused_by((path, transit), |rank| rank.accept_arrival(now, message, out))?;
         self.resume_if_complete(now, out)
     }
 
@@ -251,7 +264,11 @@ impl Rank {
     /// # Errors
     /// The operations that follow are invalid, or no data of this request was in flight.
     pub fn injected(&mut self, now: Time, request: u32, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        self.accept_injection(now, request, out)?;
+        let path = self.requests.get(request).map(|request| request.path);
+        let path = path.unwrap_or_default().after(Time::ZERO);
+        self.caused_by((path, Transit::default()), |rank| {
+            rank.accept_injection(now, request, out)
+        })?;
         self.resume_if_complete(now, out)
     }
 

@@ -4,6 +4,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::journal::RankJournal;
+use crate::path::PackedPath;
 
 /// Description of a request, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,8 @@ pub(crate) struct Request {
     pub complete: bool,
     /// Whether a receive has matched a message and waits for its data.
     pub matched: bool,
+    /// Critical path up to the issue of its data, of a send that has been cleared.
+    pub path: PackedPath,
     /// CPU time that the wait for it pays.
     pub cost: Time,
 }
@@ -61,6 +64,7 @@ impl Request {
             owner,
             complete: false,
             matched: false,
+            path: PackedPath::default(),
             cost: Time::ZERO,
         }
     }

@@ -12,6 +12,7 @@ use crate::journal::{HandleMap, Journaled, RankJournal};
 use crate::matching::MatchingQueues;
 use crate::nonblocking_collective::NonBlockingCollectives;
 use crate::ordering::MessageOrderState;
+use crate::path::PathState;
 use crate::program::ProgramCursor;
 use crate::rank::{CpuActivity, CpuState, Rank};
 use crate::requests::Requests;
@@ -29,6 +30,7 @@ pub struct RankState {
     activity: CpuActivity,
     since: Time,
     traced_until: TracedUntil,
+    path: PathState,
     ordering: MessageOrderState,
     matching: MatchingQueues,
     requests: Requests,
@@ -51,6 +53,7 @@ impl Rank {
             activity: *self.activity,
             since: *self.since,
             traced_until: *self.traced_until,
+            path: *self.path,
             ordering: self.ordering.state(),
             matching: self.matching.clone(),
             requests: self.requests.clone(),
@@ -102,6 +105,8 @@ impl Rank {
             activity: Journaled::new(state.activity),
             since: Journaled::new(state.since),
             traced_until: Journaled::new(state.traced_until),
+            path: Journaled::new(state.path),
+            arriving: None,
             ordering: state.ordering.into(),
             matching: state.matching,
             requests: state.requests,

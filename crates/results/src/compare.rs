@@ -1,6 +1,6 @@
 //! Compares several runs, as text for a terminal.
 
-use crate::{JobBounds, Latency, SlowDown, Summary, TrafficSummary, show};
+use crate::{BoundBy, JobBounds, JobSummary, Latency, SlowDown, Summary, TrafficSummary, show};
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
 /// heads of the columns are the names; a missing value is a dash.
@@ -9,7 +9,7 @@ pub fn compare(runs: &[(&str, Summary)]) -> String {
     rows.extend(jobs(runs));
     rows.extend(network(runs));
     rows.extend(cost(runs));
-    aligned(&rows) + &topologies(runs) + &digests(runs) + &notes(runs)
+    aligned(&rows) + &topologies(runs) + &digests(runs) + &ties(runs) + &notes(runs)
 }
 
 /// The notes of each run, with its name if there are several.
@@ -91,7 +91,7 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
             .iter()
             .map(|(_, run)| run.jobs.iter().find(|j| j.name == name))
             .collect();
-        let of = |figure: &dyn Fn(&crate::JobSummary) -> f64| -> Vec<Option<f64>> {
+        let of = |figure: &dyn Fn(&JobSummary) -> f64| -> Vec<Option<f64>> {
             jobs.iter().map(|job| job.map(figure)).collect()
         };
         let latency = |figure: &dyn Fn(&Latency) -> Option<f64>| -> Vec<Option<f64>> {
@@ -110,6 +110,7 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
             ));
             rows.push(Row::new("  computation per rank", times(&of(&|j| j.compute_ns))));
             rows.push(Row::new("  MPI per rank", times(&of(&|j| j.mpi_ns))));
+            rows.extend(bound_by(&jobs));
             rows.extend(repetitions(&jobs));
             rows.extend(slow_downs(runs, name));
         } else {
@@ -147,7 +148,7 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
 }
 
 /// Offered and accepted load of a job of synthetic traffic, of its hosts.
-fn loads(jobs: &[Option<&crate::JobSummary>]) -> Vec<Row> {
+fn loads(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
     let of = |load: fn(&TrafficSummary) -> f64| -> Vec<Option<f64>> {
         let traffic = jobs.iter().map(|job| job.as_ref()?.traffic.as_ref());
         traffic.map(|traffic| traffic.map(load)).collect()
@@ -169,10 +170,75 @@ fn loads(jobs: &[Option<&crate::JobSummary>]) -> Vec<Row> {
     ]
 }
 
+/// What bounds the time of a job, the greatest cause of all runs first.
+fn bound_by(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
+    let of_run: Vec<Option<&BoundBy>> = jobs.iter().map(|job| job.as_ref()?.bound_by.as_ref()).collect();
+    let mut causes: Vec<(String, f64)> = Vec::new();
+    for (name, share) in of_run.iter().flatten().flat_map(|bound_by| bound_by.greatest()) {
+        match causes.iter_mut().find(|cause| cause.0 == name) {
+            Some(cause) => cause.1 = cause.1.max(share),
+            None => causes.push((name, share)),
+        }
+    }
+    causes.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let row = |(name, _): (String, f64)| {
+        let share = |bound_by: &Option<&BoundBy>| {
+            let causes = bound_by.map(BoundBy::causes).unwrap_or_default();
+            let cause = causes.into_iter().find(|cause| cause.0 == name);
+            cause.map_or("-".into(), |(_, share)| show::percent(share))
+        };
+        let cells: Vec<String> = of_run.iter().map(share).collect();
+        Row::new(format!("  bound by {name}"), cells)
+    };
+    causes.into_iter().map(row).collect()
+}
+
+/// Times that differ by less than this part are a tie.
+const TIE: f64 = 0.02;
+
+/// A network with less than this share of the critical path does not bound a job.
+const NETWORK_BOUNDS: f64 = 0.2;
+
+/// Says of which jobs the times tie because the network is not what bounds them.
+fn ties(runs: &[(&str, Summary)]) -> String {
+    let Some((_, first)) = runs.first().filter(|_| runs.len() > 1) else {
+        return String::new();
+    };
+    let tie = |job: &JobSummary| -> Option<String> {
+        let all: Option<Vec<&JobSummary>> = runs
+            .iter()
+            .map(|(_, run)| run.jobs.iter().find(|of_run| of_run.name == job.name))
+            .collect();
+        let all = all?;
+        let bounds: Option<Vec<&BoundBy>> = all.iter().map(|job| job.bound_by.as_ref()).collect();
+        let bounds = bounds?;
+        let times = all.iter().map(|job| job.time_ns);
+        let least = times.clone().fold(f64::INFINITY, f64::min);
+        let most = times.fold(0.0, f64::max);
+        let network = bounds
+            .iter()
+            .map(|bound_by| bound_by.network())
+            .fold(0.0, f64::max);
+        let main = bounds.first()?.greatest().into_iter().next()?;
+        (most - least <= TIE * least && network < NETWORK_BOUNDS).then(|| {
+            format!(
+                "\njob {}: the times differ by {}, and the network is at most {} of the critical path ({} is {}): these \
+                 runs do not rank the networks\n",
+                job.name,
+                show::percent((most - least) / least),
+                show::percent(network),
+                main.0,
+                show::percent(main.1),
+            )
+        })
+    };
+    first.jobs.iter().filter_map(tie).collect()
+}
+
 /// The time of one repetition of a job that repeats its workload.
-fn repetitions(jobs: &[Option<&crate::JobSummary>]) -> Option<Row> {
+fn repetitions(jobs: &[Option<&JobSummary>]) -> Option<Row> {
     let repeats = jobs.iter().flatten().any(|job| job.repetitions > 1);
-    let each = |job: &crate::JobSummary| job.time_ns / job.repetitions.max(1) as f64;
+    let each = |job: &JobSummary| job.time_ns / job.repetitions.max(1) as f64;
     let each: Vec<Option<f64>> = jobs.iter().map(|job| job.map(each)).collect();
     repeats.then(|| Row::new("  time per repetition, mean", times(&each)))
 }
@@ -257,7 +323,7 @@ fn brief(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
 
-fn sent(job: Option<&crate::JobSummary>) -> String {
+fn sent(job: Option<&JobSummary>) -> String {
     job.map_or("-".into(), |job| {
         format!("{} on {} hosts", show::bytes(job.bytes), show::count(job.hosts))
     })

@@ -5,6 +5,7 @@
 //! covers everything on which two runs of one experiment must agree.
 
 mod batch;
+mod bound_by;
 mod bounds;
 mod compare;
 mod critical_path;
@@ -25,6 +26,7 @@ mod summary;
 mod table;
 
 pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
+pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
 pub use compare::compare;
 pub use critical_path::{

@@ -12,7 +12,9 @@ use crate::summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
     Summary, TrafficSummary, Unreceived, nanoseconds,
 };
-use crate::{Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, RecordingTotals, Table, notes};
+use crate::{
+    Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, PathTotals, RecordingTotals, Table, notes,
+};
 
 /// All measurements of a simulation that its digest covers.
 #[derive(Clone, Debug, Default)]
@@ -105,6 +107,9 @@ pub struct JobTotals {
     pub recording: RecordingTotals,
     /// Messages of the program that nobody has received at the end. Not part of the digest.
     pub unreceived: Option<Unreceived>,
+    /// The critical path of a job of ranks that have all finished. Not part of the digest: its times in messages are
+    /// rounded.
+    pub path: Option<PathTotals>,
 }
 
 /// Offered and accepted traffic of a job of synthetic traffic.
@@ -395,6 +400,10 @@ impl JobTotals {
             traffic: self.traffic.as_ref().map(TrafficTotals::summary),
             recording: self.recording.summary(),
             unreceived: self.unreceived.filter(|_| self.finished),
+            bound_by: self
+                .path
+                .as_ref()
+                .and_then(|path| path.bound_by(row.time_ps, row.compute_ps)),
         }
     }
 }

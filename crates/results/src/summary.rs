@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Bounds, Fairness, Histogram, Interference, Note, RecordingSummary};
+use crate::{BoundBy, Bounds, Fairness, Histogram, Interference, Note, RecordingSummary};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -211,6 +211,9 @@ pub struct JobSummary {
     /// finish, and in results of older versions.
     #[serde(default)]
     pub unreceived: Option<Unreceived>,
+    /// What bounds its time. `None` for traffic, for a job that did not finish, and in results of older versions.
+    #[serde(default)]
+    pub bound_by: Option<BoundBy>,
 }
 
 /// Messages of the program of a finished job that nobody has received.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow};
 use fabricsim_results::{
-    Chain, Collect, Histogram, JobBounds, Outcome, RunResult, RunSummary, Summary, compare,
+    BoundBy, Chain, Collect, Histogram, JobBounds, Outcome, RunResult, RunSummary, Summary, compare,
 };
 
 type Change = Box<dyn FnOnce(&mut Outcome)>;
@@ -320,6 +320,37 @@ fn runs_whose_digests_differ_are_said_to() {
         alone.contains("\n  collected") && !alone.contains("results:"),
         "{alone}"
     );
+}
+
+#[test]
+fn jobs_that_the_network_does_not_bound_are_said_to_tie() {
+    let mut first = sample::result().summary;
+    let bound_by = first.jobs[0].bound_by.as_mut().unwrap();
+    *bound_by = BoundBy {
+        computation: 0.7,
+        overhead: 0.25,
+        latency: 0.05,
+        ..BoundBy::default()
+    };
+    let mut second = first.clone();
+    second.jobs[0].time_ns *= 1.01;
+    let text = compare(&[("a", first.clone()), ("b", second.clone())]);
+    let expected = "job lammps: the times differ by 1.0 %, and the network is at most 5.0 % of the critical path \
+                    (computation is 70.0 %): these runs do not rank the networks";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("bound by computation"), "{text}");
+
+    let says_tie = |second: &Summary| {
+        compare(&[("a", first.clone()), ("b", second.clone())]).contains("rank the networks")
+    };
+    let mut slower = second.clone();
+    slower.jobs[0].time_ns *= 1.05;
+    assert!(!says_tie(&slower), "times that differ are no tie");
+    let of_second = second.jobs[0].bound_by.as_mut().unwrap();
+    (of_second.latency, of_second.computation) = (0.3, 0.45);
+    assert!(!says_tie(&second), "the network bounds one of the runs");
+    second.jobs[0].bound_by = None;
+    assert!(!says_tie(&second), "nothing is known of one of the runs");
 }
 
 #[test]

@@ -56,6 +56,16 @@ _JOB = {
     "time_ns": Metric("time", "us", 1e-3, False),
     "compute_ns": Metric("computation per rank", "us", 1e-3, None),
     "mpi_ns": Metric("MPI per rank", "us", 1e-3, False),
+    "computation_share": Metric("critical path: computation", "%", 100, None),
+    "imbalance_share": Metric("critical path: imbalance", "%", 100, None),
+    "overhead_share": Metric("critical path: MPI overhead", "%", 100, None),
+    "latency_share": Metric("critical path: latency", "%", 100, None),
+    "memory_share": Metric("critical path: memory bandwidth", "%", 100, None),
+    "links_share": Metric("critical path: bandwidth of links", "%", 100, None),
+    "offered_load": Metric("offered load of its hosts", "%", 100, None),
+    "accepted_load": Metric("accepted load of its hosts", "%", 100, True),
+    "least_share": Metric("traffic that its worst host injected", "%", 100, True),
+    "jain": Metric("Jain's index of fairness", "", 1, True),
     "slowdown": Metric("slow-down by other jobs", "", 1, False),
     "latency_mean_ns": Metric("packet latency, mean", "us", 1e-3, False),
     "latency_p99_ns": Metric("packet latency, p99", "us", 1e-3, False),
@@ -98,8 +108,10 @@ def measures(outcome: Outcome) -> dict[str, Any]:
             row[f"{name}.finished"] = job["finished"]
             row[f"{name}.time_ns"] = job["time_ns"] if job["finished"] else None
             row |= {f"{name}.{key}": job[key] for key in ("compute_ns", "mpi_ns")}
+            row |= _bound_by(name, job.get("bound_by"))
             if job["name"] in slowdowns:
                 row[f"{name}.slowdown"] = slowdowns[job["name"]]
+        row |= _traffic(name, job.get("traffic"))
         row |= _latency(name, job["latency_ns"])
         row[f"{name}.bytes"] = job["bytes"]
     run = outcome.summary["run"]
@@ -124,6 +136,27 @@ def describe(column: str, currency: str = "") -> Metric | None:
 def notes(outcome: Outcome) -> list[str]:
     """The kinds of the notes of a run, in their order and each once."""
     return list(dict.fromkeys(note["kind"] for note in outcome.summary.get("notes", ())))
+
+
+def _bound_by(name: str, bound_by: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Shares of the critical path of a job; None for a job that did not end, and in results of older versions."""
+    causes = ("computation", "imbalance", "overhead", "latency", "memory")
+    shares = {cause: bound_by[cause] if bound_by else None for cause in causes}
+    shares["links"] = sum(link["share"] for link in bound_by["links"]) if bound_by else None
+    return {f"{name}.{cause}_share": share for cause, share in shares.items()}
+
+
+def _traffic(name: str, traffic: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Loads of a job of synthetic traffic, and how evenly its hosts are served; no column for ranks."""
+    if not traffic:
+        return {}
+    fairness = traffic.get("fairness") or {}
+    return {
+        f"{name}.offered_load": traffic["offered_load"],
+        f"{name}.accepted_load": traffic["accepted_load"],
+        f"{name}.least_share": fairness.get("least_share"),
+        f"{name}.jain": fairness.get("jain"),
+    }
 
 
 def _latency(part: str, latency: Mapping[str, float | None]) -> dict[str, Any]:

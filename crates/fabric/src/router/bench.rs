@@ -205,7 +205,7 @@ pub(crate) fn packets(bytes: impl Strategy<Value = u32>) -> impl Strategy<Value 
             flags,
         };
         packet.hops = hops;
-        packet.standalone = standalone;
+        packet.set_standalone(standalone);
         packet
     })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use des::Time;
 use mpi::{
     Action, Message, MessageKind, MpiJob, MpiSettings, Rank, RankStats, ReplayError, TraceEvent,
-    TracedActivity,
+    TracedActivity, Transit,
 };
 use workload::{Call, Collective, Operation, Program, TraceError};
 
@@ -63,7 +63,7 @@ impl Input {
         match self {
             Input::Start => rank.start(now, out),
             Input::Resume => rank.resume(now, out),
-            Input::Arrived(message) => rank.arrived(now, message, out),
+            Input::Arrived(message) => rank.arrived(now, message, Transit::default(), out),
             Input::Injected(request) => rank.injected(now, request, out),
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use des::Time;
 use mpi::{
-    Action, COLLECTIVE_CONTEXT, Changes, Message, MessageKind, MpiJob, NO_REQUEST, Rank, RankState,
-    ReplayError, WINDOW_CONTEXT,
+    Action, COLLECTIVE_CONTEXT, Changes, Message, MessageKind, MpiJob, NO_REQUEST, PackedPath, Rank,
+    RankState, ReplayError, Transit, WINDOW_CONTEXT,
 };
 use proptest::prelude::*;
 use workload::{Operation, Program, TraceError};
@@ -123,6 +123,7 @@ impl Random {
             sequence: [below(self, 8), u32::MAX][usize::from(self.below(20) == 0)],
             request: [below(self, 6), NO_REQUEST][usize::from(self.below(4) == 0)],
             kind: KINDS[self.below(KINDS.len() as u64) as usize],
+            path: PackedPath::default(),
         })
     }
 }
@@ -427,7 +428,7 @@ fn damaged_states_of_all_kinds_are_refused_or_go_on() {
                 for message in &arriving {
                     for kind in KINDS {
                         let message = Message { kind, ..*message };
-                        let _ = rank.arrived(Time(9_000_000), message, &mut out);
+                        let _ = rank.arrived(Time(9_000_000), message, Transit::default(), &mut out);
                     }
                 }
                 let _ = (rank.waiting_for(), rank.awaited_ranks());
@@ -448,6 +449,7 @@ fn messages_and_operations_survive_their_bytes() {
         sequence: 6,
         request: NO_REQUEST,
         kind: MessageKind::Data,
+        path: PackedPath::default(),
     };
     let bytes = postcard::to_stdvec(&message).unwrap();
     assert_eq!(postcard::from_bytes::<Message>(&bytes).unwrap(), message);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use des::Time;
-use mpi::{Action, Message, MessageKind, MpiJob, NO_REQUEST, Rank, ReplayError};
+use mpi::{Action, Message, MessageKind, MpiJob, NO_REQUEST, PackedPath, Rank, ReplayError, Transit};
 use workload::{Call, Collective, Operation, Program, TraceError};
 
 use super::network::*;
@@ -290,6 +290,7 @@ fn an_owner_that_breaks_the_contract_gets_an_error() {
         sequence: 0,
         request: NO_REQUEST,
         kind,
+        path: PackedPath::default(),
     };
     defect(rank.resume(Time(1), &mut out));
     rank.start(Time(5), &mut out).unwrap();
@@ -299,12 +300,42 @@ fn an_owner_that_breaks_the_contract_gets_an_error() {
     rank.resume(Time(10_005), &mut out).unwrap();
     defect(rank.injected(Time(10_005), 0, &mut out));
     defect(rank.injected(Time(10_005), 77, &mut out));
-    defect(rank.arrived(Time(10_006), message(MessageKind::Data, 0), &mut out));
-    defect(rank.arrived(Time(10_006), message(MessageKind::ClearToSend, 0), &mut out));
-    defect(rank.arrived(Time(10_006), message(MessageKind::Eager, 1), &mut out));
-    defect(rank.arrived(Time(10_006), message(MessageKind::Put, 0), &mut out));
-    defect(rank.arrived(Time(10_006), message(MessageKind::PutDone, 0), &mut out));
-    defect(rank.arrived(Time(10_006), message(MessageKind::GetData, 0), &mut out));
+    defect(rank.arrived(
+        Time(10_006),
+        message(MessageKind::Data, 0),
+        Transit::default(),
+        &mut out,
+    ));
+    defect(rank.arrived(
+        Time(10_006),
+        message(MessageKind::ClearToSend, 0),
+        Transit::default(),
+        &mut out,
+    ));
+    defect(rank.arrived(
+        Time(10_006),
+        message(MessageKind::Eager, 1),
+        Transit::default(),
+        &mut out,
+    ));
+    defect(rank.arrived(
+        Time(10_006),
+        message(MessageKind::Put, 0),
+        Transit::default(),
+        &mut out,
+    ));
+    defect(rank.arrived(
+        Time(10_006),
+        message(MessageKind::PutDone, 0),
+        Transit::default(),
+        &mut out,
+    ));
+    defect(rank.arrived(
+        Time(10_006),
+        message(MessageKind::GetData, 0),
+        Transit::default(),
+        &mut out,
+    ));
     assert!(!rank.finished());
 }
 
@@ -323,13 +354,16 @@ fn messages_before_the_start_and_after_the_end_are_kept() {
         sequence,
         request: NO_REQUEST,
         kind: MessageKind::Eager,
+        path: PackedPath::default(),
     };
-    rank.arrived(Time(1), message(0), &mut out).unwrap();
+    rank.arrived(Time(1), message(0), Transit::default(), &mut out)
+        .unwrap();
     assert_eq!(rank.unexpected_messages(), 1);
     rank.start(Time(2), &mut out).unwrap();
     rank.resume(Time(20_002), &mut out).unwrap();
     assert_eq!(out, [Action::ResumeAt(Time(20_002)), Action::Finished]);
-    rank.arrived(Time(30_000), message(1), &mut out).unwrap();
+    rank.arrived(Time(30_000), message(1), Transit::default(), &mut out)
+        .unwrap();
     assert_eq!(
         (rank.unexpected_messages(), rank.stats().call(Call::Recv).calls),
         (1, 1)

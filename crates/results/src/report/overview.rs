@@ -68,6 +68,7 @@ pub(super) fn overview(summary: &Summary) -> HtmlSection {
         ];
         let rows: Vec<_> = summary.jobs.iter().map(job_row).collect();
         body += &table(&columns, &rows, "jobs.parquet");
+        body += &bound_by(summary);
     }
     body += "<div class=\"pairs\">\n";
     body += &pairs(&[
@@ -93,6 +94,21 @@ pub(super) fn overview(summary: &Summary) -> HtmlSection {
         heading: "Overview".into(),
         body,
     }
+}
+
+/// What bounds each job of ranks, if a job is known to have ended.
+fn bound_by(summary: &Summary) -> String {
+    let known = summary.jobs.iter().filter_map(|job| {
+        let bound_by = job.bound_by.as_ref()?;
+        Some(vec![job.name.clone(), bound_by.to_string()])
+    });
+    let rows: Vec<_> = known.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let explanation = "What bounds the time of a job: shares of its critical path. Computation is the mean of the ranks; \
+                       imbalance is computation beyond that, on which others wait.";
+    paragraph(explanation) + &table(&[words("job"), words("bound by")], &rows, "summary.json")
 }
 
 fn job_row(job: &JobSummary) -> Vec<String> {

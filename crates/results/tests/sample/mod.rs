@@ -7,8 +7,8 @@ use std::sync::Arc;
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
     BacklogGrowth, Bounds, Chain, Fairness, Histogram, Interference, JobBounds, JobTotals, NetworkTotals,
-    Outcome, PartSummary, Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals,
-    ZeroLoad,
+    Outcome, PartSummary, PathTotals, Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes,
+    TrafficTotals, TransferWeight, ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -271,6 +271,7 @@ fn jobs(
             latency_ps: lammps.0,
             hops: lammps.1,
             traffic: None,
+            path: Some(path(ranks)),
             ..Default::default()
         },
         JobTotals {
@@ -288,6 +289,27 @@ fn jobs(
             ..Default::default()
         },
     ]
+}
+
+/// The critical path of the ranks: mostly computation.
+fn path(ranks: &[RankRow]) -> PathTotals {
+    let time_ps = ranks.iter().map(|r| r.time_ps).max().unwrap_or(0);
+    let weight = |class: Option<&str>, weight| TransferWeight {
+        class: class.map(String::from),
+        weight,
+    };
+    PathTotals {
+        compute_ps: time_ps / 2,
+        overhead_ps: time_ps / 8,
+        latency_ps: time_ps / 16,
+        transfers: vec![
+            weight(Some("injection"), 3),
+            weight(Some("ejection"), 1),
+            weight(Some("local"), 0),
+            weight(Some("global"), 4),
+            weight(None, 0),
+        ],
+    }
 }
 
 /// What the background offers, and what arrives of it: stationary.

@@ -22,10 +22,16 @@ pub struct JobCounts {
     pub offered_bytes: u64,
     /// Packets that started to leave.
     pub packets_injected: u64,
+    /// Time of the messages of ranks from their handover to the start of their last packet, in ps.
+    pub injection_ps: u64,
+    /// Serialisation of all packets of these messages but the last ones, in ps.
+    pub injection_own_ps: u64,
     /// Messages that arrived completely for its ranks.
     pub messages_received: u64,
     /// Bytes of these messages.
     pub message_bytes_received: u64,
+    /// Time that these messages spent in queues, in ps.
+    pub queueing_ps: u64,
     /// Packets received.
     pub packets_delivered: u64,
     /// Bytes of these packets.
@@ -77,11 +83,22 @@ pub enum CountsUndo {
         job: u16,
         /// Its size.
         bytes: u64,
+        /// Its time in queues, in ps.
+        queueing: u64,
     },
     /// A packet started to leave.
     Injected {
         /// Job.
         job: u16,
+    },
+    /// It was a packet of a rank.
+    MessageInjected {
+        /// Job.
+        job: u16,
+        /// Whether it was the last packet of its message.
+        last: bool,
+        /// Time of the message until then, or its own serialisation, in ps.
+        ps: u64,
     },
     /// A packet was received.
     Delivered {
@@ -173,11 +190,13 @@ impl JobCounts {
 
     /// Counts a message that has arrived completely.
     #[inline]
-    pub fn received<J: Journal<CountsUndo>>(&mut self, bytes: u64, journal: &mut J) {
+    pub fn received<J: Journal<CountsUndo>>(&mut self, bytes: u64, queueing: Time, journal: &mut J) {
+        let queueing = queueing.ps();
         self.messages_received += 1;
         self.message_bytes_received += bytes;
+        self.queueing_ps = self.queueing_ps.wrapping_add(queueing);
         let job = self.job;
-        journal.note(|| CountsUndo::Received { job, bytes });
+        journal.note(|| CountsUndo::Received { job, bytes, queueing });
     }
 
     /// Counts a packet that starts to leave.
@@ -185,6 +204,33 @@ impl JobCounts {
     pub fn injected<J: Journal<CountsUndo>>(&mut self, journal: &mut J) {
         self.packets_injected += 1;
         journal.note(|| CountsUndo::Injected { job: self.job });
+    }
+
+    /// Counts a packet of a message of a rank that starts to leave.
+    pub fn message_injected<J: Journal<CountsUndo>>(
+        &mut self,
+        (start, serialization): (Time, Time),
+        packet: &Packet,
+        last: bool,
+        journal: &mut J,
+    ) {
+        let ps = if last {
+            start.saturating_sub(packet.created_at()).ps()
+        } else {
+            serialization.ps()
+        };
+        let sum = self.injection_sum(last);
+        *sum = sum.wrapping_add(ps);
+        let job = self.job;
+        journal.note(|| CountsUndo::MessageInjected { job, last, ps });
+    }
+
+    fn injection_sum(&mut self, last: bool) -> &mut u64 {
+        if last {
+            &mut self.injection_ps
+        } else {
+            &mut self.injection_own_ps
+        }
     }
 
     /// Prefetches the memory that the delivery of this packet touches.
@@ -235,6 +281,7 @@ impl CountsUndo {
             CountsUndo::Message { job, .. }
             | CountsUndo::Received { job, .. }
             | CountsUndo::Injected { job }
+            | CountsUndo::MessageInjected { job, .. }
             | CountsUndo::Delivered { job, .. }
             | CountsUndo::Latency { job, .. }
             | CountsUndo::Hops { job, .. } => job,
@@ -252,9 +299,14 @@ impl CountsUndo {
                     of.growth[usize::from(octave)] -= bytes as i64;
                 }
             }
-            CountsUndo::Received { bytes, .. } => {
+            CountsUndo::Received { bytes, queueing, .. } => {
                 of.messages_received -= 1;
                 of.message_bytes_received -= bytes;
+                of.queueing_ps = of.queueing_ps.wrapping_sub(queueing);
+            }
+            CountsUndo::MessageInjected { last, ps, .. } => {
+                let sum = of.injection_sum(last);
+                *sum = sum.wrapping_sub(ps);
             }
             CountsUndo::Injected { .. } => of.packets_injected -= 1,
             CountsUndo::Delivered { accepted, bytes, .. } => {

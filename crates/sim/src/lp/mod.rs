@@ -1,10 +1,13 @@
 //! The logical processes of a run: routers, hosts and the termination detector, with their events and counters.
 
 pub mod counts;
+pub mod hop_latency;
 pub mod host;
-pub mod load_reports;
+mod host_message;
+mod load_reports;
 pub mod model;
 pub mod net_event;
+pub mod rank_waits;
 pub mod router_lp;
 pub mod shortcuts;
 pub mod simulation;

@@ -10,6 +10,7 @@ use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::rank_waits::RankWaitUndo;
 use crate::lp::router_lp::RouterLp;
 use crate::lp::shortcuts::credit_batching::CreditBatchesUndo;
 use crate::lp::simulation::LpFailure;
@@ -38,6 +39,8 @@ pub enum LpUndo {
     LoadReports(LoadReportsUndo),
     /// Of the credit batches of a router.
     CreditBatches(CreditBatchesUndo),
+    /// Of the waits for its links.
+    RankWait(RankWaitUndo),
     /// Of the sampler of a router.
     RouterSampler(RouterSamplerUndo),
     /// Of a host.

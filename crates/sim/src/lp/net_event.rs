@@ -4,6 +4,7 @@ use fabric::Packet;
 use fabric::router::{RouterSignal, RouterTimer};
 use serde::{Deserialize, Serialize};
 
+use crate::lp::host_message::HostMessage;
 use crate::lp::load_reports::Loads;
 use crate::lp::trace_record::TraceRecord;
 
@@ -54,23 +55,9 @@ pub enum NetEvent {
         rail: u8,
     },
     /// Host: an MPI message for it was sent.
-    MessageAnnounced {
-        /// Job.
-        job: u16,
-        /// Number among the messages of the sending host.
-        number: u32,
-        /// The message.
-        message: mpi::Message,
-    },
+    MessageAnnounced(HostMessage),
     /// Host, from itself: the gap after the previous message of its ranks has passed, and a message goes to the NIC.
-    MessageDue {
-        /// Job.
-        job: u16,
-        /// Number among the messages of this host.
-        number: u32,
-        /// The message.
-        message: mpi::Message,
-    },
+    MessageDue(HostMessage),
     /// Host, from itself: the last byte of a message of one of its ranks has left, or the last byte that one of several
     /// rails carries.
     MessageInjected {
@@ -80,12 +67,7 @@ pub enum NetEvent {
         request: u32,
     },
     /// Host, from itself: a message between two of its ranks has arrived through memory.
-    MemoryDelivered {
-        /// Job.
-        job: u16,
-        /// The message.
-        message: mpi::Message,
-    },
+    MemoryDelivered(HostMessage),
     /// Host, from itself: a rank begins.
     RankStarted {
         /// Slot of the rank.

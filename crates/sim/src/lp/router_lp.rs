@@ -9,13 +9,14 @@ use fabric::router::{
 };
 use fabric::{Packet, Wait, WaitOutputs, WaitTracker};
 use routing::{At, Random};
-use topology::{Peer, Port, RouterId};
+use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
 
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::lp::counts::{AllCounts, JobCounts, NoJournal, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
 use crate::lp::model::{self, LpUndo};
 use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::rank_waits::RankWaits;
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::trace_record::TraceRecord;
@@ -37,6 +38,8 @@ pub struct RouterLp {
     credit_batches: CreditBatches,
     /// Early committed deliveries to its hosts.
     delivered: AllCounts,
+    /// Waits of the messages of ranks.
+    rank_waits: RankWaits,
 }
 
 /// The random stream of the executing LP, for routing.
@@ -50,6 +53,7 @@ struct RouterLinkAdapter<'a, 'c, C> {
     wait_tracker: Option<&'a mut RouterWaitTracker>,
     credit_batches: &'a mut CreditBatches,
     delivered: &'a mut AllCounts,
+    rank_waits: &'a mut RankWaits,
     /// Number of records of the wait of the departing packet so far.
     parts: u8,
     context: &'c mut C,
@@ -92,7 +96,11 @@ impl RouterLp {
         RouterLp {
             switch: Router::new(&setup, network.model),
             link_ends: (0..topology.ports(router))
-                .map(|port| simulation.numbering.link_end(network, router, Port(port)))
+                .map(|port| {
+                    let link_end = simulation.numbering.link_end(network, router, Port(port))?;
+                    let far = simulation.hop_latency.is_far(network, link_end.class);
+                    Some(if far { link_end.far() } else { link_end })
+                })
                 .collect(),
             load_reports: network
                 .routing
@@ -104,6 +112,7 @@ impl RouterLp {
                 .then(|| Box::new(RouterWaitTracker::new(network.model, ports.len(), vcs))),
             credit_batches: CreditBatches::new(simulation.shortcuts.credit_batching, ports.len(), vcs),
             delivered: AllCounts::new(),
+            rank_waits: RankWaits::default(),
         }
     }
 
@@ -162,6 +171,7 @@ impl RouterLp {
             wait_tracker: self.wait_tracker.as_deref_mut(),
             credit_batches: &mut self.credit_batches,
             delivered: &mut self.delivered,
+            rank_waits: &mut self.rank_waits,
             parts: 0,
             context,
         };
@@ -259,6 +269,7 @@ impl RouterLp {
                 }
             }
             (LpUndo::CreditBatches(step), _) => self.credit_batches.undo(step),
+            (LpUndo::RankWait(step), _) => self.rank_waits.undo(step),
             (LpUndo::Router(step), _) => self.switch.undo(step),
             _ => unreachable!("a router undoes its own steps"),
         }
@@ -269,6 +280,11 @@ impl RouterLp {
         of_job(&self.delivered, job)
     }
 
+    /// Waits of the messages of a job for its links, by link class.
+    pub fn rank_waits(&self, job: usize) -> impl Iterator<Item = (LinkClass, Time)> {
+        self.rank_waits.of_job(job)
+    }
+
     /// Bytes that have left the input buffer of a VC of `port`, and whose credits are not sent yet.
     pub fn pending_credits(&self, port: u16, vc: u8) -> u32 {
         self.credit_batches.pending(port, vc)
@@ -277,6 +293,7 @@ impl RouterLp {
     /// Appends the state.
     pub fn save(&self, bytes: &mut Vec<u8>) {
         model::write(&self.delivered.to_vec(), bytes);
+        model::write(&self.rank_waits, bytes);
         model::write(&self.credit_batches, bytes);
         if let Some(load_reports) = &self.load_reports {
             model::write(load_reports, bytes);
@@ -295,9 +312,10 @@ impl RouterLp {
     /// # Errors
     /// The bytes are not the state of such a router.
     pub fn restore(&mut self, simulation: &Simulation, bytes: &[u8]) -> Result<(), String> {
-        let ((delivered, batches), mut bytes): ((Vec<JobCounts>, CreditBatches), _) =
+        let ((delivered, rank_waits, batches), mut bytes): ((Vec<JobCounts>, RankWaits, CreditBatches), _) =
             model::read_first(bytes)?;
         self.delivered = delivered.into();
+        self.rank_waits = rank_waits;
         self.credit_batches.restore(batches)?;
         if let Some(load_reports) = &mut self.load_reports {
             let (saved, rest): (LoadReports, _) = model::read_first(bytes)?;
@@ -390,8 +408,11 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         }
         let link_end = self.link_end(port);
         let delay = wait + link_end.delay(serialization);
+        if !packet.standalone() {
+            return self.depart_for_ranks(link_end, vc, packet, (wait, serialization));
+        }
         // Known at compile time: executors that undo events do not commit early.
-        if !C::REVERSIBLE && link_end.to_host && packet.standalone {
+        if !C::REVERSIBLE && link_end.leads_to_host() {
             let arrival = self.context.now() + delay;
             if self.simulation.shortcuts.early_commit.covers(arrival) {
                 return self.count_delivered(arrival, &packet);
@@ -410,6 +431,46 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     fn count_delivered(&mut self, arrival: Time, packet: &Packet) {
         let counts = counts_of(self.delivered, packet.job, &mut NoJournal);
         counts.delivered(arrival, packet, self.simulation.warmup, &mut NoJournal);
+    }
+
+    /// Sends a packet of a rank, and counts what divides the time of its message by cause.
+    // Not inlined, to keep the code of synthetic traffic small.
+    #[inline(never)]
+    fn depart_for_ranks(
+        &mut self,
+        link_end: LinkEnd,
+        vc: u8,
+        mut packet: Packet,
+        (wait, serialization): (Time, Time),
+    ) {
+        if wait > Time::ZERO || link_end.is_slow() {
+            self.count_wait(link_end, &packet, wait, serialization);
+        }
+        if link_end.is_far() {
+            packet.count_far_link();
+        }
+        let event = NetEvent::PacketArrived {
+            port: link_end.port,
+            vc,
+            packet,
+        };
+        let delay = wait + link_end.delay(serialization);
+        self.context.send(link_end.lp, delay, event);
+    }
+
+    /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part
+    /// of it.
+    #[inline]
+    fn count_wait(&mut self, link_end: LinkEnd, packet: &Packet, wait: Time, serialization: Time) {
+        let mut wait = wait;
+        if link_end.is_slow() {
+            let host_link = &self.simulation.network.links[usize::from(HOST_LINK.0)];
+            wait += serialization.saturating_sub(host_link.rate.serialization(packet.bytes));
+        }
+        let step = self.rank_waits.add(packet.job, link_end.class, wait);
+        if C::REVERSIBLE {
+            self.context.undo(LpUndo::RankWait(step));
+        }
     }
 
     #[cold]

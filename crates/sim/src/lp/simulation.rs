@@ -6,6 +6,7 @@ use des::Time;
 
 use crate::Error;
 use crate::collect::Plan;
+use crate::lp::hop_latency::HopLatency;
 use crate::lp::shortcuts::Shortcuts;
 use crate::lp::wiring::Numbering;
 use crate::setup::experiment::Experiment;
@@ -19,6 +20,8 @@ pub struct Simulation {
     pub jobs: Arc<[Job]>,
     pub occupants: HostOccupants,
     pub numbering: Arc<Numbering>,
+    /// Latencies of paths, from what packets count.
+    pub hop_latency: HopLatency,
     pub warmup: Time,
     /// Interval of the rounds of the termination detector; `None` if the run ends by itself when ranks wait for ever.
     pub watchdog: Option<Time>,
@@ -49,6 +52,7 @@ impl Simulation {
             jobs: experiment.jobs.clone(),
             occupants: HostOccupants::new(&experiment.jobs, experiment.network.rails.hosts()),
             numbering: Arc::new(Numbering::new(&experiment.network)),
+            hop_latency: HopLatency::new(&experiment.network),
             warmup: experiment.run.warmup,
             watchdog: watchdog(experiment),
             plan: Plan::new(&experiment.collect, &experiment.network),

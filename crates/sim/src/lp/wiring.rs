@@ -4,7 +4,7 @@
 //! rails follows the router of its first rail. The last LP is the termination detector.
 
 use des::{LpId, Partition, Time};
-use topology::{HostId, Peer, Port, RouterId, Shape, Topology};
+use topology::{HostId, LinkClass, Peer, Port, RouterId, Shape, Topology};
 
 use crate::setup::network::NetworkModel;
 use crate::setup::rails::EndPoint;
@@ -27,8 +27,9 @@ pub struct LinkEnd {
     pub lp: LpId,
     /// Port at the far end; at a host, the rail.
     pub port: u16,
-    /// Whether the far end is a host.
-    pub to_host: bool,
+    /// Class of the link.
+    pub class: LinkClass,
+    flags: LinkFlags,
     /// Time from the start of a packet (from its tail, if the far end is a host) until the far end handles it: the
     /// cable, and the router's pipeline.
     pub arrival: Time,
@@ -36,11 +37,45 @@ pub struct LinkEnd {
     pub credit: Time,
 }
 
+/// What distinguishes links for those who send on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LinkFlags(u8);
+
+const TO_HOST: u8 = 1;
+const FAR: u8 = 2;
+const SLOW: u8 = 4;
+
 impl LinkEnd {
+    /// Whether the far end is a host.
+    #[inline]
+    pub fn leads_to_host(&self) -> bool {
+        self.flags.0 & TO_HOST != 0
+    }
+
+    /// The same link, which packets count as far.
+    pub fn far(self) -> LinkEnd {
+        LinkEnd {
+            flags: LinkFlags(self.flags.0 | FAR),
+            ..self
+        }
+    }
+
+    /// Whether packets count the link as far.
+    #[inline]
+    pub fn is_far(&self) -> bool {
+        self.flags.0 & FAR != 0
+    }
+
+    /// Whether the link is slower than those of hosts.
+    #[inline]
+    pub fn is_slow(&self) -> bool {
+        self.flags.0 & SLOW != 0
+    }
+
     /// Time from the start of a packet with this serialisation until the far end handles it.
     #[inline]
     pub fn delay(&self, serialization: Time) -> Time {
-        if self.to_host {
+        if self.leads_to_host() {
             serialization + self.arrival
         } else {
             self.arrival
@@ -140,17 +175,26 @@ impl Numbering {
                 Some(LinkEnd {
                     lp: self.host(host),
                     port: rail as u16,
-                    to_host: true,
+                    class: topology::HOST_LINK,
+                    flags: LinkFlags(TO_HOST),
                     arrival: latency,
                     credit: latency,
                 })
             }
             Peer::Router(far, far_port) => {
-                let latency = latency(topology.link_class(router, port));
+                let class = topology.link_class(router, port);
+                let latency = latency(class);
+                let bandwidth = |class: LinkClass| network.links[usize::from(class.0)].bandwidth;
+                let slow = if bandwidth(class) < bandwidth(topology::HOST_LINK) {
+                    SLOW
+                } else {
+                    0
+                };
                 Some(LinkEnd {
                     lp: self.router(far),
                     port: far_port.0,
-                    to_host: false,
+                    class,
+                    flags: LinkFlags(slow),
                     arrival: latency + network.router_delay,
                     credit: latency,
                 })
@@ -165,7 +209,8 @@ impl Numbering {
         LinkEnd {
             lp: self.router(router),
             port: port.0,
-            to_host: false,
+            class: topology::HOST_LINK,
+            flags: LinkFlags(0),
             arrival: latency + network.router_delay,
             credit: latency,
         }

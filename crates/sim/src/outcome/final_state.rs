@@ -8,7 +8,7 @@ use fabric::router::Router;
 use mpi::Rank;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{
-    BacklogGrowth, Chain, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
+    BacklogGrowth, Chain, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome, PathTotals,
     RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
 };
 use topology::{HostId, Port, RouterId};
@@ -18,6 +18,7 @@ use crate::lp::host::{Host, RankSlot};
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
+use crate::outcome::critical_path::{JobWaits, PathCounter};
 use crate::outcome::inventory::{self, DrawingTables, LinkTerminal};
 use crate::outcome::not_begun::{NotBegun, not_begun};
 use crate::setup::job::JobKind;
@@ -289,6 +290,7 @@ impl FinalState<'_> {
             let others = ranks.workload.other_locations();
             totals.recording = RecordingTotals::new(others.locations, others.events);
             let mut unreceived = UnreceivedTotals::default();
+            let mut path = PathCounter::default();
             for (rank, host) in ranks.hosts.iter().enumerate() {
                 let slot =
                     &self.host(*host).ranks()[usize::from(self.simulation.occupants.slot(job, rank as u32))];
@@ -299,6 +301,9 @@ impl FinalState<'_> {
                 totals.mpi_sum_ps += u128::from(row.mpi_ps);
                 add_recording(totals, slot);
                 unreceived.add(&row, slot);
+                if let Some(state) = &slot.state {
+                    path.add(state);
+                }
                 totals.messages += row.messages_sent + row.collective_messages_sent;
                 totals.bytes += row.bytes_sent + row.collective_bytes_sent;
                 rank_rows.push(row);
@@ -312,8 +317,24 @@ impl FinalState<'_> {
                 }));
             }
             totals.unreceived = unreceived.unreceived();
+            if totals.finished {
+                totals.path = self.path(index, path);
+            }
         }
         (rank_rows, call_rows)
+    }
+
+    /// The critical path of a job whose ranks have all finished.
+    fn path(&self, job: usize, counter: PathCounter) -> Option<PathTotals> {
+        let network = &self.simulation.network;
+        let names = network.topology.link_classes();
+        let routers = self.processes.iter().filter_map(|process| match process {
+            NetworkLp::Router(router) => Some(router),
+            _ => None,
+        });
+        let sizes = (network.rails.count(), names.len());
+        let waits = JobWaits::new(job, sizes, self.end, self.hosts(), routers);
+        counter.totals(&waits, &names)
     }
 
     fn rank_row(&self, job: &Arc<str>, slot: &RankSlot, host: HostId, start: Time) -> RankRow {

@@ -1,6 +1,7 @@
 //! Computes the result of a run from its final state: audit, wait cycles, tables of the network, counters.
 
 pub mod audit;
+mod critical_path;
 pub mod final_state;
 pub mod inventory;
 pub mod not_begun;

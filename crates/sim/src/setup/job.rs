@@ -58,7 +58,7 @@ pub struct RankJob {
     /// The host of each rank.
     pub hosts: Vec<HostId>,
     /// Slot of each rank on its host.
-    pub(super) slots: Vec<u16>,
+    pub(crate) slots: Vec<u16>,
 }
 
 /// Synthetic traffic between hosts.

@@ -163,6 +163,14 @@ impl Rails {
         }
     }
 
+    /// Number of rails that carry parts of a message of this size.
+    pub fn used_by(&self, bytes: u64, packet: u32) -> u64 {
+        match self.count() {
+            1 => 1,
+            rails => bytes.div_ceil(self.unit(bytes, packet)).clamp(1, rails.into()),
+        }
+    }
+
     /// The end point of a rail of a host.
     pub fn end_point(&self, host: HostId, rail: u32) -> EndPoint {
         let number = match self.arrangement {

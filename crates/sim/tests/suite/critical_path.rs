@@ -3,7 +3,7 @@
 use des::Time;
 use mpi::MpiSettings;
 use results::rows::CriticalPathRow;
-use results::{CriticalPath, CriticalPaths, RunResult};
+use results::{CriticalPath, CriticalPaths, JobSummary, RunResult};
 
 use crate::mpi_semantics;
 use crate::support::{compute, job, jobs_on, receive, run, send};
@@ -85,7 +85,29 @@ fn assert_whole(name: &str, paths: &CriticalPaths, rows: &[CriticalPathRow], res
         assert!(close(waits, wait_ns), "{name}: {}", path.text);
         if job.finished {
             assert_eq!(unknown_ns, 0.0, "{name}: {}", path.text);
+            assert_counted(name, job, path);
         }
+    }
+}
+
+/// The path that ranks counted while they ran has the same computation and overhead.
+fn assert_counted(name: &str, job: &JobSummary, path: &CriticalPath) {
+    let counted = job
+        .bound_by
+        .as_ref()
+        .unwrap_or_else(|| panic!("{name}: {}", job.name));
+    let compute = counted.computation + counted.imbalance;
+    for (what, counted, found) in [
+        ("computation", compute, path.compute_ns),
+        ("overhead", counted.overhead, path.overhead_ns),
+    ] {
+        let found = found / path.time_ns;
+        assert!(
+            (counted - found).abs() < 0.001,
+            "{name}, job {}: {counted} of {what} was counted, {found} found: {}",
+            job.name,
+            path.text
+        );
     }
 }
 

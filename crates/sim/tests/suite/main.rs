@@ -5,6 +5,7 @@ extern crate fabricsim_sim as sim;
 
 mod agreement;
 mod applications;
+mod bound_by;
 mod bounds;
 mod checkpoints;
 mod collection;

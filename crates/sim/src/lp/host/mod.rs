@@ -5,6 +5,7 @@ mod rails;
 mod ranks;
 mod tracing;
 mod traffic;
+mod transit;
 mod undo;
 
 use des::{Context, Purpose, Time};
@@ -80,7 +81,7 @@ impl Host {
                 if let Some(counts) = self.nic.counts.first() {
                     counts.prefetch_for(now, packet);
                 }
-                if !packet.standalone {
+                if !packet.standalone() {
                     let source = simulation.network.rails.host(EndPoint(packet.source));
                     self.ranks.inbox.prefetch_for(source, packet.message);
                 }
@@ -126,21 +127,26 @@ impl Host {
             NetEvent::TrafficDue { source } => {
                 self.sources.send_due(&mut self.nic, simulation, source, context)
             }
-            NetEvent::MessageAnnounced { job, number, message } => {
-                self.ranks.announced(simulation, (job, number), message, context);
-            }
-            NetEvent::MessageDue { job, number, message } => {
-                let job_of = &simulation.jobs[usize::from(job)];
-                let slot = simulation.occupants.slot(job_of, message.from);
+            NetEvent::MessageAnnounced(announced) => self.ranks.announced(simulation, announced, context),
+            NetEvent::MessageDue(due) => {
+                let RankSlot { job, rank, .. } = self.ranks.slots()[usize::from(due.slot)];
+                let message = due.at_sender(rank);
                 if simulation.timeline {
                     let key = MessageKey::new(job, &message);
                     context.emit(Record::Trace(TraceRecord::Handed { key }));
                 }
-                hand_over(&mut self.nic, simulation, (slot, job), number, message, context);
+                hand_over(
+                    &mut self.nic,
+                    simulation,
+                    (due.slot, job),
+                    due.number,
+                    message,
+                    context,
+                );
             }
-            NetEvent::MemoryDelivered { job, message } => {
+            NetEvent::MemoryDelivered(message) => {
                 self.ranks
-                    .deliver(&mut self.nic, simulation, job, message, context)
+                    .deliver_through_memory(&mut self.nic, simulation, message, context)
             }
             NetEvent::RankStarted { slot } => self.ranks.start_rank(&mut self.nic, simulation, slot, context),
             NetEvent::RankResumed { slot } => {
@@ -190,7 +196,7 @@ impl Host {
         let notes = &mut HostJournal(context);
         let counts = counts_of(&mut self.nic.counts, packet.job, notes);
         counts.delivered(notes.0.now(), &packet, simulation.warmup, notes);
-        if packet.standalone {
+        if packet.standalone() {
             return;
         }
         let source = simulation.network.rails.host(EndPoint(packet.source));
@@ -200,7 +206,7 @@ impl Host {
             .packet(source, packet.message, packet.bytes, notes);
         if let Some(message) = whole {
             self.ranks
-                .deliver(&mut self.nic, simulation, packet.job, message, context);
+                .deliver_packet(&mut self.nic, simulation, &packet, message, context);
         }
     }
 

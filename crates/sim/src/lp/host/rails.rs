@@ -454,7 +454,12 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
             self.trace_departure(packet, source, serialization, last);
         }
         let notes = &mut HostJournal(&mut *self.context);
-        counts_of(self.counts, packet.job, notes).injected(notes);
+        let counts = counts_of(self.counts, packet.job, notes);
+        counts.injected(notes);
+        if !packet.standalone() {
+            let start = notes.0.now() + wait;
+            counts.message_injected((start, serialization), &packet, last, notes);
+        }
         let event = NetEvent::PacketArrived {
             port: self.link_end.port,
             vc: 0,

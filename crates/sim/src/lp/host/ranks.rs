@@ -1,17 +1,20 @@
 //! Ranks: the MPI ranks of a host, what they send, and what is delivered to them.
 
 use des::{Context, Purpose, Time};
-use fabric::{Inbox, InboxState, Outgoing};
-use mpi::{Action, Message, Rank, RankState};
+use fabric::{Inbox, InboxState, Outgoing, Packet};
+use mpi::{Action, Message, Rank, RankState, Transit};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use workload::{Operation, Program, TraceError};
 
 use super::rails::HostNic;
 use super::tracing::{trace_asked, trace_note};
+use super::transit::{through_memory, through_network};
 use super::undo::{HostJournal, HostUndo, Injected};
 use crate::Error;
 use crate::lp::counts::counts_of;
+use crate::lp::host_message::HostMessage;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
@@ -20,8 +23,10 @@ use crate::setup::job::{JobKind, RankJob};
 /// The ranks of a host, and the inbox that gathers their messages.
 #[repr(C)]
 pub struct Ranks {
-    pub inbox: Inbox<Message>,
+    pub inbox: Inbox<HostMessage>,
     slots: Vec<RankSlot>,
+    /// Job and rank by slot: a copy in little memory, for announcements.
+    occupants: SmallVec<[(u16, u32); 2]>,
     /// Messages sent by its ranks less those received by them, modulo 2^32.
     in_flight: u32,
     /// Earliest time at which the NIC takes the next message of a rank.
@@ -43,7 +48,7 @@ pub struct RankSlot {
 /// The state of the ranks that changes, for checkpoints.
 #[derive(Serialize, Deserialize)]
 pub struct RanksState {
-    inbox: InboxState<Message>,
+    inbox: InboxState<HostMessage>,
     /// By slot; `None` until the rank starts.
     slots: Vec<Option<RankState>>,
     in_flight: u32,
@@ -58,9 +63,11 @@ impl Ranks {
             rank,
             state: None,
         };
+        let occupants: SmallVec<_> = ranks.collect();
         Ranks {
             inbox: Inbox::default(),
-            slots: ranks.map(slot).collect(),
+            slots: occupants.iter().copied().map(slot).collect(),
+            occupants,
             in_flight: 0,
             next_handover: Time::ZERO,
             actions: Vec::new(),
@@ -76,28 +83,68 @@ impl Ranks {
     pub fn announced(
         &mut self,
         simulation: &Simulation,
-        (job, number): (u16, u32),
-        message: Message,
+        announced: HostMessage,
         context: &mut impl Context<Simulation>,
     ) {
+        let (job, rank) = self.occupants[usize::from(announced.slot)];
+        let message = announced.at_receiver(rank);
         let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
             unreachable!("only ranks announce messages")
         };
         let source = ranks.hosts[message.from as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
-        self.inbox
-            .announced(source, number, bytes, message, &mut HostJournal(context));
+        self.inbox.announced(
+            source,
+            announced.number,
+            bytes,
+            announced,
+            &mut HostJournal(context),
+        );
     }
 
-    /// A whole message has arrived for one of this host's ranks.
-    pub fn deliver<C: Context<Simulation>>(
+    /// The last packet of a message of this size on the wire has arrived.
+    pub fn deliver_packet<C: Context<Simulation>>(
         &mut self,
         nic: &mut HostNic,
         simulation: &Simulation,
-        job: u16,
-        message: Message,
+        last: &Packet,
+        (bytes, message): (u64, HostMessage),
         context: &mut C,
     ) {
+        let transit = through_network(simulation, context.now(), last, bytes);
+        self.deliver(nic, simulation, message, (bytes, transit), context);
+    }
+
+    /// A message has arrived through memory.
+    pub fn deliver_through_memory<C: Context<Simulation>>(
+        &mut self,
+        nic: &mut HostNic,
+        simulation: &Simulation,
+        message: HostMessage,
+        context: &mut C,
+    ) {
+        let RankSlot { job, rank, .. } = self.slots[usize::from(message.slot)];
+        let JobKind::Ranks(ranks) = &simulation.jobs[usize::from(job)].kind else {
+            unreachable!("only ranks receive messages")
+        };
+        let bytes = wire_bytes(&message.at_receiver(rank), &ranks.mpi.settings);
+        let transit = through_memory(simulation, bytes);
+        self.deliver(nic, simulation, message, (bytes, transit), context);
+    }
+
+    /// A whole message of this size on the wire has arrived for one of this host's ranks.
+    #[inline(always)]
+    fn deliver<C: Context<Simulation>>(
+        &mut self,
+        nic: &mut HostNic,
+        simulation: &Simulation,
+        message: HostMessage,
+        (bytes, transit): (u64, Transit),
+        context: &mut C,
+    ) {
+        let slot = message.slot;
+        let RankSlot { job, rank, .. } = self.slots[usize::from(slot)];
+        let message = message.at_receiver(rank);
         self.in_flight = self.in_flight.wrapping_sub(1);
         if C::REVERSIBLE {
             context.undo(HostUndo::MessageReceived.into());
@@ -107,15 +154,10 @@ impl Ranks {
             context.emit(Record::Trace(TraceRecord::Arrived { key }));
         }
         let now = context.now();
-        let of = &simulation.jobs[usize::from(job)];
-        if let JobKind::Ranks(ranks) = &of.kind {
-            let bytes = wire_bytes(&message, &ranks.mpi.settings);
-            let notes = &mut HostJournal(context);
-            counts_of(&mut nic.counts, job, notes).received(bytes, notes);
-        }
-        let slot = simulation.occupants.slot(of, message.to);
+        let notes = &mut HostJournal(context);
+        counts_of(&mut nic.counts, job, notes).received(bytes, transit.queueing, notes);
         self.with_rank(nic, simulation, slot, context, |rank, actions| {
-            rank.arrived(now, message, actions)
+            rank.arrived(now, message, transit, actions)
         });
     }
 
@@ -249,8 +291,11 @@ impl Ranks {
         }
         let request = message.request;
         if !numbered {
-            let delay = copy_time(simulation, bytes);
-            context.send(context.lp(), delay, NetEvent::MemoryDelivered { job, message });
+            let Transit { latency, memory, .. } = through_memory(simulation, bytes);
+            let delay = latency + memory;
+            let receiver = ranks.slots[message.to as usize];
+            let delivered = NetEvent::MemoryDelivered(HostMessage::to_receiver(receiver, number, &message));
+            context.send(context.lp(), delay, delivered);
             if message.reports_injection() {
                 context.send(context.lp(), delay, NetEvent::MessageInjected { slot, request });
             }
@@ -265,7 +310,7 @@ impl Ranks {
                 context.undo(HostUndo::HandedOver { before }.into());
             }
             if due > now {
-                let event = NetEvent::MessageDue { job, number, message };
+                let event = NetEvent::MessageDue(HostMessage::to_sender(slot, number, &message));
                 return context.send(context.lp(), due - now, event);
             }
         }
@@ -360,21 +405,14 @@ pub fn hand_over<C: Context<Simulation>>(
         report: message.reports_injection().then_some(Injected { slot, request }),
     };
     nic.inject(simulation, context.now(), outgoing, context);
-    let announced = NetEvent::MessageAnnounced { job, number, message };
+    let receiver = ranks.slots[message.to as usize];
+    let announced = NetEvent::MessageAnnounced(HostMessage::to_receiver(receiver, number, &message));
     // The lookahead is at most the latency of one link, and a packet crosses two.
     context.send(
         simulation.numbering.host(destination),
         simulation.network.lookahead(),
         announced,
     );
-}
-
-/// Time of a copy through memory.
-fn copy_time(simulation: &Simulation, bytes: u64) -> Time {
-    let memory = simulation.network.memory;
-    // A copy can take longer than a packet: whole mebibytes, then the rest.
-    let mebibytes = memory.rate.serialization(1 << 20).ps() * (bytes >> 20);
-    memory.latency + Time(mebibytes) + memory.rate.serialization((bytes & 0xF_FFFF) as u32)
 }
 
 /// Bytes that the network carries for a message: at least one, so that it has a packet.

@@ -59,7 +59,7 @@ impl Tracer {
             };
             wait_tracker.departed(now, (packet.job, source), serialization, last, &mut sink);
         }
-        if self.timeline && last && !packet.standalone {
+        if self.timeline && last && !packet.standalone() {
             context.emit(Record::Trace(TraceRecord::Injected {
                 source: packet.source,
                 number: packet.message,

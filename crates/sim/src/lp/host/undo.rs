@@ -2,11 +2,12 @@
 
 use des::{Context, Journal, Time};
 use fabric::{InboxUndo, NicUndo, NicWaitTrackerUndo};
-use mpi::{Changes, Message};
+use mpi::Changes;
 use serde::{Deserialize, Serialize};
 
 use crate::collect::HostSamples;
 use crate::lp::counts::CountsUndo;
+use crate::lp::host_message::HostMessage;
 use crate::lp::simulation::Simulation;
 
 /// Identifies a message whose injection the NIC reports: the slot of the rank, and its request.
@@ -25,7 +26,7 @@ pub enum HostUndo {
     /// The number of rails that still send a part of this message has changed; 0: it was not divided.
     Divided { message: Injected, before: u8 },
     /// Its inbox has changed.
-    Inbox(InboxUndo<Message>),
+    Inbox(InboxUndo<HostMessage>),
     /// Its counts have changed.
     Counts(CountsUndo),
     /// A rank has started.
@@ -52,11 +53,11 @@ pub enum HostUndo {
 /// The journal of the LP that executes an event, for the parts of a host.
 pub struct HostJournal<'a, C>(pub &'a mut C);
 
-impl<C: Context<Simulation>> Journal<InboxUndo<Message>> for HostJournal<'_, C> {
+impl<C: Context<Simulation>> Journal<InboxUndo<HostMessage>> for HostJournal<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     #[inline]
-    fn keep(&mut self, step: InboxUndo<Message>) {
+    fn keep(&mut self, step: InboxUndo<HostMessage>) {
         self.0.undo(HostUndo::Inbox(step).into());
     }
 }
