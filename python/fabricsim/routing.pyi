@@ -79,12 +79,12 @@ class Minimal(Routing):
 
     Parameters
     ----------
-    paths : {"hashed", "adaptive"}
-        Which of several shortest paths: hashed, by source and destination, or, where there are no groups,
-        adaptive, by load (default: hashed).
+    paths : {"hashed", "random", "adaptive"}
+        Which of several shortest paths: hashed, by source and destination; adaptive, by load; in networks
+        of groups also random, for each packet (default: adaptive in a dragonfly-plus; elsewhere hashed).
     """
 
-    paths: Literal["hashed", "adaptive"] | None = ...
+    paths: Literal["hashed", "random", "adaptive"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MinimalAdaptive(Routing):

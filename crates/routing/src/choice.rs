@@ -1,8 +1,8 @@
-//! The choice of the cheapest hop, for all adaptive algorithms of grids.
+//! The choice of the cheapest hop in grids, and of the least loaded one among equal paths elsewhere.
 
 use topology::{Port, RouterId, Topology};
 
-use crate::{BufferClaim, Hop, Random};
+use crate::{BufferClaim, Congestion, Hop, Random};
 
 /// The cheapest hop so far. The first of equally cheap hops wins, with the ports in a circle from a random one.
 pub(crate) struct CheapestHop<Cost, Choice> {
@@ -42,6 +42,56 @@ impl<Cost: Ord, Choice> CheapestHop<Cost, Choice> {
     /// The cheapest hop and its meaning, if any was offered.
     pub(crate) fn best(self) -> Option<(Hop, Choice)> {
         self.best.map(|(_, _, hop, choice)| (hop, choice))
+    }
+}
+
+/// The least loaded hop so far. Equally loaded hops are equally likely.
+pub(crate) struct LeastLoadedHop {
+    /// Rank, load and hop.
+    best: Option<(u32, u64, Hop)>,
+    /// Number of hops with this rank and load.
+    equal: u32,
+}
+
+impl LeastLoadedHop {
+    /// Starts a choice.
+    pub(crate) fn new() -> Self {
+        LeastLoadedHop { best: None, equal: 0 }
+    }
+
+    /// Offers one more hop. One of a lower rank precedes any of a higher rank.
+    #[inline]
+    pub(crate) fn offer(
+        &mut self,
+        rank: u32,
+        hop: Hop,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) {
+        let load = congestion.load(hop.port);
+        let is_best = match &self.best {
+            Some((lowest, least, _)) if (rank, load) > (*lowest, *least) => false,
+            // The n-th of equal hops replaces the previous choice with probability 1/n.
+            Some((lowest, least, _)) if (rank, load) == (*lowest, *least) => {
+                self.equal += 1;
+                random.below(self.equal) == 0
+            }
+            _ => {
+                self.equal = 1;
+                true
+            }
+        };
+        if is_best {
+            self.best = Some((rank, load, hop));
+        }
+    }
+
+    /// The least loaded hop of the lowest rank.
+    ///
+    /// # Panics
+    /// No hop was offered.
+    pub(crate) fn hop(self) -> Hop {
+        self.best.expect("a shortest path begins at some port").2
     }
 }
 

@@ -97,10 +97,7 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         let (mut least, mut links) = (u32::MAX, 0);
         for index in 0..groups.links_between(here, there) {
             let (near, port) = groups.gateway(here, there, index);
-            let Peer::Router(far, _) = groups.peer(near, port) else {
-                unreachable!("a gateway's port leads to the other group")
-            };
-            let local = groups.distance(from, near) + groups.distance(far, to);
+            let local = groups.distance(from, near) + self.links_behind(near, port, to);
             match local.cmp(&least) {
                 Ordering::Less => (least, links) = (local, 1),
                 Ordering::Equal => links += 1,
@@ -108,6 +105,26 @@ impl<T: Topology + Groups> GroupNetwork<T> {
             }
         }
         links
+    }
+
+    /// Number of links from the far end of a global link to `to`, a router of the group there.
+    #[inline]
+    pub(crate) fn links_behind(&self, gateway: RouterId, port: Port, to: RouterId) -> u32 {
+        let Peer::Router(far, _) = self.groups().peer(gateway, port) else {
+            unreachable!("a gateway's port leads to the other group")
+        };
+        self.groups().distance(far, to)
+    }
+
+    /// Calls `each` with the index of every link from which [`Groups::minimal_link`] picks for two routers, or with 0
+    /// if both are in one group.
+    pub(crate) fn each_minimal_link(&self, from: RouterId, to: RouterId, mut each: impl FnMut(u32)) {
+        let groups = self.groups();
+        if groups.group(from) == groups.group(to) {
+            return each(0);
+        }
+        let links = self.minimal_links(from, to);
+        (0..links).for_each(|index| each(groups.minimal_link(from, to, draw_of(index, links))));
     }
 
     /// The chances of one hop on the minimal path to another router, with a link by [`Groups::minimal_link`] and a
@@ -135,10 +152,8 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         };
         let chance = 1.0 / (f64::from(links) * f64::from(paths));
         for index in 0..links {
-            // Draws in equal steps, one per link, hit each link once.
-            let draw = ((2 * u64::from(index) + 1) << 31) / u64::from(links);
             let link = match to_other_group {
-                true => groups.minimal_link(router, target, draw as u32),
+                true => groups.minimal_link(router, target, draw_of(index, links)),
                 false => 0,
             };
             (0..paths).for_each(|path| take(link, path, chance));
@@ -172,6 +187,23 @@ impl<T: Topology + Groups> GroupNetwork<T> {
     fn local_paths(&self) -> u16 {
         self.groups().local_paths().max(1)
     }
+
+    /// The smallest number of paths inside a group that stand for all of them, each as often as any other. The
+    /// paths of a group's first router tell it: groups are alike, and so are their routers with hosts.
+    pub(crate) fn distinct_local_paths(&self) -> u16 {
+        let (groups, all) = (self.groups(), self.local_paths());
+        let port = |to: u32, path: u16| groups.local_port(RouterId(0), RouterId(to), path);
+        let repeats = |count: u16| {
+            let same = |to: u32| (count..all).all(|path| port(to, path) == port(to, path % count));
+            all.is_multiple_of(count) && (1..groups.routers_per_group()).all(same)
+        };
+        (1..all).find(|count| repeats(*count)).unwrap_or(all)
+    }
+}
+
+/// The `index`-th of `count` draws in equal steps, which hit each of `count` choices once.
+fn draw_of(index: u32, count: u32) -> u32 {
+    (((2 * u64::from(index) + 1) << 31) / u64::from(count)) as u32
 }
 
 /// Adds a chance to `out`. Merges hops that several draws lead to.

@@ -14,6 +14,7 @@ mod fixed;
 mod groups;
 mod minimal;
 mod minimal_adaptive;
+mod minimal_in_groups;
 mod par;
 mod piggyback;
 mod planes;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fabricsim_routing::*;
-use topology::{HOST_LINK, HostId, RouterId, Shape};
+use topology::{HOST_LINK, HostId, Port, RouterId, Shape};
 
 use crate::networks::NETWORKS;
 use crate::walk::{Draws, Load, network, pairs, path, routing};
@@ -130,6 +130,164 @@ fn ugal_offers_every_place_outside_the_two_groups_once() {
                 }
             };
             assert!(vias.iter().all(|via| ![here, there].contains(&group(*via))));
+        }
+    }
+}
+
+/// A Dragonfly+ of 3 leaves and 4 spines in each group, with several links from a spine to another group.
+const PLUS: &str = "kind = \"dragonfly-plus\"\nhosts_per_leaf = 2\nleaves_per_group = 3\nspines_per_group = 4\n\
+                    global_links_per_spine = 4\ngroups = 3";
+
+/// The position of a packet at a router where it does not enter the network.
+fn passing(router: u32, destination: u32) -> At {
+    At {
+        router: RouterId(router),
+        input: Port(0),
+        vc: 0,
+        source: HostId(0),
+        destination: HostId(destination),
+    }
+}
+
+/// The hops of many packets, each with its count. `loaded` ports have a load.
+fn hops(parameters: &str, toml: &str, at: At, state: RouteState, loaded: &[u16]) -> HashMap<(u16, u8), u32> {
+    let topology = network(toml);
+    let minimal = routing("minimal", parameters, &topology);
+    let (mut counts, mut draws) = (HashMap::new(), Draws(11));
+    for _ in 0..8000 {
+        let load = Load(|port| u64::from(loaded.contains(&port.0)) * 256);
+        let hop = minimal.route(at, &mut state.clone(), &load, &mut draws);
+        *counts.entry((hop.port.0, hop.vc)).or_default() += 1;
+    }
+    counts
+}
+
+/// Whether all choices were made, each about as often as any other: chi-squared with up to 7 degrees of freedom is
+/// below 26 in all but 0.05 % of cases.
+fn assert_even(counts: &HashMap<(u16, u8), u32>, expected: &[(u16, u8)]) {
+    let found: HashSet<_> = counts.keys().copied().collect();
+    assert_eq!(found, expected.iter().copied().collect(), "{counts:?}");
+    let mean = f64::from(counts.values().sum::<u32>()) / expected.len() as f64;
+    let chi_squared: f64 = counts
+        .values()
+        .map(|count| (f64::from(*count) - mean).powi(2) / mean)
+        .sum();
+    assert!(chi_squared < 26.0, "{counts:?}: {chi_squared}");
+}
+
+const UNDER_WAY: RouteState = RouteState {
+    via: 0,
+    path: 0,
+    phase: 1,
+    flags: 0,
+};
+
+#[test]
+fn adaptive_takes_the_idle_spine() {
+    // From leaf 0 to leaf 1; ports 2 to 5 of a leaf lead to the spines.
+    let at = passing(0, 2);
+    for idle in 2..6 {
+        let loaded: Vec<u16> = (2..6).filter(|port| *port != idle).collect();
+        for state in [RouteState::default(), UNDER_WAY] {
+            let counts = hops("paths = \"adaptive\"", PLUS, at, state, &loaded);
+            assert_eq!(counts, HashMap::from([((idle, 1), 8000)]));
+        }
+    }
+    // Equally loaded spines are equally likely. This is the default of the topology.
+    for loaded in [&[][..], &[2, 3, 4, 5]] {
+        let counts = hops("", PLUS, at, RouteState::default(), loaded);
+        assert_even(&counts, &[(2, 1), (3, 1), (4, 1), (5, 1)]);
+    }
+    assert_even(
+        &hops("", PLUS, at, RouteState::default(), &[3]),
+        &[(2, 1), (4, 1), (5, 1)],
+    );
+}
+
+#[test]
+fn adaptive_takes_the_idle_of_parallel_links() {
+    // From group 0 to the first host of group 1: each spine has two links there, at ports 3 to 6 of a spine, of which
+    // two lead to group 2.
+    let topology = network(PLUS);
+    let Shape::Groups(groups) = topology.shape() else {
+        panic!("groups")
+    };
+    let mut links: HashMap<RouterId, Vec<u16>> = HashMap::new();
+    for index in 0..groups.links_between(0, 1) {
+        let (spine, port) = groups.gateway(0, 1, index);
+        links.entry(spine).or_default().push(port.0);
+    }
+    assert_eq!(links.len(), 4);
+    for (spine, ports) in links {
+        let [a, b] = ports[..] else {
+            panic!("{spine:?} has two links: {ports:?}")
+        };
+        let at = passing(spine.0, 6);
+        let choose = |loaded: &[u16]| hops("paths = \"adaptive\"", PLUS, at, UNDER_WAY, loaded);
+        assert_eq!(choose(&[a]), HashMap::from([((b, 1), 8000)]));
+        assert_eq!(choose(&[b]), HashMap::from([((a, 1), 8000)]));
+        assert_even(&choose(&[a, b]), &[(a, 1), (b, 1)]);
+    }
+    // The leaf chooses among the spines, on the VC before the global link.
+    let leaf = passing(0, 6);
+    let counts = hops("paths = \"adaptive\"", PLUS, leaf, RouteState::default(), &[2, 5]);
+    assert_even(&counts, &[(3, 0), (4, 0)]);
+}
+
+/// A router with a link to the other group and a neighbour whose link ends at the destination: both paths have two
+/// links, so the source's router may take either, but a packet on its way takes the router's own link.
+#[test]
+fn adaptive_takes_a_local_link_before_a_global_one_only_at_the_source() {
+    let toml = "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 2\nlinks_between_groups = 2\ngroups = 2";
+    // Router 0 has a link to router 2, router 1 one to router 3, the destination.
+    let at = passing(0, 3);
+    let choose = |state| hops("paths = \"adaptive\"", toml, at, state, &[]);
+    assert_even(&choose(RouteState::default()), &[(1, 0), (2, 1)]);
+    assert_eq!(choose(UNDER_WAY), HashMap::from([((2, 1), 8000)]));
+    // The load decides at the source.
+    let loaded = hops("paths = \"adaptive\"", toml, at, RouteState::default(), &[2]);
+    assert_eq!(loaded, HashMap::from([((1, 0), 8000)]));
+}
+
+#[test]
+fn random_takes_all_paths_evenly_whatever_the_loads() {
+    let parameters = "paths = \"random\"";
+    for loaded in [&[][..], &[2, 3, 4]] {
+        let inside = hops(parameters, PLUS, passing(0, 2), RouteState::default(), loaded);
+        assert_even(&inside, &[(2, 1), (3, 1), (4, 1), (5, 1)]);
+        let outside = hops(parameters, PLUS, passing(0, 6), RouteState::default(), loaded);
+        assert_even(&outside, &[(2, 0), (3, 0), (4, 0), (5, 0)]);
+    }
+    // The states tell all eight links from each other.
+    let topology = network(PLUS);
+    let minimal = routing("minimal", parameters, &topology);
+    let (mut links, mut draws) = (HashMap::new(), Draws(5));
+    for _ in 0..8000 {
+        let mut state = RouteState::default();
+        minimal.route(passing(0, 6), &mut state, &Load(|_| 0), &mut draws);
+        *links.entry((state.via as u16, 0)).or_default() += 1;
+    }
+    let expected: Vec<_> = (0..8).map(|link| (link, 0)).collect();
+    assert_even(&links, &expected);
+}
+
+/// Load-aware routing compares the first and the last path to learn whether there is a choice.
+#[test]
+fn first_and_last_path_differ_where_paths_do() {
+    for toml in NETWORKS {
+        let topology = network(toml);
+        let Shape::Groups(groups) = topology.shape() else {
+            continue;
+        };
+        let routers = groups.routers_per_group();
+        for (from, to) in (0..routers).flat_map(|from| (0..routers).map(move |to| (from, to))) {
+            if from == to {
+                continue;
+            }
+            let port = |path| groups.local_port(RouterId(from), RouterId(to), path);
+            let ports: HashSet<_> = (0..groups.local_paths()).map(port).collect();
+            let differ = port(0) != port(groups.local_paths() - 1);
+            assert_eq!(ports.len() > 1, differ, "{toml}: {from} to {to}");
         }
     }
 }

@@ -16,6 +16,10 @@ pub const NETWORKS: &[&str] = &[
     "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 3\nlinks_between_groups = 4\ngroups = 3",
     "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 3\ncolumns = 4\nglobal_links_per_router = 1\ngroups = 3",
     "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 1",
+    // Several links between two groups, also at one router, and local paths of several cables.
+    "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 2\ncolumns = 3\nrow_links = 2\ncolumn_links = 2\nglobal_links_per_router = 2\ngroups = 2",
+    "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 3\ncolumns = 3\nglobal_links_per_router = 1\ngroups = 3\narrangement = \"random\"",
+    "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 3\nspines_per_group = 2\nglobal_links_per_spine = 4\ngroups = 3",
     "kind = \"dragonfly-plus\"\nhosts_per_leaf = 2\nleaves_per_group = 2\nspines_per_group = 3\nglobal_links_per_spine = 2\ngroups = 4",
     "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 3\nglobal_links_per_spine = 2\narrangement = \"random\"",
     "kind = \"express-mesh\"\nsizes = [12]\ngap = 5\nhosts_per_router = 2",
@@ -55,7 +59,11 @@ pub const NETWORKS: &[&str] = &[
 
 /// Parameters of algorithms besides their defaults, and the networks that support them.
 pub const VARIANTS: &[(&str, &str, Knows)] = &[
-    ("minimal", "paths = \"adaptive\"", |shape| shape.graph().is_some()),
+    ("minimal", "paths = \"adaptive\"", |shape| {
+        shape.graph().is_some() || is_groups(shape)
+    }),
+    ("minimal", "paths = \"hashed\"", is_groups),
+    ("minimal", "paths = \"random\"", is_groups),
     ("par", "intermediate = \"group\"", is_groups),
     ("par", "bias = \"0 B\"\nweight = 0", |_| true),
     (

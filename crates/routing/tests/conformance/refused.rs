@@ -125,9 +125,15 @@ fn wrong_parameters_are_refused_where_they_stand() {
         ),
         (
             "minimal",
-            "paths = \"adaptive\"",
+            "paths = \"adaptiv\"",
             &dragonfly,
-            "x.toml:2: paths: unknown name 'adaptive'",
+            "x.toml:2: paths: unknown name 'adaptiv'; did you mean 'adaptive'?",
+        ),
+        (
+            "minimal",
+            "paths = \"random\"",
+            &slim_fly,
+            "x.toml:2: paths: unknown name 'random'; expected one of: hashed, adaptive",
         ),
     ] {
         let Err(error) = build(&section(algorithm, parameters), topology.clone()) else {

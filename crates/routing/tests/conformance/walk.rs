@@ -37,7 +37,7 @@ impl<L: Fn(u16) -> u64, R: Fn(u16, u8) -> u64> Congestion for Known<L, R> {
     }
 }
 
-/// A linear congruential generator.
+/// A linear congruential generator. Its upper half is sufficiently random for any bound.
 pub struct Draws(pub u64);
 
 impl Random for Draws {
@@ -47,7 +47,7 @@ impl Random for Draws {
             .0
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
-        ((self.0 >> 33) % u64::from(bound)) as u32
+        (((self.0 >> 32) * u64::from(bound)) >> 32) as u32
     }
 }
 

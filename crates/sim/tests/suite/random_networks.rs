@@ -38,6 +38,8 @@ fn network() -> impl Strategy<Value = (String, u32)> {
 fn groups() -> impl Strategy<Value = Drawn> {
     let routing = prop::sample::select(vec![
         ("algorithm = \"minimal\"", 2),
+        ("algorithm = \"minimal\", paths = \"adaptive\"", 2),
+        ("algorithm = \"minimal\", paths = \"random\"", 2),
         ("algorithm = \"ugal\", bias = \"64 B\"", 4),
         (
             "algorithm = \"ugal\", intermediate = \"group\", weight = 1, bias = \"0 B\"",

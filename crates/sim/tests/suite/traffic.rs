@@ -9,11 +9,21 @@ use topology::{HostId, Peer, Port, RouterId};
 use crate::support::{experiment, run};
 
 /// An experiment on a network with links of 100 Gbps, and buffers in which nothing waits for credits.
-fn on(topology: &str, routing: &str, traffic: &str, until_us: u32) -> Experiment {
+fn on(topology: &str, algorithm: &str, traffic: &str, until_us: u32) -> Experiment {
+    routed(
+        topology,
+        &format!("algorithm = \"{algorithm}\""),
+        traffic,
+        until_us,
+    )
+}
+
+/// As [`on`], with all parameters of the routing.
+fn routed(topology: &str, routing: &str, traffic: &str, until_us: u32) -> Experiment {
     experiment(&format!(
         "[network]\n\
          topology = {{ {topology} }}\n\
-         routing = {{ algorithm = \"{routing}\" }}\n\
+         routing = {{ {routing} }}\n\
          link = {{ bandwidth = \"100 Gbps\", latency = \"20 ns\" }}\n\
          router = {{ delay = \"20 ns\", buffer = \"256 KiB\" }}\n\
          packet = \"256 B\"\n\
@@ -65,6 +75,27 @@ fn adversarial_on_a_dragonfly() {
     assert_near(accepted(dragonfly, "minimal", "\"adversarial\""), 1.0 / 8.0, 0.01);
     // Non-minimal paths exist for this pattern.
     assert!(accepted(dragonfly, "ugal", "\"adversarial\"") > 0.3);
+}
+
+/// Every host sends to the host of the same position on the next leaf, or in the other group. As many flows leave a leaf,
+/// or a group, as it has links. A hash puts several flows on one link; a choice for each packet uses all links.
+#[test]
+fn permutations_on_a_dragonfly_plus_need_a_choice_for_each_packet() {
+    let inside = "kind = \"dragonfly-plus\", hosts_per_leaf = 8, leaves_per_group = 8, global_links_per_spine = 1, groups = 1";
+    let between = "kind = \"dragonfly-plus\", hosts_per_leaf = 4, leaves_per_group = 4, links_between_groups = 16, groups = 2";
+    for (topology, by) in [(inside, 8), (between, 16)] {
+        let accepted = |paths: &str| {
+            let routing = format!("algorithm = \"minimal\", paths = \"{paths}\"");
+            let traffic = format!("pattern = \"shift\", by = {by}, load = 1.0, arrival = \"fixed\"");
+            let result = run(&routed(topology, &routing, &traffic, 60));
+            let load = result.summary.network.accepted_load;
+            println!("shift by {by}, {paths}: accepted load {load:.3}");
+            load
+        };
+        assert!((0.50..0.70).contains(&accepted("hashed")));
+        assert!((0.97..0.995).contains(&accepted("random")));
+        assert!(accepted("adaptive") > 0.998);
+    }
 }
 
 /// 2 p flows share a link, except for the two remaining routers of fifty.
