@@ -45,7 +45,7 @@ fn archive(ranks: &[TestTrace], clock: RecordedClock) -> Result<OpenTrace, Trace
 }
 
 fn run(archive: &Arc<DumpiArchive>, rank: u32) -> Result<Vec<Operation>, TraceError> {
-    let mut program = DumpiProgram::new(archive.clone(), rank);
+    let mut program = DumpiProgram::new(archive.clone(), rank, Edges::MPI);
     let mut all = Vec::new();
     while let Some(operation) = program.next()? {
         all.push(operation);
@@ -1093,7 +1093,7 @@ mod damaged {
             fs::write(&path, bytes).unwrap();
             let result = DumpiArchive::open(&meta, RecordedClock::Any).map(Arc::new).and_then(|archive| {
                 for rank in 0..2 {
-                    let mut program = DumpiProgram::new(archive.clone(), rank);
+                    let mut program = DumpiProgram::new(archive.clone(), rank, Edges::MPI);
                     let mut count = 0;
                     while program.next()?.is_some() {
                         count += 1;
@@ -1126,7 +1126,7 @@ fn calls_that_are_not_replayed_are_counted_with_their_time() {
         .call("MPI_File_close", &[N(5)])
         .call("MPI_Barrier", &[N(WORLD)])];
     let archive = archive(&ranks, RecordedClock::Any).unwrap_or_else(|e| panic!("{e}"));
-    let mut program = DumpiProgram::new(archive.clone(), 0);
+    let mut program = DumpiProgram::new(archive.clone(), 0, Edges::MPI);
     while program.next().unwrap().is_some() {}
     let recording = program.recording().unwrap();
     let calls = recording.not_replayed.iter();

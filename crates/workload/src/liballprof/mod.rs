@@ -18,12 +18,13 @@ mod scan;
 mod tests;
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::mpi_calls::Communicators;
 use crate::scan::RecordTotals;
 use crate::trace::TraceFormat;
+use crate::window::{Edge, Edges, Recorded, RecordedProgram, Visit};
 use crate::{Program, TraceError, Workload};
 use communicators::CommunicatorUses;
 use files::AllprofFile;
@@ -40,7 +41,8 @@ pub const FORMAT: TraceFormat = TraceFormat {
     open: |main| {
         let archive = Arc::new(AllprofArchive::open(main)?);
         scan::check(&archive)?;
-        Ok(Arc::new(AllprofTrace { archive }))
+        let main = main.to_path_buf();
+        Ok(Arc::new(AllprofTrace { archive, main }))
     },
     info: |main| scan::info(AllprofArchive::open(main)?, main),
 };
@@ -94,6 +96,8 @@ struct AllprofArchive {
     library: MpiLibrary,
     /// Bytes between requests of an array, by rank.
     strides: Vec<u64>,
+    /// The first recorded time of each rank, in picoseconds.
+    first_times: Vec<Option<u128>>,
     totals: RecordTotals,
 }
 
@@ -104,6 +108,7 @@ impl AllprofArchive {
         let mut totals = RecordTotals::default();
         let mut library = MpiLibrary::OpenMpi;
         let mut strides = Vec::new();
+        let mut first_times = Vec::new();
         let mut calls = Vec::new();
         for file in &files {
             let pass = first_pass(file, &mut totals)?;
@@ -111,6 +116,7 @@ impl AllprofArchive {
                 library = MpiLibrary::Mpich;
             }
             strides.push(pass.stride);
+            first_times.push(pass.first);
             calls.push(pass.calls);
         }
         let largest = calls.iter().map(|calls| calls.largest).max().unwrap_or(0);
@@ -122,6 +128,7 @@ impl AllprofArchive {
             merged,
             library,
             strides,
+            first_times,
             totals,
         })
     }
@@ -139,6 +146,8 @@ struct RankScan {
     calls: CommunicatorUses,
     is_mpich: bool,
     stride: u64,
+    /// The first recorded time, in picoseconds.
+    first: Option<u128>,
 }
 
 /// The first pass over a rank's file.
@@ -147,6 +156,7 @@ fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<Rank
         calls: CommunicatorUses::default(),
         is_mpich: false,
         stride: 8,
+        first: None,
     };
     let mut cursor = LineCursor::new(file.clone());
     let (mut first, mut last) = (None, None);
@@ -163,8 +173,11 @@ fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<Rank
         }
         pass.calls.note(&record);
     }
-    let span = last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
-    totals.add_span(u64::try_from(span).unwrap_or(u64::MAX));
+    pass.first = first;
+    if let (Some(first), Some(last)) = (first, last) {
+        let ps = |time: u128| i128::try_from(time).unwrap_or(i128::MAX);
+        totals.add_span(ps(first), ps(last));
+    }
     Ok(pass)
 }
 
@@ -175,6 +188,8 @@ fn makes_request(name: &str) -> bool {
 
 struct AllprofTrace {
     archive: Arc<AllprofArchive>,
+    /// The file that was given.
+    main: PathBuf,
 }
 
 impl Workload for AllprofTrace {
@@ -187,7 +202,11 @@ impl Workload for AllprofTrace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank)))
+        Ok(self.program_between(rank, Edges::MPI)?)
+    }
+
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn Recorded>> {
+        Some(self)
     }
 
     fn matching_limit(&self) -> Option<Cow<'static, str>> {
@@ -200,5 +219,44 @@ impl Workload for AllprofTrace {
 
     fn reopens(&self) -> bool {
         true
+    }
+}
+
+impl Recorded for AllprofTrace {
+    fn file(&self, rank: Option<u32>) -> String {
+        match rank {
+            Some(rank) => self.archive.files[rank as usize].error("").file,
+            None => self.main.display().to_string(),
+        }
+    }
+
+    fn program_between(&self, rank: u32, edges: Edges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+        Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank, edges)))
+    }
+
+    fn first_events(&self) -> Result<Option<Vec<u64>>, TraceError> {
+        let times: Option<Vec<u128>> = self.archive.first_times.iter().copied().collect();
+        Ok(times.map(|times| {
+            let earliest = times.iter().copied().min().unwrap_or(0);
+            let since = |time: &u128| u64::try_from(time - earliest).unwrap_or(u64::MAX);
+            times.iter().map(since).collect()
+        }))
+    }
+
+    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(Visit)) -> Result<(), TraceError> {
+        let mut cursor = LineCursor::new(self.archive.files[rank as usize].clone());
+        let mut number = 0;
+        while let Some(record) = cursor.next()? {
+            number += 1;
+            if record.function.name == region {
+                visit(Visit::Entry(Edge::Call(number)));
+                visit(Visit::Exit(Edge::Call(number + 1)));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_regions(&self) -> bool {
+        false
     }
 }

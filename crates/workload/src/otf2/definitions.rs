@@ -112,6 +112,17 @@ impl Definitions {
         self.user_regions.get(&region).copied()
     }
 
+    /// The name of a region, of MPI or not.
+    pub fn region_name(&self, region: u32) -> Option<&str> {
+        match self.mpi_region(region) {
+            Some(mpi) => Some(&mpi.name),
+            None => self
+                .regions
+                .get(self.user_region(region)? as usize)
+                .map(String::as_str),
+        }
+    }
+
     /// The communicator of a window; `None` if it is not of MPI.
     ///
     /// # Errors

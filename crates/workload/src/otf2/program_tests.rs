@@ -60,7 +60,7 @@ fn run(parts: &[Vec<TimedEvent>]) -> Result<Vec<Operation>, String> {
 /// As [`run`], with the greatest length of the queue.
 fn run_counting(parts: &[Vec<TimedEvent>]) -> Result<(Vec<Operation>, usize), String> {
     let definitions = Definitions::new(archive(4)).unwrap();
-    let mut replay = EventReplay::new(1);
+    let mut replay = EventReplay::new(1, Edges::MPI);
     let mut events = Recorded {
         events: parts.concat(),
         used: 0,
@@ -565,7 +565,7 @@ fn computation_is_exact_over_any_span() {
         events: (0..=3000).flat_map(send).collect(),
         used: 0,
     };
-    let mut replay = EventReplay::new(1);
+    let mut replay = EventReplay::new(1, Edges::MPI);
     let mut total = 0;
     while let Some(operation) = replay.next(&definitions, &mut events).unwrap() {
         if let Operation::Compute { ps, .. } = operation {
@@ -840,7 +840,7 @@ fn what_completes_in_a_call_is_waited_for_before_the_call_starts_more() {
 /// What the recording of a rank tells at the end of its program.
 fn recording_of(parts: &[Vec<TimedEvent>]) -> Recording {
     let definitions = Definitions::new(archive(4)).unwrap();
-    let mut replay = EventReplay::new(1);
+    let mut replay = EventReplay::new(1, Edges::MPI);
     let events = parts.concat();
     let mut events = Recorded { events, used: 0 };
     while replay.next(&definitions, &mut events).unwrap().is_some() {}
