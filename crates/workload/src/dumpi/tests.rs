@@ -1139,3 +1139,32 @@ fn calls_that_are_not_replayed_are_counted_with_their_time() {
     assert_eq!(recording.span_ps, 5 * 1_050_000 + 50_000);
     assert_eq!(recording.longest_gap.ps, 1_000_000);
 }
+
+/// Calls start 1 us apart on the wall clock, take 50 ns, and compute 100 ns between them on the CPU clock.
+#[test]
+fn a_window_by_time_cuts_cpu_time_in_proportion() {
+    let rank = TestTrace::new()
+        .call("MPI_Init", &[A(&[])])
+        .call("MPI_Barrier", &[N(WORLD)])
+        .call("MPI_Barrier", &[N(WORLD)])
+        .call("MPI_Finalize", &[]);
+    let archive = archive(&[rank], RecordedClock::Any).unwrap();
+    let run = |edges| {
+        let mut program = DumpiProgram::new(archive.clone(), 0, edges);
+        let mut computed = Vec::new();
+        while let Some(operation) = program.next().unwrap() {
+            if let Operation::Compute { ps, .. } = operation {
+                computed.push(ps);
+            }
+        }
+        (computed, program.recording().unwrap().outside_ps())
+    };
+    // From the end of MPI_Init at 50 ns to the start of MPI_Finalize at 3150 ns of 3200 ns.
+    assert_eq!(run(Edges::MPI), (vec![100_000; 3], 100_000));
+    let times = |start, end| Edges::new(Edge::Time(start), Edge::Time(end));
+    // Half of the time between the barriers, and a quarter of the time after them.
+    assert_eq!(
+        run(times(1_600_000, 2_400_000)),
+        (vec![50_000, 25_000], 2_400_000)
+    );
+}

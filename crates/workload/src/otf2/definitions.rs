@@ -402,7 +402,7 @@ pub mod tests {
     }
 
     /// Regions of [`archive`], from id 100 on.
-    pub const REGIONS: [&str; 28] = [
+    pub const REGIONS: [&str; 30] = [
         "main",
         "MPI_Send",
         "MPI_Isend",
@@ -431,6 +431,8 @@ pub mod tests {
         "MPI_Comm_split",
         "MPI_File_write_all",
         "MPI_Comm_create_group",
+        "MPI_Init",
+        "MPI_Finalize",
     ];
 
     #[test]

@@ -7,6 +7,8 @@
 mod borders;
 mod cut;
 mod edges;
+#[cfg(test)]
+mod tests;
 mod tracker;
 
 use std::sync::Arc;
