@@ -96,8 +96,6 @@ struct AllprofArchive {
     library: MpiLibrary,
     /// Bytes between requests of an array, by rank.
     strides: Vec<u64>,
-    /// The first recorded time of each rank, in picoseconds.
-    first_times: Vec<Option<u128>>,
     totals: RecordTotals,
 }
 
@@ -108,7 +106,6 @@ impl AllprofArchive {
         let mut totals = RecordTotals::default();
         let mut library = MpiLibrary::OpenMpi;
         let mut strides = Vec::new();
-        let mut first_times = Vec::new();
         let mut calls = Vec::new();
         for file in &files {
             let pass = first_pass(file, &mut totals)?;
@@ -116,7 +113,6 @@ impl AllprofArchive {
                 library = MpiLibrary::Mpich;
             }
             strides.push(pass.stride);
-            first_times.push(pass.first);
             calls.push(pass.calls);
         }
         let largest = calls.iter().map(|calls| calls.largest).max().unwrap_or(0);
@@ -128,7 +124,6 @@ impl AllprofArchive {
             merged,
             library,
             strides,
-            first_times,
             totals,
         })
     }
@@ -146,8 +141,6 @@ struct RankScan {
     calls: CommunicatorUses,
     is_mpich: bool,
     stride: u64,
-    /// The first recorded time, in picoseconds.
-    first: Option<u128>,
 }
 
 /// The first pass over a rank's file.
@@ -156,7 +149,6 @@ fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<Rank
         calls: CommunicatorUses::default(),
         is_mpich: false,
         stride: 8,
-        first: None,
     };
     let mut cursor = LineCursor::new(file.clone());
     let (mut first, mut last) = (None, None);
@@ -173,11 +165,9 @@ fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<Rank
         }
         pass.calls.note(&record);
     }
-    pass.first = first;
-    if let (Some(first), Some(last)) = (first, last) {
-        let ps = |time: u128| i128::try_from(time).unwrap_or(i128::MAX);
-        totals.add_span(ps(first), ps(last));
-    }
+    let span = last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
+    // Clocks of different ranks are not compared, so that all ranks begin at 0.
+    totals.add_span(0, i128::try_from(span).unwrap_or(i128::MAX));
     Ok(pass)
 }
 
@@ -235,12 +225,8 @@ impl Recorded for AllprofTrace {
     }
 
     fn first_events(&self) -> Result<Option<Vec<u64>>, TraceError> {
-        let times: Option<Vec<u128>> = self.archive.first_times.iter().copied().collect();
-        Ok(times.map(|times| {
-            let earliest = times.iter().copied().min().unwrap_or(0);
-            let since = |time: &u128| u64::try_from(time - earliest).unwrap_or(u64::MAX);
-            times.iter().map(since).collect()
-        }))
+        // Clocks of different ranks are not compared.
+        Ok(Some(vec![0; self.archive.files.len()]))
     }
 
     fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(Visit)) -> Result<(), TraceError> {
