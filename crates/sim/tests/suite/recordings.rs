@@ -17,7 +17,7 @@ topology = { kind = "torus", sizes = [3, 3] }
 routing = { algorithm = "dimension-order" }
 "#;
 
-const REGIONS: [&str; 8] = [
+const REGIONS: [&str; 9] = [
     "MPI_Comm_rank",
     "MPI_File_write_all",
     "MPI_Neighbor_alltoall",
@@ -26,6 +26,7 @@ const REGIONS: [&str; 8] = [
     "MPI_Init",
     "MPI_Finalize",
     "step",
+    "main",
 ];
 
 /// A call from one time to another, in nanoseconds.
@@ -267,14 +268,17 @@ fn messages_that_nobody_receives_are_in_the_notes() {
 
 /// Two ranks that start up for 40 ms, and then exchange messages ten times in 200 us, each time in the region `step`.
 fn with_start_up() -> Vec<Vec<TimedEvent>> {
-    let region = REGIONS
-        .iter()
-        .position(|region| *region == "step")
-        .expect("a region") as u32;
+    let region_of = |name| {
+        let number = REGIONS.iter().position(|region| *region == name);
+        number.expect("a region") as u32
+    };
+    let region = region_of("step");
     let rank = |rank: u64| {
         let mut events = vec![TimedEvent {
             time: 0,
-            record: EventRecord::Mark,
+            record: EventRecord::Enter {
+                region: region_of("main"),
+            },
         }];
         events.extend(call("MPI_Init", 40_000_000, 41_000_000));
         for step in 0..10 {
