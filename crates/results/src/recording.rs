@@ -25,7 +25,7 @@ pub struct RecordingSummary {
     /// Operations in a selected window that are left out, summed over these ranks. `None` for the default window and the
     /// whole recording.
     #[serde(default)]
-    pub cut: Option<CutOperations>,
+    pub cut: Option<CutSummary>,
     /// Calls that are not replayed, those with the most recorded time first.
     pub not_replayed: Vec<NotReplayed>,
     /// Locations of the recording that are no MPI ranks, such as threads.
@@ -36,7 +36,7 @@ pub struct RecordingSummary {
 
 /// Operations in a window of a recording that are left out, because their partners are outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CutOperations {
+pub struct CutSummary {
     /// Sends whose receive is outside.
     pub sends: u64,
     /// Receives and probes whose send is outside.
@@ -76,7 +76,7 @@ pub struct NotReplayed {
 pub struct RecordingTotals {
     spans_ps: Vec<u64>,
     outside_ps: u128,
-    cut: Option<CutOperations>,
+    cut: Option<CutSummary>,
     /// Rank, begin and length in picoseconds.
     longest_gap: Option<(u64, u64, u64)>,
     /// Count and picoseconds by call.
@@ -104,7 +104,7 @@ impl RecordingTotals {
     }
 
     /// Adds the window of a rank: the recorded time outside in picoseconds, and what a selected window leaves out.
-    pub fn add_window(&mut self, outside_ps: u64, cut: Option<CutOperations>) {
+    pub fn add_window(&mut self, outside_ps: u64, cut: Option<CutSummary>) {
         self.outside_ps += u128::from(outside_ps);
         if let Some(own) = cut {
             let cut = self.cut.get_or_insert_default();
@@ -177,9 +177,9 @@ mod tests {
         totals.add_window(500, None);
         assert_eq!(totals.summary().expect("it has ranks").cut, None);
         for sends in [1, 2] {
-            let cut = CutOperations {
+            let cut = CutSummary {
                 sends,
-                ..CutOperations::default()
+                ..CutSummary::default()
             };
             totals.add_window(500, Some(cut));
         }

@@ -5,8 +5,8 @@ mod sample;
 use std::collections::BTreeSet;
 
 use fabricsim_results::{
-    BacklogGrowth, CutOperations, Histogram, NOTE_KINDS, Note, Outcome, RecordingTotals, RunResult,
-    RunSummary, Severity, Summary, Unreceived, compare, report, rows,
+    BacklogGrowth, CutSummary, Histogram, NOTE_KINDS, Note, Outcome, RecordingTotals, RunResult, RunSummary,
+    Severity, Summary, Unreceived, compare, report, rows,
 };
 
 fn kinds(result: &RunResult) -> Vec<&str> {
@@ -419,7 +419,7 @@ fn gaps_are_implausible_beyond_a_thousand_recordings_of_the_others() {
 #[test]
 fn time_outside_the_window_is_a_warning_where_it_is_most_of_the_recording() {
     // Three ranks, of which this share of their 1 ms in percent is outside.
-    let outside = |percent: u64, cut: Option<CutOperations>| {
+    let outside = |percent: u64, cut: Option<CutSummary>| {
         recorded(5, |recording| {
             (0..3).for_each(|_| recording.add_window(percent * 10_000_000, cut));
         })
@@ -435,10 +435,10 @@ fn time_outside_the_window_is_a_warning_where_it_is_most_of_the_recording() {
         assert!(note.found.contains("before the end of MPI_Init"), "{note}");
     }
     // The user has selected it, however small it is.
-    let cut = CutOperations {
+    let cut = CutSummary {
         sends: 2,
         requests: 1,
-        ..CutOperations::default()
+        ..CutSummary::default()
     };
     let note = only(&outside(99, Some(cut)), "outside-window");
     assert_eq!(note.severity, Severity::Info);
@@ -449,7 +449,7 @@ fn time_outside_the_window_is_a_warning_where_it_is_most_of_the_recording() {
         ),
         "{note}"
     );
-    only(&outside(0, Some(CutOperations::default())), "outside-window");
+    only(&outside(0, Some(CutSummary::default())), "outside-window");
 }
 
 #[test]

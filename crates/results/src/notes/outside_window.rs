@@ -1,7 +1,7 @@
 //! A part of a recording lies outside the window that is replayed.
 
 use super::{Note, Severity};
-use crate::{CutOperations, JobSummary, RunResult, show};
+use crate::{CutSummary, JobSummary, RunResult, show};
 
 pub(super) const NAME: &str = "outside-window";
 
@@ -61,7 +61,7 @@ fn note(job: &JobSummary) -> Option<Note> {
 }
 
 /// Operations in the window that are left out.
-fn left_out(cut: &CutOperations) -> String {
+fn left_out(cut: &CutSummary) -> String {
     let counts = [
         (cut.sends, "sends"),
         (cut.receives, "receives"),

@@ -8,7 +8,7 @@ use fabric::router::Router;
 use mpi::Rank;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{
-    BacklogGrowth, Chain, CutOperations, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
+    BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
     RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
 };
 use topology::{HostId, Port, RouterId};
@@ -352,7 +352,7 @@ fn add_recording(totals: &mut JobTotals, slot: &RankSlot) {
     totals
         .recording
         .add_rank(rank, recording.span_ps, (gap.at_ps, gap.ps));
-    let cut = recording.cut.map(|cut| CutOperations {
+    let cut = recording.cut.map(|cut| CutSummary {
         sends: cut.sends,
         receives: cut.receives,
         collectives: cut.collectives,

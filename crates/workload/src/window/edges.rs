@@ -1,6 +1,6 @@
 //! The edges of a window for each rank.
 
-use super::{Bounds, Edge, Edges, Recorded, Visit, Window};
+use super::{Edge, Edges, Recorded, Visit, Window, WindowBounds};
 use crate::TraceError;
 
 /// An error about the window of a recording, or of one of its ranks.
@@ -50,7 +50,7 @@ pub fn find(recorded: &dyn Recorded, window: &Window) -> Result<Vec<Edges>, Trac
     }
 }
 
-fn between(bounds: Bounds, edge: fn(u64) -> Edge) -> Edges {
+fn between(bounds: WindowBounds, edge: fn(u64) -> Edge) -> Edges {
     let edge = |bound: Option<u64>| bound.map_or(Edge::Mpi, edge);
     Edges::new(edge(bounds.start), edge(bounds.end))
 }
@@ -90,7 +90,12 @@ fn whole_region(recorded: &dyn Recorded, rank: u32, name: &str) -> Result<Edges,
 }
 
 /// Between two entries.
-fn iterations(recorded: &dyn Recorded, rank: u32, name: &str, bounds: Bounds) -> Result<Edges, TraceError> {
+fn iterations(
+    recorded: &dyn Recorded,
+    rank: u32,
+    name: &str,
+    bounds: WindowBounds,
+) -> Result<Edges, TraceError> {
     let (mut entries, mut start, mut end) = (0, None, None);
     recorded.visits(rank, name, &mut |visit| {
         if let Visit::Entry(edge) = visit {

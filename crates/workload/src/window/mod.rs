@@ -46,18 +46,18 @@ pub enum Window {
     /// The whole recording.
     All,
     /// Between two times in picoseconds after the first event of all ranks.
-    Time(Bounds),
+    Time(WindowBounds),
     /// From the MPI call with a number to that before another one, of each rank.
-    Calls(Bounds),
+    Calls(WindowBounds),
     /// From the first entry to the last exit of a region.
     Region(String),
     /// Between two entries of a region.
-    Iterations(String, Bounds),
+    Iterations(String, WindowBounds),
 }
 
 /// Start and end of a window; `None` for those of the default window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct WindowBounds {
     /// The first time, call or entry that is inside.
     pub start: Option<u64>,
     /// The first one that is outside again.
@@ -81,15 +81,15 @@ impl Window {
                 let time = |key| -> Result<Option<u64>, Error> {
                     Ok(table.optional::<Duration>(key)?.map(|time| time.ps))
                 };
-                let bounds = Bounds {
+                let bounds = WindowBounds {
                     start: time("start")?,
                     end: time("end")?,
                 };
                 Window::Time(bounds.checked(table, kind)?)
             }
-            "calls" => Window::Calls(Bounds::numbers(table, kind)?),
+            "calls" => Window::Calls(WindowBounds::numbers(table, kind)?),
             "region" => Window::Region(region()?),
-            _ => Window::Iterations(region()?, Bounds::numbers(table, kind)?),
+            _ => Window::Iterations(region()?, WindowBounds::numbers(table, kind)?),
         };
         window.refuse_other_keys(table, kind)?;
         Ok(window)
@@ -131,9 +131,9 @@ impl Window {
     }
 }
 
-impl Bounds {
-    fn numbers(table: &Section, kind: &str) -> Result<Bounds, Error> {
-        let bounds = Bounds {
+impl WindowBounds {
+    fn numbers(table: &Section, kind: &str) -> Result<WindowBounds, Error> {
+        let bounds = WindowBounds {
             start: table.optional("start")?,
             end: table.optional("end")?,
         };
@@ -145,16 +145,16 @@ impl Bounds {
         bounds.checked(table, kind)
     }
 
-    fn checked(self, table: &Section, kind: &str) -> Result<Bounds, Error> {
+    fn checked(self, table: &Section, kind: &str) -> Result<WindowBounds, Error> {
         match self {
-            Bounds {
+            WindowBounds {
                 start: None,
                 end: None,
             } => Err(table.error(
                 "start",
                 format!("missing; kind = \"{kind}\" needs start, end or both"),
             )),
-            Bounds {
+            WindowBounds {
                 start: Some(start),
                 end: Some(end),
             } if start >= end => {
