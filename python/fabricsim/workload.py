@@ -21,13 +21,14 @@ class Window(Given):
     Parameters
     ----------
     kind : {"mpi", "all", "time", "calls", "region", "iterations"}
-        Unit of the window: from MPI_Init to MPI_Finalize, the whole recording, a time, numbers of MPI calls, a
-        region of the code, or entries of a region (default: mpi).
+        Unit of the window: from MPI_Init to MPI_Finalize, the whole recording, a time, numbers of MPI calls,
+        a region of the code, or entries of a region (default: mpi).
     start : Time, such as "1 ms", or int
-        First time after the recording's first event, first MPI call of each rank, or first entry of the region
-        (default: the end of MPI_Init).
+        First time after the recording's first event, first MPI call of each rank, or first entry of the
+        region (default: the end of MPI_Init).
     end : Time, such as "2 ms", or int
-        Time, MPI call or entry of the region before which the window ends (default: the start of MPI_Finalize).
+        Time, MPI call or entry of the region before which the window ends
+        (default: the start of MPI_Finalize).
     region : str
         Name of the region of the code, or of an MPI function; kinds region and iterations only.
     """

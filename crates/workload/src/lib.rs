@@ -27,4 +27,4 @@ pub use recording::{CutOperations, EventGap, OtherLocations, Recording, SkippedC
 pub use repeat::repeated;
 pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};
 pub use trace::{info, open};
-pub use window::Window;
+pub use window::RecordingWindow;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::window::Recorded;
+use crate::window::CuttableRecording;
 use crate::{OtherLocations, Recording};
 
 /// Index of a communicator in [`Workload::communicators`].
@@ -425,7 +425,7 @@ pub trait Workload: Send + Sync {
         OtherLocations::default()
     }
     /// The recording, if it is one that can be cut to a window.
-    fn recorded(self: Arc<Self>) -> Option<Arc<dyn Recorded>> {
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
         None
     }
     /// Whether another process that reads the same experiment gets the same programs, as checkpoints require.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use config::{Error, Section};
 
-use crate::{Window, Workload, dumpi, motif, trace};
+use crate::{RecordingWindow, Workload, dumpi, motif, trace};
 
 /// A kind of workload, named by its key.
 pub struct WorkloadSource {
@@ -118,13 +118,17 @@ pub fn read(
 
 fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required(key)?;
-    let window = Window::read(section)?;
+    let window = RecordingWindow::read(section)?;
     let trace = trace::open(folder.join(&path)).map_err(|e| section.error(key, e.to_string()))?;
     cut(section, trace, &window)
 }
 
 /// The window of a recording.
-fn cut(section: &Section, trace: Arc<dyn Workload>, window: &Window) -> Result<Arc<dyn Workload>, Error> {
+fn cut(
+    section: &Section,
+    trace: Arc<dyn Workload>,
+    window: &RecordingWindow,
+) -> Result<Arc<dyn Workload>, Error> {
     window
         .of(trace)
         .map_err(|e| section.error("window", e.to_string()))
@@ -137,7 +141,7 @@ fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Err
         dumpi::RecordedClock::NAMES[0],
         &dumpi::RecordedClock::NAMES,
     )?;
-    let window = Window::read(section)?;
+    let window = RecordingWindow::read(section)?;
     let fail = |e: crate::TraceError| section.error("dumpi", e.to_string());
     let (file, format) = trace::find(&folder.join(&path)).map_err(fail)?;
     if format.name != dumpi::FORMAT.name {

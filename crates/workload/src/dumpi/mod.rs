@@ -26,7 +26,7 @@ use std::sync::Arc;
 use crate::mpi_calls::Communicators;
 use crate::scan::RecordTotals;
 use crate::trace::TraceFormat;
-use crate::window::{Edge, Edges, Recorded, RecordedProgram, Visit};
+use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{Program, TraceError, TraceInfo, Workload};
 use communicators::CommunicatorCalls;
 use datatypes::TypeSizeHints;
@@ -242,10 +242,10 @@ impl Workload for DumpiTrace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(self.program_between(rank, Edges::MPI)?)
+        Ok(self.program_between(rank, WindowEdges::MPI)?)
     }
 
-    fn recorded(self: Arc<Self>) -> Option<Arc<dyn Recorded>> {
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
         Some(self)
     }
 
@@ -254,13 +254,13 @@ impl Workload for DumpiTrace {
     }
 }
 
-impl Recorded for DumpiTrace {
+impl CuttableRecording for DumpiTrace {
     fn file(&self, rank: Option<u32>) -> String {
         let own = rank.map(|rank| &self.archive.files[rank as usize].path);
         own.unwrap_or(&self.main).display().to_string()
     }
 
-    fn program_between(&self, rank: u32, edges: Edges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
         Ok(Box::new(DumpiProgram::new(self.archive.clone(), rank, edges)))
     }
 
@@ -270,7 +270,7 @@ impl Recorded for DumpiTrace {
         Ok((cpu > 0 || wall > 0).then(|| vec![0; self.archive.files.len()]))
     }
 
-    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(Visit)) -> Result<(), TraceError> {
+    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(RegionVisit)) -> Result<(), TraceError> {
         let mut cursor = RecordCursor::new(self.archive.files[rank as usize].clone());
         let mut record = DumpiRecord::default();
         let mut number = 0;
@@ -280,8 +280,8 @@ impl Recorded for DumpiTrace {
             }
             number += 1;
             if record.name() == region {
-                visit(Visit::Entry(Edge::Call(number)));
-                visit(Visit::Exit(Edge::Call(number + 1)));
+                visit(RegionVisit::Entry(WindowEdge::Call(number)));
+                visit(RegionVisit::Exit(WindowEdge::Call(number + 1)));
             }
         }
         Ok(())

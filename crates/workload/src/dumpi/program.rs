@@ -14,7 +14,7 @@ use crate::mpi_calls::{
     EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
 use crate::recording::LeftOut;
-use crate::window::{Edges, RecordedProgram};
+use crate::window::{RecordedProgram, WindowEdges};
 use crate::{Call, Collective, Operation, Program, Recording, Reduction, TraceError};
 
 /// Requests by handle.
@@ -308,7 +308,7 @@ impl RecordedCalls for DumpiProgram {
 
 impl DumpiProgram {
     /// The operations of a rank from its first call on.
-    pub fn new(archive: Arc<DumpiArchive>, rank: u32, edges: Edges) -> DumpiProgram {
+    pub fn new(archive: Arc<DumpiArchive>, rank: u32, edges: WindowEdges) -> DumpiProgram {
         let file = archive.files[rank as usize].clone();
         let scan = &archive.ranks[rank as usize];
         let own = CommunicatorRef::SelfOnly(archive.communicators.groups as u32);

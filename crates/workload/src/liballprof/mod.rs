@@ -24,7 +24,7 @@ use std::sync::Arc;
 use crate::mpi_calls::Communicators;
 use crate::scan::RecordTotals;
 use crate::trace::TraceFormat;
-use crate::window::{Edge, Edges, Recorded, RecordedProgram, Visit};
+use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{Program, TraceError, Workload};
 use communicators::CommunicatorUses;
 use files::AllprofFile;
@@ -192,10 +192,10 @@ impl Workload for AllprofTrace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(self.program_between(rank, Edges::MPI)?)
+        Ok(self.program_between(rank, WindowEdges::MPI)?)
     }
 
-    fn recorded(self: Arc<Self>) -> Option<Arc<dyn Recorded>> {
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
         Some(self)
     }
 
@@ -212,7 +212,7 @@ impl Workload for AllprofTrace {
     }
 }
 
-impl Recorded for AllprofTrace {
+impl CuttableRecording for AllprofTrace {
     fn file(&self, rank: Option<u32>) -> String {
         match rank {
             Some(rank) => self.archive.files[rank as usize].error("").file,
@@ -220,7 +220,7 @@ impl Recorded for AllprofTrace {
         }
     }
 
-    fn program_between(&self, rank: u32, edges: Edges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
         Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank, edges)))
     }
 
@@ -229,14 +229,14 @@ impl Recorded for AllprofTrace {
         Ok(Some(vec![0; self.archive.files.len()]))
     }
 
-    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(Visit)) -> Result<(), TraceError> {
+    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(RegionVisit)) -> Result<(), TraceError> {
         let mut cursor = LineCursor::new(self.archive.files[rank as usize].clone());
         let mut number = 0;
         while let Some(record) = cursor.next()? {
             number += 1;
             if record.function.name == region {
-                visit(Visit::Entry(Edge::Call(number)));
-                visit(Visit::Exit(Edge::Call(number + 1)));
+                visit(RegionVisit::Entry(WindowEdge::Call(number)));
+                visit(RegionVisit::Exit(WindowEdge::Call(number + 1)));
             }
         }
         Ok(())

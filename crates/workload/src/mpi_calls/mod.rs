@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub use collective::{Side, unequal_own_parts};
 pub use communicators::{CommunicatorRef, Communicators};
 
-use crate::window::{Edges, FINALIZE, INITIALIZE, WindowTracker};
+use crate::window::{FINALIZE, INITIALIZE, WindowEdges, WindowTracker};
 use crate::{Call, Collective, Operation, Recording, Reduction, TraceError};
 
 /// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` in an [`Envelope`].
@@ -138,7 +138,7 @@ pub struct CallReplay {
 
 impl CallReplay {
     /// State before the first call.
-    pub fn new(rank: u32, edges: Edges) -> CallReplay {
+    pub fn new(rank: u32, edges: WindowEdges) -> CallReplay {
         CallReplay {
             rank,
             window: WindowTracker::new(edges),

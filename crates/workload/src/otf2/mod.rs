@@ -19,7 +19,7 @@ use std::sync::Arc;
 use ::otf2::EventRecord;
 
 use crate::trace::TraceFormat;
-use crate::window::{Edge, Edges, Recorded, RecordedProgram, Visit};
+use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{OtherLocations, Program, TraceError, Workload};
 use archive::{EventCursor, EventSource, Otf2Archive};
 use program::Otf2Program;
@@ -62,10 +62,10 @@ impl Workload for Otf2Trace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(self.program_between(rank, Edges::MPI)?)
+        Ok(self.program_between(rank, WindowEdges::MPI)?)
     }
 
-    fn recorded(self: Arc<Self>) -> Option<Arc<dyn Recorded>> {
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
         Some(self)
     }
 
@@ -92,12 +92,12 @@ impl Workload for Otf2Trace {
     }
 }
 
-impl Recorded for Otf2Trace {
+impl CuttableRecording for Otf2Trace {
     fn file(&self, rank: Option<u32>) -> String {
         self.archive.file(rank)
     }
 
-    fn program_between(&self, rank: u32, edges: Edges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
         let events = Box::new(EventCursor::new(self.archive.clone(), rank));
         Ok(Box::new(Otf2Program::new(
             self.archive.clone(),
@@ -122,15 +122,19 @@ impl Recorded for Otf2Trace {
         Ok(Some(ticks.iter().map(picoseconds).collect()))
     }
 
-    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(Visit)) -> Result<(), TraceError> {
+    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(RegionVisit)) -> Result<(), TraceError> {
         let mut events = EventCursor::new(self.archive.clone(), rank);
         let is_it = |id| self.archive.definitions.region_name(id) == Some(region);
         let mut number = 0;
         while let Some(event) = events.next()? {
             number += 1;
             match event.record {
-                EventRecord::Enter { region } if is_it(region) => visit(Visit::Entry(Edge::Event(number))),
-                EventRecord::Leave { region } if is_it(region) => visit(Visit::Exit(Edge::Event(number))),
+                EventRecord::Enter { region } if is_it(region) => {
+                    visit(RegionVisit::Entry(WindowEdge::Event(number)))
+                }
+                EventRecord::Leave { region } if is_it(region) => {
+                    visit(RegionVisit::Exit(WindowEdge::Event(number)))
+                }
                 _ => {}
             }
         }

@@ -16,7 +16,7 @@ use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 use super::archive::{EventSource, Otf2Archive};
 use super::definitions::{CommunicatorMembership, Definitions, MpiRegion};
 use crate::mpi_calls::ReplayFailure;
-use crate::window::{Edges, FINALIZE, INITIALIZE, RecordedProgram, WindowTracker};
+use crate::window::{FINALIZE, INITIALIZE, RecordedProgram, WindowEdges, WindowTracker};
 use crate::{Call, Operation, Program, Recording, Region, TraceError};
 
 /// Largest number of operations that wait for a completion. Beyond it, a second pass over later events searches
@@ -87,7 +87,7 @@ impl Otf2Program {
     pub fn new(
         archive: Arc<Otf2Archive>,
         rank: u32,
-        edges: Edges,
+        edges: WindowEdges,
         events: Box<dyn EventSource>,
     ) -> Otf2Program {
         Otf2Program {
@@ -152,7 +152,7 @@ pub struct EventReplay {
 
 impl EventReplay {
     /// State before the first event.
-    pub fn new(rank: u32, edges: Edges) -> EventReplay {
+    pub fn new(rank: u32, edges: WindowEdges) -> EventReplay {
         EventReplay {
             rank,
             queue: VecDeque::new(),

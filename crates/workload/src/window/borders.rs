@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::edges::error;
-use super::{Edges, Recorded, Window};
+use super::{CuttableRecording, RecordingWindow, WindowEdges};
 use crate::{Operation, TraceError};
 
 /// Largest number of distinct messages by communicator, ranks and tag.
@@ -18,9 +18,9 @@ const MOST_KEYS: usize = 1 << 22;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchKey {
     /// A send.
-    Send(MessageKey),
+    Send(MatchedMessages),
     /// A receive.
-    Receive(MessageKey),
+    Receive(MatchedMessages),
     /// A collective on a communicator.
     Collective(u32),
     /// A fence on the communicator of a window.
@@ -29,7 +29,7 @@ pub enum MatchKey {
 
 /// Messages that MPI keeps in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MessageKey {
+pub struct MatchedMessages {
     pub communicator: u32,
     pub from: u32,
     pub to: u32,
@@ -78,7 +78,7 @@ pub fn match_key(operation: &Operation, rank: u32, communicators: &[Vec<u32>]) -
             tag,
             communicator,
             ..
-        } => Some(MatchKey::Send(MessageKey {
+        } => Some(MatchKey::Send(MatchedMessages {
             communicator,
             from: rank,
             to: world(communicator, to)?,
@@ -95,7 +95,7 @@ pub fn match_key(operation: &Operation, rank: u32, communicators: &[Vec<u32>]) -
             tag,
             communicator,
             ..
-        } => Some(MatchKey::Receive(MessageKey {
+        } => Some(MatchKey::Receive(MatchedMessages {
             communicator,
             from: world(communicator, from?)?,
             to: rank,
@@ -124,7 +124,7 @@ pub fn is_counted(operation: &Operation) -> bool {
 #[derive(Default)]
 struct Borders {
     /// Of the sender and of the receiver.
-    messages: BTreeMap<MessageKey, [Counts; 2]>,
+    messages: BTreeMap<MatchedMessages, [Counts; 2]>,
     collectives: BTreeMap<MatchKey, CollectiveCounts>,
     calls_inside: u64,
 }
@@ -134,9 +134,9 @@ struct Borders {
 /// # Errors
 /// The window is empty or beyond the end, the recording does not tell the source of a message, or it is damaged.
 pub fn find(
-    recorded: &dyn Recorded,
-    window: &Window,
-    edges: &[Edges],
+    recorded: &dyn CuttableRecording,
+    window: &RecordingWindow,
+    edges: &[WindowEdges],
 ) -> Result<Vec<KeptOperations>, TraceError> {
     let communicators = recorded.communicators();
     let mut borders = Borders::default();
@@ -154,10 +154,10 @@ pub fn find(
 impl Borders {
     fn count_rank(
         &mut self,
-        recorded: &dyn Recorded,
-        window: &Window,
+        recorded: &dyn CuttableRecording,
+        window: &RecordingWindow,
         rank: u32,
-        edges: Edges,
+        edges: WindowEdges,
         communicators: &[Vec<u32>],
     ) -> Result<(), TraceError> {
         let mut program = recorded.program_between(rank, edges)?;
@@ -172,7 +172,7 @@ impl Borders {
         }
         let (calls, inside) = program.calls();
         self.calls_inside += inside;
-        let Window::Calls(bounds) = window else {
+        let RecordingWindow::Calls(bounds) = window else {
             return Ok(());
         };
         // The window may end after the last call.
@@ -190,7 +190,7 @@ impl Borders {
 
     fn count(
         &mut self,
-        recorded: &dyn Recorded,
+        recorded: &dyn CuttableRecording,
         operation: &Operation,
         rank: u32,
         inside: bool,

@@ -11,17 +11,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::borders::{self, KeptOperations, MatchKey, is_counted, match_key};
-use super::{Edges, Recorded, RecordedProgram, Window, edges};
+use super::{CuttableRecording, RecordedProgram, RecordingWindow, WindowEdges, edges};
 use crate::{Call, CutOperations, Operation, OtherLocations, Program, Recording, TraceError, Workload};
 
 /// Opens a window of a recording.
 ///
 /// # Errors
-/// As [`Window::of`].
-pub fn open(recorded: Arc<dyn Recorded>, window: &Window) -> Result<Arc<dyn Workload>, TraceError> {
+/// As [`RecordingWindow::of`].
+pub fn open(
+    recorded: Arc<dyn CuttableRecording>,
+    window: &RecordingWindow,
+) -> Result<Arc<dyn Workload>, TraceError> {
     let edges = edges::find(&*recorded, window)?;
     let kept = match window {
-        Window::Mpi | Window::All => None,
+        RecordingWindow::Mpi | RecordingWindow::All => None,
         _ => Some(borders::find(&*recorded, window, &edges)?),
     };
     Ok(Arc::new(CutWorkload {
@@ -33,9 +36,9 @@ pub fn open(recorded: Arc<dyn Recorded>, window: &Window) -> Result<Arc<dyn Work
 }
 
 struct CutWorkload {
-    recorded: Arc<dyn Recorded>,
+    recorded: Arc<dyn CuttableRecording>,
     communicators: Arc<[Vec<u32>]>,
-    edges: Vec<Edges>,
+    edges: Vec<WindowEdges>,
     /// What each rank keeps; `None` for the whole recording.
     kept: Option<Vec<Arc<KeptOperations>>>,
 }

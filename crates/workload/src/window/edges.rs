@@ -1,10 +1,10 @@
 //! The edges of a window for each rank.
 
-use super::{Edge, Edges, Recorded, Visit, Window, WindowBounds};
+use super::{CuttableRecording, RecordingWindow, RegionVisit, WindowBounds, WindowEdge, WindowEdges};
 use crate::TraceError;
 
 /// An error about the window of a recording, or of one of its ranks.
-pub fn error(recorded: &dyn Recorded, rank: Option<u32>, message: impl Into<String>) -> TraceError {
+pub fn error(recorded: &dyn CuttableRecording, rank: Option<u32>, message: impl Into<String>) -> TraceError {
     TraceError {
         file: recorded.file(rank),
         rank,
@@ -16,32 +16,38 @@ pub fn error(recorded: &dyn Recorded, rank: Option<u32>, message: impl Into<Stri
 ///
 /// # Errors
 /// The recording has no times, or a rank never enters the region, or not as often as the window needs.
-pub fn find(recorded: &dyn Recorded, window: &Window) -> Result<Vec<Edges>, TraceError> {
+pub fn find(
+    recorded: &dyn CuttableRecording,
+    window: &RecordingWindow,
+) -> Result<Vec<WindowEdges>, TraceError> {
     let ranks = recorded.ranks();
     match window {
-        Window::Mpi => Ok(vec![Edges::MPI; ranks as usize]),
-        Window::All => Ok(vec![Edges::new(Edge::Recording, Edge::Recording); ranks as usize]),
-        Window::Calls(bounds) => Ok(vec![between(*bounds, Edge::Call); ranks as usize]),
-        Window::Time(bounds) => {
+        RecordingWindow::Mpi => Ok(vec![WindowEdges::MPI; ranks as usize]),
+        RecordingWindow::All => Ok(vec![
+            WindowEdges::new(WindowEdge::Recording, WindowEdge::Recording);
+            ranks as usize
+        ]),
+        RecordingWindow::Calls(bounds) => Ok(vec![between(*bounds, WindowEdge::Call); ranks as usize]),
+        RecordingWindow::Time(bounds) => {
             let offsets = recorded.first_events()?;
             let offsets = offsets.ok_or_else(|| {
                 let message =
                     "was recorded without times, so that no window by time can be found; choose one by calls";
                 error(recorded, None, message)
             })?;
-            let edges = between(*bounds, Edge::Time);
+            let edges = between(*bounds, WindowEdge::Time);
             Ok(offsets
                 .into_iter()
-                .map(|offset_ps| Edges { offset_ps, ..edges })
+                .map(|offset_ps| WindowEdges { offset_ps, ..edges })
                 .collect())
         }
-        Window::Region(name) => {
+        RecordingWindow::Region(name) => {
             check_name(recorded, name)?;
             (0..ranks)
                 .map(|rank| whole_region(recorded, rank, name))
                 .collect()
         }
-        Window::Iterations(name, bounds) => {
+        RecordingWindow::Iterations(name, bounds) => {
             check_name(recorded, name)?;
             (0..ranks)
                 .map(|rank| iterations(recorded, rank, name, *bounds))
@@ -50,12 +56,12 @@ pub fn find(recorded: &dyn Recorded, window: &Window) -> Result<Vec<Edges>, Trac
     }
 }
 
-fn between(bounds: WindowBounds, edge: fn(u64) -> Edge) -> Edges {
-    let edge = |bound: Option<u64>| bound.map_or(Edge::Mpi, edge);
-    Edges::new(edge(bounds.start), edge(bounds.end))
+fn between(bounds: WindowBounds, edge: fn(u64) -> WindowEdge) -> WindowEdges {
+    let edge = |bound: Option<u64>| bound.map_or(WindowEdge::Mpi, edge);
+    WindowEdges::new(edge(bounds.start), edge(bounds.end))
 }
 
-fn check_name(recorded: &dyn Recorded, name: &str) -> Result<(), TraceError> {
+fn check_name(recorded: &dyn CuttableRecording, name: &str) -> Result<(), TraceError> {
     if recorded.has_regions() || name.starts_with("MPI_") {
         return Ok(());
     }
@@ -66,7 +72,7 @@ fn check_name(recorded: &dyn Recorded, name: &str) -> Result<(), TraceError> {
     Err(error(recorded, None, message))
 }
 
-fn never_entered(recorded: &dyn Recorded, rank: u32, name: &str) -> TraceError {
+fn never_entered(recorded: &dyn CuttableRecording, rank: u32, name: &str) -> TraceError {
     let regions = recorded.regions();
     let known: Vec<&str> = regions.iter().take(8).map(String::as_str).collect();
     let known = match known[..] {
@@ -78,27 +84,27 @@ fn never_entered(recorded: &dyn Recorded, rank: u32, name: &str) -> TraceError {
 }
 
 /// From the first entry to the last exit.
-fn whole_region(recorded: &dyn Recorded, rank: u32, name: &str) -> Result<Edges, TraceError> {
+fn whole_region(recorded: &dyn CuttableRecording, rank: u32, name: &str) -> Result<WindowEdges, TraceError> {
     let (mut first, mut last) = (None, None);
     recorded.visits(rank, name, &mut |visit| match visit {
-        Visit::Entry(edge) => first = first.or(Some(edge)),
-        Visit::Exit(edge) => last = Some(edge),
+        RegionVisit::Entry(edge) => first = first.or(Some(edge)),
+        RegionVisit::Exit(edge) => last = Some(edge),
     })?;
     let first = first.ok_or_else(|| never_entered(recorded, rank, name))?;
     // A region that is not left holds the rest of the recording.
-    Ok(Edges::new(first, last.unwrap_or(Edge::Recording)))
+    Ok(WindowEdges::new(first, last.unwrap_or(WindowEdge::Recording)))
 }
 
 /// Between two entries.
 fn iterations(
-    recorded: &dyn Recorded,
+    recorded: &dyn CuttableRecording,
     rank: u32,
     name: &str,
     bounds: WindowBounds,
-) -> Result<Edges, TraceError> {
+) -> Result<WindowEdges, TraceError> {
     let (mut entries, mut start, mut end) = (0, None, None);
     recorded.visits(rank, name, &mut |visit| {
-        if let Visit::Entry(edge) = visit {
+        if let RegionVisit::Entry(edge) = visit {
             entries += 1;
             if bounds.start == Some(entries) {
                 start = Some(edge);
@@ -119,5 +125,8 @@ fn iterations(
             return Err(error(recorded, Some(rank), message));
         }
     }
-    Ok(Edges::new(start.unwrap_or(Edge::Mpi), end.unwrap_or(Edge::Mpi)))
+    Ok(WindowEdges::new(
+        start.unwrap_or(WindowEdge::Mpi),
+        end.unwrap_or(WindowEdge::Mpi),
+    ))
 }

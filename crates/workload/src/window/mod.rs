@@ -16,7 +16,7 @@ use std::sync::Arc;
 use config::{Duration, Error, Parameter, Section, Type, parameters};
 
 use crate::{Program, TraceError, Workload};
-pub use tracker::{Edge, Edges, WindowTracker};
+pub use tracker::{WindowEdge, WindowEdges, WindowTracker};
 
 /// The functions at whose end the default window begins.
 pub const INITIALIZE: [&str; 2] = ["MPI_Init", "MPI_Init_thread"];
@@ -40,7 +40,7 @@ pub const PARAMETERS: &[Parameter] = parameters! {
 
 /// The part of a recording that is replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Window {
+pub enum RecordingWindow {
     /// From the end of `MPI_Init` to the start of `MPI_Finalize`.
     Mpi,
     /// The whole recording.
@@ -64,19 +64,19 @@ pub struct WindowBounds {
     pub end: Option<u64>,
 }
 
-impl Window {
+impl RecordingWindow {
     /// Reads the key `window` of a table.
     ///
     /// # Errors
     /// A value is invalid, or a key does not belong to the kind of window.
-    pub fn read(section: &Section) -> Result<Window, Error> {
+    pub fn read(section: &Section) -> Result<RecordingWindow, Error> {
         let table = section.section("window")?;
         table.declare(PARAMETERS);
         let kind = table.choice("kind")?;
         let region = || -> Result<String, Error> { table.required("region") };
         let window = match kind {
-            "mpi" => Window::Mpi,
-            "all" => Window::All,
+            "mpi" => RecordingWindow::Mpi,
+            "all" => RecordingWindow::All,
             "time" => {
                 let time = |key| -> Result<Option<u64>, Error> {
                     Ok(table.optional::<Duration>(key)?.map(|time| time.ps))
@@ -85,11 +85,11 @@ impl Window {
                     start: time("start")?,
                     end: time("end")?,
                 };
-                Window::Time(bounds.checked(table, kind)?)
+                RecordingWindow::Time(bounds.checked(table, kind)?)
             }
-            "calls" => Window::Calls(WindowBounds::numbers(table, kind)?),
-            "region" => Window::Region(region()?),
-            _ => Window::Iterations(region()?, WindowBounds::numbers(table, kind)?),
+            "calls" => RecordingWindow::Calls(WindowBounds::numbers(table, kind)?),
+            "region" => RecordingWindow::Region(region()?),
+            _ => RecordingWindow::Iterations(region()?, WindowBounds::numbers(table, kind)?),
         };
         window.refuse_other_keys(table, kind)?;
         Ok(window)
@@ -97,10 +97,10 @@ impl Window {
 
     fn refuse_other_keys(&self, table: &Section, kind: &str) -> Result<(), Error> {
         let (has_bounds, has_region) = match self {
-            Window::Mpi | Window::All => (false, false),
-            Window::Time(_) | Window::Calls(_) => (true, false),
-            Window::Region(_) => (false, true),
-            Window::Iterations(..) => (true, true),
+            RecordingWindow::Mpi | RecordingWindow::All => (false, false),
+            RecordingWindow::Time(_) | RecordingWindow::Calls(_) => (true, false),
+            RecordingWindow::Region(_) => (false, true),
+            RecordingWindow::Iterations(..) => (true, true),
         };
         for (key, belongs) in [("start", has_bounds), ("end", has_bounds), ("region", has_region)] {
             if table.has(key) && !belongs {
@@ -116,12 +116,12 @@ impl Window {
     /// # Errors
     /// The recording does not tell what the window needs, the window is empty, or the recording is damaged.
     pub fn of(&self, workload: Arc<dyn Workload>) -> Result<Arc<dyn Workload>, TraceError> {
-        if *self == Window::Mpi {
+        if *self == RecordingWindow::Mpi {
             return Ok(workload);
         }
         match workload.clone().recorded() {
             Some(recorded) => cut::open(recorded, self),
-            None if *self == Window::All => Ok(workload),
+            None if *self == RecordingWindow::All => Ok(workload),
             None => Err(TraceError {
                 file: "the workload".into(),
                 rank: None,
@@ -168,15 +168,15 @@ impl WindowBounds {
 
 /// A place of a region in a rank's recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visit {
+pub enum RegionVisit {
     /// An entry. The edge is before its computation.
-    Entry(Edge),
+    Entry(WindowEdge),
     /// An exit. The edge is after its computation.
-    Exit(Edge),
+    Exit(WindowEdge),
 }
 
 /// A recording that can be cut.
-pub trait Recorded: Workload {
+pub trait CuttableRecording: Workload {
     /// The recording's file, for errors.
     fn file(&self, rank: Option<u32>) -> String;
 
@@ -184,7 +184,7 @@ pub trait Recorded: Workload {
     ///
     /// # Errors
     /// The source is broken.
-    fn program_between(&self, rank: u32, edges: Edges) -> Result<Box<dyn RecordedProgram>, TraceError>;
+    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError>;
 
     /// The first event of each rank, in picoseconds after the first one of all ranks. `None` without times.
     ///
@@ -197,7 +197,7 @@ pub trait Recorded: Workload {
     ///
     /// # Errors
     /// The source is broken.
-    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(Visit)) -> Result<(), TraceError>;
+    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(RegionVisit)) -> Result<(), TraceError>;
 
     /// Whether the format records regions other than functions of MPI with their names.
     fn has_regions(&self) -> bool;
