@@ -8,7 +8,7 @@ use fabric::router::Router;
 use mpi::Rank;
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{
-    BacklogGrowth, Chain, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
+    BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
     RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
 };
 use topology::{HostId, Port, RouterId};
@@ -352,6 +352,14 @@ fn add_recording(totals: &mut JobTotals, slot: &RankSlot) {
     totals
         .recording
         .add_rank(rank, recording.span_ps, (gap.at_ps, gap.ps));
+    let cut = recording.cut.map(|cut| CutSummary {
+        sends: cut.sends,
+        receives: cut.receives,
+        collectives: cut.collectives,
+        transfers: cut.transfers,
+        requests: cut.requests,
+    });
+    totals.recording.add_window(recording.outside_ps(), cut);
     for (call, left_out) in &recording.not_replayed {
         totals.recording.add_calls(call, left_out.count, left_out.ps);
     }
