@@ -65,6 +65,7 @@ impl RankStats {
     }
 
     /// Adds calls and their time.
+    #[inline(always)]
     fn add_call(&mut self, call: Call, calls: u64, time: Time) -> (usize, Option<CallTime>) {
         let (index, old) = match self.position(call) {
             Ok(index) => (index, Some(self.calls[index])),

@@ -34,7 +34,7 @@ pub static SOURCES: &[WorkloadSource] = &[
         key: "goal",
         kind: "trace",
         summary: "a schedule in the format GOAL, text or binary",
-        read: |section, folder| read_trace(section, "goal", folder),
+        read: read_goal,
     },
     WorkloadSource {
         key: "liballprof",
@@ -121,6 +121,16 @@ fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Wor
     let window = RecordingWindow::read(section)?;
     let trace = trace::open(folder.join(&path)).map_err(|e| section.error(key, e.to_string()))?;
     cut(section, trace, &window)
+}
+
+fn read_goal(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
+    let path: String = section.required("goal")?;
+    if section.has("window") {
+        let message = "a schedule has no calls, times and regions of a recording; remove the window";
+        return Err(section.error("window", message));
+    }
+    let trace = trace::open(folder.join(&path)).map_err(|e| section.error("goal", e.to_string()))?;
+    cut(section, trace, &RecordingWindow::Mpi)
 }
 
 /// The window of a recording.

@@ -125,7 +125,7 @@ impl RecordingWindow {
             None => Err(TraceError {
                 file: "the workload".into(),
                 rank: None,
-                message: "is a schedule, which has no calls, times and regions; remove the window".into(),
+                message: "its format does not tell calls, times and regions; remove the window".into(),
             }),
         }
     }
