@@ -9,9 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fabricsim.part import Part, Path, Table, given
+from fabricsim.part import Given, Part, Path, Table, Time, given
 
-__all__ = ["Dumpi", "Goal", "Liballprof", "Otf2", "Python", "Source"]
+__all__ = ["Dumpi", "Goal", "Liballprof", "Otf2", "Python", "Source", "Window"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Window(Given):
+    """The part of a recording that is replayed. Its rules: ``docs/formats/window.md``.
+
+    Parameters
+    ----------
+    kind : {"mpi", "all", "time", "calls", "region", "iterations"}
+        Unit of the window: from MPI_Init to MPI_Finalize, the whole recording, a time, numbers of MPI calls,
+        a region of the code, or entries of a region (default: mpi).
+    start : Time, such as "1 ms", or int
+        First time after the recording's first event, first MPI call of each rank, or first entry of the
+        region (default: the end of MPI_Init).
+    end : Time, such as "2 ms", or int
+        Time, MPI call or entry of the region before which the window ends
+        (default: the start of MPI_Finalize).
+    region : str
+        Name of the region of the code, or of an MPI function; kinds region and iterations only.
+    """
+
+    kind: Literal["mpi", "all", "time", "calls", "region", "iterations"] | None = None
+    start: Time | int | None = None
+    end: Time | int | None = None
+    region: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,9 +73,12 @@ class Dumpi(Source, name="dumpi"):
         The meta file, the file of any rank, or the folder that holds them, relative to the current folder.
     clock : {"any", "cpu", "wall"}
         Clock that tells how long ranks compute; any: the CPU's where it was recorded (default: any).
+    window : Window
+        Part of the recording that is replayed (default: from MPI_Init to MPI_Finalize).
     """
 
     clock: Literal["any", "cpu", "wall"] | None = field(default=None, kw_only=True)
+    window: Window | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +100,11 @@ class Liballprof(Source, name="liballprof"):
     ----------
     path : Path
         The file of any rank, or the folder that holds them all, relative to the current folder.
+    window : Window
+        Part of the recording that is replayed (default: from MPI_Init to MPI_Finalize).
     """
+
+    window: Window | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +115,11 @@ class Otf2(Source, name="otf2"):
     ----------
     path : Path
         The anchor file (``traces.otf2``), or the folder that holds it, relative to the current folder.
+    window : Window
+        Part of the recording that is replayed (default: from MPI_Init to MPI_Finalize).
     """
+
+    window: Window | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import pytest
 
 import fabricsim
-from fabricsim import experiment, kinds
+from fabricsim import experiment, kinds, workload
 from fabricsim.part import _alternatives, field_hints
 
 PAGE = Path(__file__).parents[2] / "docs/formats/experiment.md"
@@ -40,6 +40,7 @@ CLASSES: dict[str, type] = {
     "job": experiment.Job,
     "job.compute": experiment.Compute,
     "job.traffic": kinds.Pattern,
+    "job.workload.window": workload.Window,
     "mpi": experiment.Mpi,
     "run": experiment.Run,
     "collect": experiment.Collect,

@@ -122,6 +122,17 @@ impl<T: Into<RankChange>> Journaled<T> {
         journal.note(|| old);
     }
 
+    /// Changes a part of the value.
+    #[inline]
+    pub fn update(&mut self, change: impl FnOnce(&mut T), journal: &mut RankJournal)
+    where
+        T: Copy,
+    {
+        let old = self.0;
+        change(&mut self.0);
+        journal.note(|| old);
+    }
+
     fn undo(&mut self, old: T) {
         self.0 = old;
     }

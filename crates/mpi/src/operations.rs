@@ -9,7 +9,7 @@ use workload::{Call, Operation};
 use crate::agreement::RankCall;
 use crate::matching::{MatchPattern, PostedReceive};
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST};
-use crate::path::{PackedPath, PathTime};
+use crate::path::PackedPath;
 use crate::rank::{Action, CpuActivity, CpuState, OutgoingSend, Rank, SendOrigin};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind};
 use crate::statistics::CountedMessage;
@@ -118,10 +118,7 @@ impl Rank {
             Operation::Compute { ps, region } => {
                 self.activity.set(CpuActivity::Compute(region), &mut self.journal);
                 let span = self.job.settings.compute.apply(Time::from_ps(ps), region);
-                self.add_to_path(PathTime {
-                    compute: span,
-                    ..PathTime::default()
-                });
+                self.add_compute(span);
                 self.occupy(now, span, None, out)
             }
             Operation::Send {

@@ -287,6 +287,13 @@ impl Rank {
         self.stats.get()
     }
 
+    /// Statistics of a run that ends at this time: those of complete operations, and the one that the end interrupts. So
+    /// computation and calls add up to the time of the rank, whether it has finished or not.
+    pub fn stats_at(&self, end: Time) -> RankStats {
+        let span = end.saturating_sub(*self.since);
+        self.stats.get().with_interrupted(*self.activity, span)
+    }
+
     /// What the recording tells beside the operations. `None` before the rank has finished, since until then it depends
     /// on how far the program has been read ahead, and if the program is no recording.
     pub fn recording(&self) -> Option<&Recording> {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use workload::Call;
 
 use crate::journal::RankJournal;
+use crate::rank::CpuActivity;
 
 /// Calls and time of one MPI call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +62,36 @@ impl RankStats {
             time: Time::ZERO,
         };
         self.position(call).map_or(none, |i| self.calls[i])
+    }
+
+    /// Adds calls and their time.
+    #[inline(always)]
+    fn add_call(&mut self, call: Call, calls: u64, time: Time) -> (usize, Option<CallTime>) {
+        let (index, old) = match self.position(call) {
+            Ok(index) => (index, Some(self.calls[index])),
+            Err(index) => {
+                let (calls, time) = (0, Time::ZERO);
+                self.calls.insert(index, CallTime { call, calls, time });
+                (index, None)
+            }
+        };
+        let entry = &mut self.calls[index];
+        entry.calls = entry.calls.wrapping_add(calls);
+        entry.time = Time(entry.time.ps().wrapping_add(time.ps()));
+        (index, old)
+    }
+
+    /// The statistics with an activity that the end of the run interrupts after this span.
+    pub(crate) fn with_interrupted(&self, activity: CpuActivity, span: Time) -> RankStats {
+        let mut stats = self.clone();
+        match activity {
+            CpuActivity::None => {}
+            CpuActivity::Compute(_) => stats.compute = Time(stats.compute.ps().wrapping_add(span.ps())),
+            CpuActivity::Call { call, calls } => {
+                stats.add_call(call, calls, span);
+            }
+        }
+        stats
     }
 
     /// Time in all MPI calls.
@@ -131,17 +162,7 @@ impl Statistics {
     }
 
     pub fn count_call(&mut self, call: Call, calls: u64, time: Time, journal: &mut RankJournal) {
-        let (index, old) = match self.0.position(call) {
-            Ok(index) => (index, Some(self.0.calls[index])),
-            Err(index) => {
-                let (calls, time) = (0, Time::ZERO);
-                self.0.calls.insert(index, CallTime { call, calls, time });
-                (index, None)
-            }
-        };
-        let entry = &mut self.0.calls[index];
-        entry.calls = entry.calls.wrapping_add(calls);
-        entry.time = Time(entry.time.ps().wrapping_add(time.ps()));
+        let (index, old) = self.0.add_call(call, calls, time);
         journal.note(|| StatisticsChange::Called(index, old));
     }
 

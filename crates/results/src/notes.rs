@@ -10,6 +10,7 @@ mod near_saturation;
 mod not_replayed;
 mod not_steady;
 mod nothing_measured;
+mod outside_window;
 mod saturated;
 mod unfair;
 mod unreceived;
@@ -87,6 +88,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: not_replayed::NAME,
         find: not_replayed::find,
+    },
+    NoteKind {
+        name: outside_window::NAME,
+        find: outside_window::find,
     },
     NoteKind {
         name: unreceived::NAME,

@@ -19,12 +19,34 @@ pub struct RecordingSummary {
     pub median_span_ns: f64,
     /// The longest time between two successive events of a rank. `None` without recorded times.
     pub longest_gap: Option<RecordedGap>,
+    /// Recorded time of a rank outside the window that is replayed, mean over these ranks, in nanoseconds.
+    #[serde(default)]
+    pub outside_ns: f64,
+    /// Operations in a selected window that are left out, summed over these ranks. `None` for the default window and the
+    /// whole recording.
+    #[serde(default)]
+    pub cut: Option<CutSummary>,
     /// Calls that are not replayed, those with the most recorded time first.
     pub not_replayed: Vec<NotReplayed>,
     /// Locations of the recording that are no MPI ranks, such as threads.
     pub other_locations: u64,
     /// Events of these locations, all of which are left out.
     pub other_events: u64,
+}
+
+/// Operations in a window of a recording that are left out, because their partners are outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutSummary {
+    /// Sends whose receive is outside.
+    pub sends: u64,
+    /// Receives and probes whose send is outside.
+    pub receives: u64,
+    /// Calls of collectives that another rank calls outside.
+    pub collectives: u64,
+    /// One-sided transfers whose fence is left out.
+    pub transfers: u64,
+    /// Requests of operations outside that calls in the window wait for.
+    pub requests: u64,
 }
 
 /// Time between two successive events of a rank.
@@ -53,6 +75,8 @@ pub struct NotReplayed {
 #[derive(Clone, Debug, Default)]
 pub struct RecordingTotals {
     spans_ps: Vec<u64>,
+    outside_ps: u128,
+    cut: Option<CutSummary>,
     /// Rank, begin and length in picoseconds.
     longest_gap: Option<(u64, u64, u64)>,
     /// Count and picoseconds by call.
@@ -76,6 +100,19 @@ impl RecordingTotals {
         self.spans_ps.push(span_ps);
         if gap_ps > self.longest_gap.map_or(0, |(_, _, ps)| ps) {
             self.longest_gap = Some((rank, at_ps, gap_ps));
+        }
+    }
+
+    /// Adds the window of a rank: the recorded time outside in picoseconds, and what a selected window leaves out.
+    pub fn add_window(&mut self, outside_ps: u64, cut: Option<CutSummary>) {
+        self.outside_ps += u128::from(outside_ps);
+        if let Some(own) = cut {
+            let cut = self.cut.get_or_insert_default();
+            cut.sends += own.sends;
+            cut.receives += own.receives;
+            cut.collectives += own.collectives;
+            cut.transfers += own.transfers;
+            cut.requests += own.requests;
         }
     }
 
@@ -117,6 +154,8 @@ impl RecordingTotals {
                 at_ns: nanoseconds(at_ps),
                 time_ns: nanoseconds(ps),
             }),
+            outside_ns: mean(self.outside_ps),
+            cut: self.cut,
             not_replayed,
             other_locations: self.other_locations,
             other_events: self.other_events,
@@ -135,6 +174,15 @@ mod tests {
         totals.add_rank(0, 1_000, (3, 500));
         totals.add_rank(1, 9_000, (1_000, 8_000));
         totals.add_rank(2, 2_000, (0, 8_000));
+        totals.add_window(500, None);
+        assert_eq!(totals.summary().expect("it has ranks").cut, None);
+        for sends in [1, 2] {
+            let cut = CutSummary {
+                sends,
+                ..CutSummary::default()
+            };
+            totals.add_window(500, Some(cut));
+        }
         totals.add_calls("MPI_File_open", 1, 300);
         totals.add_calls("MPI_File_write", 2, 3_000);
         totals.add_calls("MPI_File_write", 1, 3_000);
@@ -143,6 +191,8 @@ mod tests {
             (summary.ranks, summary.span_ns, summary.median_span_ns),
             (3, 4.0, 2.0)
         );
+        let cut = summary.cut.expect("a rank has a window");
+        assert_eq!((summary.outside_ns, cut.sends, cut.receives), (0.5, 3, 0));
         let gap = summary.longest_gap.expect("times are recorded");
         assert_eq!((gap.rank, gap.at_ns, gap.time_ns), (1, 1.0, 8.0));
         let calls = summary.not_replayed.iter();

@@ -5,8 +5,8 @@ mod sample;
 use std::collections::BTreeSet;
 
 use fabricsim_results::{
-    BacklogGrowth, Histogram, NOTE_KINDS, Note, Outcome, RecordingTotals, RunResult, RunSummary, Severity,
-    Summary, Unreceived, compare, report, rows,
+    BacklogGrowth, CutSummary, Histogram, NOTE_KINDS, Note, Outcome, RecordingTotals, RunResult, RunSummary,
+    Severity, Summary, Unreceived, compare, report, rows,
 };
 
 fn kinds(result: &RunResult) -> Vec<&str> {
@@ -414,6 +414,42 @@ fn gaps_are_implausible_beyond_a_thousand_recordings_of_the_others() {
     let days = |days: u64| days * 86_400_000_000_000_000;
     assert_eq!(alone(days(30)).summary.notes, []);
     only(&alone(days(31)), "implausible-times");
+}
+
+#[test]
+fn time_outside_the_window_is_a_warning_where_it_is_most_of_the_recording() {
+    // Three ranks, of which this share of their 1 ms in percent is outside.
+    let outside = |percent: u64, cut: Option<CutSummary>| {
+        recorded(5, |recording| {
+            (0..3).for_each(|_| recording.add_window(percent * 10_000_000, cut));
+        })
+    };
+    assert_eq!(outside(0, None).summary.notes, []);
+    let small = recorded(5, |recording| recording.add_window(29_999_999, None));
+    assert_eq!(small.summary.notes, []);
+    for (percent, severity) in [(1, Severity::Info), (50, Severity::Info), (51, Severity::Warning)] {
+        let note = only(&outside(percent, None), "outside-window");
+        assert_eq!(note.severity, severity, "{note}");
+        let share = format!("{percent}.0 % of the recorded time");
+        assert!(note.found.starts_with(&share), "{note}");
+        assert!(note.found.contains("before the end of MPI_Init"), "{note}");
+    }
+    // The user has selected it, however small it is.
+    let cut = CutSummary {
+        sends: 2,
+        requests: 1,
+        ..CutSummary::default()
+    };
+    let note = only(&outside(99, Some(cut)), "outside-window");
+    assert_eq!(note.severity, Severity::Info);
+    assert!(
+        note.found.ends_with(
+            "outside the selected window and is not replayed; left out inside it, since their partners are outside: 6 sends; \
+             not waited for: 3 requests of operations outside"
+        ),
+        "{note}"
+    );
+    only(&outside(0, Some(CutSummary::default())), "outside-window");
 }
 
 #[test]

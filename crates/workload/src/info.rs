@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::Recording;
+
 /// The summary of a trace. All counts are over all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceInfo {
@@ -14,8 +16,11 @@ pub struct TraceInfo {
     pub format: String,
     /// MPI ranks.
     pub ranks: u32,
-    /// Longest time of a rank from its first to its last event, as recorded, in picoseconds.
+    /// Time from the first to the last event of all ranks, as recorded, in picoseconds. In DUMPI, whose clocks differ
+    /// between hosts, the longest time of a rank.
     pub span_ps: u64,
+    /// Where MPI is initialized and finalized.
+    pub mpi: MpiTimes,
     /// Time outside MPI, summed over ranks, in picoseconds.
     pub compute_ps: u64,
     /// Share of `compute_ps` in all recorded time, between 0 and 1.
@@ -34,6 +39,30 @@ pub struct TraceInfo {
     pub communicators: Vec<CommunicatorInfo>,
     /// Notes on the limits of these numbers and of a simulation.
     pub notes: Vec<String>,
+}
+
+/// Where the ranks initialize and finalize MPI. Times are picoseconds after the first event of the rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MpiTimes {
+    /// The latest end of `MPI_Init` or `MPI_Init_thread`; `None` if no rank records it.
+    pub init_ends_ps: Option<u64>,
+    /// The earliest start of `MPI_Finalize`; `None` if no rank records it.
+    pub finalize_begins_ps: Option<u64>,
+    /// Time before the end of `MPI_Init` and after the start of `MPI_Finalize`, summed over ranks.
+    pub outside_ps: u64,
+    /// Recorded time, summed over ranks.
+    pub total_ps: u64,
+}
+
+impl MpiTimes {
+    /// Adds a rank, whose program has ended.
+    pub fn add(&mut self, recording: &Recording) {
+        self.init_ends_ps = self.init_ends_ps.max(recording.window_start_ps);
+        let both = [self.finalize_begins_ps, recording.window_end_ps];
+        self.finalize_begins_ps = both.into_iter().flatten().min();
+        self.outside_ps = self.outside_ps.saturating_add(recording.outside_ps());
+        self.total_ps = self.total_ps.saturating_add(recording.span_ps);
+    }
 }
 
 /// Point-to-point messages.
@@ -144,6 +173,7 @@ impl fmt::Display for TraceInfo {
         let mut row = |name: &str, value: String| writeln!(f, "  {name:<15} {value}");
         row("ranks", grouped(self.ranks.into()))?;
         row("span", time(self.span_ps))?;
+        row("MPI", self.mpi.line())?;
         row(
             "computation",
             format!("{:.1} % of all ranks' time", 100.0 * self.compute_share),
@@ -158,6 +188,21 @@ impl fmt::Display for TraceInfo {
             writeln!(f, "  notes")?;
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "    - {note}"))
+    }
+}
+
+impl MpiTimes {
+    fn line(&self) -> String {
+        let init = self.init_ends_ps.map_or_else(
+            || "MPI_Init is not recorded".to_string(),
+            |ps| format!("MPI_Init ends after {}", time(ps)),
+        );
+        let finalize = self.finalize_begins_ps.map_or_else(
+            || "MPI_Finalize is not recorded".to_string(),
+            |ps| format!("MPI_Finalize begins after {}", time(ps)),
+        );
+        let share = 100.0 * self.outside_ps as f64 / self.total_ps.max(1) as f64;
+        format!("{init}; {finalize}; {share:.1} % of all ranks' time lie outside")
     }
 }
 

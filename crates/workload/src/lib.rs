@@ -16,13 +16,15 @@ mod scan;
 mod source;
 pub mod trace;
 pub mod traffic;
+pub mod window;
 
-pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, SizeRange, TraceInfo};
+pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, MpiTimes, SizeRange, TraceInfo};
 pub use operation::{
     Call, Collective, Communicator, Counts, Operation, Program, Reduction, Region, TraceError, WORLD,
     Workload,
 };
-pub use recording::{EventGap, OtherLocations, Recording, SkippedCalls};
+pub use recording::{CutOperations, EventGap, OtherLocations, Recording, SkippedCalls};
 pub use repeat::repeated;
 pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};
 pub use trace::{info, open};
+pub use window::RecordingWindow;

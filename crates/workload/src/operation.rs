@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::window::CuttableRecording;
 use crate::{OtherLocations, Recording};
 
 /// Index of a communicator in [`Workload::communicators`].
@@ -422,6 +423,10 @@ pub trait Workload: Send + Sync {
     /// Locations of a recording that are no ranks, such as threads.
     fn other_locations(&self) -> OtherLocations {
         OtherLocations::default()
+    }
+    /// The recording, if it is one that can be cut to a window.
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
+        None
     }
     /// Whether another process that reads the same experiment gets the same programs, as checkpoints require.
     fn reopens(&self) -> bool {

@@ -11,8 +11,30 @@ pub struct Recording {
     pub span_ps: u64,
     /// The longest time between two successive events.
     pub longest_gap: EventGap,
-    /// Calls that are not replayed, by name.
+    /// Calls that are not replayed, by name, in the window that is replayed.
     pub not_replayed: BTreeMap<String, SkippedCalls>,
+    /// When the window that is replayed begins, in picoseconds after the first event. `None`: with this event.
+    pub window_start_ps: Option<u64>,
+    /// When the window ends, in picoseconds after the first event. `None`: with the last one.
+    pub window_end_ps: Option<u64>,
+    /// What the window leaves out although it is inside, because a partner is outside. `None` for the default window and
+    /// the whole recording, which leave out nothing.
+    pub cut: Option<CutOperations>,
+}
+
+/// Operations in a window that are not replayed, because the other part of them is outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutOperations {
+    /// Sends whose receive is outside.
+    pub sends: u64,
+    /// Receives, and probes, whose send is outside.
+    pub receives: u64,
+    /// Collectives and fences that a member of the communicator calls outside.
+    pub collectives: u64,
+    /// Puts and gets whose next fence is left out.
+    pub transfers: u64,
+    /// Requests that were opened before the window, or are of such operations, and are waited for inside.
+    pub requests: u64,
 }
 
 /// The time between two successive events of a rank.
@@ -43,6 +65,13 @@ pub struct OtherLocations {
 }
 
 impl Recording {
+    /// Recorded time outside the window that is replayed, in picoseconds.
+    pub fn outside_ps(&self) -> u64 {
+        let end = self.window_end_ps.unwrap_or(self.span_ps).min(self.span_ps);
+        let inside = end.saturating_sub(self.window_start_ps.unwrap_or(0));
+        self.span_ps - inside
+    }
+
     /// Notes an event at this time after the first one. Damaged recordings have events that are not in order.
     pub fn event(&mut self, at_ps: u64) {
         self.gap(at_ps.saturating_sub(self.span_ps));

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::collective_totals::CollectiveTotals;
 use crate::info::{CommunicatorInfo, MessageInfo};
 use crate::mpi_calls::{CommunicatorRef, Communicators};
-use crate::{Call, Collective, Operation, TraceInfo};
+use crate::{Call, Collective, MpiTimes, Operation, Recording, TraceInfo};
 
 /// Counts over all records.
 #[derive(Debug, Default)]
@@ -15,8 +15,8 @@ pub struct RecordTotals {
     pub records: u64,
     /// Calls by name.
     pub calls: BTreeMap<&'static str, u64>,
-    /// Longest time of a rank in picoseconds.
-    pub span_ps: u64,
+    /// Earliest first event of a rank and latest last one, in picoseconds of the recording's clock.
+    span: Option<(i128, i128)>,
     /// Sum of the times of all ranks in picoseconds.
     pub total_ps: u64,
 }
@@ -27,11 +27,21 @@ impl RecordTotals {
         *self.calls.entry(name).or_default() += 1;
     }
 
-    /// Adds the time of a rank.
-    pub fn add_span(&mut self, ps: u64) {
-        self.span_ps = self.span_ps.max(ps);
-        self.total_ps = self.total_ps.saturating_add(ps);
+    /// Adds the first and the last event of a rank, in picoseconds.
+    pub fn add_span(&mut self, first: i128, last: i128) {
+        let (from, until) = self.span.unwrap_or((first, last));
+        self.span = Some((from.min(first), until.max(last)));
+        self.total_ps = self.total_ps.saturating_add(picoseconds(last - first));
     }
+
+    /// Time from the first to the last event of all ranks in picoseconds; 0 without times.
+    pub fn span_ps(&self) -> u64 {
+        self.span.map_or(0, |(from, until)| picoseconds(until - from))
+    }
+}
+
+fn picoseconds(difference: i128) -> u64 {
+    u64::try_from(difference.max(0)).unwrap_or(u64::MAX)
 }
 
 /// Sums over the operations of all ranks.
@@ -42,6 +52,7 @@ pub struct OperationTotals {
     collectives: CollectiveTotals,
     /// Collectives inside calls that create or free communicators and windows.
     pub internal: u64,
+    mpi: MpiTimes,
     /// The current rank, and its numbers in communicators.
     rank: u32,
     positions: BTreeMap<u32, u64>,
@@ -73,6 +84,13 @@ impl OperationTotals {
         }
     }
 
+    /// Adds what the recording of a rank tells, at the end of its program.
+    pub fn add_recording(&mut self, recording: Option<&Recording>) {
+        if let Some(recording) = recording {
+            self.mpi.add(recording);
+        }
+    }
+
     /// The summary of the trace in `main`.
     pub fn into_info(
         self,
@@ -87,7 +105,8 @@ impl OperationTotals {
             file: main.display().to_string(),
             format: format.into(),
             ranks: communicators.created.len() as u32,
-            span_ps: records.span_ps,
+            span_ps: records.span_ps(),
+            mpi: self.mpi,
             compute_ps: self.compute_ps,
             compute_share: self.compute_ps as f64 / records.total_ps.max(1) as f64,
             events: records.records,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use config::{Error, Section};
 
-use crate::{Workload, dumpi, motif, trace};
+use crate::{RecordingWindow, Workload, dumpi, motif, trace};
 
 /// A kind of workload, named by its key.
 pub struct WorkloadSource {
@@ -34,7 +34,7 @@ pub static SOURCES: &[WorkloadSource] = &[
         key: "goal",
         kind: "trace",
         summary: "a schedule in the format GOAL, text or binary",
-        read: |section, folder| read_trace(section, "goal", folder),
+        read: read_goal,
     },
     WorkloadSource {
         key: "liballprof",
@@ -118,7 +118,30 @@ pub fn read(
 
 fn read_trace(section: &Section, key: &str, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
     let path: String = section.required(key)?;
-    trace::open(folder.join(&path)).map_err(|e| section.error(key, e.to_string()))
+    let window = RecordingWindow::read(section)?;
+    let trace = trace::open(folder.join(&path)).map_err(|e| section.error(key, e.to_string()))?;
+    cut(section, trace, &window)
+}
+
+fn read_goal(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
+    let path: String = section.required("goal")?;
+    if section.has("window") {
+        let message = "a schedule has no calls, times and regions of a recording; remove the window";
+        return Err(section.error("window", message));
+    }
+    let trace = trace::open(folder.join(&path)).map_err(|e| section.error("goal", e.to_string()))?;
+    cut(section, trace, &RecordingWindow::Mpi)
+}
+
+/// The window of a recording.
+fn cut(
+    section: &Section,
+    trace: Arc<dyn Workload>,
+    window: &RecordingWindow,
+) -> Result<Arc<dyn Workload>, Error> {
+    window
+        .of(trace)
+        .map_err(|e| section.error("window", e.to_string()))
 }
 
 fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Error> {
@@ -128,13 +151,15 @@ fn read_dumpi(section: &Section, folder: &Path) -> Result<Arc<dyn Workload>, Err
         dumpi::RecordedClock::NAMES[0],
         &dumpi::RecordedClock::NAMES,
     )?;
+    let window = RecordingWindow::read(section)?;
     let fail = |e: crate::TraceError| section.error("dumpi", e.to_string());
     let (file, format) = trace::find(&folder.join(&path)).map_err(fail)?;
     if format.name != dumpi::FORMAT.name {
         let message = format!("{}: is a trace in the format {}", file.display(), format.name);
         return Err(section.error("dumpi", message));
     }
-    dumpi::open(&file, dumpi::RecordedClock::from_name(clock)).map_err(fail)
+    let trace = dumpi::open(&file, dumpi::RecordedClock::from_name(clock)).map_err(fail)?;
+    cut(section, trace, &window)
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 def _bound_by(name: str, bound_by: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Shares of the critical path of a job; None for a job that did not end, and in results of older versions."""
+    """Shares of the critical path of a job; None if it did not end, and in results of older versions."""
     causes = ("computation", "imbalance", "overhead", "latency", "memory")
     shares = {cause: bound_by[cause] if bound_by else None for cause in causes}
     shares["links"] = sum(link["share"] for link in bound_by["links"]) if bound_by else None

@@ -1,8 +1,10 @@
 //! Times against closed forms, to the picosecond. In `settings()` and `fixed()`: o_s = 10, o_r = 20,
 //! L = 1000, G = 1 per byte, header 2, control 4 (nanoseconds, bytes).
 
+use std::sync::Arc;
+
 use des::Time;
-use mpi::MpiSettings;
+use mpi::{Action, MpiJob, MpiSettings, Rank};
 use workload::{Call, Collective};
 
 use super::network::*;
@@ -274,4 +276,25 @@ fn collectives_take_their_rounds() {
     let outcome = run(settings(), fixed(), allreduce).unwrap();
     outcome.assert_clean();
     assert_eq!(outcome.end_ns(3), 3 * (10 + 2 * CONTROL + 1002 + 1000 + 20));
+}
+
+#[test]
+fn an_interrupted_operation_counts_up_to_the_end() {
+    let job = Arc::new(MpiJob::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
+    let program = vec![compute(1000), receive(Some(1), None, 8)];
+    let mut rank = Rank::new(job, 0, Box::new(List(program.into_iter())));
+    let mut out = Vec::new();
+    rank.start(Time(500), &mut out).unwrap();
+    let computing = rank.stats_at(Time(900));
+    assert_eq!((computing.compute, computing.calls().len()), (Time(400), 0));
+    assert_eq!(rank.stats().compute, Time::ZERO, "the rank itself is unchanged");
+    let Some(Action::ResumeAt(until)) = out.first().copied() else {
+        panic!("{out:?}")
+    };
+    rank.resume(until, &mut out).unwrap();
+    let end = Time(until.ps() + 70);
+    let waiting = rank.stats_at(end);
+    let receive = waiting.call(Call::Recv);
+    assert_eq!((receive.calls, receive.time), (1, Time(70)));
+    assert_eq!(waiting.compute + waiting.communication(), end - Time(500));
 }

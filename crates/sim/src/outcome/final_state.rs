@@ -5,11 +5,11 @@ use std::sync::Arc;
 use des::{Event, Lps, Time};
 use fabric::LinkUse;
 use fabric::router::Router;
-use mpi::Rank;
+use mpi::{Rank, RankStats};
 use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
 use results::{
-    BacklogGrowth, Chain, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome, PathTotals,
-    RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
+    BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
+    PathTotals, RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
 };
 use topology::{HostId, Port, RouterId};
 
@@ -307,7 +307,8 @@ impl FinalState<'_> {
                 totals.messages += row.messages_sent + row.collective_messages_sent;
                 totals.bytes += row.bytes_sent + row.collective_bytes_sent;
                 rank_rows.push(row);
-                let calls = slot.state.iter().flat_map(|state| state.stats().calls());
+                let stats = slot.state.as_ref().map(|state| state.stats_at(self.end));
+                let calls = stats.iter().flat_map(RankStats::calls);
                 call_rows.extend(calls.map(|call| CallRow {
                     job: name.clone(),
                     rank: rank as u32,
@@ -341,7 +342,7 @@ impl FinalState<'_> {
         let stats = slot
             .state
             .as_ref()
-            .map(|state| state.stats().clone())
+            .map(|state| state.stats_at(self.end))
             .unwrap_or_default();
         RankRow {
             job: job.clone(),
@@ -373,6 +374,14 @@ fn add_recording(totals: &mut JobTotals, slot: &RankSlot) {
     totals
         .recording
         .add_rank(rank, recording.span_ps, (gap.at_ps, gap.ps));
+    let cut = recording.cut.map(|cut| CutSummary {
+        sends: cut.sends,
+        receives: cut.receives,
+        collectives: cut.collectives,
+        transfers: cut.transfers,
+        requests: cut.requests,
+    });
+    totals.recording.add_window(recording.outside_ps(), cut);
     for (call, left_out) in &recording.not_replayed {
         totals.recording.add_calls(call, left_out.count, left_out.ps);
     }

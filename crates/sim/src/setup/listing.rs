@@ -65,6 +65,11 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
         "the duration of computations",
         &[ComputeRule::PARAMETERS],
     ),
+    (
+        "job.workload.window",
+        "the part of a recording that is replayed",
+        &[workload::window::PARAMETERS],
+    ),
     ("job.traffic", "synthetic traffic", &[job::TRAFFIC]),
     ("mpi", "the MPI library of all jobs", &[MpiSettings::PARAMETERS]),
     ("run", "the execution", &[experiment::RUN]),

@@ -17,12 +17,16 @@ topology = { kind = "torus", sizes = [3, 3] }
 routing = { algorithm = "dimension-order" }
 "#;
 
-const REGIONS: [&str; 5] = [
+const REGIONS: [&str; 9] = [
     "MPI_Comm_rank",
     "MPI_File_write_all",
     "MPI_Neighbor_alltoall",
     "MPI_Send",
     "MPI_Recv",
+    "MPI_Init",
+    "MPI_Finalize",
+    "step",
+    "main",
 ];
 
 /// A call from one time to another, in nanoseconds.
@@ -81,11 +85,13 @@ fn write(folder: &Path, ranks: u64, locations: &[Vec<TimedEvent>]) -> Result<(),
 
 /// The experiment of a recording with this job.
 fn replay(folder: &Path, more: &str) -> Experiment {
-    let trace = folder.join("traces.otf2");
-    experiment(&format!(
-        "{NETWORK}\n[[job]]\nname = \"io\"\nworkload = {{ otf2 = {:?} }}\n{more}\n",
-        trace.display().to_string()
-    ))
+    experiment(&replay_text(NETWORK, folder, "", more))
+}
+
+/// The text of an experiment with a recording, further keys of its workload and further lines.
+fn replay_text(network: &str, folder: &Path, workload: &str, more: &str) -> String {
+    let trace = folder.join("traces.otf2").display().to_string();
+    format!("{network}\n[[job]]\nname = \"io\"\nworkload = {{ otf2 = {trace:?}{workload} }}\n{more}\n")
 }
 
 /// Two ranks that write a file, with neighbours, and a thread.
@@ -258,4 +264,151 @@ fn messages_that_nobody_receives_are_in_the_notes() {
     ));
     assert_eq!(job_of(&result).unreceived, None);
     assert_eq!(result.summary.notes, []);
+}
+
+/// Two ranks that start up for 40 ms, and then exchange messages ten times in 200 us, each time in the region `step`.
+fn with_start_up() -> Vec<Vec<TimedEvent>> {
+    let region_of = |name| {
+        let number = REGIONS.iter().position(|region| *region == name);
+        number.expect("a region") as u32
+    };
+    let region = region_of("step");
+    let rank = |rank: u64| {
+        let mut events = vec![TimedEvent {
+            time: 0,
+            record: EventRecord::Enter {
+                region: region_of("main"),
+            },
+        }];
+        events.extend(call("MPI_Init", 40_000_000, 41_000_000));
+        for step in 0..10 {
+            let at = 41_000_000 + 20_000 * step;
+            let border = |time, record| TimedEvent { time, record };
+            events.push(border(at, EventRecord::Enter { region }));
+            events.extend(meet(rank, at + 1_000, at + 19_000));
+            events.push(border(at + 19_500, EventRecord::Leave { region }));
+        }
+        events.extend(call("MPI_Finalize", 41_200_000, 41_300_000));
+        events
+    };
+    vec![rank(0), rank(1)]
+}
+
+/// Without the window, a network of a tenth of the bandwidth and one of ten times the latency take the same time to a
+/// thousandth; with it they do not.
+#[test]
+fn start_up_does_not_hide_the_network() {
+    if !otf2_is_available() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), 2, &with_start_up()).unwrap();
+    let time = |network: &str, workload: &str| {
+        let text = replay_text(network, folder.path(), workload, "");
+        let result = run_everywhere(&mut experiment(&text));
+        (job_of(&result).time_ns, result)
+    };
+    let slow = format!("{NETWORK}\n[network.link]\nlatency = \"2 us\"\n");
+    let all = ", window = { kind = \"all\" }";
+    let (fast_all, result) = time(NETWORK, all);
+    let (slow_all, _) = time(&slow, all);
+    assert!(
+        fast_all > 40e6 && slow_all / fast_all < 1.001,
+        "{fast_all} {slow_all}"
+    );
+    assert_eq!(result.summary.notes, []);
+    let (fast, result) = time(NETWORK, "");
+    let (slow, _) = time(&slow, "");
+    assert!(fast < 40e3 && slow / fast > 1.1, "{fast} {slow}");
+    let note = only_note(&result, "outside-window").to_string();
+    for part in [
+        "warning: outside-window: job io: 99.5 % of the recorded time (41.1 ms of 41.3 ms per rank)",
+        "window = { kind = \"all\" } replays the whole recording",
+    ] {
+        assert!(note.contains(part), "{note}");
+    }
+    let recording = job_of(&result).recording.as_ref().expect("it is a recording");
+    assert_eq!((recording.span_ns, recording.outside_ns), (41.3e6, 41.1e6));
+}
+
+#[test]
+fn windows_by_region_iteration_time_and_call() {
+    if !otf2_is_available() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), 2, &with_start_up()).unwrap();
+    let windows = [
+        ("kind = \"region\", region = \"step\"", 10, 41.3e6 - 199.5e3),
+        (
+            "kind = \"iterations\", region = \"step\", start = 3, end = 7",
+            4,
+            41.3e6 - 80e3,
+        ),
+        ("kind = \"time\", start = \"41 ms\", end = \"41.1 ms\"", 5, 41.2e6),
+        // MPI_Init is the first call.
+        ("kind = \"calls\", start = 2, end = 4", 2, 41.3e6 - 40e3),
+    ];
+    for (window, messages, outside_ns) in windows {
+        let workload = format!(", window = {{ {window} }}");
+        let text = replay_text(NETWORK, folder.path(), &workload, "");
+        let result = run_everywhere(&mut experiment(&text));
+        assert_eq!(job_of(&result).messages, messages, "{window}");
+        let recording = job_of(&result).recording.as_ref().expect("it is a recording");
+        assert_eq!(recording.outside_ns, outside_ns, "{window}");
+        let cut = recording.cut.expect("it is selected");
+        assert_eq!((cut.sends, cut.receives), (0, 0), "{window}");
+        let note = only_note(&result, "outside-window").to_string();
+        assert!(note.starts_with("info: outside-window: job io: "), "{note}");
+    }
+}
+
+/// Rank 1 receives two messages of which rank 0 sends one before the window. Replay would wait for it for ever.
+#[test]
+fn a_message_that_crosses_the_border_is_left_out_and_counted() {
+    if !otf2_is_available() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let locations = [
+        [call("MPI_Send", 0, 10), call("MPI_Send", 300, 310)].concat(),
+        [call("MPI_Recv", 200, 210), call("MPI_Recv", 300, 320)].concat(),
+    ];
+    write(folder.path(), 2, &locations).unwrap();
+    let window = ", window = { kind = \"time\", start = \"100 ns\" }";
+    let result = run_everywhere(&mut experiment(&replay_text(NETWORK, folder.path(), window, "")));
+    assert_eq!(job_of(&result).messages, 1);
+    let note = only_note(&result, "outside-window").to_string();
+    assert!(
+        note.contains("left out inside it, since their partners are outside: 1 receives"),
+        "{note}"
+    );
+}
+
+/// A recording and its conversion differ in `MPI_Cart_create` alone: the archive does not record its parent, so that the
+/// ranks do not synchronise in it. After it, both give the same digest.
+#[test]
+fn dumpi_and_otf2_of_one_recording_agree() {
+    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let [dumpi, otf2] = ["lammps-melt-27", "otf2-lammps-melt-27"].map(|name| traces.join(name));
+    if !dumpi.is_dir() || !otf2.is_dir() {
+        println!("SKIPPED: {} is missing", traces.display());
+        return;
+    }
+    if !otf2_is_available() {
+        return;
+    }
+    let network = NETWORK.replace("[3, 3]", "[3, 3, 3]");
+    let of = |key: &str, trace: &Path, window: &str| {
+        let trace = trace.display().to_string();
+        let job = format!("[[job]]\nname = \"melt\"\nworkload = {{ {key} = {trace:?}{window} }}\n");
+        run(&experiment(&format!("{network}\n{job}")))
+    };
+    let time = |result: &RunResult| job_of(result).time_ns;
+    let (as_dumpi, as_otf2) = (of("dumpi", &dumpi, ""), of("otf2", &otf2, ""));
+    assert!(time(&as_dumpi) > time(&as_otf2));
+    assert!(time(&as_dumpi) < 1.005 * time(&as_otf2));
+    let after = ", window = { kind = \"iterations\", region = \"MPI_Scan\", start = 1 }";
+    let (as_dumpi, as_otf2) = (of("dumpi", &dumpi, after), of("otf2", &otf2, after));
+    assert_eq!(as_dumpi.summary.digest, as_otf2.summary.digest);
 }

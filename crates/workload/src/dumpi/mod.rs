@@ -20,12 +20,13 @@ mod test_trace;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::mpi_calls::Communicators;
 use crate::scan::RecordTotals;
 use crate::trace::TraceFormat;
+use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{Program, TraceError, TraceInfo, Workload};
 use communicators::CommunicatorCalls;
 use datatypes::TypeSizeHints;
@@ -179,7 +180,8 @@ fn first_pass(
         let noted = calls.note(&record, file.rank, ranks);
         noted.map_err(|message| cursor.error(&record, message))?;
     }
-    totals.records.add_span(span.picoseconds());
+    // The clocks of DUMPI have an origin of their own on each host, so that all ranks begin at 0.
+    totals.records.add_span(0, span.picoseconds().into());
     let sizes = hints.into_sizes();
     Ok((calls, RankScan { cancels, sizes }))
 }
@@ -209,8 +211,11 @@ impl WallSpan {
     }
 }
 
+#[derive(Debug)]
 struct DumpiTrace {
     archive: Arc<DumpiArchive>,
+    /// The file that was given.
+    main: PathBuf,
 }
 
 /// Opens a trace; `main` is its meta file, or the file of any rank.
@@ -219,7 +224,8 @@ struct DumpiTrace {
 /// It is damaged, incomplete, or cannot be replayed.
 pub fn open(main: &Path, clock: RecordedClock) -> Result<Arc<dyn Workload>, TraceError> {
     let archive = Arc::new(DumpiArchive::open(main, clock)?);
-    Ok(Arc::new(DumpiTrace { archive }))
+    let main = main.to_path_buf();
+    Ok(Arc::new(DumpiTrace { archive, main }))
 }
 
 fn info(main: &Path) -> Result<TraceInfo, TraceError> {
@@ -236,10 +242,52 @@ impl Workload for DumpiTrace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(DumpiProgram::new(self.archive.clone(), rank)))
+        Ok(self.program_between(rank, WindowEdges::MPI)?)
+    }
+
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
+        Some(self)
     }
 
     fn reopens(&self) -> bool {
         true
+    }
+}
+
+impl CuttableRecording for DumpiTrace {
+    fn file(&self, rank: Option<u32>) -> String {
+        let own = rank.map(|rank| &self.archive.files[rank as usize].path);
+        own.unwrap_or(&self.main).display().to_string()
+    }
+
+    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+        Ok(Box::new(DumpiProgram::new(self.archive.clone(), rank, edges)))
+    }
+
+    fn first_events(&self) -> Result<Option<Vec<u64>>, TraceError> {
+        let [cpu, wall] = self.archive.totals.timed;
+        // The clocks have an origin of their own on each host.
+        Ok((cpu > 0 || wall > 0).then(|| vec![0; self.archive.files.len()]))
+    }
+
+    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(RegionVisit)) -> Result<(), TraceError> {
+        let mut cursor = RecordCursor::new(self.archive.files[rank as usize].clone());
+        let mut record = DumpiRecord::default();
+        let mut number = 0;
+        while cursor.next(&mut record)? {
+            if record.function > calls::ALL_FUNCTIONS {
+                continue;
+            }
+            number += 1;
+            if record.name() == region {
+                visit(RegionVisit::Entry(WindowEdge::Call(number)));
+                visit(RegionVisit::Exit(WindowEdge::Call(number + 1)));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_regions(&self) -> bool {
+        false
     }
 }

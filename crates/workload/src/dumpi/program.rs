@@ -14,6 +14,7 @@ use crate::mpi_calls::{
     EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
 use crate::recording::LeftOut;
+use crate::window::{RecordedProgram, WindowEdges};
 use crate::{Call, Collective, Operation, Program, Recording, Reduction, TraceError};
 
 /// Requests by handle.
@@ -60,6 +61,8 @@ pub struct DumpiProgram {
     last: Option<(Option<Interval>, Option<Interval>)>,
     /// Start of the last call after that of the first one, in nanoseconds.
     started_ns: i64,
+    /// End of the last call, in picoseconds after the start of the first one.
+    ended_ps: u64,
     datatypes: Datatypes,
     communicators: BTreeMap<u16, CommunicatorRef>,
     windows: BTreeMap<u16, CommunicatorRef>,
@@ -83,6 +86,20 @@ impl Program for DumpiProgram {
     }
 }
 
+impl RecordedProgram for DumpiProgram {
+    fn is_inside(&self) -> bool {
+        self.replay.was_inside
+    }
+
+    fn is_past(&self) -> bool {
+        self.replay.is_past()
+    }
+
+    fn calls(&self) -> (u64, u64) {
+        self.replay.calls()
+    }
+}
+
 impl RecordedCalls for DumpiProgram {
     type Record = DumpiRecord;
 
@@ -97,7 +114,7 @@ impl RecordedCalls for DumpiProgram {
     fn read(&mut self) -> Result<bool, TraceError> {
         let mut record = std::mem::take(&mut self.record);
         if !self.cursor.next(&mut record)? {
-            self.replay.push_computed();
+            self.replay.end();
             return Ok(false);
         }
         let replayed = self.replay_record(&record);
@@ -291,15 +308,16 @@ impl RecordedCalls for DumpiProgram {
 
 impl DumpiProgram {
     /// The operations of a rank from its first call on.
-    pub fn new(archive: Arc<DumpiArchive>, rank: u32) -> DumpiProgram {
+    pub fn new(archive: Arc<DumpiArchive>, rank: u32, edges: WindowEdges) -> DumpiProgram {
         let file = archive.files[rank as usize].clone();
         let scan = &archive.ranks[rank as usize];
         let own = CommunicatorRef::SelfOnly(archive.communicators.groups as u32);
         DumpiProgram {
             record: DumpiRecord::default(),
-            replay: CallReplay::new(rank),
+            replay: CallReplay::new(rank, edges),
             last: None,
             started_ns: 0,
+            ended_ps: 0,
             datatypes: Datatypes::new(&file.sizes, &scan.sizes),
             communicators: BTreeMap::from([(WORLD, CommunicatorRef::Group(0)), (SELF, own)]),
             windows: BTreeMap::new(),
@@ -329,7 +347,14 @@ impl DumpiProgram {
             // The application's own functions.
             return Ok(());
         }
-        self.add_computation(r);
+        let (start_ps, end_ps) = self.add_computation(r);
+        self.replay.begin_call(r.name(), start_ps);
+        self.replay_call_of(r)?;
+        self.replay.end_call(r.name(), end_ps);
+        Ok(())
+    }
+
+    fn replay_call_of(&mut self, r: &DumpiRecord) -> Result<(), ReplayFailure> {
         self.datatypes.note(r);
         let queued = self.replay.queued();
         match r.name() {
@@ -350,9 +375,12 @@ impl DumpiProgram {
         Ok(())
     }
 
-    /// Adds the time since the last call as computation.
-    fn add_computation(&mut self, record: &DumpiRecord) {
+    /// Adds the time since the last call as computation. Returns start and end of the call, in picoseconds after the first
+    /// one.
+    fn add_computation(&mut self, record: &DumpiRecord) -> (u64, u64) {
         let now = (record.cpu, record.wall);
+        let before_ps = self.ended_ps;
+        let (start_ps, end_ps) = self.times(record);
         if let Some((cpu, wall)) = self.last {
             let gap = |from: Option<Interval>, to: Option<Interval>| Some(to?.start.since(from?.stop));
             let nanoseconds = match self.archive.clock {
@@ -363,28 +391,33 @@ impl DumpiProgram {
             // Calls of several threads overlap.
             let nanoseconds = u64::try_from(nanoseconds.unwrap_or(0)).unwrap_or(0);
             let ps = nanoseconds.saturating_mul(1000);
-            self.replay.compute(ps);
+            self.replay.compute(ps, (before_ps, start_ps));
             // The clock of the computation may be another one than that of the recording's time.
             self.replay.recording.gap(ps);
         }
-        self.note_times(record);
+        for time in [start_ps, end_ps] {
+            self.replay.recording.event(time);
+        }
         self.last = Some(now);
+        self.ended_ps = end_ps;
+        (start_ps, end_ps)
     }
 
-    /// Notes the times of a call in the recording, those of the wall clock if there are any. Clocks wrap, so that spans
-    /// are sums.
-    fn note_times(&mut self, record: &DumpiRecord) {
+    /// Start and end of a call, in picoseconds after the first one, on the wall clock if it is recorded. Clocks wrap, so
+    /// that spans are sums. A call without times is where the last one ends.
+    fn times(&mut self, record: &DumpiRecord) -> (u64, u64) {
         let of = |(cpu, wall): (Option<Interval>, Option<Interval>)| wall.or(cpu);
         let Some(now) = of((record.cpu, record.wall)) else {
-            return;
+            return (self.ended_ps, self.ended_ps);
         };
         if let Some(last) = self.last.and_then(of) {
             self.started_ns = self.started_ns.saturating_add(now.start.since(last.start));
         }
-        for nanoseconds in [0, now.stop.since(now.start)] {
+        let at = |nanoseconds: i64| {
             let since = u64::try_from(self.started_ns.saturating_add(nanoseconds)).unwrap_or(0);
-            self.replay.recording.event(since.saturating_mul(1000));
-        }
+            since.saturating_mul(1000)
+        };
+        (at(0), at(now.stop.since(now.start)))
     }
 
     /// Notes a call that is not replayed. `queued` operations were in the queue before it.
@@ -394,7 +427,7 @@ impl DumpiProgram {
             let interval = record.wall.or(record.cpu);
             let nanoseconds = interval.map_or(0, |interval| interval.stop.since(interval.start));
             let ps = u64::try_from(nanoseconds).unwrap_or(0).saturating_mul(1000);
-            self.replay.recording.leave_out(record.name(), ps);
+            self.replay.leave_out(record.name(), ps);
         }
     }
 

@@ -45,7 +45,7 @@ fn archive(ranks: &[TestTrace], clock: RecordedClock) -> Result<OpenTrace, Trace
 }
 
 fn run(archive: &Arc<DumpiArchive>, rank: u32) -> Result<Vec<Operation>, TraceError> {
-    let mut program = DumpiProgram::new(archive.clone(), rank);
+    let mut program = DumpiProgram::new(archive.clone(), rank, WindowEdges::MPI);
     let mut all = Vec::new();
     while let Some(operation) = program.next()? {
         all.push(operation);
@@ -1093,7 +1093,7 @@ mod damaged {
             fs::write(&path, bytes).unwrap();
             let result = DumpiArchive::open(&meta, RecordedClock::Any).map(Arc::new).and_then(|archive| {
                 for rank in 0..2 {
-                    let mut program = DumpiProgram::new(archive.clone(), rank);
+                    let mut program = DumpiProgram::new(archive.clone(), rank, WindowEdges::MPI);
                     let mut count = 0;
                     while program.next()?.is_some() {
                         count += 1;
@@ -1126,7 +1126,7 @@ fn calls_that_are_not_replayed_are_counted_with_their_time() {
         .call("MPI_File_close", &[N(5)])
         .call("MPI_Barrier", &[N(WORLD)])];
     let archive = archive(&ranks, RecordedClock::Any).unwrap_or_else(|e| panic!("{e}"));
-    let mut program = DumpiProgram::new(archive.clone(), 0);
+    let mut program = DumpiProgram::new(archive.clone(), 0, WindowEdges::MPI);
     while program.next().unwrap().is_some() {}
     let recording = program.recording().unwrap();
     let calls = recording.not_replayed.iter();
@@ -1138,4 +1138,33 @@ fn calls_that_are_not_replayed_are_counted_with_their_time() {
     // Six calls of 50 ns, 1000 ns apart on the wall clock.
     assert_eq!(recording.span_ps, 5 * 1_050_000 + 50_000);
     assert_eq!(recording.longest_gap.ps, 1_000_000);
+}
+
+/// Calls start 1 us apart on the wall clock, take 50 ns, and compute 100 ns between them on the CPU clock.
+#[test]
+fn a_window_by_time_cuts_cpu_time_in_proportion() {
+    let rank = TestTrace::new()
+        .call("MPI_Init", &[A(&[])])
+        .call("MPI_Barrier", &[N(WORLD)])
+        .call("MPI_Barrier", &[N(WORLD)])
+        .call("MPI_Finalize", &[]);
+    let archive = archive(&[rank], RecordedClock::Any).unwrap();
+    let run = |edges| {
+        let mut program = DumpiProgram::new(archive.clone(), 0, edges);
+        let mut computed = Vec::new();
+        while let Some(operation) = program.next().unwrap() {
+            if let Operation::Compute { ps, .. } = operation {
+                computed.push(ps);
+            }
+        }
+        (computed, program.recording().unwrap().outside_ps())
+    };
+    // From the end of MPI_Init at 50 ns to the start of MPI_Finalize at 3150 ns of 3200 ns.
+    assert_eq!(run(WindowEdges::MPI), (vec![100_000; 3], 100_000));
+    let times = |start, end| WindowEdges::new(WindowEdge::Time(start), WindowEdge::Time(end));
+    // Half of the time between the barriers, and a quarter of the time after them.
+    assert_eq!(
+        run(times(1_600_000, 2_400_000)),
+        (vec![50_000, 25_000], 2_400_000)
+    );
 }

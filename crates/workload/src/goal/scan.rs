@@ -7,7 +7,7 @@ use super::GoalSchedule;
 use super::balance::MessageCounts;
 use crate::info::{CommunicatorInfo, MessageInfo};
 use crate::scan::counted_notes;
-use crate::{Operation, Program, TraceError, TraceInfo, Workload};
+use crate::{MpiTimes, Operation, Program, TraceError, TraceInfo, Workload};
 
 /// Summarises a schedule.
 pub fn info(schedule: &GoalSchedule) -> Result<TraceInfo, TraceError> {
@@ -89,6 +89,7 @@ impl ScheduleTotals {
             format: super::FORMAT.name.into(),
             ranks,
             span_ps: 0,
+            mpi: MpiTimes::default(),
             compute_ps: self.compute_ps,
             compute_share: 0.0,
             events: self.operations,

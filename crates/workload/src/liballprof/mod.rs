@@ -18,12 +18,13 @@ mod scan;
 mod tests;
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::mpi_calls::Communicators;
 use crate::scan::RecordTotals;
 use crate::trace::TraceFormat;
+use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{Program, TraceError, Workload};
 use communicators::CommunicatorUses;
 use files::AllprofFile;
@@ -40,7 +41,8 @@ pub const FORMAT: TraceFormat = TraceFormat {
     open: |main| {
         let archive = Arc::new(AllprofArchive::open(main)?);
         scan::check(&archive)?;
-        Ok(Arc::new(AllprofTrace { archive }))
+        let main = main.to_path_buf();
+        Ok(Arc::new(AllprofTrace { archive, main }))
     },
     info: |main| scan::info(AllprofArchive::open(main)?, main),
 };
@@ -164,7 +166,8 @@ fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<Rank
         pass.calls.note(&record);
     }
     let span = last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
-    totals.add_span(u64::try_from(span).unwrap_or(u64::MAX));
+    // Clocks of different ranks are not compared, so that all ranks begin at 0.
+    totals.add_span(0, i128::try_from(span).unwrap_or(i128::MAX));
     Ok(pass)
 }
 
@@ -175,6 +178,8 @@ fn makes_request(name: &str) -> bool {
 
 struct AllprofTrace {
     archive: Arc<AllprofArchive>,
+    /// The file that was given.
+    main: PathBuf,
 }
 
 impl Workload for AllprofTrace {
@@ -187,7 +192,11 @@ impl Workload for AllprofTrace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank)))
+        Ok(self.program_between(rank, WindowEdges::MPI)?)
+    }
+
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
+        Some(self)
     }
 
     fn matching_limit(&self) -> Option<Cow<'static, str>> {
@@ -200,5 +209,40 @@ impl Workload for AllprofTrace {
 
     fn reopens(&self) -> bool {
         true
+    }
+}
+
+impl CuttableRecording for AllprofTrace {
+    fn file(&self, rank: Option<u32>) -> String {
+        match rank {
+            Some(rank) => self.archive.files[rank as usize].error("").file,
+            None => self.main.display().to_string(),
+        }
+    }
+
+    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+        Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank, edges)))
+    }
+
+    fn first_events(&self) -> Result<Option<Vec<u64>>, TraceError> {
+        // Clocks of different ranks are not compared.
+        Ok(Some(vec![0; self.archive.files.len()]))
+    }
+
+    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(RegionVisit)) -> Result<(), TraceError> {
+        let mut cursor = LineCursor::new(self.archive.files[rank as usize].clone());
+        let mut number = 0;
+        while let Some(record) = cursor.next()? {
+            number += 1;
+            if record.function.name == region {
+                visit(RegionVisit::Entry(WindowEdge::Call(number)));
+                visit(RegionVisit::Exit(WindowEdge::Call(number + 1)));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_regions(&self) -> bool {
+        false
     }
 }

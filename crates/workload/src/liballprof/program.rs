@@ -13,6 +13,7 @@ use super::{AllprofArchive, MpiLibrary};
 use crate::mpi_calls::{
     ANY, CallReplay, CommunicatorRef, Communicators, Envelope, EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
+use crate::window::{RecordedProgram, WindowEdges};
 use crate::{Call, Collective, Operation, Program, Recording, Reduction, TraceError};
 
 /// `MPI_IN_PLACE` as a buffer, in Open MPI and in MPICH.
@@ -79,6 +80,20 @@ impl Program for AllprofProgram {
     }
 }
 
+impl RecordedProgram for AllprofProgram {
+    fn is_inside(&self) -> bool {
+        self.replay.was_inside
+    }
+
+    fn is_past(&self) -> bool {
+        self.replay.is_past()
+    }
+
+    fn calls(&self) -> (u64, u64) {
+        self.replay.calls()
+    }
+}
+
 impl RecordedCalls for AllprofProgram {
     type Record = AllprofRecord;
 
@@ -92,6 +107,7 @@ impl RecordedCalls for AllprofProgram {
 
     fn read(&mut self) -> Result<bool, TraceError> {
         let Some(record) = self.cursor.next()? else {
+            self.replay.end();
             self.unrecorded.wildcards = self.replay.wildcards;
             self.unrecorded.left = self.open.values().filter(|o| o.number.is_some()).count() as u64;
             return Ok(false);
@@ -277,12 +293,12 @@ impl RecordedCalls for AllprofProgram {
 
 impl AllprofProgram {
     /// The operations of a rank from its first call.
-    pub fn new(archive: Arc<AllprofArchive>, rank: u32) -> AllprofProgram {
+    pub fn new(archive: Arc<AllprofArchive>, rank: u32, edges: WindowEdges) -> AllprofProgram {
         AllprofProgram {
             rank,
             cursor: LineCursor::new(archive.files[rank as usize].clone()),
             archive,
-            replay: CallReplay::new(rank),
+            replay: CallReplay::new(rank, edges),
             first: None,
             last: None,
             handles: KnownHandles::default(),
@@ -302,7 +318,8 @@ impl AllprofProgram {
     }
 
     fn replay_record(&mut self, r: &AllprofRecord) -> Result<(), ReplayFailure> {
-        self.add_computation(r)?;
+        let (start_ps, end_ps) = self.add_computation(r)?;
+        self.replay.begin_call(r.function.name, start_ps);
         self.communicator = match r.comm {
             Some(comm) => self.handles.resolve(comm, self.rank, self.archive.groups())?,
             None => CommunicatorRef::SelfOnly(self.archive.communicators.groups as u32),
@@ -311,30 +328,31 @@ impl AllprofProgram {
             "MPI_Finalize" => self.finish(),
             _ => self.replay_call(r)?,
         }
+        self.replay.end_call(r.function.name, end_ps);
         Ok(())
     }
 
-    /// Adds the time since the last call as computation.
-    fn add_computation(&mut self, record: &AllprofRecord) -> Result<(), String> {
-        if let (Some(last), Some(begin)) = (self.last, record.begin) {
+    /// Adds the time since the last call as computation. Returns start and end of the call, in picoseconds after the first
+    /// recorded time.
+    fn add_computation(&mut self, record: &AllprofRecord) -> Result<(u64, u64), String> {
+        let before = self.last;
+        self.first = self.first.or(record.begin).or(record.end);
+        let first = self.first.unwrap_or_default();
+        let since = |time: u128| u64::try_from(time.saturating_sub(first)).unwrap_or(u64::MAX);
+        self.last = record.end.or(record.begin).or(before);
+        let end_ps = self.last.map_or(0, since);
+        let start_ps = record.begin.or(before).map_or(end_ps, since);
+        if let (Some(last), Some(begin)) = (before, record.begin) {
             self.unrecorded.backwards += u64::from(begin < last);
             let ps = u64::try_from(begin.saturating_sub(last)).map_err(|_| {
                 "begins more than 200 days after the call before; the file is damaged".to_string()
             })?;
-            self.replay.compute(ps);
+            self.replay.compute(ps, (since(last), start_ps));
         }
-        self.note_times(record);
-        self.last = record.end.or(record.begin).or(self.last);
-        Ok(())
-    }
-
-    /// Notes the times of a call in the recording.
-    fn note_times(&mut self, record: &AllprofRecord) {
         for time in [record.begin, record.end].into_iter().flatten() {
-            let first = *self.first.get_or_insert(time);
-            let since = u64::try_from(time.saturating_sub(first)).unwrap_or(u64::MAX);
-            self.replay.recording.event(since);
+            self.replay.recording.event(since(time));
         }
+        Ok((start_ps, end_ps))
     }
 
     /// The requests of a call.

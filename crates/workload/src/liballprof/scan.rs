@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::AllprofArchive;
 use super::program::{AllprofProgram, Unrecorded};
 use crate::scan::{OperationTotals, counted_notes};
+use crate::window::WindowEdges;
 use crate::{Operation, Program, TraceError, TraceInfo};
 
 /// Checks that all programs reach their end and that sends and receives agree.
@@ -35,11 +36,12 @@ fn run_programs(archive: &Arc<AllprofArchive>) -> Result<(OperationTotals, Unrec
     let mut unrecorded = Unrecorded::default();
     let mut balance = MessageBalance::default();
     for rank in 0..archive.files.len() as u32 {
-        let mut program = AllprofProgram::new(archive.clone(), rank);
+        let mut program = AllprofProgram::new(archive.clone(), rank, WindowEdges::MPI);
         while let Some(operation) = program.next()? {
             operations.add(&operation, rank, &archive.communicators);
             balance.add(&operation, rank, program.at, archive);
         }
+        operations.add_recording(program.recording());
         unrecorded.add(&program.unrecorded);
     }
     balance.check(archive)?;

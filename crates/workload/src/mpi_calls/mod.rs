@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub use collective::{Side, unequal_own_parts};
 pub use communicators::{CommunicatorRef, Communicators};
 
+use crate::window::{FINALIZE, INITIALIZE, WindowEdges, WindowTracker};
 use crate::{Call, Collective, Operation, Recording, Reduction, TraceError};
 
 /// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` in an [`Envelope`].
@@ -111,7 +112,15 @@ pub enum PersistentRequest {
 #[derive(Default)]
 pub struct CallReplay {
     rank: u32,
-    queue: VecDeque<Operation>,
+    /// Operations, and whether they are in the window that is replayed.
+    queue: VecDeque<(Operation, bool)>,
+    window: WindowTracker,
+    /// Whether the current call is in the window.
+    inside: bool,
+    /// Whether the last operation was in the window.
+    pub was_inside: bool,
+    /// Operations so far.
+    pushed: u64,
     /// Computation that is not in the queue yet, in picoseconds.
     computed_ps: u64,
     ended: bool,
@@ -129,22 +138,73 @@ pub struct CallReplay {
 
 impl CallReplay {
     /// State before the first call.
-    pub fn new(rank: u32) -> CallReplay {
+    pub fn new(rank: u32, edges: WindowEdges) -> CallReplay {
         CallReplay {
             rank,
+            window: WindowTracker::new(edges),
+            inside: true,
+            was_inside: true,
             ..CallReplay::default()
         }
     }
 
-    /// Adds computation before the next operation.
-    pub fn compute(&mut self, ps: u64) {
+    /// Adds computation before the next operation, as far as it is in the window. It was recorded between two times,
+    /// in picoseconds after the first event, perhaps by another clock.
+    pub fn compute(&mut self, ps: u64, (from_ps, to_ps): (u64, u64)) {
+        let ps = self.window.computation(ps, from_ps, to_ps);
         self.computed_ps = self.computed_ps.saturating_add(ps);
+    }
+
+    /// Passes the start of a call, after the computation before it has been added.
+    pub fn begin_call(&mut self, name: &str, start_ps: u64) {
+        if name == FINALIZE && self.window.finalizes(start_ps, &mut self.recording) {
+            self.push_computed();
+        }
+        self.inside = self.window.call(start_ps, &mut self.recording);
+    }
+
+    /// Passes the end of a call.
+    pub fn end_call(&mut self, name: &str, end_ps: u64) {
+        if INITIALIZE.contains(&name)
+            && self
+                .window
+                .initialized(end_ps, self.pushed == 0, &mut self.recording)
+        {
+            self.computed_ps = 0;
+        }
+    }
+
+    /// Passes the end of the recording.
+    pub fn end(&mut self) {
+        if self.window.is_finalized() {
+            self.computed_ps = 0;
+        }
+        self.push_computed();
+        self.window.finish(&mut self.recording);
+    }
+
+    /// Notes a call in the window that is not replayed, and the recorded time in it.
+    pub fn leave_out(&mut self, name: &str, ps: u64) {
+        if self.inside {
+            self.recording.leave_out(name, ps);
+        }
+    }
+
+    /// Whether no later call is in the window.
+    pub fn is_past(&self) -> bool {
+        self.queue.is_empty() && self.window.is_past(self.recording.span_ps)
+    }
+
+    /// MPI calls so far, and those in the window.
+    pub fn calls(&self) -> (u64, u64) {
+        (self.window.calls(), self.window.calls_inside())
     }
 
     /// Appends an operation.
     pub fn push(&mut self, operation: Operation) {
         self.push_computed();
-        self.queue.push_back(operation);
+        self.queue.push_back((operation, self.inside));
+        self.pushed += 1;
     }
 
     /// Appends a wait.
@@ -156,7 +216,9 @@ impl CallReplay {
     pub fn push_computed(&mut self) {
         let ps = std::mem::take(&mut self.computed_ps);
         if ps > 0 {
-            self.queue.push_back(Operation::Compute { ps, region: None });
+            self.queue
+                .push_back((Operation::Compute { ps, region: None }, true));
+            self.pushed += 1;
         }
     }
 
@@ -285,7 +347,8 @@ pub trait RecordedCalls {
     fn next_operation(&mut self) -> Result<Option<Operation>, TraceError> {
         loop {
             let replay = self.replay();
-            if let Some(operation) = replay.queue.pop_front() {
+            if let Some((operation, inside)) = replay.queue.pop_front() {
+                replay.was_inside = inside;
                 return Ok(Some(operation));
             }
             if replay.ended {

@@ -78,17 +78,21 @@ impl Otf2Archive {
         self.definitions.locations.len() as u32
     }
 
+    /// The file of a rank's events; without a rank, the anchor file.
+    pub fn file(&self, rank: Option<u32>) -> String {
+        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        match rank.map(|rank| self.definitions.locations[rank as usize]) {
+            Some(location) if reader.file_per_location => {
+                local_file(&self.anchor, location, "evt").display().to_string()
+            }
+            _ => self.anchor.display().to_string(),
+        }
+    }
+
     /// An error at a rank's events.
     pub fn error(&self, rank: u32, message: impl Into<String>) -> TraceError {
-        let location = self.definitions.locations[rank as usize];
-        let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = if reader.file_per_location {
-            local_file(&self.anchor, location, "evt")
-        } else {
-            self.anchor.clone()
-        };
         TraceError {
-            file: file.display().to_string(),
+            file: self.file(Some(rank)),
             rank: Some(rank),
             message: message.into(),
         }
@@ -315,7 +319,7 @@ mod tests {
         };
         for rank in 0..archive.ranks() {
             let mut cursor = EventCursor::new(archive.clone(), rank);
-            let mut replay = EventReplay::new(rank);
+            let mut replay = EventReplay::new(rank, crate::window::WindowEdges::MPI);
             while replay.next(&archive.definitions, &mut cursor).unwrap().is_some() {
                 assert!(replay.waiting() <= 8 && cursor.batch.capacity() <= 2 * BATCH);
             }

@@ -112,6 +112,17 @@ impl Definitions {
         self.user_regions.get(&region).copied()
     }
 
+    /// The name of a region, of MPI or not.
+    pub fn region_name(&self, region: u32) -> Option<&str> {
+        match self.mpi_region(region) {
+            Some(mpi) => Some(&mpi.name),
+            None => self
+                .regions
+                .get(self.user_region(region)? as usize)
+                .map(String::as_str),
+        }
+    }
+
     /// The communicator of a window; `None` if it is not of MPI.
     ///
     /// # Errors
@@ -391,7 +402,7 @@ pub mod tests {
     }
 
     /// Regions of [`archive`], from id 100 on.
-    pub const REGIONS: [&str; 28] = [
+    pub const REGIONS: [&str; 30] = [
         "main",
         "MPI_Send",
         "MPI_Isend",
@@ -420,6 +431,8 @@ pub mod tests {
         "MPI_Comm_split",
         "MPI_File_write_all",
         "MPI_Comm_create_group",
+        "MPI_Init",
+        "MPI_Finalize",
     ];
 
     #[test]

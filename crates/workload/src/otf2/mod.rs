@@ -16,9 +16,12 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use ::otf2::EventRecord;
+
 use crate::trace::TraceFormat;
+use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{OtherLocations, Program, TraceError, Workload};
-use archive::{EventCursor, Otf2Archive};
+use archive::{EventCursor, EventSource, Otf2Archive};
 use program::Otf2Program;
 
 /// This format.
@@ -59,12 +62,11 @@ impl Workload for Otf2Trace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        let events = EventCursor::new(self.archive.clone(), rank);
-        Ok(Box::new(Otf2Program::new(
-            self.archive.clone(),
-            rank,
-            Box::new(events),
-        )))
+        Ok(self.program_between(rank, WindowEdges::MPI)?)
+    }
+
+    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
+        Some(self)
     }
 
     fn matching_limit(&self) -> Option<Cow<'static, str>> {
@@ -86,6 +88,60 @@ impl Workload for Otf2Trace {
     }
 
     fn reopens(&self) -> bool {
+        true
+    }
+}
+
+impl CuttableRecording for Otf2Trace {
+    fn file(&self, rank: Option<u32>) -> String {
+        self.archive.file(rank)
+    }
+
+    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+        let events = Box::new(EventCursor::new(self.archive.clone(), rank));
+        Ok(Box::new(Otf2Program::new(
+            self.archive.clone(),
+            rank,
+            edges,
+            events,
+        )))
+    }
+
+    fn first_events(&self) -> Result<Option<Vec<u64>>, TraceError> {
+        let first = |rank| {
+            Ok(EventCursor::new(self.archive.clone(), rank)
+                .next()?
+                .map(|e| e.time))
+        };
+        let ticks: Vec<Option<u64>> = (0..self.ranks()).map(first).collect::<Result<_, TraceError>>()?;
+        let earliest = ticks.iter().copied().flatten().min().unwrap_or(0);
+        let picoseconds = |ticks: &Option<u64>| {
+            let since = ticks.unwrap_or(earliest) - earliest;
+            self.archive.definitions.picoseconds(since).unwrap_or(u64::MAX)
+        };
+        Ok(Some(ticks.iter().map(picoseconds).collect()))
+    }
+
+    fn visits(&self, rank: u32, region: &str, visit: &mut dyn FnMut(RegionVisit)) -> Result<(), TraceError> {
+        let mut events = EventCursor::new(self.archive.clone(), rank);
+        let is_it = |id| self.archive.definitions.region_name(id) == Some(region);
+        let mut number = 0;
+        while let Some(event) = events.next()? {
+            number += 1;
+            match event.record {
+                EventRecord::Enter { region } if is_it(region) => {
+                    visit(RegionVisit::Entry(WindowEdge::Event(number)))
+                }
+                EventRecord::Leave { region } if is_it(region) => {
+                    visit(RegionVisit::Exit(WindowEdge::Event(number)))
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn has_regions(&self) -> bool {
         true
     }
 }

@@ -16,6 +16,7 @@ use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 use super::archive::{EventSource, Otf2Archive};
 use super::definitions::{CommunicatorMembership, Definitions, MpiRegion};
 use crate::mpi_calls::ReplayFailure;
+use crate::window::{FINALIZE, INITIALIZE, RecordedProgram, WindowEdges, WindowTracker};
 use crate::{Call, Operation, Program, Recording, Region, TraceError};
 
 /// Largest number of operations that wait for a completion. Beyond it, a second pass over later events searches
@@ -36,6 +37,8 @@ struct CurrentCall {
     /// Sequence number of its first operation.
     first: u64,
     is_wait: bool,
+    /// Whether it is in the window that is replayed.
+    inside: bool,
 }
 
 /// An open request.
@@ -65,6 +68,13 @@ enum QueuedOperation {
     Dropped,
 }
 
+/// A place in the queue.
+struct QueueSlot {
+    operation: QueuedOperation,
+    /// Whether it is in the window that is replayed.
+    inside: bool,
+}
+
 /// The operations of one rank.
 pub struct Otf2Program {
     archive: Arc<Otf2Archive>,
@@ -74,9 +84,14 @@ pub struct Otf2Program {
 
 impl Otf2Program {
     /// A program at the first event of `events`.
-    pub fn new(archive: Arc<Otf2Archive>, rank: u32, events: Box<dyn EventSource>) -> Otf2Program {
+    pub fn new(
+        archive: Arc<Otf2Archive>,
+        rank: u32,
+        edges: WindowEdges,
+        events: Box<dyn EventSource>,
+    ) -> Otf2Program {
         Otf2Program {
-            replay: EventReplay::new(rank),
+            replay: EventReplay::new(rank, edges),
             archive,
             events,
         }
@@ -94,10 +109,27 @@ impl Program for Otf2Program {
     }
 }
 
+impl RecordedProgram for Otf2Program {
+    fn is_inside(&self) -> bool {
+        self.replay.was_inside
+    }
+
+    fn is_past(&self) -> bool {
+        self.replay.queue.is_empty() && self.replay.window.is_past(self.replay.last)
+    }
+
+    fn calls(&self) -> (u64, u64) {
+        (self.replay.window.calls(), self.replay.window.calls_inside())
+    }
+}
+
 /// State of the replay of one rank's events.
 pub struct EventReplay {
     rank: u32,
-    queue: VecDeque<QueuedOperation>,
+    queue: VecDeque<QueueSlot>,
+    window: WindowTracker,
+    /// Whether the last operation was in the window.
+    was_inside: bool,
     /// Sequence number of the queue's first operation.
     head: u64,
     current: Option<CurrentCall>,
@@ -113,17 +145,19 @@ pub struct EventReplay {
     /// Current regions outside MPI, the innermost last: OTF2's id, and the index in the workload's.
     regions: Vec<(u32, Region)>,
     ended: bool,
-    recording: Recording,
+    pub recording: Recording,
     /// Cached own rank in communicators.
     ranks: HashMap<u32, u64>,
 }
 
 impl EventReplay {
     /// State before the first event.
-    pub fn new(rank: u32) -> EventReplay {
+    pub fn new(rank: u32, edges: WindowEdges) -> EventReplay {
         EventReplay {
             rank,
             queue: VecDeque::new(),
+            window: WindowTracker::new(edges),
+            was_inside: true,
             head: 0,
             current: None,
             requests: HashMap::new(),
@@ -160,7 +194,7 @@ impl EventReplay {
         events: &mut dyn EventSource,
     ) -> Result<Option<Operation>, ReplayFailure> {
         loop {
-            match self.queue.front() {
+            match self.queue.front().map(|slot| &slot.operation) {
                 Some(QueuedOperation::Dropped) => {
                     self.pop();
                 }
@@ -186,7 +220,9 @@ impl EventReplay {
 
     fn pop(&mut self) -> Option<QueuedOperation> {
         self.head += 1;
-        self.queue.pop_front()
+        let slot = self.queue.pop_front()?;
+        self.was_inside = slot.inside;
+        Some(slot.operation)
     }
 
     /// Whether the MPI function of the first operation has ended.
@@ -230,7 +266,8 @@ impl EventReplay {
         let Some(index) = sequence.checked_sub(self.head) else {
             return Ok(());
         };
-        let Some(QueuedOperation::Posted { number, call, .. }) = self.queue.get(index as usize) else {
+        let slot = self.queue.get(index as usize).map(|slot| &slot.operation);
+        let Some(QueuedOperation::Posted { number, call, .. }) = slot else {
             return Ok(());
         };
         let (number, call) = (*number, *call);
@@ -243,7 +280,8 @@ impl EventReplay {
                 self.collective(it, Some(number), call, definitions)?
             }
         };
-        self.queue[index as usize] = operation.map_or(QueuedOperation::Dropped, QueuedOperation::Ready);
+        self.queue[index as usize].operation =
+            operation.map_or(QueuedOperation::Dropped, QueuedOperation::Ready);
         Ok(())
     }
 
@@ -251,6 +289,10 @@ impl EventReplay {
         let now = self.clock(event.time, definitions)?;
         self.last = now;
         self.recording.event(now);
+        if self.window.is_edge_next() {
+            self.compute_until(now);
+        }
+        self.window.event(now, &mut self.recording);
         match event.record {
             EventRecord::Mark
             | EventRecord::RequestTest { .. }
@@ -319,7 +361,7 @@ impl EventReplay {
     /// Adds the computation up to now.
     fn compute_until(&mut self, now: u64) {
         if self.current.is_none() {
-            let span = now.saturating_sub(self.computing_since);
+            let span = self.window.part(self.computing_since, now);
             self.computing_since = now.max(self.computing_since);
             if span == 0 {
                 return;
@@ -343,18 +385,25 @@ impl EventReplay {
         self.push_slot(QueuedOperation::Ready(operation), now);
     }
 
-    fn push_slot(&mut self, slot: QueuedOperation, now: u64) {
+    fn push_slot(&mut self, operation: QueuedOperation, now: u64) {
         self.compute_until(now);
         self.push_computed();
-        self.queue.push_back(slot);
+        let inside = match &self.current {
+            Some(current) => current.inside,
+            None => self.window.is_inside(now),
+        };
+        self.queue.push_back(QueueSlot { operation, inside });
     }
 
     /// Computation between two calls is one operation for each region, in the order of first entry, so that
     /// frequent changes of region cost no memory.
     fn push_computed(&mut self) {
         let computed = self.computed.drain(..);
-        let operation = |(region, ps)| QueuedOperation::Ready(Operation::Compute { ps, region });
-        self.queue.extend(computed.map(operation));
+        let slot = |(region, ps)| QueueSlot {
+            operation: QueuedOperation::Ready(Operation::Compute { ps, region }),
+            inside: true,
+        };
+        self.queue.extend(computed.map(slot));
     }
 
     fn enter(&mut self, region: u32, now: u64, definitions: &Definitions) {
@@ -370,7 +419,12 @@ impl EventReplay {
             return;
         };
         self.compute_until(now);
+        if &*mpi.name == FINALIZE && self.window.finalizes(now, &mut self.recording) {
+            self.push_computed();
+        }
+        let inside = self.window.call(now, &mut self.recording);
         self.current = Some(CurrentCall {
+            inside,
             region: mpi.clone(),
             since: now,
             stack: vec![region],
@@ -396,8 +450,14 @@ impl EventReplay {
         current.stack.truncate(depth);
         if depth == 0 {
             self.finish_call(now);
-            self.current = None;
+            let name = self.current.take().map(|current| current.region.name);
             self.computing_since = now;
+            if name.is_some_and(|name| INITIALIZE.contains(&&*name)) {
+                let is_first = self.head + self.queue.len() as u64 == 0;
+                if self.window.initialized(now, is_first, &mut self.recording) {
+                    self.computed.clear();
+                }
+            }
         }
     }
 
@@ -413,7 +473,7 @@ impl EventReplay {
         let waits = current.is_wait;
         let queued = self.head + self.queue.len() as u64 - current.first;
         let made_operations = queued > 0 || !sends.is_empty() || !requests.is_empty();
-        if current.region.left_out.applies(made_operations) {
+        if current.inside && current.region.left_out.applies(made_operations) {
             let ps = now.saturating_sub(current.since);
             self.recording.leave_out(&current.region.name, ps);
         }
@@ -430,10 +490,14 @@ impl EventReplay {
         self.finish_call(self.last);
         self.compute_until(self.last);
         self.current = None;
+        if self.window.is_finalized() {
+            self.computed.clear();
+        }
         self.push_computed();
+        self.window.finish(&mut self.recording);
         for slot in &mut self.queue {
-            if matches!(slot, QueuedOperation::Posted { .. }) {
-                *slot = QueuedOperation::Dropped;
+            if matches!(slot.operation, QueuedOperation::Posted { .. }) {
+                slot.operation = QueuedOperation::Dropped;
             }
         }
     }

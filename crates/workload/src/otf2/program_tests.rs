@@ -3,6 +3,7 @@ use super::collectives::{ROOT_NONE, ROOT_SELF};
 use super::*;
 use crate::Collective as Kind;
 use crate::WORLD;
+use crate::window::WindowEdge;
 use ::otf2::RmaRecord;
 
 /// An event source from memory.
@@ -60,7 +61,7 @@ fn run(parts: &[Vec<TimedEvent>]) -> Result<Vec<Operation>, String> {
 /// As [`run`], with the greatest length of the queue.
 fn run_counting(parts: &[Vec<TimedEvent>]) -> Result<(Vec<Operation>, usize), String> {
     let definitions = Definitions::new(archive(4)).unwrap();
-    let mut replay = EventReplay::new(1);
+    let mut replay = EventReplay::new(1, WindowEdges::MPI);
     let mut events = Recorded {
         events: parts.concat(),
         used: 0,
@@ -565,7 +566,7 @@ fn computation_is_exact_over_any_span() {
         events: (0..=3000).flat_map(send).collect(),
         used: 0,
     };
-    let mut replay = EventReplay::new(1);
+    let mut replay = EventReplay::new(1, WindowEdges::MPI);
     let mut total = 0;
     while let Some(operation) = replay.next(&definitions, &mut events).unwrap() {
         if let Operation::Compute { ps, .. } = operation {
@@ -840,7 +841,7 @@ fn what_completes_in_a_call_is_waited_for_before_the_call_starts_more() {
 /// What the recording of a rank tells at the end of its program.
 fn recording_of(parts: &[Vec<TimedEvent>]) -> Recording {
     let definitions = Definitions::new(archive(4)).unwrap();
-    let mut replay = EventReplay::new(1);
+    let mut replay = EventReplay::new(1, WindowEdges::MPI);
     let events = parts.concat();
     let mut events = Recorded { events, used: 0 };
     while replay.next(&definitions, &mut events).unwrap().is_some() {}
@@ -888,4 +889,117 @@ fn the_recording_that_writes_its_buffer_makes_no_gap() {
         during("MPI_Comm_rank", 905, 906, &[]),
     ]);
     assert_eq!((recording.span_ps, recording.longest_gap.ps), (906_000, 8000));
+}
+
+/// Operations of rank 1 in a window, whether each is inside, and what the recording tells.
+fn windowed(edges: WindowEdges, parts: &[Vec<TimedEvent>]) -> (Vec<(Operation, bool)>, Recording) {
+    let definitions = Definitions::new(archive(4)).unwrap();
+    let mut replay = EventReplay::new(1, edges);
+    let events = parts.concat();
+    let mut events = Recorded { events, used: 0 };
+    let mut all = Vec::new();
+    while let Some(operation) = replay.next(&definitions, &mut events).unwrap() {
+        all.push((operation, replay.was_inside));
+    }
+    (all, replay.recording)
+}
+
+/// An application with a long start-up, and work after it has finalized MPI.
+fn with_start_up() -> Vec<Vec<TimedEvent>> {
+    vec![
+        vec![at(
+            0,
+            EventRecord::Enter {
+                region: region("main"),
+            },
+        )],
+        during("MPI_Init", 900, 1000, &[]),
+        during("MPI_Send", 1010, 1020, &[EventRecord::Send(message(0, 3, 8))]),
+        during("MPI_Finalize", 1050, 1060, &[]),
+        vec![at(
+            1500,
+            EventRecord::Leave {
+                region: region("main"),
+            },
+        )],
+    ]
+}
+
+#[test]
+fn start_up_and_shut_down_are_not_the_application() {
+    let main = |ns: u64| Operation::Compute {
+        ps: 1000 * ns,
+        region: Some(0),
+    };
+    let message = send(0, 3, 8, None, Call::Send);
+    let (operations, recording) = windowed(WindowEdges::MPI, &with_start_up());
+    let expected = [main(10), message.clone(), main(30)].map(|operation| (operation, true));
+    assert_eq!(operations, expected);
+    assert_eq!(
+        (recording.span_ps, recording.outside_ps()),
+        (1_500_000, 1_450_000)
+    );
+    assert_eq!(recording.window_start_ps, Some(1_000_000));
+    assert_eq!(recording.window_end_ps, Some(1_050_000));
+    let all = WindowEdges::new(WindowEdge::Recording, WindowEdge::Recording);
+    let (operations, recording) = windowed(all, &with_start_up());
+    // Computation between two calls is one operation.
+    let expected = [main(910), message, main(470)].map(|operation| (operation, true));
+    assert_eq!(operations, expected);
+    assert_eq!(recording.outside_ps(), 0);
+}
+
+/// MPI forbids it, and leaving it out would be wrong.
+#[test]
+fn communication_before_mpi_init_is_kept_with_the_computation_before_it() {
+    let parts = [
+        during("MPI_Comm_rank", 0, 1, &[]),
+        during("MPI_Send", 5, 6, &[EventRecord::Send(message(0, 3, 8))]),
+        during("MPI_Init", 8, 9, &[]),
+        during("MPI_Comm_rank", 10, 11, &[]),
+    ];
+    let (operations, recording) = windowed(WindowEdges::MPI, &parts);
+    let expected = [compute(4), send(0, 3, 8, None, Call::Send), compute(3)];
+    assert_eq!(operations, expected.map(|operation| (operation, true)));
+    assert_eq!(recording.window_start_ps, None);
+}
+
+/// A receive belongs to the call that posts it.
+#[test]
+fn operations_outside_a_window_are_told_and_their_computation_is_left_out() {
+    let parts = [
+        during("MPI_Irecv", 0, 1, &[EventRecord::IrecvRequest { request: 7 }]),
+        during("MPI_Send", 5, 6, &[EventRecord::Send(message(0, 3, 8))]),
+        during(
+            "MPI_Wait",
+            10,
+            20,
+            &[EventRecord::Irecv {
+                message: message(2, 4, 16),
+                request: 7,
+            }],
+        ),
+        during("MPI_Comm_rank", 30, 31, &[]),
+    ];
+    let (operations, recording) =
+        windowed(WindowEdges::new(WindowEdge::Call(2), WindowEdge::Call(3)), &parts);
+    let expected = [
+        (receive(2, 4, 16, Some(0), Call::Irecv), false),
+        (send(0, 3, 8, None, Call::Send), true),
+        (compute(4), true),
+        (wait(&[0], Call::Wait), false),
+    ];
+    assert_eq!(operations, expected);
+    assert_eq!((recording.span_ps, recording.outside_ps()), (31_000, 26_000));
+    // The same window by the numbers of its events, and by time.
+    let by_events = WindowEdges::new(WindowEdge::Event(4), WindowEdge::Event(7));
+    assert_eq!(windowed(by_events, &parts).0, expected);
+    let by_time = WindowEdges {
+        start: WindowEdge::Time(105_000),
+        end: WindowEdge::Time(110_000),
+        offset_ps: 100_000,
+    };
+    let (operations, recording) = windowed(by_time, &parts);
+    assert_eq!(operations, expected);
+    assert_eq!(recording.outside_ps(), 26_000);
 }

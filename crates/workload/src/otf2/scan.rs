@@ -8,10 +8,12 @@ use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 
 use super::archive::{EventCursor, EventSource, Otf2Archive};
 use super::collective::{self, CollectiveKind};
+use super::definitions::Definitions;
 use super::program::{EventReplay, starts_send};
 use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
 use crate::scan::counted_notes;
-use crate::{Call, Operation, TraceError, TraceInfo};
+use crate::window::WindowEdges;
+use crate::{Call, MpiTimes, Operation, TraceError, TraceInfo};
 
 /// Summarises an archive; `anchor` is its file.
 pub fn info(archive: Otf2Archive, anchor: &Path) -> Result<TraceInfo, TraceError> {
@@ -27,7 +29,9 @@ pub fn info(archive: Otf2Archive, anchor: &Path) -> Result<TraceInfo, TraceError
 #[derive(Default)]
 struct ArchiveTotals {
     events: u64,
-    span_ps: u64,
+    /// First and last event of all ranks, in ticks.
+    span: Option<(u64, u64)>,
+    mpi: MpiTimes,
     total_ps: u64,
     compute_ps: u64,
     calls: BTreeMap<Arc<str>, u64>,
@@ -69,7 +73,7 @@ fn scan_rank(archive: &Arc<Otf2Archive>, rank: u32, totals: &mut ArchiveTotals) 
         last: 0,
         totals,
     };
-    let mut replay = EventReplay::new(rank);
+    let mut replay = EventReplay::new(rank, WindowEdges::MPI);
     let mut compute_ps = 0;
     let definitions = &archive.definitions;
     while let Some(operation) = replay
@@ -80,12 +84,17 @@ fn scan_rank(archive: &Arc<Otf2Archive>, rank: u32, totals: &mut ArchiveTotals) 
             compute_ps += ps;
         }
     }
-    let ticks = counted.last - counted.first.unwrap_or(0);
+    let (first, last) = (counted.first, counted.last);
+    let ticks = last - first.unwrap_or(last);
     let records = counted.cursor.records();
     // The replay has refused longer spans.
     let span_ps = definitions.picoseconds(ticks).unwrap_or(u64::MAX);
     totals.events += records;
-    totals.span_ps = totals.span_ps.max(span_ps);
+    if let Some(first) = first {
+        let (from, until) = totals.span.unwrap_or((first, last));
+        totals.span = Some((from.min(first), until.max(last)));
+    }
+    totals.mpi.add(&replay.recording);
     totals.total_ps += span_ps;
     totals.compute_ps += compute_ps;
     totals.never_complete += replay.open_requests() as u64;
@@ -178,6 +187,12 @@ impl ArchiveTotals {
         entry.received_bytes += collective.received;
     }
 
+    /// Time from the first to the last event of all ranks in picoseconds.
+    fn span_ps(&self, definitions: &Definitions) -> u64 {
+        let (from, until) = self.span.unwrap_or_default();
+        definitions.picoseconds(until - from).unwrap_or(u64::MAX)
+    }
+
     fn into_info(self, archive: &Otf2Archive, anchor: &Path) -> TraceInfo {
         let messages = MessageInfo::from_sizes(&self.sizes);
         let share = self.compute_ps as f64 / self.total_ps.max(1) as f64;
@@ -185,7 +200,8 @@ impl ArchiveTotals {
             file: anchor.display().to_string(),
             format: super::FORMAT.name.into(),
             ranks: archive.ranks(),
-            span_ps: self.span_ps,
+            span_ps: self.span_ps(&archive.definitions),
+            mpi: self.mpi,
             compute_ps: self.compute_ps,
             compute_share: share,
             events: self.events,

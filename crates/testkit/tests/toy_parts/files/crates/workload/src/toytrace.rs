@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::motif::{Script, Skeleton, workload};
 use crate::trace::TraceFormat;
-use crate::{MessageInfo, TraceError, TraceInfo};
+use crate::{MessageInfo, MpiTimes, TraceError, TraceInfo};
 
 /// This format.
 pub const FORMAT: TraceFormat = TraceFormat {
@@ -68,6 +68,7 @@ fn info(file: &Path) -> Result<TraceInfo, TraceError> {
         format: FORMAT.name.into(),
         ranks: trace.ranks(),
         span_ps: 0,
+        mpi: MpiTimes::default(),
         compute_ps: 0,
         compute_share: 0.0,
         events: trace.messages.len() as u64,
