@@ -81,7 +81,7 @@ class Minimal(Routing):
     ----------
     paths : {"hashed", "random", "adaptive"}
         Which of several shortest paths: hashed, by source and destination; adaptive, by load; in networks
-        of groups also random, for each packet (default: adaptive in a dragonfly-plus; elsewhere hashed).
+        of groups also random (default: adaptive in a dragonfly-plus; elsewhere hashed).
     """
 
     paths: Literal["hashed", "random", "adaptive"] | None = ...
@@ -124,6 +124,10 @@ class Par(Routing):
         groups nor dimensions).
     intermediate : {"router", "group"}
         What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    paths : {"hashed", "random", "adaptive"}
+        Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
+        intermediate place and destination; random or adaptive, at every router (default: adaptive in a
+        dragonfly-plus; elsewhere hashed).
     """
 
     bias: Size | None = ...
@@ -131,6 +135,7 @@ class Par(Routing):
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
     intermediate: Literal["router", "group"] | None = ...
+    paths: Literal["hashed", "random", "adaptive"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Piggyback(Routing):
@@ -153,6 +158,10 @@ class Piggyback(Routing):
         groups nor dimensions).
     intermediate : {"router", "group"}
         What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    paths : {"hashed", "random", "adaptive"}
+        Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
+        intermediate place and destination; random or adaptive, at every router (default: adaptive in a
+        dragonfly-plus; elsewhere hashed).
     threshold : Size, such as "4 KiB"
         Bytes above twice the mean of its router's links from which on a link is congested (five packets
         of 256 B) (default: 1280 B).
@@ -165,6 +174,7 @@ class Piggyback(Routing):
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
     intermediate: Literal["router", "group"] | None = ...
+    paths: Literal["hashed", "random", "adaptive"] | None = ...
     threshold: Size | None = ...
     period: Time | None = ...
 
@@ -197,6 +207,10 @@ class Ugal(Routing):
         groups nor dimensions).
     intermediate : {"router", "group"}
         What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    paths : {"hashed", "random", "adaptive"}
+        Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
+        intermediate place and destination; random or adaptive, at every router (default: adaptive in a
+        dragonfly-plus; elsewhere hashed).
     information : {"router", "group"}
         Whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all
         links that leave it, too (UGAL-G) (default: router).
@@ -209,6 +223,7 @@ class Ugal(Routing):
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
     intermediate: Literal["router", "group"] | None = ...
+    paths: Literal["hashed", "random", "adaptive"] | None = ...
     information: Literal["router", "group"] | None = ...
     period: Time | None = ...
 
@@ -222,6 +237,11 @@ class Valiant(Routing):
     intermediate : {"router", "any-router", "group"}
         What a path goes through: router or, in networks of groups, group; there router is one in a group
         that is neither the source's nor the destination's, and any-router any one (default: router).
+    paths : {"hashed", "random", "adaptive"}
+        Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
+        intermediate place and destination; random or adaptive, at every router (default: adaptive in a
+        dragonfly-plus; elsewhere hashed).
     """
 
     intermediate: Literal["router", "any-router", "group"] | None = ...
+    paths: Literal["hashed", "random", "adaptive"] | None = ...

@@ -2,7 +2,7 @@
 
 use topology::{Port, RouterId, Topology};
 
-use crate::{BufferClaim, Congestion, Hop, Random};
+use crate::{BufferClaim, Hop, Random};
 
 /// The cheapest hop so far. The first of equally cheap hops wins, with the ports in a circle from a random one.
 pub(crate) struct CheapestHop<Cost, Choice> {
@@ -61,14 +61,7 @@ impl LeastLoadedHop {
 
     /// Offers one more hop. One of a lower rank precedes any of a higher rank.
     #[inline]
-    pub(crate) fn offer(
-        &mut self,
-        rank: u32,
-        hop: Hop,
-        congestion: &dyn Congestion,
-        random: &mut dyn Random,
-    ) {
-        let load = congestion.load(hop.port);
+    pub(crate) fn offer(&mut self, rank: u32, load: u64, hop: Hop, random: &mut dyn Random) {
         let is_best = match &self.best {
             Some((lowest, least, _)) if (rank, load) > (*lowest, *least) => false,
             // The n-th of equal hops replaces the previous choice with probability 1/n.

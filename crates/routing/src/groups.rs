@@ -107,24 +107,19 @@ impl<T: Topology + Groups> GroupNetwork<T> {
         links
     }
 
+    /// The far end of a global link.
+    #[inline]
+    pub(crate) fn across(&self, gateway: RouterId, port: Port) -> RouterId {
+        match self.groups().peer(gateway, port) {
+            Peer::Router(router, _) => router,
+            _ => unreachable!("a gateway's port leads to the other group"),
+        }
+    }
+
     /// Number of links from the far end of a global link to `to`, a router of the group there.
     #[inline]
     pub(crate) fn links_behind(&self, gateway: RouterId, port: Port, to: RouterId) -> u32 {
-        let Peer::Router(far, _) = self.groups().peer(gateway, port) else {
-            unreachable!("a gateway's port leads to the other group")
-        };
-        self.groups().distance(far, to)
-    }
-
-    /// Calls `each` with the index of every link from which [`Groups::minimal_link`] picks for two routers, or with 0
-    /// if both are in one group.
-    pub(crate) fn each_minimal_link(&self, from: RouterId, to: RouterId, mut each: impl FnMut(u32)) {
-        let groups = self.groups();
-        if groups.group(from) == groups.group(to) {
-            return each(0);
-        }
-        let links = self.minimal_links(from, to);
-        (0..links).for_each(|index| each(groups.minimal_link(from, to, draw_of(index, links))));
+        self.groups().distance(self.across(gateway, port), to)
     }
 
     /// The chances of one hop on the minimal path to another router, with a link by [`Groups::minimal_link`] and a

@@ -10,6 +10,7 @@ mod deadlock;
 mod destination_mod_k;
 mod dimension_order;
 mod doal;
+mod equal_paths;
 mod fixed;
 mod groups;
 mod minimal;

@@ -13,13 +13,14 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section, Type, parameters};
+use config::{Error, Section, parameters};
 use topology::{Graph, HostId, Onward, RouterId, Shape, Topology};
 
 use crate::choice::LeastLoadedHop;
+use crate::equal_paths::{DEFAULT_PATHS, PATHS, rule_in_groups};
 use crate::fixed::Fixed;
 use crate::groups::compiled;
-use crate::minimal_in_groups::{PathRule, default_rule};
+use crate::minimal_in_groups::MinimalInGroups;
 use crate::registry::is_groups;
 use crate::{
     Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, segments, spread,
@@ -30,21 +31,15 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     works_on: segments::WORKS_ON,
     summary: "a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008)",
     parameters: parameters! {
-        computed("paths", Type::Choice(&["hashed", "random", "adaptive"]),
-            "adaptive in a dragonfly-plus; elsewhere hashed",
+        computed("paths", PATHS, DEFAULT_PATHS,
             "which of several shortest paths: hashed, by source and destination; adaptive, by load; in networks \
-             of groups also random, for each packet");
+             of groups also random");
     },
     routes: |shape| is_groups(shape) || shape.graph().is_some(),
     build: |section, topology| {
         if let Shape::Groups(groups) = topology.shape() {
-            let rule =
-                match section.choice_or("paths", default_rule(groups), &["hashed", "random", "adaptive"])? {
-                    "random" => PathRule::Scattered,
-                    "adaptive" => PathRule::LoadAware,
-                    _ => PathRule::Hashed,
-                };
-            return Ok(compiled(&*topology, rule));
+            let rule = rule_in_groups(section, groups)?;
+            return Ok(compiled(&*topology, MinimalInGroups(rule)));
         }
         let adaptive = section.choice_or("paths", "hashed", &["hashed", "adaptive"])? == "adaptive";
         let (graph, vcs) = counted_links(section, topology)?;
@@ -135,7 +130,7 @@ impl Routing for LeastLoaded {
         }
         let mut best = LeastLoadedHop::new();
         self.graph.shortest_ports(at.router, target, &mut |port| {
-            best.offer(0, Hop::new(port, state.phase), congestion, random);
+            best.offer(0, congestion.load(port), Hop::new(port, state.phase), random);
         });
         state.phase += 1;
         best.hop()

@@ -30,6 +30,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         PARAMETERS[2],
         PARAMETERS[3],
         PARAMETERS[4],
+        PARAMETERS[5],
         Parameter::size(
             "threshold",
             "1280 B",

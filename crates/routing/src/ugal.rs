@@ -27,7 +27,7 @@ use topology::{Port, RouterId, Topology};
 
 use crate::registry::is_groups;
 use crate::segments::{
-    self, INTERMEDIATE, OverSegments, PathSegments, PathStart, ROUTER_OR_GROUP, is_decided,
+    self, INTERMEDIATE, OverSegments, PATHS, PathSegments, PathStart, ROUTER_OR_GROUP, is_decided,
 };
 use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
@@ -58,6 +58,7 @@ const PARAMETERS_AND_INFORMATION: &[Parameter] = &[
     PARAMETERS[2],
     PARAMETERS[3],
     PARAMETERS[4],
+    PARAMETERS[5],
     Parameter::choice(
         "information",
         &["router", "group"],
@@ -94,6 +95,7 @@ pub(crate) const PARAMETERS: &[Parameter] = parameters! {
     computed("candidates", Type::Integer, "1; 4 where there are neither groups nor dimensions",
         "random places tried, of which the cheapest is compared");
     INTERMEDIATE;
+    PATHS;
 };
 
 /// The comparison of the minimal path with others.
@@ -203,12 +205,13 @@ impl<L: PathSegments> Ugal<L> {
         &self,
         (at, _, ends): Between<L::Ends>,
         state: RouteState,
+        congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> (u32, Option<PathStart>) {
         let via = self
             .segments
             .place(random.below(self.segments.places(ends)), ends);
-        (via, self.segments.through(at, via, state))
+        (via, self.segments.through(at, via, state, congestion, random))
     }
 
     /// The better of the minimal path and one random path, by load alone: [`Ugal::weigh`] for its simplest case.
@@ -222,7 +225,7 @@ impl<L: PathSegments> Ugal<L> {
         random: &mut dyn Random,
     ) -> PathStart {
         let UgalRule { bias, weight, .. } = self.rule;
-        let Some(other) = self.draw(between, state, random).1 else {
+        let Some(other) = self.draw(between, state, congestion, random).1 else {
             return minimal;
         };
         let allowed = load(&other, congestion)
@@ -235,47 +238,57 @@ impl<L: PathSegments> Ugal<L> {
         }
     }
 
-    /// The load of a path from the view of its first router, with reported loads.
+    /// The load of a path from the view of its first router, with reported loads. Of several links to another group
+    /// that the path can take, the least loaded one counts.
     fn load(&self, at: At, target: RouterId, start: &PathStart, congestion: &dyn Congestion) -> u64 {
         let first = load(start, congestion);
-        match (&self.reports, self.rule.reported) {
-            (Some(reports), Some((ReportUse::Loads, _))) => {
-                match self.segments.global_link(at, target, start) {
-                    Some((gateway, port)) if gateway != at.router => {
-                        first.max(congestion.reported_load(reports.slot(gateway, port)))
-                    }
-                    _ => first,
-                }
-            }
-            _ => first,
-        }
+        let (Some(reports), Some((ReportUse::Loads, _))) = (&self.reports, self.rule.reported) else {
+            return first;
+        };
+        let mut least = None;
+        self.segments
+            .each_global_link(at, target, start, &mut |gateway, port| {
+                let load = match gateway == at.router {
+                    true => first,
+                    false => congestion.reported_load(reports.slot(gateway, port)),
+                };
+                least = Some(least.map_or(load, |least: u64| least.min(load)));
+            });
+        first.max(least.unwrap_or(0))
     }
 
-    /// Whether the reported load of a path's link to another group means congestion.
+    /// Whether the reported load of a path's link to another group means congestion, for all such links that the path
+    /// can take.
     fn is_congested(
         &self,
         (at, target, start): (At, RouterId, &PathStart),
         threshold: u64,
         congestion: &dyn Congestion,
     ) -> bool {
-        let (Some(reports), Some((gateway, port))) =
-            (&self.reports, self.segments.global_link(at, target, start))
-        else {
+        let Some(reports) = &self.reports else {
             return false;
         };
-        // A router reads the loads of its own ports directly.
-        let load = |port: Port| match gateway == at.router {
-            true => congestion.load(port),
-            false => congestion.reported_load(reports.slot(gateway, port)),
-        };
-        let ports = reports.ports(gateway);
-        let count = ports.len() as u64;
-        // A load can have any value in a timeline that is rolled back later.
-        let all = ports.fold(0u64, |all, port| all.saturating_add(load(Port(port))));
-        load(port).saturating_mul(count)
-            > all
-                .saturating_mul(2)
-                .saturating_add(threshold.saturating_mul(count))
+        let (mut links, mut congested) = (0, 0);
+        self.segments
+            .each_global_link(at, target, start, &mut |gateway, port| {
+                // A router reads the loads of its own ports directly.
+                let load = |port: Port| match gateway == at.router {
+                    true => congestion.load(port),
+                    false => congestion.reported_load(reports.slot(gateway, port)),
+                };
+                let ports = reports.ports(gateway);
+                let count = ports.len() as u64;
+                // A load can have any value in a timeline that is rolled back later.
+                let all = ports.fold(0u64, |all, port| all.saturating_add(load(Port(port))));
+                links += 1;
+                congested += u32::from(
+                    load(port).saturating_mul(count)
+                        > all
+                            .saturating_mul(2)
+                            .saturating_add(threshold.saturating_mul(count)),
+                );
+            });
+        links > 0 && congested == links
     }
 
     /// The better of the minimal path and the cheapest of some random paths.
@@ -292,7 +305,7 @@ impl<L: PathSegments> Ugal<L> {
         let UgalRule { bias, weight, .. } = self.rule;
         let mut best: Option<(u64, PathStart)> = None;
         for _ in 0..self.rule.candidates {
-            let (via, Some(other)) = self.draw(between, state, random) else {
+            let (via, Some(other)) = self.draw(between, state, congestion, random) else {
                 continue;
             };
             let links = match self.rule.cost {
@@ -359,9 +372,9 @@ impl<L: PathSegments> Routing for Ugal<L> {
             return Hop::new(port, 0);
         }
         if is_decided(state) {
-            return self.segments.go_on(at, target, state);
+            return self.segments.go_on(at, target, state, congestion, random);
         }
-        let minimal = self.segments.minimal(at, target, *state);
+        let minimal = self.segments.minimal(at, target, *state, congestion, random);
         let best = match self.segments.ends(at.router, target) {
             Some(ends) if self.rule.simple => {
                 self.compare((at, target, ends), *state, minimal, congestion, random)
@@ -373,20 +386,21 @@ impl<L: PathSegments> Routing for Ugal<L> {
         best.0
     }
 
-    fn options(&self, at: At, mut state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
+    fn options(&self, at: At, state: RouteState, out: &mut Vec<(Hop, RouteState)>) {
         let (target, port) = self.segments.attachment(at.destination);
         if target == at.router {
             out.push((Hop::new(port, 0), state));
             return;
         }
         if is_decided(&state) {
-            out.push((self.segments.go_on(at, target, &mut state), state));
-            return;
+            return self.segments.all_going_on(at, target, state, out);
         }
-        out.push(self.segments.minimal(at, target, state));
+        self.segments.all_minimal(at, target, state, out);
         if let Some(ends) = self.segments.ends(at.router, target) {
-            let places = (0..self.segments.places(ends)).map(|index| self.segments.place(index, ends));
-            out.extend(places.filter_map(|via| self.segments.through(at, via, state)));
+            for index in 0..self.segments.places(ends) {
+                let via = self.segments.place(index, ends);
+                self.segments.all_through(at, via, state, out);
+            }
         }
     }
 }

@@ -13,7 +13,7 @@
 use config::parameters;
 use topology::{HostId, Port, RouterId};
 
-use crate::segments::{self, OverSegments, PathSegments, PathStart, is_decided};
+use crate::segments::{self, OverSegments, PATHS, PathSegments, is_decided};
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -24,6 +24,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         choice("intermediate", &["router", "any-router", "group"],
             "what a path goes through: router or, in networks of groups, group; there router is one in a \
              group that is neither the source's nor the destination's, and any-router any one");
+        PATHS;
     },
     routes: segments::routes,
     build: |section, topology| segments::build::<false>(section, topology, INTERMEDIATES, AnyValiant),
@@ -44,21 +45,6 @@ struct Valiant<L> {
 }
 
 impl<L: PathSegments> Valiant<L> {
-    fn through(&self, at: At, target: RouterId, index: u32, ends: L::Ends, state: RouteState) -> PathStart {
-        let via = self.segments.place(index, ends);
-        let start = self.segments.through(at, via, state);
-        start.unwrap_or_else(|| self.segments.minimal(at, target, state))
-    }
-
-    /// The path of a packet after its draw.
-    fn go_on(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
-        if is_decided(&state) {
-            (self.segments.go_on(at, target, &mut state), state)
-        } else {
-            self.segments.minimal(at, target, state)
-        }
-    }
-
     /// The ends between which a place is drawn.
     fn ends(&self, router: RouterId, target: RouterId, state: RouteState) -> Option<L::Ends> {
         if is_decided(&state) {
@@ -73,19 +59,29 @@ impl<L: PathSegments> Routing for Valiant<L> {
         self.segments.vcs()
     }
 
-    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, random: &mut dyn Random) -> Hop {
+    fn route(
+        &self,
+        at: At,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop {
         let (target, port) = self.segments.attachment(at.destination);
         if target == at.router {
             return Hop::new(port, 0);
         }
+        if is_decided(state) {
+            return self.segments.go_on(at, target, state, congestion, random);
+        }
+        let mut start = None;
+        if let Some(ends) = self.segments.ends(at.router, target) {
+            let index = random.below(self.segments.places(ends));
+            let via = self.segments.place(index, ends);
+            start = self.segments.through(at, via, *state, congestion, random);
+        }
         let hop;
-        (hop, *state) = match self.ends(at.router, target, *state) {
-            Some(ends) => {
-                let index = random.below(self.segments.places(ends));
-                self.through(at, target, index, ends, *state)
-            }
-            None => self.go_on(at, target, *state),
-        };
+        (hop, *state) =
+            start.unwrap_or_else(|| self.segments.minimal(at, target, *state, congestion, random));
         hop
     }
 
@@ -95,17 +91,24 @@ impl<L: PathSegments> Routing for Valiant<L> {
             out.push((Hop::new(port, 0), state));
             return;
         }
-        match self.ends(at.router, target, state) {
-            Some(ends) => {
-                let places = 0..self.segments.places(ends);
-                out.extend(places.map(|index| self.through(at, target, index, ends, state)));
+        if is_decided(&state) {
+            return self.segments.all_going_on(at, target, state, out);
+        }
+        let Some(ends) = self.segments.ends(at.router, target) else {
+            return self.segments.all_minimal(at, target, state, out);
+        };
+        for index in 0..self.segments.places(ends) {
+            let before = out.len();
+            self.segments
+                .all_through(at, self.segments.place(index, ends), state, out);
+            if out.len() == before {
+                self.segments.all_minimal(at, target, state, out);
             }
-            None => out.push(self.go_on(at, target, state)),
         }
     }
 
     fn oblivious(&self) -> Option<Oblivious> {
-        Some(L::OBLIVIOUS)
+        self.segments.oblivious()
     }
 
     fn chances(

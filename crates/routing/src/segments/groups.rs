@@ -22,11 +22,12 @@
 //! link where a path through a group may have several links (up to 65,536 links between two groups; first segments
 //! use no more). On a minimal path `via` is the index of the global link, `path` the path inside groups.
 
-use topology::{Divisor, Groups, HostId, Peer, Port, RouterId, Topology, pick};
+use topology::{Divisor, Groups, HostId, Port, RouterId, Topology, pick};
 
 use crate::groups::{GroupNetwork, add};
-use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, spread};
+use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, spread};
 
+use super::group_places::GroupPlaces;
 use super::{
     ARRIVED, FIRST_SEGMENT, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE, UNDECIDED,
 };
@@ -34,16 +35,7 @@ use super::{
 /// Compiled with and without support for leaving minimal paths.
 pub(super) struct GroupSegments<T, const RETRACTABLE: bool> {
     network: GroupNetwork<T>,
-    intermediate: Intermediate,
-    groups: u32,
-    /// Number of intermediate places in every group.
-    places: u32,
-    /// Number of routers with hosts in every group, if there are others.
-    leaves: Option<Divisor>,
-    /// First VC of the first segment.
-    first_vc: u8,
-    /// First VC of the last segment.
-    last_vc: u8,
+    places: GroupPlaces,
 }
 
 /// The number that picks the last segment behind an intermediate place. It is independent of the one for the first
@@ -55,28 +47,14 @@ fn last_draw(via: u32, destination: HostId) -> u32 {
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE> {
     pub(super) fn new(network: GroupNetwork<T>, intermediate: Intermediate) -> Self {
-        let groups = network.groups();
-        let (routers, leaves) = (groups.routers_per_group(), groups.host_routers_per_group());
-        let first_vc = u8::from(RETRACTABLE);
-        let (places, last_vc) = match intermediate {
-            Intermediate::Router | Intermediate::AnyRouter => (leaves, first_vc + 2),
-            Intermediate::Group => (1, first_vc + 1),
-        };
         GroupSegments {
-            intermediate,
-            groups: groups.groups(),
-            places,
-            leaves: (leaves < routers).then(|| Divisor::new(leaves)),
-            first_vc,
-            last_vc,
+            places: GroupPlaces::new(network.groups(), intermediate, RETRACTABLE),
             network,
         }
     }
 
     fn has_hosts(&self, router: RouterId) -> bool {
-        let of_group = self.network.groups().routers_per_group();
-        self.leaves
-            .is_none_or(|leaves| router.0 % of_group < leaves.get())
+        self.places.has_hosts(self.network.groups(), router)
     }
 
     /// Whether all routers of a group are linked to each other. A call instead of a field, so that the compiler knows
@@ -107,7 +85,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
     fn first_segment(&self, at: At, via: u32, chosen: u16) -> Option<Hop> {
         let draw = spread(via, at.destination.0);
         let groups = self.network.groups();
-        match self.intermediate {
+        match self.places.intermediate {
             Intermediate::Router | Intermediate::AnyRouter if at.router.0 == via => None,
             Intermediate::Router | Intermediate::AnyRouter => {
                 let (via, path) = (RouterId(via), self.network.local_path(draw));
@@ -115,14 +93,15 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                     true => (self.first_link(at.router, via, draw, chosen), path),
                     false => (0, path),
                 };
-                Some(self.network.towards(at.router, via, self.first_vc, way))
+                Some(self.network.towards(at.router, via, self.places.first_vc, way))
             }
             Intermediate::Group => {
                 let here = groups.group(at.router);
                 (here != via).then(|| {
                     let link = self.link_to_group(here, via, draw);
                     let path = self.network.local_path(draw);
-                    self.network.through(at.router, via, self.first_vc, link, path)
+                    self.network
+                        .through(at.router, via, self.places.first_vc, link, path)
                 })
             }
         }
@@ -145,14 +124,17 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         let (leaf, rest) = pick(spread(at.router.0, draw), leaves.get());
         let leaf = RouterId(group * groups.routers_per_group() + leaf);
         let port = groups.local_port(at.router, leaf, self.network.local_path(rest));
-        Some(Hop::new(port, self.first_vc + 1))
+        Some(Hop::new(port, self.places.first_vc + 1))
     }
 
     /// One hop on the minimal path to `target`, another router.
     #[inline]
     fn last_segment(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
-        self.network
-            .towards(at.router, target, self.last_vc, |groups, to_other_group| {
+        self.network.towards(
+            at.router,
+            target,
+            self.places.last_vc,
+            |groups, to_other_group| {
                 if state.phase < LAST_SEGMENT {
                     let draw = match state.phase {
                         UNDECIDED => spread(at.source.0, at.destination.0),
@@ -169,13 +151,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                     };
                 }
                 (state.via, state.path)
-            })
+            },
+        )
     }
 
     /// Whether the path to an intermediate router leads to another group.
     fn leaves_group(&self, here: RouterId, via: u32) -> bool {
         let groups = self.network.groups();
-        match self.intermediate {
+        match self.places.intermediate {
             Intermediate::Router => true,
             Intermediate::AnyRouter => groups.group(here) != groups.group(RouterId(via)),
             Intermediate::Group => false,
@@ -207,7 +190,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                 flags: 0,
             }
         };
-        if self.intermediate == Intermediate::Group {
+        if self.places.intermediate == Intermediate::Group {
             let chosen = chosen.map(u32::from);
             return self
                 .network
@@ -266,19 +249,11 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         true
     }
 
-    /// The far end of a global link.
-    fn across(&self, gateway: RouterId, port: Port) -> RouterId {
-        match self.network.groups().peer(gateway, port) {
-            Peer::Router(router, _) => router,
-            _ => unreachable!("global links join routers"),
-        }
-    }
-
     /// Number of links of the path between routers of different groups over the `link`-th link between them.
     fn links(&self, from: RouterId, to: RouterId, link: u32) -> u32 {
         let groups = self.network.groups();
         let (gateway, port) = groups.gateway(groups.group(from), groups.group(to), link);
-        groups.distance(from, gateway) + 1 + groups.distance(self.across(gateway, port), to)
+        groups.distance(from, gateway) + 1 + groups.distance(self.network.across(gateway, port), to)
     }
 }
 
@@ -286,10 +261,12 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     /// The groups of source and destination.
     type Ends = (u32, u32);
 
-    const OBLIVIOUS: Oblivious = Oblivious::BETWEEN_ROUTERS;
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious::BETWEEN_ROUTERS)
+    }
 
     fn vcs(&self) -> u8 {
-        self.last_vc + 2
+        self.places.last_vc + 2
     }
 
     #[inline]
@@ -299,46 +276,31 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     #[inline]
     fn ends(&self, here: RouterId, target: RouterId) -> Option<(u32, u32)> {
-        let groups = self.network.groups();
-        let ends = (groups.group(here), groups.group(target));
-        let between = ends.0 != ends.1 && self.groups > 2;
-        (between || self.intermediate == Intermediate::AnyRouter).then_some(ends)
+        self.places.ends(self.network.groups(), here, target)
     }
 
     #[inline]
     fn places(&self, _: (u32, u32)) -> u32 {
-        let groups = match self.intermediate {
-            Intermediate::AnyRouter => self.groups,
-            _ => self.groups - 2,
-        };
-        groups * self.places
-    }
-
-    /// The numbering skips the groups of source and destination if they are excluded.
-    #[inline]
-    fn place(&self, index: u32, (source, destination): (u32, u32)) -> u32 {
-        let size = self.places;
-        let (low, high) = (source.min(destination), source.max(destination));
-        let without_high = if index >= low * size { index + size } else { index };
-        let place = match self.intermediate {
-            Intermediate::AnyRouter => index,
-            _ if without_high >= high * size => without_high + size,
-            _ => without_high,
-        };
-        match (self.leaves, self.intermediate) {
-            (Some(leaves), Intermediate::Router | Intermediate::AnyRouter) => {
-                let (group, leaf) = leaves.divide(place);
-                group * self.network.groups().routers_per_group() + leaf
-            }
-            _ => place,
-        }
+        self.places.count()
     }
 
     #[inline]
-    fn minimal(&self, at: At, target: RouterId, mut state: RouteState) -> PathStart {
+    fn place(&self, index: u32, ends: (u32, u32)) -> u32 {
+        self.places.place(self.network.groups(), index, ends)
+    }
+
+    #[inline]
+    fn minimal(
+        &self,
+        at: At,
+        target: RouterId,
+        mut state: RouteState,
+        _: &dyn Congestion,
+        _: &mut dyn Random,
+    ) -> PathStart {
         let mut hop = self.last_segment(at, target, &mut state);
         if RETRACTABLE {
-            let in_source_group = hop.vc == self.last_vc;
+            let in_source_group = hop.vc == self.places.last_vc;
             state.phase = if in_source_group { TENTATIVE } else { LAST_SEGMENT };
             hop.vc = if in_source_group { 0 } else { hop.vc };
         }
@@ -346,7 +308,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline(always)]
-    fn through(&self, at: At, via: u32, _: RouteState) -> Option<PathStart> {
+    fn through(
+        &self,
+        at: At,
+        via: u32,
+        _: RouteState,
+        _: &dyn Congestion,
+        _: &mut dyn Random,
+    ) -> Option<PathStart> {
         let mut state = RouteState {
             via,
             phase: FIRST_SEGMENT,
@@ -358,20 +327,27 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
             state.path = link.min(u32::from(u16::MAX)) as u16;
         }
         let hop = self.first_segment(at, via, state.path)?;
-        if RETRACTABLE && hop.vc == self.first_vc && !self.has_hosts(at.router) {
+        if RETRACTABLE && hop.vc == self.places.first_vc && !self.has_hosts(at.router) {
             return None;
         }
         Some((hop, state))
     }
 
     #[inline]
-    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+    fn go_on(
+        &self,
+        at: At,
+        target: RouterId,
+        state: &mut RouteState,
+        _: &dyn Congestion,
+        _: &mut dyn Random,
+    ) -> Hop {
         if state.phase == FIRST_SEGMENT {
             if let Some(hop) = self.first_segment(at, state.via, state.path) {
                 return hop;
             }
             state.phase = ARRIVED;
-            if let Some(leaves) = self.leaves
+            if let Some(leaves) = self.places.leaves
                 && let Some(hop) = self.to_leaf(at, target, state.via, leaves)
             {
                 return hop;
@@ -381,10 +357,16 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline(never)]
-    fn global_link(&self, at: At, target: RouterId, (_, state): &PathStart) -> Option<(RouterId, Port)> {
+    fn each_global_link(
+        &self,
+        at: At,
+        target: RouterId,
+        (_, state): &PathStart,
+        each: &mut dyn FnMut(RouterId, Port),
+    ) {
         let groups = self.network.groups();
         let here = groups.group(at.router);
-        let (there, link) = match (state.phase, self.intermediate) {
+        let (there, link) = match (state.phase, self.places.intermediate) {
             (FIRST_SEGMENT, Intermediate::Router | Intermediate::AnyRouter) => {
                 let (via, draw) = (RouterId(state.via), spread(state.via, at.destination.0));
                 (
@@ -398,7 +380,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
             }
             _ => (groups.group(target), state.via),
         };
-        (here != there).then(|| groups.gateway(here, there, link))
+        if here != there {
+            let (gateway, port) = groups.gateway(here, there, link);
+            each(gateway, port);
+        }
     }
 
     fn reports(&self, period_ps: u64) -> Option<Reports> {
@@ -414,7 +399,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32 {
         let groups = self.network.groups();
         let draw = spread(via, at.destination.0);
-        let (met, before) = match self.intermediate {
+        let (met, before) = match self.places.intermediate {
             Intermediate::Router | Intermediate::AnyRouter => {
                 let via = RouterId(via);
                 let link = self.first_link(at.router, via, draw, start.1.path);
@@ -424,7 +409,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                 let here = groups.group(at.router);
                 let link = self.link_to_group(here, via, draw);
                 let (gateway, port) = groups.gateway(here, via, link);
-                let met = self.across(gateway, port);
+                let met = self.network.across(gateway, port);
                 (met, groups.distance(at.router, gateway) + 1)
             }
         };
@@ -440,7 +425,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         share: f64,
         out: &mut Vec<Chance>,
     ) {
-        if self.intermediate == Intermediate::AnyRouter && router.0 == via {
+        if self.places.intermediate == Intermediate::AnyRouter && router.0 == via {
             return self.chances(router, target, RouteState::default(), share, out);
         }
         self.chances_of_first(router, via, None, share, out);
@@ -456,15 +441,15 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         out: &mut Vec<Chance>,
     ) {
         if state.phase == FIRST_SEGMENT {
-            let here = match self.intermediate {
+            let here = match self.places.intermediate {
                 Intermediate::Router | Intermediate::AnyRouter => router.0,
                 Intermediate::Group => self.network.groups().group(router),
             };
             if here != state.via {
                 return self.chances_of_first(router, state.via, Some(state.path), share, out);
             }
-            if let Some(leaves) = self.leaves
-                && self.intermediate == Intermediate::Group
+            if let Some(leaves) = self.places.leaves
+                && self.places.intermediate == Intermediate::Group
                 && self.chances_to_leaf(router, target, leaves, share, out)
             {
                 return;

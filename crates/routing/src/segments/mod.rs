@@ -8,7 +8,9 @@
 //! State: `phase` has the values below in all networks. Each network defines the other fields.
 
 mod graph;
+mod group_places;
 mod groups;
+mod groups_by_router;
 mod hyperx;
 mod places;
 mod routers;
@@ -18,12 +20,14 @@ use std::sync::Arc;
 use config::{Error, Parameter, Section};
 use topology::{Groups, HostId, Port, RouterId, Shape, Topology};
 
+use crate::equal_paths::{self, EqualPaths, Rule, rule_in_groups};
 use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
-use crate::{At, Chance, Hop, Oblivious, Reports, RouteState, Routing};
+use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, Routing};
 
 use graph::GraphSegments;
 use groups::GroupSegments;
+use groups_by_router::GroupSegmentsByRouter;
 use hyperx::DimensionSegments;
 
 /// Phase: undecided.
@@ -56,13 +60,32 @@ pub(crate) enum Intermediate {
 /// The start of a path: the next hop, and the packet's state behind it.
 pub(crate) type PathStart = (Hop, RouteState);
 
+/// Congestion and random numbers for segments that read neither.
+struct Unread;
+
+impl Congestion for Unread {
+    fn load(&self, _: Port) -> u64 {
+        unreachable!("these segments read no load")
+    }
+
+    fn free_space(&self, _: Port, _: u8) -> u64 {
+        unreachable!("segments read no free space")
+    }
+}
+
+impl Random for Unread {
+    fn below(&mut self, _: u32) -> u32 {
+        unreachable!("these segments draw no random number")
+    }
+}
+
 /// The path segments of one network.
 pub(crate) trait PathSegments: Send + Sync {
     /// Two ends with intermediate places between them.
     type Ends: Copy;
 
-    /// The dependence of paths without decisions.
-    const OBLIVIOUS: Oblivious;
+    /// The dependence of paths without decisions. `None` if they depend on congestion.
+    fn oblivious(&self) -> Option<Oblivious>;
 
     /// Number of virtual channels of all segments together.
     fn vcs(&self) -> u8;
@@ -80,19 +103,62 @@ pub(crate) trait PathSegments: Send + Sync {
     fn place(&self, index: u32, ends: Self::Ends) -> u32;
 
     /// The minimal path of a packet without a decision ([`is_decided`]).
-    fn minimal(&self, at: At, target: RouterId, state: RouteState) -> PathStart;
+    fn minimal(
+        &self,
+        at: At,
+        target: RouterId,
+        state: RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> PathStart;
 
     /// A path through an intermediate place, for a packet without a decision. `None` if it cannot begin at this
     /// router. Where a packet enters the network, that holds only if the place is this router.
-    fn through(&self, at: At, via: u32, state: RouteState) -> Option<PathStart>;
+    fn through(
+        &self,
+        at: At,
+        via: u32,
+        state: RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Option<PathStart>;
 
     /// The next hop of a decided path.
-    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
+    fn go_on(
+        &self,
+        at: At,
+        target: RouterId,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop;
 
-    /// The first link to another group of a path that has begun, as its router and port. `None` without groups.
-    fn global_link(&self, at: At, target: RouterId, start: &PathStart) -> Option<(RouterId, Port)> {
-        let _ = (at, target, start);
-        None
+    /// All results of [`PathSegments::minimal`] for any congestion and random numbers.
+    fn all_minimal(&self, at: At, target: RouterId, state: RouteState, out: &mut Vec<PathStart>) {
+        out.push(self.minimal(at, target, state, &Unread, &mut Unread));
+    }
+
+    /// All results of [`PathSegments::through`] for any congestion and random numbers.
+    fn all_through(&self, at: At, via: u32, state: RouteState, out: &mut Vec<PathStart>) {
+        out.extend(self.through(at, via, state, &Unread, &mut Unread));
+    }
+
+    /// All results of [`PathSegments::go_on`] for any congestion and random numbers.
+    fn all_going_on(&self, at: At, target: RouterId, mut state: RouteState, out: &mut Vec<PathStart>) {
+        let hop = self.go_on(at, target, &mut state, &Unread, &mut Unread);
+        out.push((hop, state));
+    }
+
+    /// Calls `each` with the router and port of every link to another group that can be the first one of a path that
+    /// has begun. Never without groups.
+    fn each_global_link(
+        &self,
+        at: At,
+        target: RouterId,
+        start: &PathStart,
+        each: &mut dyn FnMut(RouterId, Port),
+    ) {
+        let _ = (at, target, start, each);
     }
 
     /// The load reports of links to other groups. `None` without groups.
@@ -134,7 +200,16 @@ pub(crate) trait OverSegments {
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing>;
 }
 
-/// The parameter of all algorithms over path segments.
+/// The choice among equal paths of all algorithms over path segments.
+pub(crate) const PATHS: Parameter = Parameter::computed(
+    "paths",
+    equal_paths::PATHS,
+    equal_paths::DEFAULT_PATHS,
+    "which of equal paths in networks of groups (spine, link between two groups): hashed, by source, intermediate \
+     place and destination; random or adaptive, at every router",
+);
+
+/// The intermediate places of all algorithms over path segments.
 pub(crate) const INTERMEDIATE: Parameter = Parameter::choice(
     "intermediate",
     ROUTER_OR_GROUP,
@@ -167,9 +242,10 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         "any-router" => Intermediate::AnyRouter,
         _ => Intermediate::Group,
     };
-    if is_groups(&topology.shape()) {
+    if let Shape::Groups(groups) = topology.shape() {
         let in_groups = InGroups::<_, RETRACTABLE> {
             intermediate,
+            rule: rule_in_groups(section, groups)?,
             algorithm,
         };
         return Ok(compiled(&*topology, in_groups));
@@ -181,6 +257,13 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         );
         return Err(section.error("intermediate", text));
     }
+    if section.choice_or("paths", "hashed", equal_paths::NAMES)? != "hashed" {
+        let text = format!(
+            "this {} has no groups, and only they have a choice here; expected hashed",
+            topology.describe()
+        );
+        return Err(section.error("paths", text));
+    }
     Ok(match topology.shape() {
         Shape::HyperX(_) => algorithm.over(DimensionSegments::new(topology, RETRACTABLE)),
         _ => algorithm.over(GraphSegments::new(section, topology, RETRACTABLE)?),
@@ -189,6 +272,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
 
 struct InGroups<A, const RETRACTABLE: bool> {
     intermediate: Intermediate,
+    rule: Option<Rule>,
     algorithm: A,
 }
 
@@ -196,7 +280,16 @@ impl<A: OverSegments, const RETRACTABLE: bool> PerTopology for InGroups<A, RETRA
     type Built = Box<dyn Routing>;
 
     fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
-        let segments = GroupSegments::<T, RETRACTABLE>::new(network, self.intermediate);
-        self.algorithm.over(segments)
+        match self.rule {
+            None => {
+                let segments = GroupSegments::<T, RETRACTABLE>::new(network, self.intermediate);
+                self.algorithm.over(segments)
+            }
+            Some(rule) => {
+                let paths = EqualPaths::new(network, rule);
+                let segments = GroupSegmentsByRouter::<T, RETRACTABLE>::new(paths, self.intermediate);
+                self.algorithm.over(segments)
+            }
+        }
     }
 }

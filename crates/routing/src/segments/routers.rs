@@ -4,7 +4,7 @@
 
 use topology::{HostId, Port, RouterId, Topology};
 
-use crate::{At, Chance, Hop, Oblivious, RouteState, spread};
+use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, spread};
 
 use super::places::{IntermediateRouters, RemainingRouters};
 use super::{FIRST_SEGMENT, LAST_SEGMENT, PathSegments, PathStart};
@@ -42,7 +42,9 @@ pub(super) trait RouterSegments: Send + Sync {
 impl<L: RouterSegments> PathSegments for L {
     type Ends = RemainingRouters;
 
-    const OBLIVIOUS: Oblivious = Oblivious::SYMMETRIC;
+    fn oblivious(&self) -> Option<Oblivious> {
+        Some(Oblivious::SYMMETRIC)
+    }
 
     fn vcs(&self) -> u8 {
         RouterSegments::vcs(self)
@@ -64,16 +66,37 @@ impl<L: RouterSegments> PathSegments for L {
         self.all_places().nth(index, ends)
     }
 
-    fn minimal(&self, at: At, target: RouterId, state: RouteState) -> PathStart {
+    fn minimal(
+        &self,
+        at: At,
+        target: RouterId,
+        state: RouteState,
+        _: &dyn Congestion,
+        _: &mut dyn Random,
+    ) -> PathStart {
         RouterSegments::minimal(self, at, target, state)
     }
 
-    fn through(&self, at: At, via: u32, mut state: RouteState) -> Option<PathStart> {
+    fn through(
+        &self,
+        at: At,
+        via: u32,
+        mut state: RouteState,
+        _: &dyn Congestion,
+        _: &mut dyn Random,
+    ) -> Option<PathStart> {
         (state.phase, state.via) = (FIRST_SEGMENT, via);
         Some((self.first_segment(at, &mut state), state))
     }
 
-    fn go_on(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
+    fn go_on(
+        &self,
+        at: At,
+        target: RouterId,
+        state: &mut RouteState,
+        _: &dyn Congestion,
+        _: &mut dyn Random,
+    ) -> Hop {
         if state.phase == FIRST_SEGMENT {
             if at.router.0 != state.via {
                 return self.first_segment(at, state);

@@ -185,22 +185,22 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
         (
             "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
             "valiant",
-            "",
+            "paths = \"hashed\"",
         ),
         (
             "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
             "valiant",
-            "intermediate = \"any-router\"",
+            "paths = \"hashed\"\nintermediate = \"any-router\"",
         ),
         (
             "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
             "valiant",
-            "intermediate = \"group\"",
+            "paths = \"hashed\"\nintermediate = \"group\"",
         ),
         (
             "kind = \"dragonfly-plus\"\nhosts_per_leaf = 200\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 1",
             "valiant",
-            "intermediate = \"group\"",
+            "paths = \"hashed\"\nintermediate = \"group\"",
         ),
         (
             "kind = \"hyperx\"\nshape = [3, 3]\nwidth = [1, 3]\nhosts_per_router = 250",
@@ -208,6 +208,66 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
             "",
         ),
         ("kind = \"slim-fly\"\nq = 4\nhosts_per_router = 30", "valiant", ""),
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 3",
+            "valiant",
+            "paths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 3",
+            "valiant",
+            "paths = \"random\"\nintermediate = \"any-router\"",
+        ),
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 3",
+            "valiant",
+            "paths = \"random\"\nintermediate = \"group\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 200\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 1\ngroups = 3",
+            "valiant",
+            "paths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 200\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 1\ngroups = 3",
+            "valiant",
+            "paths = \"random\"\nintermediate = \"any-router\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 200\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 1\ngroups = 3",
+            "valiant",
+            "paths = \"random\"\nintermediate = \"group\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
+            "valiant",
+            "paths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
+            "valiant",
+            "paths = \"random\"\nintermediate = \"any-router\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
+            "valiant",
+            "paths = \"random\"\nintermediate = \"group\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 200\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 1",
+            "valiant",
+            "paths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 200\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 1",
+            "valiant",
+            "paths = \"random\"\nintermediate = \"any-router\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 200\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 1",
+            "valiant",
+            "paths = \"random\"\nintermediate = \"group\"",
+        ),
     ] {
         let topology = network(toml);
         let routing = routing(name, parameters, &topology);

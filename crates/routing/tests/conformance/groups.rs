@@ -258,17 +258,20 @@ fn random_takes_all_paths_evenly_whatever_the_loads() {
         let outside = hops(parameters, PLUS, passing(0, 6), RouteState::default(), loaded);
         assert_even(&outside, &[(2, 0), (3, 0), (4, 0), (5, 0)]);
     }
-    // The states tell all eight links from each other.
+    // A spine has two links to the other group.
     let topology = network(PLUS);
-    let minimal = routing("minimal", parameters, &topology);
-    let (mut links, mut draws) = (HashMap::new(), Draws(5));
-    for _ in 0..8000 {
-        let mut state = RouteState::default();
-        minimal.route(passing(0, 6), &mut state, &Load(|_| 0), &mut draws);
-        *links.entry((state.via as u16, 0)).or_default() += 1;
-    }
-    let expected: Vec<_> = (0..8).map(|link| (link, 0)).collect();
-    assert_even(&links, &expected);
+    let Shape::Groups(groups) = topology.shape() else {
+        panic!("groups")
+    };
+    let spine = groups.gateway(0, 1, 0).0;
+    let links = (0..groups.links_between(0, 1)).map(|link| groups.gateway(0, 1, link));
+    let ports: Vec<_> = links
+        .filter(|(router, _)| *router == spine)
+        .map(|(_, port)| (port.0, 1))
+        .collect();
+    assert_eq!(ports.len(), 2);
+    let outside = hops(parameters, PLUS, passing(spine.0, 6), UNDER_WAY, &[ports[0].0]);
+    assert_even(&outside, &ports);
 }
 
 /// Load-aware routing compares the first and the last path to learn whether there is a choice.

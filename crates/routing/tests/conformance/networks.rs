@@ -64,6 +64,63 @@ pub const VARIANTS: &[(&str, &str, Knows)] = &[
     }),
     ("minimal", "paths = \"hashed\"", is_groups),
     ("minimal", "paths = \"random\"", is_groups),
+    ("par", "paths = \"adaptive\"", is_groups),
+    ("par", "paths = \"hashed\"", is_groups),
+    (
+        "par",
+        "paths = \"adaptive\"\nintermediate = \"group\"\nbias = \"0 B\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "paths = \"random\"\nbias = \"0 B\"\ncost = \"load-hops\"",
+        is_groups,
+    ),
+    (
+        "piggyback",
+        "paths = \"adaptive\"\nthreshold = \"0 B\"",
+        is_groups,
+    ),
+    ("piggyback", "paths = \"hashed\"", is_groups),
+    (
+        "ugal",
+        "paths = \"adaptive\"\ninformation = \"group\"\nbias = \"0 B\"",
+        is_groups,
+    ),
+    ("ugal", "paths = \"hashed\"", is_groups),
+    (
+        "ugal",
+        "paths = \"adaptive\"\nintermediate = \"group\"\ncost = \"load-hops\"\nbias = \"0 B\"",
+        is_groups,
+    ),
+    (
+        "ugal",
+        "paths = \"random\"\nintermediate = \"group\"\ncandidates = 2",
+        is_groups,
+    ),
+    ("valiant", "paths = \"adaptive\"", is_groups),
+    (
+        "valiant",
+        "paths = \"adaptive\"\nintermediate = \"any-router\"",
+        is_groups,
+    ),
+    (
+        "valiant",
+        "paths = \"adaptive\"\nintermediate = \"group\"",
+        is_groups,
+    ),
+    ("valiant", "paths = \"hashed\"", is_groups),
+    ("valiant", "paths = \"random\"", is_groups),
+    (
+        "valiant",
+        "paths = \"random\"\nintermediate = \"any-router\"",
+        is_groups,
+    ),
+    (
+        "valiant",
+        "paths = \"random\"\nintermediate = \"group\"",
+        is_groups,
+    ),
     ("par", "intermediate = \"group\"", is_groups),
     ("par", "bias = \"0 B\"\nweight = 0", |_| true),
     (

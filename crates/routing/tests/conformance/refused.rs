@@ -135,6 +135,12 @@ fn wrong_parameters_are_refused_where_they_stand() {
             &slim_fly,
             "x.toml:2: paths: unknown name 'random'; expected one of: hashed, adaptive",
         ),
+        (
+            "ugal",
+            "paths = \"adaptive\"",
+            &slim_fly,
+            "has no groups, and only they have a choice here; expected hashed",
+        ),
     ] {
         let Err(error) = build(&section(algorithm, parameters), topology.clone()) else {
             panic!("{algorithm} {parameters}: was built");

@@ -168,39 +168,58 @@ fn short_ways_give_what_the_long_ones_give() {
     for (topology, routing) in [
         (
             "kind = \"torus\", sizes = [4, 3, 2], hosts_per_router = 2",
-            "dimension-order",
+            "algorithm = \"dimension-order\"",
         ),
-        ("kind = \"torus\", sizes = [6, 5]", "dimension-order"),
+        (
+            "kind = \"torus\", sizes = [6, 5]",
+            "algorithm = \"dimension-order\"",
+        ),
         (
             "kind = \"mesh\", sizes = [4, 3], hosts_per_router = 2",
-            "dimension-order",
+            "algorithm = \"dimension-order\"",
         ),
         (
             "kind = \"hyperx\", shape = [4, 3, 2], width = [1, 2, 3], hosts_per_router = 3",
-            "dimension-order",
+            "algorithm = \"dimension-order\"",
         ),
         (
             "kind = \"hyperx\", shape = [4, 3, 2], width = [1, 2, 3], hosts_per_router = 3",
-            "minimal",
+            "algorithm = \"minimal\"",
         ),
-        ("kind = \"slim-fly\", q = 5, hosts_per_router = 2", "minimal"),
+        (
+            "kind = \"slim-fly\", q = 5, hosts_per_router = 2",
+            "algorithm = \"minimal\"",
+        ),
         (
             "kind = \"dragonfly\", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2, groups = 6",
-            "minimal",
+            "algorithm = \"minimal\"",
         ),
-        ("kind = \"fat-tree\", levels = 3, radix = 4", "destination-mod-k"),
-        ("kind = \"fat-tree\", levels = 3, radix = 4", "scatter"),
+        (
+            "kind = \"fat-tree\", levels = 3, radix = 4",
+            "algorithm = \"destination-mod-k\"",
+        ),
+        (
+            "kind = \"fat-tree\", levels = 3, radix = 4",
+            "algorithm = \"scatter\"",
+        ),
         (
             "kind = \"hyperx\", shape = [4, 3, 2], width = [1, 2, 3]",
-            "valiant",
+            "algorithm = \"valiant\"",
         ),
-        ("kind = \"slim-fly\", q = 4, hosts_per_router = 2", "valiant"),
+        (
+            "kind = \"slim-fly\", q = 4, hosts_per_router = 2",
+            "algorithm = \"valiant\"",
+        ),
         (
             "kind = \"dragonfly-plus\", hosts_per_leaf = 2, leaves_per_group = 2, global_links_per_spine = 2, groups = 3",
-            "valiant",
+            "algorithm = \"valiant\", paths = \"hashed\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\", hosts_per_leaf = 2, leaves_per_group = 2, global_links_per_spine = 2, groups = 3",
+            "algorithm = \"valiant\", paths = \"random\"",
         ),
     ] {
-        let network = network(topology, &format!("algorithm = \"{routing}\""));
+        let network = network(topology, routing);
         let uniform = pattern(&network, "pattern = \"uniform\"");
         let (short, short_loads) = of(&network, uniform.as_ref(), Effort::CHECK);
         let (long, long_loads) = of(&network, &Listed, Effort::CHECK);

@@ -1,0 +1,372 @@
+//! Path segments in networks of groups where every router chooses among equal paths, by load or at random
+//! ([`EqualPaths`]), compiled for each topology.
+//!
+//! Places, segments and VCs are those of `groups.rs`, and so is the argument against deadlock: [`EqualPaths`] keeps
+//! the order of channels within a segment, and VCs only grow from one segment to the next. Three details differ:
+//!
+//! - A packet to an intermediate group takes a link to it with the fewest local links before it.
+//! - A packet that has to go down from a spine of the intermediate group goes to the least loaded router with hosts,
+//!   or to a random one.
+//! - A router on the way of a minimal path that can be left chooses the rest of the minimal path anew.
+//!
+//! State: `via` is the intermediate router or group on the first segment. No choice of a path is kept.
+
+use topology::{Groups, HostId, Port, RouterId, Topology};
+
+use crate::equal_paths::{EqualPaths, Goal, Rule, Segment};
+use crate::groups::add;
+use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState};
+
+use super::group_places::GroupPlaces;
+use super::{ARRIVED, FIRST_SEGMENT, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE};
+
+/// Compiled with and without support for leaving minimal paths.
+pub(super) struct GroupSegmentsByRouter<T, const RETRACTABLE: bool> {
+    paths: EqualPaths<T>,
+    places: GroupPlaces,
+}
+
+/// The next step of a packet that is not at its destination's router.
+enum Step {
+    /// A hop of a segment.
+    Along(Segment),
+    /// A hop down to any router with hosts, on this VC.
+    Down(u8),
+}
+
+impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RETRACTABLE> {
+    pub(super) fn new(paths: EqualPaths<T>, intermediate: Intermediate) -> Self {
+        GroupSegmentsByRouter {
+            places: GroupPlaces::new(paths.network().groups(), intermediate, RETRACTABLE),
+            paths,
+        }
+    }
+
+    #[inline]
+    fn groups(&self) -> &T {
+        self.paths.network().groups()
+    }
+
+    #[inline]
+    fn goal(&self, via: u32) -> Goal {
+        match self.places.intermediate {
+            Intermediate::Router | Intermediate::AnyRouter => Goal::Router(RouterId(via)),
+            Intermediate::Group => Goal::Group(via),
+        }
+    }
+
+    fn is_there(&self, router: RouterId, goal: Goal) -> bool {
+        match goal {
+            Goal::Router(via) => router == via,
+            Goal::Group(via) => self.groups().group(router) == via,
+        }
+    }
+
+    fn minimal_segment(&self, target: RouterId, state: RouteState) -> Segment {
+        Segment {
+            goal: Goal::Router(target),
+            first_vc: self.places.last_vc,
+            under_way: state.phase == TENTATIVE,
+        }
+    }
+
+    /// A minimal path with this first hop.
+    #[inline]
+    fn minimal_start(&self, mut hop: Hop) -> PathStart {
+        let in_source_group = RETRACTABLE && hop.vc == self.places.last_vc;
+        if in_source_group {
+            hop.vc = 0;
+        }
+        let state = RouteState {
+            phase: if in_source_group { TENTATIVE } else { LAST_SEGMENT },
+            ..RouteState::default()
+        };
+        (hop, state)
+    }
+
+    fn first_segment(&self, via: u32, under_way: bool) -> Segment {
+        Segment {
+            goal: self.goal(via),
+            first_vc: self.places.first_vc,
+            under_way,
+        }
+    }
+
+    /// A path through an intermediate place with this first hop. `None` at a spine without a link to its group: the
+    /// up-link would wait for down-links of the same VC.
+    fn start_through(&self, router: RouterId, via: u32, hop: Hop) -> Option<PathStart> {
+        let climbs =
+            RETRACTABLE && hop.vc == self.places.first_vc && !self.places.has_hosts(self.groups(), router);
+        let state = RouteState {
+            via,
+            phase: FIRST_SEGMENT,
+            ..RouteState::default()
+        };
+        (!climbs).then_some((hop, state))
+    }
+
+    /// The next step of a decided path. Changes the state to that behind it.
+    #[inline]
+    fn step(&self, router: RouterId, target: RouterId, state: &mut RouteState) -> Step {
+        if state.phase == FIRST_SEGMENT {
+            if !self.is_there(router, self.goal(state.via)) {
+                return Step::Along(self.first_segment(state.via, true));
+            }
+            if self.must_go_down(router, target) {
+                state.phase = ARRIVED;
+                return Step::Down(self.places.first_vc + 1);
+            }
+        }
+        let under_way = state.phase == LAST_SEGMENT;
+        *state = RouteState {
+            phase: LAST_SEGMENT,
+            ..RouteState::default()
+        };
+        Step::Along(Segment {
+            goal: Goal::Router(target),
+            first_vc: self.places.last_vc,
+            under_way,
+        })
+    }
+
+    /// Whether the last segment cannot begin at a router of the intermediate group: one without hosts and without a
+    /// link to the destination's group.
+    #[inline]
+    fn must_go_down(&self, router: RouterId, target: RouterId) -> bool {
+        if self.places.has_hosts(self.groups(), router) {
+            return false;
+        }
+        let mut owns_link = false;
+        self.paths
+            .each_global_link(router, Goal::Router(target), None, |gateway, _| {
+                owns_link |= gateway == router;
+            });
+        !owns_link
+    }
+
+    /// The routers with hosts in the group of a router.
+    fn leaves(&self, router: RouterId) -> impl Iterator<Item = RouterId> {
+        let groups = self.groups();
+        let first = groups.group(router) * groups.routers_per_group();
+        (first..first + groups.host_routers_per_group()).map(RouterId)
+    }
+
+    /// All hops of a step.
+    fn all_hops(&self, router: RouterId, step: Step) -> Vec<Hop> {
+        let mut hops = Vec::new();
+        match step {
+            Step::Along(segment) => self.paths.hops(router, segment, &mut hops),
+            Step::Down(vc) => self
+                .paths
+                .hops_to_neighbours(router, self.leaves(router), vc, &mut hops),
+        }
+        hops
+    }
+
+    /// Adds the chances, times `share`, of a step with this state behind it.
+    fn add_chances(
+        &self,
+        router: RouterId,
+        step: Step,
+        state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        let hops = self.all_hops(router, step);
+        for hop in &hops {
+            add(out, (hop.port, state, share / hops.len() as f64));
+        }
+    }
+}
+
+/// Adds starts without repetition.
+fn add_new(out: &mut Vec<PathStart>, from: usize, start: PathStart) {
+    if !out[from..].contains(&start) {
+        out.push(start);
+    }
+}
+
+impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmentsByRouter<T, RETRACTABLE> {
+    /// The groups of source and destination.
+    type Ends = (u32, u32);
+
+    fn oblivious(&self) -> Option<Oblivious> {
+        (self.paths.rule() == Rule::AtRandom).then_some(Oblivious::BETWEEN_ROUTERS)
+    }
+
+    fn vcs(&self) -> u8 {
+        self.places.last_vc + 2
+    }
+
+    #[inline]
+    fn attachment(&self, host: HostId) -> (RouterId, Port) {
+        self.paths.network().attachment(host)
+    }
+
+    #[inline]
+    fn ends(&self, here: RouterId, target: RouterId) -> Option<(u32, u32)> {
+        self.places.ends(self.groups(), here, target)
+    }
+
+    #[inline]
+    fn places(&self, _: (u32, u32)) -> u32 {
+        self.places.count()
+    }
+
+    #[inline]
+    fn place(&self, index: u32, ends: (u32, u32)) -> u32 {
+        self.places.place(self.groups(), index, ends)
+    }
+
+    #[inline]
+    fn minimal(
+        &self,
+        at: At,
+        target: RouterId,
+        state: RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> PathStart {
+        let segment = self.minimal_segment(target, state);
+        self.minimal_start(self.paths.choose(at.router, segment, congestion, random))
+    }
+
+    fn through(
+        &self,
+        at: At,
+        via: u32,
+        _: RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Option<PathStart> {
+        if self.is_there(at.router, self.goal(via)) {
+            return None;
+        }
+        let segment = self.first_segment(via, false);
+        let hop = self.paths.choose(at.router, segment, congestion, random);
+        self.start_through(at.router, via, hop)
+    }
+
+    #[inline]
+    fn go_on(
+        &self,
+        at: At,
+        target: RouterId,
+        state: &mut RouteState,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+    ) -> Hop {
+        let router = at.router;
+        match self.step(router, target, state) {
+            Step::Along(segment) => self.paths.choose(router, segment, congestion, random),
+            Step::Down(vc) => {
+                let leaves = self.leaves(router);
+                self.paths
+                    .choose_neighbour(router, leaves, vc, congestion, random)
+            }
+        }
+    }
+
+    fn all_minimal(&self, at: At, target: RouterId, state: RouteState, out: &mut Vec<PathStart>) {
+        let from = out.len();
+        let segment = self.minimal_segment(target, state);
+        for hop in self.all_hops(at.router, Step::Along(segment)) {
+            add_new(out, from, self.minimal_start(hop));
+        }
+    }
+
+    fn all_through(&self, at: At, via: u32, _: RouteState, out: &mut Vec<PathStart>) {
+        if self.is_there(at.router, self.goal(via)) {
+            return;
+        }
+        let from = out.len();
+        for hop in self.all_hops(at.router, Step::Along(self.first_segment(via, false))) {
+            if let Some(start) = self.start_through(at.router, via, hop) {
+                add_new(out, from, start);
+            }
+        }
+    }
+
+    fn all_going_on(&self, at: At, target: RouterId, mut state: RouteState, out: &mut Vec<PathStart>) {
+        let from = out.len();
+        let step = self.step(at.router, target, &mut state);
+        for hop in self.all_hops(at.router, step) {
+            add_new(out, from, (hop, state));
+        }
+    }
+
+    fn each_global_link(
+        &self,
+        at: At,
+        target: RouterId,
+        (hop, state): &PathStart,
+        each: &mut dyn FnMut(RouterId, Port),
+    ) {
+        let goal = match state.phase {
+            FIRST_SEGMENT => self.goal(state.via),
+            _ => Goal::Router(target),
+        };
+        self.paths
+            .each_global_link(at.router, goal, Some(hop.port), |gateway, port| {
+                each(gateway, port)
+            });
+    }
+
+    fn reports(&self, period_ps: u64) -> Option<Reports> {
+        Some(Reports::in_groups(self.groups(), period_ps))
+    }
+
+    #[inline(never)]
+    fn minimal_links(&self, at: At, target: RouterId, _: &PathStart) -> u32 {
+        self.paths.links(at.router, Goal::Router(target))
+    }
+
+    /// A path through a group is as long as the shortest one with its first hop.
+    #[inline(never)]
+    fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32 {
+        let to_target = |from| self.paths.links(from, Goal::Router(target));
+        match self.goal(via) {
+            Goal::Router(place) => self.paths.links(at.router, Goal::Router(place)) + to_target(place),
+            goal => {
+                let mut behind = u32::MAX;
+                self.paths
+                    .each_global_link(at.router, goal, Some(start.0.port), |gateway, port| {
+                        behind = behind.min(to_target(self.paths.network().across(gateway, port)));
+                    });
+                self.paths.links(at.router, goal) + behind
+            }
+        }
+    }
+
+    fn chances_through(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        via: u32,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        if self.is_there(router, self.goal(via)) {
+            return self.chances(router, target, RouteState::default(), share, out);
+        }
+        let state = RouteState {
+            via,
+            phase: FIRST_SEGMENT,
+            ..RouteState::default()
+        };
+        let step = Step::Along(self.first_segment(via, false));
+        self.add_chances(router, step, state, share, out);
+    }
+
+    fn chances(
+        &self,
+        router: RouterId,
+        target: RouterId,
+        mut state: RouteState,
+        share: f64,
+        out: &mut Vec<Chance>,
+    ) {
+        let step = self.step(router, target, &mut state);
+        self.add_chances(router, step, state, share, out);
+    }
+}
