@@ -179,18 +179,18 @@ impl<T: Topology + Groups> EqualPaths<T> {
         best.hop()
     }
 
-    /// A hop to one of some routers of the group, each one link away.
-    pub(crate) fn choose_neighbour(
+    /// A hop on a shortest path to one of some other routers of the group.
+    pub(crate) fn choose_local(
         &self,
         router: RouterId,
-        neighbours: impl Iterator<Item = RouterId>,
+        routers: impl Iterator<Item = RouterId>,
         vc: u8,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
         let mut best = LeastLoadedHop::new();
-        for neighbour in neighbours {
-            self.local_ports(router, neighbour, |port| {
+        for to in routers {
+            self.local_ports(router, to, |port| {
                 let hop = Hop::new(port, vc);
                 best.offer(0, self.load(hop, congestion), hop, random);
             });
@@ -219,16 +219,16 @@ impl<T: Topology + Groups> EqualPaths<T> {
         });
     }
 
-    /// Adds all hops that [`EqualPaths::choose_neighbour`] can return to `out`.
-    pub(crate) fn hops_to_neighbours(
+    /// Adds all hops that [`EqualPaths::choose_local`] can return to `out`.
+    pub(crate) fn local_hops(
         &self,
         router: RouterId,
-        neighbours: impl Iterator<Item = RouterId>,
+        routers: impl Iterator<Item = RouterId>,
         vc: u8,
         out: &mut Vec<Hop>,
     ) {
-        for neighbour in neighbours {
-            self.local_ports(router, neighbour, |port| out.push(Hop::new(port, vc)));
+        for to in routers {
+            self.local_ports(router, to, |port| out.push(Hop::new(port, vc)));
         }
     }
 

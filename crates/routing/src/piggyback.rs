@@ -31,6 +31,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         PARAMETERS[3],
         PARAMETERS[4],
         PARAMETERS[5],
+        PARAMETERS[6],
         Parameter::size(
             "threshold",
             "1280 B",

@@ -19,15 +19,16 @@
 //! knows the reported loads of all links that leave its group ([`Reports`]), and uses the load of the path's first
 //! such link if that is greater.
 //!
-//! Packets without an intermediate place are routed minimally: those that stay in a group, and all packets if there
-//! are fewer than three groups or routers with hosts. The path segments define paths, VCs and state.
+//! Packets without an intermediate place are routed minimally: those that stay in a group, unless `local = "ugal"`, and
+//! all packets if there are fewer than three groups or routers with hosts. The path segments define paths, VCs and
+//! state.
 
 use config::{Bytes, Duration, Error, Parameter, Section, Type, parameters};
 use topology::{Port, RouterId, Topology};
 
 use crate::registry::is_groups;
 use crate::segments::{
-    self, INTERMEDIATE, OverSegments, PATHS, PathSegments, PathStart, ROUTER_OR_GROUP, is_decided,
+    self, INTERMEDIATE, LOCAL, OverSegments, PATHS, PathSegments, PathStart, ROUTER_OR_GROUP, is_decided,
 };
 use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
@@ -59,6 +60,7 @@ const PARAMETERS_AND_INFORMATION: &[Parameter] = &[
     PARAMETERS[3],
     PARAMETERS[4],
     PARAMETERS[5],
+    PARAMETERS[6],
     Parameter::choice(
         "information",
         &["router", "group"],
@@ -96,6 +98,7 @@ pub(crate) const PARAMETERS: &[Parameter] = parameters! {
         "random places tried, of which the cheapest is compared");
     INTERMEDIATE;
     PATHS;
+    LOCAL;
 };
 
 /// The comparison of the minimal path with others.
@@ -131,7 +134,7 @@ impl UgalRule {
     pub(crate) fn read(section: &Section, topology: &dyn Topology) -> Result<UgalRule, Error> {
         let shape = topology.shape();
         let (bias, weight, cost) = match is_groups(&shape) {
-            true => (7680, 2, "load"),
+            true => (Self::IN_GROUPS.bias, 2, "load"),
             false => (0, 1, "load-hops"),
         };
         let candidates = match shape {
@@ -156,6 +159,30 @@ impl UgalRule {
             simple: cost == CostRule::Load && candidates == 1,
             reported: None,
         })
+    }
+
+    /// The rule with all defaults in networks of groups.
+    pub(crate) const IN_GROUPS: UgalRule = UgalRule {
+        bias: 7680,
+        weight: 2,
+        cost: CostRule::Load,
+        candidates: 1,
+        simple: true,
+        reported: None,
+    };
+
+    /// Whether the minimal path is better than another one, by the loads of their first ports alone.
+    #[inline]
+    pub(crate) fn takes_minimal(
+        &self,
+        minimal: &PathStart,
+        other: &PathStart,
+        congestion: &dyn Congestion,
+    ) -> bool {
+        let allowed = load(other, congestion)
+            .saturating_mul(self.weight)
+            .saturating_add(self.bias);
+        load(minimal, congestion) <= allowed
     }
 
     /// The same rule with reported loads at this period.
@@ -207,7 +234,7 @@ impl<L: PathSegments> Ugal<L> {
         state: RouteState,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
-    ) -> (u32, Option<PathStart>) {
+    ) -> (L::Place, Option<PathStart>) {
         let via = self
             .segments
             .place(random.below(self.segments.places(ends)), ends);
@@ -224,17 +251,12 @@ impl<L: PathSegments> Ugal<L> {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> PathStart {
-        let UgalRule { bias, weight, .. } = self.rule;
         let Some(other) = self.draw(between, state, congestion, random).1 else {
             return minimal;
         };
-        let allowed = load(&other, congestion)
-            .saturating_mul(weight)
-            .saturating_add(bias);
-        if load(&minimal, congestion) <= allowed {
-            minimal
-        } else {
-            other
+        match self.rule.takes_minimal(&minimal, &other, congestion) {
+            true => minimal,
+            false => other,
         }
     }
 

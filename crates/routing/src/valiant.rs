@@ -4,8 +4,12 @@
 //! J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008 (VAL, through a group).
 //!
 //! The place is drawn once, where the packet enters the network, evenly from all places between its two ends. Packets
-//! without such a place are routed minimally: those that stay in a group, and all packets if there are fewer than
-//! three groups or routers with hosts. The path segments define paths, VCs and state.
+//! without such a place are routed minimally: those that stay in a group, unless `local` gives them one, and all
+//! packets if there are fewer than three groups or routers with hosts. The path segments define paths, VCs and state.
+//!
+//! With `local = "valiant"` packets inside a group go through a random router of the group that is neither the source's
+//! nor the destination's; with `"ugal"` they do if the port of the minimal path is more loaded, by the rule and the
+//! defaults of `ugal`.
 //!
 //! With `intermediate = "any-router"` (Valiant's own scheme) the place is drawn from all routers with hosts,
 //! independent of source and destination. The path is minimal if the place is one of the two ends.
@@ -14,6 +18,7 @@ use config::parameters;
 use topology::{HostId, Port, RouterId};
 
 use crate::segments::{self, OverSegments, PATHS, PathSegments, is_decided};
+use crate::ugal::UgalRule;
 use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -25,23 +30,39 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             "what a path goes through: router or, in networks of groups, group; there router is one in a \
              group that is neither the source's nor the destination's, and any-router any one");
         PATHS;
+        choice("local", &["minimal", "valiant", "ugal"],
+            "paths of packets that stay in their group, in networks of groups: minimal, or through a random router of \
+             the group, always (valiant) or by load (ugal)");
     },
     routes: segments::routes,
-    build: |section, topology| segments::build::<false>(section, topology, INTERMEDIATES, AnyValiant),
+    build: |section, topology| {
+        let inside = match section.choice("local")? {
+            "ugal" => Some(UgalRule::IN_GROUPS),
+            _ => None,
+        };
+        segments::build::<false>(section, topology, INTERMEDIATES, AnyValiant { inside })
+    },
 };
 
 const INTERMEDIATES: &[&str] = &["router", "group", "any-router"];
 
-struct AnyValiant;
+struct AnyValiant {
+    inside: Option<UgalRule>,
+}
 
 impl OverSegments for AnyValiant {
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing> {
-        Box::new(Valiant { segments })
+        Box::new(Valiant {
+            segments,
+            inside: self.inside,
+        })
     }
 }
 
 struct Valiant<L> {
     segments: L,
+    /// The rule for packets that stay in their group, if loads decide about their detours.
+    inside: Option<UgalRule>,
 }
 
 impl<L: PathSegments> Valiant<L> {
@@ -78,6 +99,14 @@ impl<L: PathSegments> Routing for Valiant<L> {
             let index = random.below(self.segments.places(ends));
             let via = self.segments.place(index, ends);
             start = self.segments.through(at, via, *state, congestion, random);
+            if let (Some(rule), Some(other)) = (&self.inside, &start)
+                && self.segments.is_inside_group(ends)
+            {
+                let minimal = self.segments.minimal(at, target, *state, congestion, random);
+                if rule.takes_minimal(&minimal, other, congestion) {
+                    start = Some(minimal);
+                }
+            }
         }
         let hop;
         (hop, *state) =
@@ -97,6 +126,9 @@ impl<L: PathSegments> Routing for Valiant<L> {
         let Some(ends) = self.segments.ends(at.router, target) else {
             return self.segments.all_minimal(at, target, state, out);
         };
+        if self.inside.is_some() && self.segments.is_inside_group(ends) {
+            self.segments.all_minimal(at, target, state, out);
+        }
         for index in 0..self.segments.places(ends) {
             let before = out.len();
             self.segments
@@ -108,7 +140,10 @@ impl<L: PathSegments> Routing for Valiant<L> {
     }
 
     fn oblivious(&self) -> Option<Oblivious> {
-        self.segments.oblivious()
+        match self.inside {
+            None => self.segments.oblivious(),
+            Some(_) => None,
+        }
     }
 
     fn chances(

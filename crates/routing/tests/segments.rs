@@ -428,3 +428,129 @@ fn adaptive_minimal_takes_the_least_loaded_of_the_shortest_paths() {
         "{counts:?}"
     );
 }
+
+/// The routers that many packets visit between source and destination, each with the VC on which they arrive there,
+/// with these loads of the ports to the other routers of the group at the source.
+fn local_detours(
+    topology: &Arc<dyn Topology>,
+    routing: &dyn Routing,
+    (source, destination): (HostId, HostId),
+    load: impl Fn(RouterId) -> u64,
+) -> HashMap<Vec<(u32, u8)>, u32> {
+    let at = start(&**topology, source, destination);
+    let mut counts = HashMap::new();
+    for seed in 0..3000 {
+        let port_load = Load(|port| match topology.peer(at.router, port) {
+            Peer::Router(router, _) => load(router),
+            _ => 0,
+        });
+        let (mut state, mut draws) = (RouteState::default(), Draws(seed));
+        let (mut here, mut visited) = (at, Vec::new());
+        let hop = routing.route(here, &mut state, &port_load, &mut draws);
+        let mut next = beyond(&**topology, here, hop);
+        while let Some(at) = next {
+            here = at;
+            visited.push((here.router.0, here.vc));
+            let hop = routing.route(here, &mut state, &Load(|_| 0), &mut draws);
+            next = beyond(&**topology, here, hop);
+        }
+        *counts.entry(visited).or_default() += 1;
+    }
+    counts
+}
+
+/// Packets from router 0 to router 1 of a group of four routers. The direct port may be twice as loaded as the other
+/// one plus the bias.
+#[test]
+fn detours_inside_a_group_follow_the_loads() {
+    let topology = network(SMALL);
+    let pair = (HostId(0), HostId(2));
+    for (algorithm, last_vc) in [("ugal", 3), ("par", 4), ("piggyback", 3)] {
+        for paths in ["hashed", "random", "adaptive"] {
+            let parameters = format!("paths = \"{paths}\"\nlocal = \"ugal\"\nbias = \"100 B\"");
+            let ugal = routing(algorithm, &parameters, &topology);
+            let taken = |direct: u64, through_2: u64, through_3: u64| {
+                local_detours(&topology, &*ugal, pair, |router| match router.0 {
+                    1 => direct,
+                    2 => through_2,
+                    _ => through_3,
+                })
+            };
+            let straight = vec![(1, last_vc)];
+            let through = |via: u32| vec![(via, 0), (1, last_vc)];
+            assert_eq!(taken(100, 0, 0), HashMap::from([(straight.clone(), 3000)]));
+            assert_eq!(taken(300, 100, 100), HashMap::from([(straight.clone(), 3000)]));
+            // Half of the packets draw each router.
+            for (loads, first, second) in [
+                ((301, 100, 100), through(2), through(3)),
+                ((301, 100, 101), through(2), straight.clone()),
+                ((301, 101, 100), straight.clone(), through(3)),
+            ] {
+                let counts = taken(loads.0, loads.1, loads.2);
+                assert_eq!(counts.len(), 2, "{algorithm} {paths} {loads:?}: {counts:?}");
+                // Five standard deviations.
+                assert!(counts[&first].abs_diff(1500) < 137, "{counts:?}");
+                assert!(counts[&second].abs_diff(1500) < 137, "{counts:?}");
+            }
+        }
+    }
+    // By default there are none, whatever the loads.
+    let minimal = routing("ugal", "bias = \"0 B\"", &topology);
+    let counts = local_detours(&topology, &*minimal, pair, |router| {
+        u64::from(router.0 == 1) << 20
+    });
+    assert_eq!(counts, HashMap::from([(vec![(1, 3)], 3000)]));
+}
+
+#[test]
+fn valiant_inside_a_group_goes_through_every_other_router() {
+    let topology = network(SMALL);
+    for paths in ["hashed", "random", "adaptive"] {
+        let valiant = routing(
+            "valiant",
+            &format!("paths = \"{paths}\"\nlocal = \"valiant\""),
+            &topology,
+        );
+        let counts = local_detours(&topology, &*valiant, (HostId(0), HostId(2)), |_| 0);
+        assert_eq!(counts.len(), 2, "{counts:?}");
+        for via in [2, 3] {
+            assert!(counts[&vec![(via, 0), (1, 3)]].abs_diff(1500) < 137, "{counts:?}");
+        }
+    }
+    // With "ugal" the defaults of that algorithm decide: twice the other load plus 7,680 B.
+    let by_load = routing("valiant", "local = \"ugal\"", &topology);
+    for (direct, detours) in [(7680, false), (7681, true)] {
+        let counts = local_detours(&topology, &*by_load, (HostId(0), HostId(2)), |router| {
+            u64::from(router.0 == 1) * direct
+        });
+        assert_eq!(counts.contains_key(&vec![(1, 3)]), !detours, "{counts:?}");
+    }
+}
+
+/// A detour between two leaves of a Dragonfly+ goes through another leaf: four links.
+#[test]
+fn detours_in_a_group_of_leaves_and_spines_go_through_leaves() {
+    let topology = network(
+        "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 3\nspines_per_group = 2\n\
+         global_links_per_spine = 2\ngroups = 3",
+    );
+    for paths in ["hashed", "adaptive"] {
+        let valiant = routing(
+            "valiant",
+            &format!("paths = \"{paths}\"\nlocal = \"valiant\""),
+            &topology,
+        );
+        let counts = local_detours(&topology, &*valiant, (HostId(0), HostId(2)), |_| 0);
+        let through = |visited: &Vec<(u32, u8)>| {
+            let routers: Vec<u32> = visited.iter().map(|(router, _)| *router).collect();
+            let vcs: Vec<u8> = visited.iter().map(|(_, vc)| *vc).collect();
+            assert_eq!(vcs, [0, 0, 3, 3]);
+            assert!(
+                routers[0] >= 3 && routers[2] >= 3 && routers[3] == 2,
+                "{routers:?}"
+            );
+            routers[1]
+        };
+        assert!(counts.keys().all(|visited| through(visited) == 1), "{counts:?}");
+    }
+}

@@ -12,6 +12,11 @@
 //! cycle. If minimal paths can be left, all VCs are one higher, and VC 0 is for local links of minimal paths before
 //! their global link.
 //!
+//! Packets inside a group can have an intermediate router of the group (`local`). They use VC 0 up to it and the last
+//! VC from it on. On VC 0 the local links of no other packet follow: a local link of VC 0 is the first link of a path,
+//! or follows an earlier link of the same path through the group. So VC 0 waits for higher VCs, as before, and for
+//! later links of the same path through the group only.
+//!
 //! Where some routers have no hosts (spines), up-links must not wait for down-links of the same VC, so segments begin
 //! and end at routers with hosts. A packet that meets an intermediate group at a spine continues directly if the
 //! spine has a link to the destination's group. Otherwise it goes down first, on the VC on which it came (up-links on
@@ -27,9 +32,10 @@ use topology::{Divisor, Groups, HostId, Port, RouterId, Topology, pick};
 use crate::groups::{GroupNetwork, add};
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, spread};
 
-use super::group_places::GroupPlaces;
+use super::group_places::{Ends, GroupPlaces, Place, VC_INSIDE_GROUP, towards_inside};
 use super::{
-    ARRIVED, FIRST_SEGMENT, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE, UNDECIDED,
+    ARRIVED, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE,
+    UNDECIDED,
 };
 
 /// Compiled with and without support for leaving minimal paths.
@@ -46,11 +52,8 @@ fn last_draw(via: u32, destination: HostId) -> u32 {
 }
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE> {
-    pub(super) fn new(network: GroupNetwork<T>, intermediate: Intermediate) -> Self {
-        GroupSegments {
-            places: GroupPlaces::new(network.groups(), intermediate, RETRACTABLE),
-            network,
-        }
+    pub(super) fn new(network: GroupNetwork<T>, places: GroupPlaces) -> Self {
+        GroupSegments { network, places }
     }
 
     fn has_hosts(&self, router: RouterId) -> bool {
@@ -155,6 +158,23 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         )
     }
 
+    /// One hop towards an intermediate router of the same group.
+    fn hop_inside(&self, at: At, via: RouterId) -> Hop {
+        let path = self.network.local_path(spread(via.0, at.destination.0));
+        Hop::new(
+            self.network.groups().local_port(at.router, via, path),
+            VC_INSIDE_GROUP,
+        )
+    }
+
+    /// The chances of one hop towards an intermediate router of the same group.
+    fn chances_inside(&self, router: RouterId, via: RouterId, share: f64, out: &mut Vec<Chance>) {
+        self.network
+            .minimal_chances(router, via, None, |port, _, chance| {
+                add(out, (port, towards_inside(via), share * chance));
+            });
+    }
+
     /// Whether the path to an intermediate router leads to another group.
     fn leaves_group(&self, here: RouterId, via: u32) -> bool {
         let groups = self.network.groups();
@@ -249,17 +269,21 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         true
     }
 
-    /// Number of links of the path between routers of different groups over the `link`-th link between them.
+    /// Number of links of the path between two routers, over the `link`-th link between their groups if these differ.
     fn links(&self, from: RouterId, to: RouterId, link: u32) -> u32 {
         let groups = self.network.groups();
-        let (gateway, port) = groups.gateway(groups.group(from), groups.group(to), link);
+        let (here, there) = (groups.group(from), groups.group(to));
+        if here == there {
+            return groups.distance(from, to);
+        }
+        let (gateway, port) = groups.gateway(here, there, link);
         groups.distance(from, gateway) + 1 + groups.distance(self.network.across(gateway, port), to)
     }
 }
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegments<T, RETRACTABLE> {
-    /// The groups of source and destination.
-    type Ends = (u32, u32);
+    type Ends = Ends;
+    type Place = Place;
 
     fn oblivious(&self) -> Option<Oblivious> {
         Some(Oblivious::BETWEEN_ROUTERS)
@@ -275,18 +299,23 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline]
-    fn ends(&self, here: RouterId, target: RouterId) -> Option<(u32, u32)> {
+    fn ends(&self, here: RouterId, target: RouterId) -> Option<Ends> {
         self.places.ends(self.network.groups(), here, target)
     }
 
     #[inline]
-    fn places(&self, _: (u32, u32)) -> u32 {
-        self.places.count()
+    fn places(&self, ends: Ends) -> u32 {
+        self.places.count(ends)
     }
 
     #[inline]
-    fn place(&self, index: u32, ends: (u32, u32)) -> u32 {
+    fn place(&self, index: u32, ends: Ends) -> Place {
         self.places.place(self.network.groups(), index, ends)
+    }
+
+    #[inline]
+    fn is_inside_group(&self, ends: Ends) -> bool {
+        matches!(ends, Ends::Routers(..))
     }
 
     #[inline]
@@ -311,11 +340,15 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     fn through(
         &self,
         at: At,
-        via: u32,
+        via: Place,
         _: RouteState,
         _: &dyn Congestion,
         _: &mut dyn Random,
     ) -> Option<PathStart> {
+        let via = match via {
+            Place::Outside(via) => via,
+            Place::Inside(via) => return Some((self.hop_inside(at, via), towards_inside(via))),
+        };
         let mut state = RouteState {
             via,
             phase: FIRST_SEGMENT,
@@ -342,6 +375,13 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         _: &dyn Congestion,
         _: &mut dyn Random,
     ) -> Hop {
+        if state.phase == INSIDE_GROUP {
+            let via = RouterId(state.via);
+            if at.router != via {
+                return self.hop_inside(at, via);
+            }
+            state.phase = ARRIVED;
+        }
         if state.phase == FIRST_SEGMENT {
             if let Some(hop) = self.first_segment(at, state.via, state.path) {
                 return hop;
@@ -396,8 +436,12 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline(never)]
-    fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32 {
+    fn links_through(&self, at: At, target: RouterId, via: Place, start: &PathStart) -> u32 {
         let groups = self.network.groups();
+        let via = match via {
+            Place::Outside(via) => via,
+            Place::Inside(via) => return groups.distance(at.router, via) + groups.distance(via, target),
+        };
         let draw = spread(via, at.destination.0);
         let (met, before) = match self.places.intermediate {
             Intermediate::Router | Intermediate::AnyRouter => {
@@ -421,10 +465,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         &self,
         router: RouterId,
         target: RouterId,
-        via: u32,
+        via: Place,
         share: f64,
         out: &mut Vec<Chance>,
     ) {
+        let via = match via {
+            Place::Outside(via) => via,
+            Place::Inside(via) => return self.chances_inside(router, via, share, out),
+        };
         if self.places.intermediate == Intermediate::AnyRouter && router.0 == via {
             return self.chances(router, target, RouteState::default(), share, out);
         }
@@ -440,6 +488,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         share: f64,
         out: &mut Vec<Chance>,
     ) {
+        if state.phase == INSIDE_GROUP && router.0 != state.via {
+            return self.chances_inside(router, RouterId(state.via), share, out);
+        }
         if state.phase == FIRST_SEGMENT {
             let here = match self.places.intermediate {
                 Intermediate::Router | Intermediate::AnyRouter => router.0,

@@ -17,8 +17,10 @@ use crate::equal_paths::{EqualPaths, Goal, Rule, Segment};
 use crate::groups::add;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState};
 
-use super::group_places::GroupPlaces;
-use super::{ARRIVED, FIRST_SEGMENT, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE};
+use super::group_places::{Ends, GroupPlaces, Place, VC_INSIDE_GROUP, towards_inside};
+use super::{
+    ARRIVED, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE,
+};
 
 /// Compiled with and without support for leaving minimal paths.
 pub(super) struct GroupSegmentsByRouter<T, const RETRACTABLE: bool> {
@@ -32,14 +34,13 @@ enum Step {
     Along(Segment),
     /// A hop down to any router with hosts, on this VC.
     Down(u8),
+    /// A hop towards a router of the same group, which is not the destination's.
+    Inside(RouterId),
 }
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RETRACTABLE> {
-    pub(super) fn new(paths: EqualPaths<T>, intermediate: Intermediate) -> Self {
-        GroupSegmentsByRouter {
-            places: GroupPlaces::new(paths.network().groups(), intermediate, RETRACTABLE),
-            paths,
-        }
+    pub(super) fn new(paths: EqualPaths<T>, places: GroupPlaces) -> Self {
+        GroupSegmentsByRouter { paths, places }
     }
 
     #[inline]
@@ -92,22 +93,36 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
         }
     }
 
-    /// A path through an intermediate place with this first hop. `None` at a spine without a link to its group: the
-    /// up-link would wait for down-links of the same VC.
-    fn start_through(&self, router: RouterId, via: u32, hop: Hop) -> Option<PathStart> {
+    /// The step towards an intermediate place, and the state behind it. `None` if the packet is there.
+    #[inline]
+    fn step_to(&self, router: RouterId, place: Place) -> Option<(Step, RouteState)> {
+        match place {
+            Place::Inside(via) => (router != via).then(|| (Step::Inside(via), towards_inside(via))),
+            Place::Outside(via) => (!self.is_there(router, self.goal(via))).then(|| {
+                let state = RouteState {
+                    via,
+                    phase: FIRST_SEGMENT,
+                    ..RouteState::default()
+                };
+                (Step::Along(self.first_segment(via, false)), state)
+            }),
+        }
+    }
+
+    /// Whether a path through an intermediate place can begin with this hop. It cannot at a spine without a link to
+    /// the place's group: the up-link would wait for down-links of the same VC.
+    fn can_begin(&self, router: RouterId, place: Place, hop: Hop) -> bool {
         let climbs =
             RETRACTABLE && hop.vc == self.places.first_vc && !self.places.has_hosts(self.groups(), router);
-        let state = RouteState {
-            via,
-            phase: FIRST_SEGMENT,
-            ..RouteState::default()
-        };
-        (!climbs).then_some((hop, state))
+        matches!(place, Place::Inside(_)) || !climbs
     }
 
     /// The next step of a decided path. Changes the state to that behind it.
     #[inline]
     fn step(&self, router: RouterId, target: RouterId, state: &mut RouteState) -> Step {
+        if state.phase == INSIDE_GROUP && router.0 != state.via {
+            return Step::Inside(RouterId(state.via));
+        }
         if state.phase == FIRST_SEGMENT {
             if !self.is_there(router, self.goal(state.via)) {
                 return Step::Along(self.first_segment(state.via, true));
@@ -151,14 +166,28 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
         (first..first + groups.host_routers_per_group()).map(RouterId)
     }
 
+    /// The hop of a step.
+    #[inline]
+    fn hop(&self, router: RouterId, step: Step, congestion: &dyn Congestion, random: &mut dyn Random) -> Hop {
+        let paths = &self.paths;
+        match step {
+            Step::Along(segment) => paths.choose(router, segment, congestion, random),
+            Step::Down(vc) => paths.choose_local(router, self.leaves(router), vc, congestion, random),
+            Step::Inside(via) => {
+                paths.choose_local(router, [via].into_iter(), VC_INSIDE_GROUP, congestion, random)
+            }
+        }
+    }
+
     /// All hops of a step.
     fn all_hops(&self, router: RouterId, step: Step) -> Vec<Hop> {
         let mut hops = Vec::new();
         match step {
             Step::Along(segment) => self.paths.hops(router, segment, &mut hops),
-            Step::Down(vc) => self
+            Step::Inside(via) => self
                 .paths
-                .hops_to_neighbours(router, self.leaves(router), vc, &mut hops),
+                .local_hops(router, [via].into_iter(), VC_INSIDE_GROUP, &mut hops),
+            Step::Down(vc) => self.paths.local_hops(router, self.leaves(router), vc, &mut hops),
         }
         hops
     }
@@ -187,8 +216,8 @@ fn add_new(out: &mut Vec<PathStart>, from: usize, start: PathStart) {
 }
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmentsByRouter<T, RETRACTABLE> {
-    /// The groups of source and destination.
-    type Ends = (u32, u32);
+    type Ends = Ends;
+    type Place = Place;
 
     fn oblivious(&self) -> Option<Oblivious> {
         (self.paths.rule() == Rule::AtRandom).then_some(Oblivious::BETWEEN_ROUTERS)
@@ -204,18 +233,23 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline]
-    fn ends(&self, here: RouterId, target: RouterId) -> Option<(u32, u32)> {
+    fn ends(&self, here: RouterId, target: RouterId) -> Option<Ends> {
         self.places.ends(self.groups(), here, target)
     }
 
     #[inline]
-    fn places(&self, _: (u32, u32)) -> u32 {
-        self.places.count()
+    fn places(&self, ends: Ends) -> u32 {
+        self.places.count(ends)
     }
 
     #[inline]
-    fn place(&self, index: u32, ends: (u32, u32)) -> u32 {
+    fn place(&self, index: u32, ends: Ends) -> Place {
         self.places.place(self.groups(), index, ends)
+    }
+
+    #[inline]
+    fn is_inside_group(&self, ends: Ends) -> bool {
+        matches!(ends, Ends::Routers(..))
     }
 
     #[inline]
@@ -234,17 +268,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     fn through(
         &self,
         at: At,
-        via: u32,
+        via: Place,
         _: RouteState,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Option<PathStart> {
-        if self.is_there(at.router, self.goal(via)) {
-            return None;
-        }
-        let segment = self.first_segment(via, false);
-        let hop = self.paths.choose(at.router, segment, congestion, random);
-        self.start_through(at.router, via, hop)
+        let (step, state) = self.step_to(at.router, via)?;
+        let hop = self.hop(at.router, step, congestion, random);
+        self.can_begin(at.router, via, hop).then_some((hop, state))
     }
 
     #[inline]
@@ -256,15 +287,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        let router = at.router;
-        match self.step(router, target, state) {
-            Step::Along(segment) => self.paths.choose(router, segment, congestion, random),
-            Step::Down(vc) => {
-                let leaves = self.leaves(router);
-                self.paths
-                    .choose_neighbour(router, leaves, vc, congestion, random)
-            }
-        }
+        let step = self.step(at.router, target, state);
+        self.hop(at.router, step, congestion, random)
     }
 
     fn all_minimal(&self, at: At, target: RouterId, state: RouteState, out: &mut Vec<PathStart>) {
@@ -275,14 +299,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         }
     }
 
-    fn all_through(&self, at: At, via: u32, _: RouteState, out: &mut Vec<PathStart>) {
-        if self.is_there(at.router, self.goal(via)) {
+    fn all_through(&self, at: At, via: Place, _: RouteState, out: &mut Vec<PathStart>) {
+        let Some((step, state)) = self.step_to(at.router, via) else {
             return;
-        }
+        };
         let from = out.len();
-        for hop in self.all_hops(at.router, Step::Along(self.first_segment(via, false))) {
-            if let Some(start) = self.start_through(at.router, via, hop) {
-                add_new(out, from, start);
+        for hop in self.all_hops(at.router, step) {
+            if self.can_begin(at.router, via, hop) {
+                add_new(out, from, (hop, state));
             }
         }
     }
@@ -323,7 +347,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     /// A path through a group is as long as the shortest one with its first hop.
     #[inline(never)]
-    fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32 {
+    fn links_through(&self, at: At, target: RouterId, via: Place, start: &PathStart) -> u32 {
+        let via = match via {
+            Place::Outside(via) => via,
+            Place::Inside(via) => {
+                let groups = self.groups();
+                return groups.distance(at.router, via) + groups.distance(via, target);
+            }
+        };
         let to_target = |from| self.paths.links(from, Goal::Router(target));
         match self.goal(via) {
             Goal::Router(place) => self.paths.links(at.router, Goal::Router(place)) + to_target(place),
@@ -342,20 +373,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         &self,
         router: RouterId,
         target: RouterId,
-        via: u32,
+        via: Place,
         share: f64,
         out: &mut Vec<Chance>,
     ) {
-        if self.is_there(router, self.goal(via)) {
-            return self.chances(router, target, RouteState::default(), share, out);
+        match self.step_to(router, via) {
+            Some((step, state)) => self.add_chances(router, step, state, share, out),
+            None => self.chances(router, target, RouteState::default(), share, out),
         }
-        let state = RouteState {
-            via,
-            phase: FIRST_SEGMENT,
-            ..RouteState::default()
-        };
-        let step = Step::Along(self.first_segment(via, false));
-        self.add_chances(router, step, state, share, out);
     }
 
     fn chances(

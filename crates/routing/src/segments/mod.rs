@@ -26,6 +26,7 @@ use crate::registry::is_groups;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, Routing};
 
 use graph::GraphSegments;
+use group_places::GroupPlaces;
 use groups::GroupSegments;
 use groups_by_router::GroupSegmentsByRouter;
 use hyperx::DimensionSegments;
@@ -40,6 +41,8 @@ const ARRIVED: u8 = 2;
 const LAST_SEGMENT: u8 = 3;
 /// Phase: on a minimal path to the destination that may still be left.
 const TENTATIVE: u8 = 4;
+/// Phase: on the path to an intermediate router of the source's group, which is also the destination's.
+const INSIDE_GROUP: u8 = 5;
 
 /// Whether a packet's path is final.
 #[inline]
@@ -84,6 +87,9 @@ pub(crate) trait PathSegments: Send + Sync {
     /// Two ends with intermediate places between them.
     type Ends: Copy;
 
+    /// An intermediate place.
+    type Place: Copy;
+
     /// The dependence of paths without decisions. `None` if they depend on congestion.
     fn oblivious(&self) -> Option<Oblivious>;
 
@@ -100,7 +106,13 @@ pub(crate) trait PathSegments: Send + Sync {
     fn places(&self, ends: Self::Ends) -> u32;
 
     /// The `index`-th of them, as `via` below.
-    fn place(&self, index: u32, ends: Self::Ends) -> u32;
+    fn place(&self, index: u32, ends: Self::Ends) -> Self::Place;
+
+    /// Whether source and destination are in one group, and the place between them is in this group, too.
+    fn is_inside_group(&self, ends: Self::Ends) -> bool {
+        let _ = ends;
+        false
+    }
 
     /// The minimal path of a packet without a decision ([`is_decided`]).
     fn minimal(
@@ -117,7 +129,7 @@ pub(crate) trait PathSegments: Send + Sync {
     fn through(
         &self,
         at: At,
-        via: u32,
+        via: Self::Place,
         state: RouteState,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
@@ -139,7 +151,7 @@ pub(crate) trait PathSegments: Send + Sync {
     }
 
     /// All results of [`PathSegments::through`] for any congestion and random numbers.
-    fn all_through(&self, at: At, via: u32, state: RouteState, out: &mut Vec<PathStart>) {
+    fn all_through(&self, at: At, via: Self::Place, state: RouteState, out: &mut Vec<PathStart>) {
         out.extend(self.through(at, via, state, &Unread, &mut Unread));
     }
 
@@ -171,7 +183,7 @@ pub(crate) trait PathSegments: Send + Sync {
     fn minimal_links(&self, at: At, target: RouterId, start: &PathStart) -> u32;
 
     /// Number of links between routers on a path from [`PathSegments::through`].
-    fn links_through(&self, at: At, target: RouterId, via: u32, start: &PathStart) -> u32;
+    fn links_through(&self, at: At, target: RouterId, via: Self::Place, start: &PathStart) -> u32;
 
     /// The chances, times `share`, of the first hop of a path through an intermediate place. States are private to
     /// this method and [`PathSegments::chances`].
@@ -179,7 +191,7 @@ pub(crate) trait PathSegments: Send + Sync {
         &self,
         router: RouterId,
         target: RouterId,
-        via: u32,
+        via: Self::Place,
         share: f64,
         out: &mut Vec<Chance>,
     );
@@ -216,6 +228,14 @@ pub(crate) const INTERMEDIATE: Parameter = Parameter::choice(
     "what a non-minimal path goes through: router or, in networks of groups, group",
 );
 
+/// The paths of packets that stay in their group, of the algorithms that compare loads.
+pub(crate) const LOCAL: Parameter = Parameter::choice(
+    "local",
+    &["minimal", "ugal"],
+    "paths of packets that stay in their group, in networks of groups: minimal, or ugal, also through a random router \
+     of the group",
+);
+
 pub(crate) const WORKS_ON: &str =
     "dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly";
 
@@ -242,9 +262,16 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         "any-router" => Intermediate::AnyRouter,
         _ => Intermediate::Group,
     };
+    let local_detours = section.choice("local")? != "minimal";
     if let Shape::Groups(groups) = topology.shape() {
+        if local_detours && intermediate == Intermediate::AnyRouter {
+            let text =
+                "with intermediate = \"any-router\" packets leave their group anyway; expected minimal";
+            return Err(section.error("local", text));
+        }
         let in_groups = InGroups::<_, RETRACTABLE> {
             intermediate,
+            local_detours,
             rule: rule_in_groups(section, groups)?,
             algorithm,
         };
@@ -264,6 +291,10 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         );
         return Err(section.error("paths", text));
     }
+    if local_detours {
+        let text = format!("this {} has no groups; expected minimal", topology.describe());
+        return Err(section.error("local", text));
+    }
     Ok(match topology.shape() {
         Shape::HyperX(_) => algorithm.over(DimensionSegments::new(topology, RETRACTABLE)),
         _ => algorithm.over(GraphSegments::new(section, topology, RETRACTABLE)?),
@@ -272,6 +303,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
 
 struct InGroups<A, const RETRACTABLE: bool> {
     intermediate: Intermediate,
+    local_detours: bool,
     rule: Option<Rule>,
     algorithm: A,
 }
@@ -280,15 +312,20 @@ impl<A: OverSegments, const RETRACTABLE: bool> PerTopology for InGroups<A, RETRA
     type Built = Box<dyn Routing>;
 
     fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
+        let places = GroupPlaces::new(
+            network.groups(),
+            self.intermediate,
+            self.local_detours,
+            RETRACTABLE,
+        );
         match self.rule {
-            None => {
-                let segments = GroupSegments::<T, RETRACTABLE>::new(network, self.intermediate);
-                self.algorithm.over(segments)
-            }
+            None => self
+                .algorithm
+                .over(GroupSegments::<T, RETRACTABLE>::new(network, places)),
             Some(rule) => {
                 let paths = EqualPaths::new(network, rule);
-                let segments = GroupSegmentsByRouter::<T, RETRACTABLE>::new(paths, self.intermediate);
-                self.algorithm.over(segments)
+                self.algorithm
+                    .over(GroupSegmentsByRouter::<T, RETRACTABLE>::new(paths, places))
             }
         }
     }

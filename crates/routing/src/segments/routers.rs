@@ -41,6 +41,7 @@ pub(super) trait RouterSegments: Send + Sync {
 
 impl<L: RouterSegments> PathSegments for L {
     type Ends = RemainingRouters;
+    type Place = u32;
 
     fn oblivious(&self) -> Option<Oblivious> {
         Some(Oblivious::SYMMETRIC)

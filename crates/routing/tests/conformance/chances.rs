@@ -259,6 +259,26 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
             "paths = \"random\"",
         ),
         (
+            "kind = \"dragonfly\"\nhosts_per_router = 150\nrouters_per_group = 4\nglobal_links_per_router = 1\ngroups = 3",
+            "valiant",
+            "local = \"valiant\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 60\nrows = 2\ncolumns = 3\nrow_links = 2\nglobal_links_per_router = 1\ngroups = 3",
+            "valiant",
+            "local = \"valiant\"\npaths = \"hashed\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 60\nrows = 2\ncolumns = 3\nrow_links = 2\nglobal_links_per_router = 1\ngroups = 3",
+            "valiant",
+            "local = \"valiant\"\npaths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 150\nleaves_per_group = 4\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
+            "valiant",
+            "local = \"valiant\"\npaths = \"random\"\nintermediate = \"group\"",
+        ),
+        (
             "kind = \"dragonfly-plus\"\nhosts_per_leaf = 200\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 1",
             "valiant",
             "paths = \"random\"\nintermediate = \"any-router\"",

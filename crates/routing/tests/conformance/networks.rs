@@ -149,6 +149,49 @@ pub const VARIANTS: &[(&str, &str, Knows)] = &[
     ("ugal", "cost = \"load\"\ncandidates = 2", |shape| {
         shape.graph().is_some()
     }),
+    // Detours inside a group.
+    ("valiant", "local = \"valiant\"", is_groups),
+    (
+        "valiant",
+        "local = \"ugal\"\npaths = \"adaptive\"\nintermediate = \"group\"",
+        is_groups,
+    ),
+    (
+        "valiant",
+        "local = \"valiant\"\npaths = \"random\"\nintermediate = \"group\"",
+        is_groups,
+    ),
+    (
+        "ugal",
+        "local = \"ugal\"\nbias = \"0 B\"\npaths = \"hashed\"",
+        is_groups,
+    ),
+    (
+        "ugal",
+        "local = \"ugal\"\nbias = \"0 B\"\npaths = \"adaptive\"\nintermediate = \"group\"\ncost = \"load-hops\"",
+        is_groups,
+    ),
+    (
+        "ugal",
+        "local = \"ugal\"\nbias = \"0 B\"\ninformation = \"group\"\ncost = \"load-hops\"\ncandidates = 2",
+        is_groups,
+    ),
+    (
+        "par",
+        "local = \"ugal\"\nbias = \"0 B\"\npaths = \"hashed\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "local = \"ugal\"\nbias = \"0 B\"\npaths = \"adaptive\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "local = \"ugal\"\nbias = \"0 B\"\npaths = \"adaptive\"\nintermediate = \"group\"\ncost = \"load-hops\"",
+        is_groups,
+    ),
+    ("piggyback", "local = \"ugal\"\nbias = \"0 B\"", is_groups),
     ("valiant", "intermediate = \"any-router\"", is_groups),
     ("valiant", "intermediate = \"group\"", is_groups),
     ("dal", "adaptive_vcs = 2\nbias = \"0 B\"", is_hyperx),

@@ -51,6 +51,24 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "x.toml:2: intermediate: unknown name 'routers'; did you mean 'router'?",
         ),
         (
+            "ugal",
+            "local = \"valiant\"",
+            &dragonfly,
+            "x.toml:2: local: unknown name 'valiant'; expected one of: minimal, ugal",
+        ),
+        (
+            "valiant",
+            "local = \"ugal\"\nintermediate = \"any-router\"",
+            &dragonfly,
+            "x.toml:2: local: with intermediate = \"any-router\" packets leave their group anyway; expected minimal",
+        ),
+        (
+            "par",
+            "local = \"ugal\"",
+            &slim_fly,
+            "x.toml:2: local: this Slim Fly with q = 3 of 18 routers with 3 hosts and 5 links to routers each has no groups; expected minimal",
+        ),
+        (
             "dimension-order",
             "deadlock = \"bubbles\"",
             &torus,

@@ -98,6 +98,29 @@ fn permutations_on_a_dragonfly_plus_need_a_choice_for_each_packet() {
     }
 }
 
+/// All hosts of a router send to the next router of their group, over the one link between the two: without detours
+/// its bandwidth is the bound. With them, the links between the routers could carry everything.
+#[test]
+fn detours_inside_a_group_share_its_links() {
+    for (p, a, h) in [(2, 4, 2), (4, 8, 4)] {
+        let dragonfly = format!(
+            "kind = \"dragonfly\", hosts_per_router = {p}, routers_per_group = {a}, global_links_per_router = {h}, groups = 1"
+        );
+        for algorithm in ["ugal", "par"] {
+            let accepted = |local: &str| {
+                let routing = format!("algorithm = \"{algorithm}\", local = \"{local}\", bias = \"1 KiB\"");
+                let traffic = format!("pattern = \"shift\", by = {p}, load = 1.0, arrival = \"fixed\"");
+                let result = run(&routed(&dragonfly, &routing, &traffic, 60));
+                let load = result.summary.network.accepted_load;
+                println!("{algorithm}, local {local}, {p} hosts a router: accepted load {load:.3}");
+                load
+            };
+            assert_near(accepted("minimal"), 1.0 / f64::from(p), 0.01);
+            assert!(accepted("ugal") > 0.99);
+        }
+    }
+}
+
 /// 2 p flows share a link, except for the two remaining routers of fifty.
 #[test]
 fn adversarial_on_a_slim_fly() {
