@@ -422,6 +422,40 @@ fn attributes_of_edges_become_link_classes() {
 }
 
 #[test]
+fn rounded_rates_of_a_file_are_recorded_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let ab = "edge source=\"a\" target=\"b\"";
+    let edges = [
+        ("bandwidth", "4.7 GiB/s"),
+        ("bandwidth", "4.70 GiB/s"),
+        ("bandwidth_gbps", "1.0000000004"),
+        ("bandwidth", "8 Gbps"),
+    ];
+    let edges = edges.map(|edge| with_data(ab, &[edge])).concat();
+    let text = graphml(
+        "undirected",
+        &format!("<node id=\"a\"/><node id=\"b\"/>\n{edges}"),
+    );
+    std::fs::write(folder.path().join("net.xml"), text).unwrap();
+    let text = "[network.topology]\nkind = \"graph\"\nfile = \"net.xml\"\n";
+    let file = Section::from_toml_in(folder.path(), text, "x.toml").unwrap();
+    let network = file.section("network").unwrap();
+    build(network.section("topology").unwrap()).unwrap();
+    let found = file.rounded_rates();
+    let found: Vec<_> = found
+        .iter()
+        .map(|rate| (rate.key.as_str(), rate.written.as_str(), rate.used_bits_per_s))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("network.topology.file", "1.0000000004 Gbps", 1_000_000_000),
+            ("network.topology.file", "4.7 GiB/s", 40_372_692_582),
+        ]
+    );
+}
+
+#[test]
 fn attributes_that_are_not_read_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (a, ab) = ("node id=\"a\"", "edge source=\"a\" target=\"b\"");

@@ -124,6 +124,7 @@ fn read(section: &Section) -> Result<GraphNetwork, Error> {
         section.error(key, format!("{name}{message}").trim_start_matches(": "))
     };
     let plan = plan.map_err(fail)?;
+    section.set_rounded_rates(key, plan.rounded_rates());
     let hosts_per_router = match (plan.names_hosts(), hosts_per_router) {
         (true, None) => None,
         (true, Some(_)) => {
