@@ -59,6 +59,7 @@ impl FinalState<'_> {
             jobs,
             tables,
             records: self.records,
+            ..Outcome::default()
         }
     }
 
