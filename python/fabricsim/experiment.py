@@ -85,6 +85,24 @@ class Link(Given):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class LinkClass(Link):
+    """Links of one class: their speed, and the routers at their receiving ends.
+
+    Parameters
+    ----------
+    bandwidth : Rate, such as "100 Gbps" or "25 GB/s"
+        Bandwidth in each direction, 1 Mbps to 1000 Tbps (default: that of all links).
+    latency : Time, such as "50 ns"
+        Propagation delay of a cable, 1 ps to 1 s (default: that of all links).
+    buffer : Size, such as "16 KiB"
+        Buffer of the input port at the receiving end, divided evenly among its virtual channels,
+        at most 1 GiB (default: that of the router).
+    """
+
+    buffer: Size | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Router(Given):
     """The router model.
 
@@ -119,8 +137,9 @@ class Network(Given):
         One of the classes of :mod:`fabricsim.routing`.
     link : Link
         All links.
-    links : Mapping[str, Link]
-        Links of one class, if they differ, for example ``{"global": Link(latency="500 ns")}``. The classes
+    links : Mapping[str, LinkClass]
+        Links of one class, if they differ, for example ``{"global": LinkClass(latency="500 ns")}``; a `Link`
+        gives bandwidth and latency only. The classes
         of each topology are in ``docs/formats/experiment.md``; ``host`` is in all of them.
     router : Router
         All routers.

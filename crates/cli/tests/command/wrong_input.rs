@@ -265,6 +265,24 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             ],
         ),
         (
+            "[network.router]",
+            "[network.links.global]\nbuffer = \"500 B\"\n[network.router]",
+            &[
+                "experiment.toml:14: network.links.global.buffer: ",
+                "less than a packet of 256 B",
+                "expected at least 512 B",
+            ],
+        ),
+        (
+            "[network.router]",
+            "[network.links.host]\nbuffer = \"2 GiB\"\n[network.router]",
+            &[
+                "experiment.toml:14: network.links.host.buffer: ",
+                "2 GiB is out of range",
+                "at most 1 GiB per port",
+            ],
+        ),
+        (
             "\"50 ns\"",
             "\"0 ns\"",
             &[

@@ -325,6 +325,43 @@ warmup = "10 us"
     }
 }
 
+/// The same with buffers by link class: each link is limited by the buffer at its end, and the narrowest link by that
+/// sets the pace of all. The buffer of the router, which holds one packet, counts for no link.
+#[test]
+fn credits_limit_a_link_to_the_buffer_of_its_class_per_round_trip() {
+    let round_trip_ps = 2 * 50_000 + 100_000 + 20_480u64;
+    for (host, between) in [(1u64, 30), (30, 1), (2, 5), (5, 2), (9, 10), (30, 30)] {
+        let text = format!(
+            r#"
+[network]
+topology = {{ kind = "mesh", sizes = [2] }}
+routing = {{ algorithm = "dimension-order" }}
+router = {{ delay = "100 ns", buffer = "256 B" }}
+links.host.buffer = "{} B"
+links.dimension-0.buffer = "{} B"
+[[job]]
+traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
+[run]
+until = "60 us"
+warmup = "10 us"
+"#,
+            host * 256,
+            between * 256
+        );
+        let result = run(&experiment(&text));
+        let room = host.min(between);
+        let expected = (50_000_000 * room / round_trip_ps).min(50_000_000 / 20_480);
+        for (class, _, bytes, _, _) in links(&result) {
+            let packets = bytes / 256;
+            assert!(
+                packets.abs_diff(expected) <= host.max(between),
+                "{class}, room for {host} and {between}: {packets} packets, expected {expected}"
+            );
+        }
+        assert_eq!(result.summary.network.vc_buffer_bytes, between * 256);
+    }
+}
+
 // ---- One switch ---------------------------------------------------------------------------------------
 
 /// The load that one switch of eight ports accepts when all hosts send all the time, uniformly to all hosts.

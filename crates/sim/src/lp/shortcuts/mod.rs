@@ -49,7 +49,7 @@ pub struct Declared {
     pub reports_credit_waits: bool,
     /// Whether buffers are divided into slots of the largest packet.
     pub slots: bool,
-    /// Buffer of a VC, in bytes.
+    /// Smallest buffer of a VC, in bytes.
     pub vc_buffer: u32,
     /// Largest packet, in bytes.
     pub packet: u32,
@@ -98,7 +98,7 @@ impl Declared {
             oblivious: network.routing.oblivious().is_some(),
             reports_credit_waits: network.model.reports_credit_waits(),
             slots: network.slot() > 0,
-            vc_buffer: network.buffer_of_vc(network.routing.vcs()),
+            vc_buffer: network.smallest_buffer_of_vc(),
             packet: network.packet,
             rails: network.rails.count(),
             shortest_link: network.lookahead(),
