@@ -97,9 +97,13 @@ class LinkClass(Link):
     buffer : Size, such as "16 KiB"
         Buffer of the input port at the receiving end, divided evenly among its virtual channels,
         at most 1 GiB (default: that of the router).
+    router_delay : Time, such as "100 ns"
+        Pipeline of a router for packets that arrive by such a link, at most 1 s
+        (default: delay of the router).
     """
 
     buffer: Size | None = None
+    router_delay: Time | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

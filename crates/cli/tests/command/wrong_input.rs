@@ -283,6 +283,15 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             ],
         ),
         (
+            "[network.router]",
+            "[network.links.global]\nrouter_delay = \"2 s\"\n[network.router]",
+            &[
+                "experiment.toml:14: network.links.global.router_delay: ",
+                "2 s",
+                "1 s",
+            ],
+        ),
+        (
             "\"50 ns\"",
             "\"0 ns\"",
             &[

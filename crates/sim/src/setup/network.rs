@@ -40,6 +40,8 @@ pub const LINK_CLASS: &[Parameter] = parameters! {
     computed("latency", Type::Time, "network.link.latency", "latency of one link class");
     computed("buffer", Type::Size, "network.router.buffer",
         "buffer of the input port at the receiving end of such a link, at most 1 GiB");
+    computed("router_delay", Type::Time, "network.router.delay",
+        "pipeline of a router for packets that arrive by such a link, at most 1 s");
 };
 
 /// Keys of `[network.memory]`. The defaults are those of a node of ARCHER2, measured: `docs/methods/packet.md`.
@@ -75,6 +77,8 @@ pub struct LinkSetting {
     pub latency: Time,
     /// Buffer of the input port of a router at the receiving end in bytes, divided evenly among its VCs.
     pub buffer: u32,
+    /// Pipeline latency of a router at the receiving end, from the arrival of a head until it can leave.
+    pub router_delay: Time,
 }
 
 /// Messages between two ranks of one host.
@@ -107,8 +111,6 @@ pub struct NetworkModel {
     pub links: Vec<LinkSetting>,
     /// The router model with its parameters.
     pub model: RouterParameters,
-    /// Pipeline latency of a router, from the arrival of a head until it can leave.
-    pub router_delay: Time,
     /// Largest packet, in bytes.
     pub packet: u32,
     /// How sources on one host share a NIC port.
@@ -153,8 +155,7 @@ impl NetworkModel {
                            expected model = \"packet\", or routing without bubbles";
             return Err(router.error("model", message));
         }
-        let router_delay: Duration = router.get("delay")?;
-        at_most(router, "delay", router_delay, LONGEST_DELAY)?;
+        let delays = read_delays(section, topology.as_ref())?;
         let packet: Bytes = section.declare(NETWORK).get("packet")?;
         if !(1..=1 << 24).contains(&packet.bytes) {
             return Err(section.error(
@@ -164,12 +165,13 @@ impl NetworkModel {
         }
         let buffers = read_buffers(section, topology.as_ref(), routing.as_ref(), packet)?;
         check_detours(section, topology.as_ref(), routing.as_ref(), &buffers)?;
-        let links = speeds.into_iter().zip(buffers);
-        let links = links.map(|(speed, buffer)| LinkSetting {
+        let links = speeds.into_iter().zip(buffers).zip(delays);
+        let links = links.map(|((speed, buffer), router_delay)| LinkSetting {
             bandwidth: speed.bandwidth,
             rate: Rate::bits_per_s(speed.bandwidth.bits_per_s),
             latency: speed.latency,
             buffer: buffer.bytes as u32,
+            router_delay,
         });
         let links = links.collect();
         let memory = read_speed(section.section("memory")?.declare(MEMORY), None)?;
@@ -184,7 +186,6 @@ impl NetworkModel {
             rails,
             links,
             model,
-            router_delay: Time(router_delay.ps),
             packet: packet.bytes as u32,
             nic_arbiter: NicArbiter::named(section.choice("nic_arbiter")?),
         })
@@ -252,13 +253,19 @@ impl NetworkModel {
         while at != to {
             let port = groups.local_port(at, to, 0);
             let class = self.topology.link_class(at, port);
-            delay = delay + self.links[usize::from(class.0)].latency + self.router_delay;
+            delay += self.links[usize::from(class.0)].to_router();
             at = match self.topology.peer(at, port) {
                 Peer::Router(next, _) => next,
                 _ => unreachable!("local links join routers"),
             };
         }
         delay
+    }
+
+    /// Shortest time from the start of a packet until a router handles it.
+    pub fn nearest_router(&self) -> Time {
+        let links = self.links.iter().map(LinkSetting::to_router);
+        links.min().expect("hosts have links")
     }
 
     /// Least delay of any event between two LPs: the shortest cable.
@@ -271,12 +278,34 @@ impl NetworkModel {
     }
 }
 
+impl LinkSetting {
+    /// Time from the start of a packet until the router at the receiving end handles it: the cable, and the pipeline.
+    pub fn to_router(&self) -> Time {
+        self.latency + self.router_delay
+    }
+}
+
 impl Plane {
     fn read(section: &Section) -> Result<Plane, config::Error> {
         let topology: Arc<dyn Topology> = topology::build(section.section("topology")?)?.into();
         let routing = routing::build(section.section("routing")?, topology.clone())?.into();
         Ok(Plane { topology, routing })
     }
+}
+
+/// Reads the pipelines of routers by link class: `links.NAME.router_delay`, or `router.delay`.
+fn read_delays(section: &Section, topology: &dyn Topology) -> Result<Vec<Time>, config::Error> {
+    let router = section.section("router")?;
+    let common: Duration = router.get("delay")?;
+    at_most(router, "delay", common, LONGEST_DELAY)?;
+    let by_class = section.section("links")?;
+    let read = |name: &str| {
+        let class = by_class.section(name)?;
+        let delay = class.or("router_delay", common)?;
+        at_most(class, "router_delay", delay, LONGEST_DELAY)?;
+        Ok(Time(delay.ps))
+    };
+    topology.link_classes().into_iter().map(read).collect()
 }
 
 /// Reads the buffers by link class: `links.NAME.buffer`, or `router.buffer`. Checks that each VC has space for the

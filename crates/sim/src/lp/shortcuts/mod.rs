@@ -57,8 +57,8 @@ pub struct Declared {
     pub rails: u32,
     /// Latency of the shortest link.
     pub shortest_link: Time,
-    /// Pipeline latency of a router.
-    pub router_delay: Time,
+    /// Shortest time from the start of a packet until a router handles it: a link, and the pipeline of the router.
+    pub nearest_router: Time,
 }
 
 /// The shortcuts of one run.
@@ -102,7 +102,7 @@ impl Declared {
             packet: network.packet,
             rails: network.rails.count(),
             shortest_link: network.lookahead(),
-            router_delay: network.router_delay,
+            nearest_router: network.nearest_router(),
         }
     }
 }
@@ -163,7 +163,7 @@ mod tests {
             packet: 10,
             rails: 1,
             shortest_link: Time(10),
-            router_delay: Time(20),
+            nearest_router: Time(30),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
         let seen: [Case<Observed>; 9] = [
