@@ -121,12 +121,16 @@ class Router(Given):
     buffer : Size, such as "100 KB"
         Buffer of an input port, divided evenly among its virtual channels, at most 1 GiB
         (default: 100 KB).
+    credit_delay : Time, such as "50 ns"
+        Time from the departure of a packet's tail until its credit starts back to the sender, in addition
+        to the latency of the cable, at most 1 s (default: 0 ns).
     """
 
     model: Literal["packet", "input-queued"] | None = None
     arbiter: Literal["round-robin", "random"] | None = None
     delay: Time | None = None
     buffer: Size | None = None
+    credit_delay: Time | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

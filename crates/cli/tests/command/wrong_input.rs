@@ -283,6 +283,14 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             ],
         ),
         (
+            "buffer = ",
+            "credit_delay = \"1001 ms\"\nbuffer = ",
+            &[
+                "experiment.toml:14: network.router.credit_delay: ",
+                "is out of range; expected at most 1 s",
+            ],
+        ),
+        (
             "[network.router]",
             "[network.links.global]\nrouter_delay = \"2 s\"\n[network.router]",
             &[

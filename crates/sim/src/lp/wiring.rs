@@ -33,7 +33,7 @@ pub struct LinkEnd {
     /// Time from the start of a packet (from its tail, if the far end is a host) until the far end handles it: the
     /// cable, and the pipeline of the router for this link class.
     pub arrival: Time,
-    /// Time from the release of buffer space until the far end knows: the cable.
+    /// Time from the release of buffer space until the far end knows: the router's credit delay, and the cable.
     pub credit: Time,
 }
 
@@ -177,7 +177,7 @@ impl Numbering {
                     class: topology::HOST_LINK,
                     flags: LinkFlags(TO_HOST),
                     arrival: latency,
-                    credit: latency,
+                    credit: latency + network.credit_delay,
                 })
             }
             Peer::Router(far, far_port) => {
@@ -195,7 +195,7 @@ impl Numbering {
                     class,
                     flags: LinkFlags(slow),
                     arrival: link.to_router(),
-                    credit: link.latency,
+                    credit: link.latency + network.credit_delay,
                 })
             }
         }
@@ -211,7 +211,7 @@ impl Numbering {
             class: topology::HOST_LINK,
             flags: LinkFlags(0),
             arrival: link.to_router(),
-            credit: link.latency,
+            credit: link.latency + network.credit_delay,
         }
     }
 }

@@ -60,6 +60,8 @@ pub const ROUTER: &[Parameter] = parameters! {
     time("delay", "100 ns", "from the arrival of a packet's head to its earliest departure, at most 1 s");
     size("buffer", "100 KB",
         "buffer of one input port, divided evenly among its virtual channels, at most 1 GiB");
+    time("credit_delay", "0 ns",
+        "from the departure of a packet's tail until its credit starts back to the sender, at most 1 s");
 };
 
 const fn bandwidth(default: &'static str, summary: &'static str) -> Parameter {
@@ -111,6 +113,8 @@ pub struct NetworkModel {
     pub links: Vec<LinkSetting>,
     /// The router model with its parameters.
     pub model: RouterParameters,
+    /// Time from the departure of a packet's tail until its credit starts back over the cable.
+    pub credit_delay: Time,
     /// Largest packet, in bytes.
     pub packet: u32,
     /// How sources on one host share a NIC port.
@@ -156,6 +160,8 @@ impl NetworkModel {
             return Err(router.error("model", message));
         }
         let delays = read_delays(section, topology.as_ref())?;
+        let credit_delay: Duration = router.get("credit_delay")?;
+        at_most(router, "credit_delay", credit_delay, LONGEST_DELAY)?;
         let packet: Bytes = section.declare(NETWORK).get("packet")?;
         if !(1..=1 << 24).contains(&packet.bytes) {
             return Err(section.error(
@@ -186,6 +192,7 @@ impl NetworkModel {
             rails,
             links,
             model,
+            credit_delay: Time(credit_delay.ps),
             packet: packet.bytes as u32,
             nic_arbiter: NicArbiter::named(section.choice("nic_arbiter")?),
         })

@@ -131,16 +131,19 @@ fn who_looks_at_credits_gets_each() {
     }
 }
 
-/// Buffers of unequal size have batches of one size.
+/// Buffers of unequal size have batches of one size. Credits that take longer than packets are late in either case.
 #[test]
-fn batches_change_nothing_with_buffers_by_class() {
+fn batches_change_nothing_with_buffers_by_class_and_late_credits() {
     let by_class =
         "algorithm = \"minimal\" }\nlinks = { host.buffer = \"16 KiB\", global.buffer = \"200 KiB\"";
-    let mut experiment = on(DRAGONFLY, by_class, UNIFORM, "32 KiB");
-    let reference = each(&mut experiment);
-    let result = run_everywhere(&mut experiment);
-    assert_eq!(result.summary.run.credits, "batches");
-    assert_same(&reference, &result, "buffers by class");
+    for credit_delay in ["0 ns", "1 ps", "400 ns"] {
+        let router = format!("32 KiB\", credit_delay = \"{credit_delay}");
+        let mut experiment = on(DRAGONFLY, by_class, UNIFORM, &router);
+        let reference = each(&mut experiment);
+        let result = run_everywhere(&mut experiment);
+        assert_eq!(result.summary.run.credits, "batches", "{credit_delay}");
+        assert_same(&reference, &result, credit_delay);
+    }
 }
 
 proptest! {

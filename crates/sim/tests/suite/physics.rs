@@ -295,17 +295,25 @@ warmup = "5 us"
 }
 
 /// With space for k packets a link carries k packets per credit round trip: two cables, the pipeline, the
-/// serialisation.
+/// serialisation, and the delay of credits.
 #[test]
 fn credits_limit_a_link_to_its_buffer_per_round_trip() {
-    let round_trip_ps = 2 * 50_000 + 100_000 + 20_480u64;
-    for room in [1u64, 2, 5, 9, 10, 11, 14] {
+    let rooms = [1u64, 2, 5, 9, 10, 11, 14].map(|room| (room, 0));
+    let delayed = [
+        (1u64, 33_333u64),
+        (1, 1),
+        (5, 350_000),
+        (9, 100_000),
+        (14, 100_000),
+    ];
+    for (room, credit_delay_ps) in rooms.into_iter().chain(delayed) {
+        let round_trip_ps = 2 * 50_000 + 100_000 + 20_480 + credit_delay_ps;
         let text = format!(
             r#"
 [network]
 topology = {{ kind = "mesh", sizes = [2] }}
 routing = {{ algorithm = "dimension-order" }}
-router = {{ delay = "100 ns", buffer = "{} B" }}
+router = {{ delay = "100 ns", buffer = "{} B", credit_delay = "{credit_delay_ps} ps" }}
 [[job]]
 traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
 [run]
@@ -320,7 +328,7 @@ warmup = "10 us"
             let packets = bytes / 256;
             assert!(
                 packets.abs_diff(expected) <= room,
-                "{class}, room for {room}: {packets} packets, expected {expected}"
+                "{class}, room for {room}, {credit_delay_ps} ps: {packets} packets, expected {expected}"
             );
         }
     }

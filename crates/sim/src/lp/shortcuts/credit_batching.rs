@@ -15,7 +15,7 @@
 //!
 //! # Proof
 //! A batch sets out when it is complete, and not before the tail of its last packet has left: credits come late, never
-//! early. So a sender never has more credits than it would have with each credit by itself. As long as they suffice
+//! early, and the credit delay of the routers is the same for both. So a sender never has more credits than it would have with each credit by itself. As long as they suffice
 //! for each packet, they would have sufficed then, too, and all packets leave at the same times. The first packet that
 //! lacks credits might have found enough: the attempt ends there, and the run begins anew with each credit by itself.
 //! So does a run without an event left, whose end the last credit would have set.
