@@ -155,6 +155,12 @@ class Network(Given):
         Largest packet; longer messages are divided. 1 B to 16 MiB (default: 256 B).
     nic_arbiter : {"round-robin", "deficit-round-robin", "by-message"}
         How ranks and jobs of one host share its NIC (default: round-robin).
+    nic_injection_delay : Time, such as "150 ns"
+        Pipeline of a NIC, from the start of a packet until its head is on the cable, at most 1 s
+        (default: 0 ns).
+    nic_reception_delay : Time, such as "150 ns"
+        Time from the arrival of a packet's tail at a NIC until the host has the packet, at most 1 s
+        (default: 0 ns).
     memory : Link
         Messages between ranks of one host.
     rails : int
@@ -179,6 +185,8 @@ class Network(Given):
     router: Router | Table | None = None
     packet: Size | None = None
     nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message"] | None = None
+    nic_injection_delay: Time | None = None
+    nic_reception_delay: Time | None = None
     memory: Link | Table | None = None
     rails: int | None = None
     planes: int | None = None

@@ -283,6 +283,22 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             ],
         ),
         (
+            "packet = ",
+            "nic_injection_delay = \"1001 ms\"\npacket = ",
+            &[
+                "experiment.toml:2: network.nic_injection_delay: ",
+                "is out of range; expected at most 1 s",
+            ],
+        ),
+        (
+            "packet = ",
+            "nic_reception_delay = \"1001 ms\"\npacket = ",
+            &[
+                "experiment.toml:2: network.nic_reception_delay: ",
+                "is out of range; expected at most 1 s",
+            ],
+        ),
+        (
             "buffer = ",
             "credit_delay = \"1001 ms\"\nbuffer = ",
             &[

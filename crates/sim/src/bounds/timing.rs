@@ -38,7 +38,8 @@ pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
         times.max().unwrap_or(0)
     };
     let links = u64::from(2 * longest + 2);
-    let path = links * latency;
+    let nics = network.nic_injection_delay + network.nic_reception_delay;
+    let path = links * latency + nics.ps();
     let packets = bytes.div_ceil(u64::from(network.packet).max(1)).max(1);
     path + packets * serialization(packet)
 }
@@ -49,6 +50,10 @@ pub struct Timing {
     packets: u64,
     /// By link class: serialisation of a full packet and of the last packet, and latencies.
     classes: Vec<ClassTiming>,
+    /// Delay of the sending NIC.
+    injection_delay: u64,
+    /// Delay of the receiving NIC.
+    reception_delay: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -102,6 +107,8 @@ impl Timing {
         Timing {
             packets,
             classes: (0..network.links.len()).map(class).collect(),
+            injection_delay: network.nic_injection_delay.ps(),
+            reception_delay: network.nic_reception_delay.ps(),
         }
     }
 
@@ -117,7 +124,7 @@ impl Timing {
             pace: class.full,
             lag: (self.packets - 1) * class.full,
         };
-        (behind, class.to_router)
+        (behind, self.injection_delay + class.to_router)
     }
 
     /// Enters the next link: from the head's passing a router until it starts on the link.
@@ -152,7 +159,7 @@ impl Timing {
     pub fn ejection(&self, behind: Upstream) -> Tail {
         let (behind, wait) = self.onto(behind, HOST_LINK);
         let class = self.class(HOST_LINK);
-        let before = (wait + class.latency) as f64;
+        let before = (wait + class.latency + self.reception_delay) as f64;
         let last = (behind.lag + class.last) as f64;
         if self.packets == 1 {
             return Tail {

@@ -11,7 +11,7 @@ use crate::setup::network::NetworkModel;
 
 /// Latencies of links by kind, router pipelines included.
 pub struct HopLatency {
-    /// Injection and ejection link without the pipeline of the last router.
+    /// Injection and ejection link without the pipeline of the last router, and the delays of both NICs.
     ends: Time,
     near: Time,
     far: Time,
@@ -48,7 +48,10 @@ impl HopLatency {
             Time(sum.checked_div(count).unwrap_or(0) as u64)
         };
         HopLatency {
-            ends: latency(host_link) + network.links[host_link].latency,
+            ends: network.nic_injection_delay
+                + latency(host_link)
+                + network.links[host_link].latency
+                + network.nic_reception_delay,
             near: mean(false),
             far: mean(true),
             limit,

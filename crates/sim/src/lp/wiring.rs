@@ -31,7 +31,7 @@ pub struct LinkEnd {
     pub class: LinkClass,
     flags: LinkFlags,
     /// Time from the start of a packet (from its tail, if the far end is a host) until the far end handles it: the
-    /// cable, and the pipeline of the router for this link class.
+    /// cable, and the pipeline of the router for this link class. At hosts, also the delays of the NIC.
     pub arrival: Time,
     /// Time from the release of buffer space until the far end knows: the router's credit delay, and the cable.
     pub credit: Time,
@@ -176,7 +176,7 @@ impl Numbering {
                     port: rail as u16,
                     class: topology::HOST_LINK,
                     flags: LinkFlags(TO_HOST),
-                    arrival: latency,
+                    arrival: latency + network.nic_reception_delay,
                     credit: latency + network.credit_delay,
                 })
             }
@@ -210,7 +210,7 @@ impl Numbering {
             port: port.0,
             class: topology::HOST_LINK,
             flags: LinkFlags(0),
-            arrival: link.to_router(),
+            arrival: network.nic_injection_delay + link.to_router(),
             credit: link.latency + network.credit_delay,
         }
     }

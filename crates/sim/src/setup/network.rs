@@ -23,6 +23,10 @@ const _: () = assert!(topology::LONGEST_LATENCY.ps == LONGEST_DELAY.ps);
 pub const NETWORK: &[Parameter] = parameters! {
     size("packet", "256 B", "largest packet; longer messages are divided, 1 B to 16 MiB");
     choice("nic_arbiter", fabric::NIC_ARBITERS, "how ranks and jobs of one host share its NIC");
+    time("nic_injection_delay", "0 ns",
+        "pipeline of a NIC, from the start of a packet until its head is on the cable, at most 1 s");
+    time("nic_reception_delay", "0 ns",
+        "from the arrival of a packet's tail at a NIC until the host has the packet, at most 1 s");
 };
 
 /// Keys of `[network.link]`.
@@ -119,6 +123,10 @@ pub struct NetworkModel {
     pub packet: u32,
     /// How sources on one host share a NIC port.
     pub nic_arbiter: NicArbiter,
+    /// Pipeline latency of a NIC, from the start of a packet until its head is on the cable.
+    pub nic_injection_delay: Time,
+    /// Latency of a NIC, from the arrival of a packet's tail until the host has the packet.
+    pub nic_reception_delay: Time,
     /// Latency and bandwidth of messages between ranks of one host.
     pub memory: MemorySetting,
 }
@@ -180,6 +188,11 @@ impl NetworkModel {
             router_delay,
         });
         let links = links.collect();
+        let nic_delay = |key: &str| {
+            let delay: Duration = section.get(key)?;
+            at_most(section, key, delay, LONGEST_DELAY)?;
+            Ok(Time(delay.ps))
+        };
         let memory = read_speed(section.section("memory")?.declare(MEMORY), None)?;
         Ok(NetworkModel {
             memory: MemorySetting {
@@ -194,6 +207,8 @@ impl NetworkModel {
             model,
             credit_delay: Time(credit_delay.ps),
             packet: packet.bytes as u32,
+            nic_injection_delay: nic_delay("nic_injection_delay")?,
+            nic_reception_delay: nic_delay("nic_reception_delay")?,
             nic_arbiter: NicArbiter::named(section.choice("nic_arbiter")?),
         })
     }

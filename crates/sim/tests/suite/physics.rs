@@ -37,6 +37,7 @@ links.global = { bandwidth = "400 Gbps", latency = "150 ns" }
 topology = { kind = "fat-tree", levels = 3, radix = 4 }
 routing = { algorithm = "destination-mod-k" }
 router = { delay = "120 ns", buffer = "64 KiB" }
+nic_injection_delay = "141 ns"
 packet = "1 KiB"
 links.host = { bandwidth = "10 Gbps", latency = "5 ns" }
 links.leaf-spine = { bandwidth = "100 Gbps", latency = "50 ns" }
@@ -47,6 +48,8 @@ links.spine-core = { bandwidth = "33 Gbps", latency = "333 ns" }
 topology = { kind = "torus", sizes = [4, 3, 2], hosts_per_router = 1 }
 routing = { algorithm = "dimension-order" }
 router = { delay = "77 ns", buffer = "64 KiB" }
+nic_injection_delay = "17 ns"
+nic_reception_delay = "233 ns"
 packet = "1 KiB"
 links.host = { bandwidth = "100 Gbps", latency = "9 ns", router_delay = "33 ns" }
 links.dimension-0 = { bandwidth = "30 Gbps", latency = "21 ns" }
@@ -117,9 +120,9 @@ fn path(network: &NetworkModel, source: HostId, destination: HostId) -> Vec<Link
     }
 }
 
-/// The formula: cables, pipelines, the last serialisation, and, at each router onto a faster link, the wait that
+/// The formula: NICs, cables, pipelines, the last serialisation, and, at each router onto a faster link, the wait that
 /// prevents an underrun.
-fn zero_load_latency(links: &[LinkSetting], bytes: u32) -> Time {
+fn zero_load_latency(network: &NetworkModel, links: &[LinkSetting], bytes: u32) -> Time {
     let cables: u64 = links.iter().map(|link| link.latency.ps()).sum();
     let pipelines = links[..links.len() - 1].iter();
     let pipelines: u64 = pipelines.map(|link| link.router_delay.ps()).sum();
@@ -132,7 +135,8 @@ fn zero_load_latency(links: &[LinkSetting], bytes: u32) -> Time {
                 .ps()
         })
         .sum();
-    Time(cables + pipelines + waits) + serialization(links.last().expect("injection and ejection"))
+    let nics = network.nic_injection_delay + network.nic_reception_delay;
+    nics + Time(cables + pipelines + waits) + serialization(links.last().expect("injection and ejection"))
 }
 
 /// MPI without overheads and headers sends exactly the bytes of its messages.
@@ -167,7 +171,7 @@ fn the_zero_load_latency_of_a_packet_is_that_of_the_formula() {
             }
             let (experiment, result) = one_message(network, from, to, bytes);
             let links = path(&experiment.network, HostId(from), HostId(to));
-            let expected = zero_load_latency(&links, bytes as u32);
+            let expected = zero_load_latency(&experiment.network, &links, bytes as u32);
             let found = &result.summary.network;
             let what = format!("{bytes} B from host {from} to host {to}, {network}");
             assert_eq!(found.packets_delivered, 1, "{what}");
@@ -193,7 +197,7 @@ fn a_message_of_many_packets_takes_the_slowest_link_s_time() {
         let network = network.as_str();
         let (experiment, result) = one_message(network, 0, 11 % hosts(network), PACKETS * 1024);
         let links = path(&experiment.network, HostId(0), HostId(11 % hosts(network)));
-        let first = zero_load_latency(&links, 1024);
+        let first = zero_load_latency(&experiment.network, &links, 1024);
         let slowest = links
             .iter()
             .map(|link| link.rate.serialization(1024).ps())
@@ -329,6 +333,39 @@ warmup = "10 us"
             assert!(
                 packets.abs_diff(expected) <= room,
                 "{class}, room for {room}, {credit_delay_ps} ps: {packets} packets, expected {expected}"
+            );
+        }
+    }
+}
+
+/// The pipeline of the NIC is part of the round trip of credits of the injection link.
+#[test]
+fn credits_limit_an_injection_link_with_the_delay_of_the_nic() {
+    for (room, delay_ns) in [(1u64, 300u64), (7, 200), (30, 200)] {
+        let text = format!(
+            r#"
+[network]
+topology = {{ kind = "mesh", sizes = [1], hosts_per_router = 2 }}
+routing = {{ algorithm = "dimension-order" }}
+router = {{ delay = "100 ns", buffer = "{} B" }}
+nic_injection_delay = "{delay_ns} ns"
+nic_reception_delay = "500 ns"
+[[job]]
+traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
+[run]
+until = "60 us"
+warmup = "10 us"
+"#,
+            room * 256
+        );
+        let result = run(&experiment(&text));
+        let round_trip_ps = delay_ns * 1000 + 2 * 50_000 + 100_000 + 20_480;
+        let expected = (50_000_000 * room / round_trip_ps).min(50_000_000 / 20_480);
+        for (class, _, bytes, _, _) in links(&result) {
+            let packets = bytes / 256;
+            assert!(
+                packets.abs_diff(expected) <= room,
+                "{class}, room for {room}, {delay_ns} ns: {packets} packets, expected {expected}"
             );
         }
     }
