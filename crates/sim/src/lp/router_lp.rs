@@ -82,7 +82,7 @@ impl RouterLp {
             .map(|port| PortSetting {
                 rate: network.rate(router, Port(port)),
                 to_host: matches!(topology.peer(router, Port(port)), Peer::Host(_)),
-                credits: network.buffer_of_vc(vcs),
+                credits: network.buffer_of_vc(topology.link_class(router, Port(port))),
             })
             .collect();
         let setup = RouterSetup {

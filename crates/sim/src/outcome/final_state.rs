@@ -119,11 +119,7 @@ impl FinalState<'_> {
             planes: u64::from(rails.planes()),
             routers: u64::from(topology.routers()),
             detour_load_bytes: self.simulation.network.routing.detour_load(),
-            vc_buffer_bytes: u64::from(
-                self.simulation
-                    .network
-                    .buffer_of_vc(self.simulation.network.routing.vcs().max(1)),
-            ),
+            vc_buffer_bytes: u64::from(self.simulation.network.smallest_buffer_between_routers()),
             measured_ps: self.measured().ps(),
             capacity_bytes: self.capacity_bytes(u64::from(hosts)),
             ..NetworkTotals::default()

@@ -49,7 +49,7 @@ pub struct Declared {
     pub reports_credit_waits: bool,
     /// Whether buffers are divided into slots of the largest packet.
     pub slots: bool,
-    /// Buffer of a VC, in bytes.
+    /// Smallest buffer of a VC, in bytes.
     pub vc_buffer: u32,
     /// Largest packet, in bytes.
     pub packet: u32,
@@ -57,8 +57,8 @@ pub struct Declared {
     pub rails: u32,
     /// Latency of the shortest link.
     pub shortest_link: Time,
-    /// Pipeline latency of a router.
-    pub router_delay: Time,
+    /// Shortest time from the start of a packet until a router handles it: a link, and the pipeline of the router.
+    pub nearest_router: Time,
 }
 
 /// The shortcuts of one run.
@@ -98,11 +98,11 @@ impl Declared {
             oblivious: network.routing.oblivious().is_some(),
             reports_credit_waits: network.model.reports_credit_waits(),
             slots: network.slot() > 0,
-            vc_buffer: network.buffer_of_vc(network.routing.vcs()),
+            vc_buffer: network.smallest_buffer_of_vc(),
             packet: network.packet,
             rails: network.rails.count(),
             shortest_link: network.lookahead(),
-            router_delay: network.router_delay,
+            nearest_router: network.nearest_router(),
         }
     }
 }
@@ -163,7 +163,7 @@ mod tests {
             packet: 10,
             rails: 1,
             shortest_link: Time(10),
-            router_delay: Time(20),
+            nearest_router: Time(30),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
         let seen: [Case<Observed>; 9] = [
