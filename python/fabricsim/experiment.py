@@ -492,6 +492,9 @@ class Collect(Given):
         Timelines of ranks, and all messages (default: false).
     waits : bool
         Waits of packets and their causes; the critical path needs them (default: false).
+    host_latency : bool
+        Number, latency and hops of the packets that each host received, in the table ``hosts``
+        (default: false).
     """
 
     series: Literal["auto", "off", "classes", "links", "vcs"] | None = None
@@ -499,6 +502,7 @@ class Collect(Given):
     routers: Literal["all"] | Sequence[int] | None = None
     timeline: bool | None = None
     waits: bool | None = None
+    host_latency: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -6,7 +6,7 @@ use des::{Event, Lps, Time};
 use fabric::LinkUse;
 use fabric::router::Router;
 use mpi::{Rank, RankStats};
-use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
+use results::rows::{CallRow, LinkRow, RankRow, ReceivedPackets, calls, ranks, with_received};
 use results::{
     BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
     PathTotals, RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
@@ -52,8 +52,14 @@ impl FinalState<'_> {
             network.latency_ps.merge(&job.latency_ps);
             network.hops.merge(&job.hops);
         }
+        let received = self.simulation.host_latency.then(|| self.received());
         let mut tables = vec![ranks(rank_rows), calls(call_rows), links];
-        tables.extend(self.drawing);
+        let [routers, hosts] = self.drawing;
+        let hosts = match received {
+            Some(received) => with_received(&hosts, received),
+            None => hosts,
+        };
+        tables.extend([routers, hosts]);
         Outcome {
             network,
             jobs,
@@ -61,6 +67,20 @@ impl FinalState<'_> {
             records: self.records,
             ..Outcome::default()
         }
+    }
+
+    /// Measured packets that each host received, of all jobs.
+    fn received(&self) -> Vec<ReceivedPackets> {
+        let jobs = self.simulation.jobs.len();
+        let hosts = (0..self.simulation.network.hosts()).map(|host| self.host(HostId(host)));
+        let of_host = |host: &Host| {
+            let mut received = ReceivedPackets::default();
+            for counts in (0..jobs).filter_map(|job| host.counts(job)) {
+                received.add(&counts.latency, &counts.hops);
+            }
+            received
+        };
+        hosts.map(of_host).collect()
     }
 
     /// Packets on links whose transmission had not begun by the end.

@@ -30,6 +30,8 @@ pub struct Observed {
     pub timeline: bool,
     /// Where packets wait.
     pub waits: bool,
+    /// Latencies of the packets that each host received.
+    pub host_latency: bool,
     /// Whether the run neither writes a checkpoint nor resumes from one.
     pub whole: bool,
     /// Whether a job has ranks, which react to arrivals.
@@ -83,6 +85,7 @@ impl Observed {
             series: collect.series,
             timeline: collect.timeline,
             waits: collect.waits,
+            host_latency: collect.host_latency,
             whole,
             ranks: !experiment.jobs.iter().all(Job::is_traffic),
             undoes: matches!(run.executor, Executor::Optimistic | Executor::ReverseCheck),
@@ -150,6 +153,7 @@ mod tests {
             series: Series::Off,
             timeline: false,
             waits: false,
+            host_latency: false,
             whole: true,
             ranks: false,
             undoes: false,
@@ -166,12 +170,13 @@ mod tests {
             nearest_router: Time(30),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
-        let seen: [Case<Observed>; 9] = [
+        let seen: [Case<Observed>; 10] = [
             (|o| o.until = None, ""),
             (|o| o.series = Series::Classes, "batches"),
             (|o| o.series = Series::Links, ""),
             (|o| o.timeline = true, "batches"),
             (|o| o.waits = true, "batches"),
+            (|o| o.host_latency = true, "batches"),
             (|o| o.whole = false, ""),
             (|o| o.ranks = true, ""),
             (|o| o.undoes = true, "batches"),
