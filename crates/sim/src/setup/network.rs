@@ -23,9 +23,9 @@ const _: () = assert!(topology::LONGEST_LATENCY.ps == LONGEST_DELAY.ps);
 pub const NETWORK: &[Parameter] = parameters! {
     size("packet", "256 B", "largest packet; longer messages are divided, 1 B to 16 MiB");
     choice("nic_arbiter", fabric::NIC_ARBITERS, "how ranks and jobs of one host share its NIC");
-    time("nic_injection_delay", "0 ns",
+    time("nic_injection_delay", "0 ps",
         "pipeline of a NIC, from the start of a packet until its head is on the cable, at most 1 s");
-    time("nic_reception_delay", "0 ns",
+    time("nic_reception_delay", "0 ps",
         "from the arrival of a packet's tail at a NIC until the host has the packet, at most 1 s");
 };
 
@@ -64,7 +64,7 @@ pub const ROUTER: &[Parameter] = parameters! {
     time("delay", "100 ns", "from the arrival of a packet's head to its earliest departure, at most 1 s");
     size("buffer", "100 KB",
         "buffer of one input port, divided evenly among its virtual channels, at most 1 GiB");
-    time("credit_delay", "0 ns",
+    time("credit_delay", "0 ps",
         "from the departure of a packet's tail until its credit starts back to the sender, at most 1 s");
 };
 
