@@ -7,6 +7,7 @@
 //!
 //! State: `phase` has the values below in all networks. Each network defines the other fields.
 
+mod cartesian;
 mod graph;
 mod group_places;
 mod groups;
@@ -25,6 +26,7 @@ use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, Routing};
 
+use cartesian::CartesianSegments;
 use graph::GraphSegments;
 use group_places::GroupPlaces;
 use groups::GroupSegments;
@@ -237,10 +239,10 @@ pub(crate) const LOCAL: Parameter = Parameter::choice(
 );
 
 pub(crate) const WORKS_ON: &str =
-    "dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly";
+    "dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, mesh, slim-fly, torus";
 
 pub(crate) fn routes(shape: &Shape<'_>) -> bool {
-    is_groups(shape) || shape.graph().is_some()
+    is_groups(shape) || matches!(shape, Shape::Cartesian(_)) || shape.graph().is_some()
 }
 
 /// The values of `intermediate`.
@@ -296,6 +298,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         return Err(section.error("local", text));
     }
     Ok(match topology.shape() {
+        Shape::Cartesian(_) => algorithm.over(CartesianSegments::new(topology, RETRACTABLE)),
         Shape::HyperX(_) => algorithm.over(DimensionSegments::new(topology, RETRACTABLE)),
         _ => algorithm.over(GraphSegments::new(section, topology, RETRACTABLE)?),
     })

@@ -209,6 +209,21 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
         ),
         ("kind = \"slim-fly\"\nq = 4\nhosts_per_router = 30", "valiant", ""),
         (
+            "kind = \"torus\"\nsizes = [4, 2]\nhosts_per_router = 250",
+            "valiant",
+            "",
+        ),
+        (
+            "kind = \"torus\"\nsizes = [3, 4]\nlinks = [2, 3]\nhosts_per_router = 200",
+            "valiant",
+            "",
+        ),
+        (
+            "kind = \"mesh\"\nsizes = [3, 3]\nlinks = [1, 3]\nhosts_per_router = 250",
+            "valiant",
+            "",
+        ),
+        (
             "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 3",
             "valiant",
             "paths = \"random\"",

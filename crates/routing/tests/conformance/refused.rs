@@ -23,7 +23,7 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "",
             &torus,
             "x.toml:1: algorithm: 'minimal' works on dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly, not on \
-             this torus of 4 x 4 routers with 1 host each; expected one of: dimension-order, minimal-adaptive",
+             this torus of 4 x 4 routers with 1 host each; expected one of: dimension-order, minimal-adaptive, par, ugal, valiant",
         ),
         (
             "dimension-order",
@@ -128,6 +128,26 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "intermediate = \"group\"",
             &slim_fly,
             "has no groups to go through; expected router",
+        ),
+        (
+            "valiant",
+            "intermediate = \"group\"",
+            &torus,
+            "x.toml:2: intermediate: this torus of 4 x 4 routers with 1 host each has no groups to go through; expected router",
+        ),
+        (
+            "par",
+            "paths = \"random\"",
+            &torus,
+            "x.toml:2: paths: this torus of 4 x 4 routers with 1 host each has no groups, and only they have a choice here; \
+             expected hashed",
+        ),
+        (
+            "piggyback",
+            "",
+            &torus,
+            "'piggyback' works on dragonfly, dragonfly-2d, dragonfly-plus, not on this torus of 4 x 4 routers with 1 host \
+             each; expected one of: dimension-order, minimal-adaptive, par, ugal, valiant",
         ),
         (
             "par",
