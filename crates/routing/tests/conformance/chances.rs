@@ -274,6 +274,36 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
             "paths = \"random\"",
         ),
         (
+            "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 5",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"hashed\"",
+        ),
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 5",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 200\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 2\ngroups = 4\narrangement = \"random\"",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"hashed\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 200\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 2\ngroups = 4\narrangement = \"random\"",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 4",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"hashed\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 4",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"random\"",
+        ),
+        (
             "kind = \"dragonfly\"\nhosts_per_router = 150\nrouters_per_group = 4\nglobal_links_per_router = 1\ngroups = 3",
             "valiant",
             "local = \"valiant\"",

@@ -64,6 +64,14 @@ fn groups() -> impl Strategy<Value = Drawn> {
         ("algorithm = \"valiant\"", 4),
         ("algorithm = \"valiant\", intermediate = \"any-router\"", 4),
         ("algorithm = \"valiant\", intermediate = \"group\"", 3),
+        (
+            "algorithm = \"valiant\", intermediate = \"global-link\", paths = \"hashed\"",
+            3,
+        ),
+        (
+            "algorithm = \"ugal\", intermediate = \"global-link\", paths = \"adaptive\", bias = \"0 B\"",
+            3,
+        ),
         ("algorithm = \"par\", bias = \"64 B\"", 5),
         (
             "algorithm = \"par\", intermediate = \"group\", candidates = 2, bias = \"0 B\"",
