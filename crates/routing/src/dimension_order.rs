@@ -26,7 +26,7 @@
 use std::sync::Arc;
 
 use config::{Error, Section, parameters};
-use topology::{Cartesian, HostId, HyperX, RouterId, Shape, Topology, pick};
+use topology::{Cartesian, HostId, HyperX, Port, RouterId, Shape, Topology, pick};
 
 use crate::fixed::Fixed;
 use crate::{Algorithm, At, BufferClaim, Chance, Hop, Oblivious, RouteState, spread};
@@ -112,6 +112,10 @@ pub(crate) struct Ways {
     parallel: bool,
 }
 
+/// The bits of a draw that select directions, one for each dimension. The others select the cable.
+const DIRECTIONS: u32 = (1 << CABLE_SHIFT) - 1;
+const CABLE_SHIFT: u32 = 16;
+
 pub(crate) fn cartesian(topology: &dyn Topology) -> &dyn Cartesian {
     match topology.shape() {
         Shape::Cartesian(cartesian) => cartesian,
@@ -144,20 +148,42 @@ impl Ways {
     pub(crate) fn hop(&self, at: At, state: &mut RouteState) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         let grid = cartesian(&*self.topology);
-        let Some((dimension, here, there)) = grid.first_difference(at.router, target) else {
+        let Some(difference) = grid.first_difference(at.router, target) else {
             return Hop::new(port, 0);
         };
         if state.phase == 0 && (self.rings != Rings::None || self.parallel) {
-            state.phase = 1;
-            if self.rings != Rings::None {
-                state.via = self.ways(grid, at, target);
-            }
-            if self.parallel {
-                state.path = (spread(at.source.0, at.destination.0) >> 16) as u16;
-            }
+            let draw = spread(at.source.0, at.destination.0);
+            let needed = self.needed_of(draw, at.router, target);
+            *state = RouteState {
+                via: needed & DIRECTIONS,
+                path: (needed >> CABLE_SHIFT) as u16,
+                phase: 1,
+                ..*state
+            };
         }
+        let draw = || u32::from(state.path) << CABLE_SHIFT | state.via;
+        self.in_dimension(at, grid, difference, draw)
+    }
+
+    /// The hop towards another router. `draw`, any number, selects one of equal ways: bit d the direction in
+    /// dimension d, the upper half the cable.
+    pub(crate) fn hop_to(&self, at: At, target: RouterId, draw: impl Fn() -> u32) -> Hop {
+        let grid = cartesian(&*self.topology);
+        let difference = grid.first_difference(at.router, target);
+        self.in_dimension(at, grid, difference.expect("another router"), draw)
+    }
+
+    /// The hop in a dimension from one coordinate to another.
+    #[inline]
+    fn in_dimension(
+        &self,
+        at: At,
+        grid: &dyn Cartesian,
+        (dimension, here, there): (usize, u32, u32),
+        draw: impl Fn() -> u32,
+    ) -> Hop {
         let cable = if self.parallel {
-            (u32::from(state.path) * grid.links(dimension)) >> 16
+            ((draw() >> CABLE_SHIFT) * grid.links(dimension)) >> CABLE_SHIFT
         } else {
             0
         };
@@ -168,7 +194,7 @@ impl Ways {
         let up = match self.shorter(dimension, here, there) {
             Shorter::Up => true,
             Shorter::Down => false,
-            Shorter::Both => state.via >> dimension & 1 == 0,
+            Shorter::Both => draw() >> dimension & 1 == 0,
         };
         let port = grid.step_port(at.router, dimension, up, cable);
         if self.rings == Rings::Bubble {
@@ -184,6 +210,50 @@ impl Ways {
         Hop::new(port, u8::from(!wraps_ahead))
     }
 
+    /// The part of a draw on which the ways from one router to another depend, and no more: the direction in each
+    /// dimension in which both are equally long, and the cable.
+    pub(crate) fn needed_of(&self, draw: u32, here: RouterId, target: RouterId) -> u32 {
+        let grid = cartesian(&*self.topology);
+        let mut needed = if self.parallel { !DIRECTIONS } else { 0 };
+        if self.rings != Rings::None {
+            for (dimension, size) in self.sizes.iter().enumerate().filter(|(_, size)| *size % 2 == 0) {
+                let (a, b) = (
+                    grid.coordinate(here, dimension),
+                    grid.coordinate(target, dimension),
+                );
+                needed |= u32::from(a.abs_diff(b) == size / 2) << dimension;
+            }
+        }
+        draw & needed
+    }
+
+    /// Calls `each` with every port that a hop to another router can take, and its share.
+    ///
+    /// Both directions can be equally long only at the first step in a dimension, so no later share depends on the
+    /// direction. None depends on the cable.
+    pub(crate) fn shares(&self, router: RouterId, target: RouterId, mut each: impl FnMut(Port, f64)) {
+        let grid = cartesian(&*self.topology);
+        let difference = grid.first_difference(router, target);
+        let (dimension, here, there) = difference.expect("another router");
+        let shorter = match self.rings {
+            Rings::None if there > here => Shorter::Up,
+            Rings::None => Shorter::Down,
+            Rings::Dateline | Rings::Bubble => self.shorter(dimension, here, there),
+        };
+        let ups: &[bool] = match shorter {
+            Shorter::Up => &[true],
+            Shorter::Down => &[false],
+            Shorter::Both => &[true, false],
+        };
+        let cables = grid.links(dimension);
+        let share = 1.0 / (ups.len() as f64 * f64::from(cables));
+        for up in ups {
+            for cable in 0..cables {
+                each(grid.step_port(router, dimension, *up, cable), share);
+            }
+        }
+    }
+
     /// The shorter direction round a ring between two different coordinates.
     pub(crate) fn shorter(&self, dimension: usize, here: u32, there: u32) -> Shorter {
         let size = self.sizes[dimension];
@@ -197,22 +267,6 @@ impl Ways {
             std::cmp::Ordering::Equal => Shorter::Both,
             std::cmp::Ordering::Greater => Shorter::Down,
         }
-    }
-
-    /// One bit for each dimension in which both directions to the target are equally long.
-    fn ways(&self, grid: &dyn Cartesian, at: At, target: RouterId) -> u32 {
-        let draw = spread(at.source.0, at.destination.0);
-        let mut ways = 0;
-        for (dimension, size) in self.sizes.iter().enumerate().filter(|(_, size)| *size % 2 == 0) {
-            let (a, b) = (
-                grid.coordinate(at.router, dimension),
-                grid.coordinate(target, dimension),
-            );
-            if a.abs_diff(b) == size / 2 {
-                ways |= (draw >> dimension & 1) << dimension;
-            }
-        }
-        ways
     }
 }
 
@@ -242,30 +296,12 @@ impl Fixed for DimensionOrder {
 
     fn chances(&self, router: RouterId, destination: HostId, state: RouteState, out: &mut Vec<Chance>) {
         let (target, port) = self.ways.topology.attachment(destination);
-        let grid = cartesian(&*self.ways.topology);
-        let Some((dimension, here, there)) = grid.first_difference(router, target) else {
+        if target == router {
             out.push((port, state, 1.0));
             return;
-        };
-        let shorter = match self.ways.rings {
-            Rings::None if there > here => Shorter::Up,
-            Rings::None => Shorter::Down,
-            Rings::Dateline | Rings::Bubble => self.ways.shorter(dimension, here, there),
-        };
-        // Both directions can be equally long only at the first step in a dimension, so the choice is not kept. The
-        // choice of a cable is not kept either, since nothing else depends on it.
-        let ups: &[bool] = match shorter {
-            Shorter::Up => &[true],
-            Shorter::Down => &[false],
-            Shorter::Both => &[true, false],
-        };
-        let cables = grid.links(dimension);
-        let share = 1.0 / (ups.len() as f64 * f64::from(cables));
-        for up in ups {
-            for cable in 0..cables {
-                out.push((grid.step_port(router, dimension, *up, cable), state, share));
-            }
         }
+        self.ways
+            .shares(router, target, |port, share| out.push((port, state, share)));
     }
 }
 

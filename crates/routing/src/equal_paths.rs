@@ -58,6 +58,8 @@ pub(crate) enum Goal {
     Router(RouterId),
     /// Any router of another group.
     Group(u32),
+    /// The far end of one link to another group: the group, and which of the links to it.
+    Link(u32, u32),
 }
 
 /// A part of a path: local links, at most one global link, local links.
@@ -98,7 +100,7 @@ impl<T: Topology + Groups> EqualPaths<T> {
     fn group_of(&self, goal: Goal) -> u32 {
         match goal {
             Goal::Router(router) => self.network.groups().group(router),
-            Goal::Group(group) => group,
+            Goal::Group(group) | Goal::Link(group, _) => group,
         }
     }
 
@@ -108,6 +110,10 @@ impl<T: Topology + Groups> EqualPaths<T> {
     fn each_link(&self, router: RouterId, segment: Segment, mut each: impl FnMut(u32, RouterId, Port)) {
         let groups = self.network.groups();
         let (here, there) = (groups.group(router), self.group_of(segment.goal));
+        if let Goal::Link(_, link) = segment.goal {
+            let (gateway, port) = groups.gateway(here, there, link);
+            return each(0, gateway, port);
+        }
         let links = groups.links_between(here, there);
         let mut least = u32::MAX;
         for link in 0..links {
@@ -122,7 +128,7 @@ impl<T: Topology + Groups> EqualPaths<T> {
                     }
                     let behind = match segment.goal {
                         Goal::Router(target) => self.network.links_behind(gateway, port, target),
-                        Goal::Group(_) => 0,
+                        Goal::Group(_) | Goal::Link(..) => 0,
                     };
                     2 * (near + behind) + u32::from(segment.under_way && gateway != router)
                 }
@@ -244,7 +250,7 @@ impl<T: Topology + Groups> EqualPaths<T> {
         self.each_global_link(router, goal, None, |gateway, port| {
             let behind = match goal {
                 Goal::Router(target) => self.network.links_behind(gateway, port, target),
-                Goal::Group(_) => 0,
+                Goal::Group(_) | Goal::Link(..) => 0,
             };
             fewest = fewest.min(groups.distance(router, gateway) + 1 + behind);
         });

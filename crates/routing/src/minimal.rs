@@ -22,13 +22,11 @@ use crate::fixed::Fixed;
 use crate::groups::compiled;
 use crate::minimal_in_groups::MinimalInGroups;
 use crate::registry::is_groups;
-use crate::{
-    Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, segments, spread,
-};
+use crate::{Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
-    works_on: segments::WORKS_ON,
+    works_on: "dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly",
     summary: "a shortest path; in a dragonfly with at most one global link (MIN of Kim et al. 2008)",
     parameters: parameters! {
         computed("paths", PATHS, DEFAULT_PATHS,

@@ -10,7 +10,7 @@
 //! below those of the other paths; the path segments define how many.
 
 use crate::Algorithm;
-use crate::segments::{self, ROUTER_OR_GROUP};
+use crate::segments::{self, INTERMEDIATES};
 use crate::ugal::{PARAMETERS, UgalRule};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -21,6 +21,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     routes: segments::routes,
     build: |section, topology| {
         let rule = UgalRule::read(section, &*topology)?;
-        segments::build::<true>(section, topology, ROUTER_OR_GROUP, rule)
+        segments::build::<true>(section, topology, INTERMEDIATES, rule)
     },
 };

@@ -17,7 +17,7 @@ use config::{Bytes, Parameter};
 
 use crate::Algorithm;
 use crate::registry::is_groups;
-use crate::segments::{self, ROUTER_OR_GROUP};
+use crate::segments::{self, INTERMEDIATES};
 use crate::ugal::{PARAMETERS, PERIOD, ReportUse, UgalRule, read_period};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -45,6 +45,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         let rule = UgalRule::read(section, &*topology)?;
         let threshold = section.get::<Bytes>("threshold")?.bytes;
         let rule = rule.informed(ReportUse::Congestion(threshold), read_period(section)?);
-        segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
+        segments::build::<false>(section, topology, INTERMEDIATES, rule)
     },
 };

@@ -28,7 +28,7 @@ use topology::{Port, RouterId, Topology};
 
 use crate::registry::is_groups;
 use crate::segments::{
-    self, INTERMEDIATE, LOCAL, OverSegments, PATHS, PathSegments, PathStart, ROUTER_OR_GROUP, is_decided,
+    self, INTERMEDIATE, INTERMEDIATES, LOCAL, OverSegments, PATHS, PathSegments, PathStart, is_decided,
 };
 use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
@@ -49,7 +49,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             }
             rule = rule.informed(ReportUse::Loads, period);
         }
-        segments::build::<false>(section, topology, ROUTER_OR_GROUP, rule)
+        segments::build::<false>(section, topology, INTERMEDIATES, rule)
     },
 };
 

@@ -11,6 +11,11 @@
 //! nor the destination's; with `"ugal"` they do if the port of the minimal path is more loaded, by the rule and the
 //! defaults of `ugal`.
 //!
+//! With `intermediate = "global-link"` the place is a link from the source's group to a group other than the
+//! destination's, drawn evenly from all these links (M. Mubarak, C. D. Carothers, R. B. Ross, P. Carns, "Enabling
+//! parallel simulation of large-scale HPC network systems", IEEE Trans. Parallel and Distributed Systems 28(1), 2017,
+//! section 4.3.1). The packet goes on from the router where that link ends.
+//!
 //! With `intermediate = "any-router"` (Valiant's own scheme) the place is drawn from all routers with hosts,
 //! independent of source and destination. The path is minimal if the place is one of the two ends.
 
@@ -26,9 +31,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     works_on: segments::WORKS_ON,
     summary: "every packet through a random router or group (Valiant 1982)",
     parameters: parameters! {
-        choice("intermediate", &["router", "any-router", "group"],
-            "what a path goes through: router or, in networks of groups, group; there router is one in a \
-             group that is neither the source's nor the destination's, and any-router any one");
+        choice("intermediate", &["router", "any-router", "group", "global-link"],
+            "what a path goes through: router or, in networks of groups, group, or global-link, a link of the source's \
+             group; there router is one in a group that is neither the source's nor the destination's, and any-router \
+             any one");
         PATHS;
         choice("local", &["minimal", "valiant", "ugal"],
             "paths of packets that stay in their group, in networks of groups: minimal, or through a random router of \
@@ -44,7 +50,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
 };
 
-const INTERMEDIATES: &[&str] = &["router", "group", "any-router"];
+const INTERMEDIATES: &[&str] = &["router", "group", "any-router", "global-link"];
 
 struct AnyValiant {
     inside: Option<UgalRule>,

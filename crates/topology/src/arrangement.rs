@@ -291,6 +291,31 @@ impl GlobalLinks {
         Some((to, self.rounds))
     }
 
+    /// Number of links from a group to the groups other than `to`.
+    #[inline]
+    pub(crate) fn links_elsewhere(&self, from: u32, to: u32) -> u32 {
+        self.wired() - self.links_between(from, to)
+    }
+
+    /// The `index`-th of the links from a group to the groups other than `to`: the group it leads to, and which of the
+    /// links to that group it is. They count by port before shuffling.
+    pub(crate) fn link_elsewhere(&self, from: u32, to: u32, index: u32) -> (u32, u32) {
+        let of_round = self.groups - 2;
+        let port = match index.checked_sub(self.rounds * of_round) {
+            None => {
+                let (round, position) = (index / of_round, index % of_round);
+                let skipped = u32::from(position >= self.position(from, to));
+                round * self.others.get() + position + skipped
+            }
+            Some(extra) => {
+                let port = self.rounds * self.others.get() + extra;
+                let taken = self.extra_port(from, to);
+                port + u32::from(taken.is_some_and(|taken| port >= taken))
+            }
+        };
+        self.lead(from, port).expect("index < links_elsewhere")
+    }
+
     /// The router that has a port, and which of its global ports it is.
     #[inline]
     fn router_of(&self, port: u32) -> (u32, u32) {
@@ -566,6 +591,46 @@ mod tests {
             let ends = (0..17).flat_map(|group| (0..8).map(move |router| GroupMember { group, router }));
             ends.map(|at| wires.across(at, 0)).collect::<Vec<_>>()
         });
+    }
+
+    #[test]
+    fn links_to_third_groups_count_each_of_them_once() {
+        for (routers, parameters) in [
+            (4, "global_links_per_router = 2"),
+            (4, "global_links_per_router = 3\narrangement = \"random\""),
+            (2, "global_links_per_router = 1\ngroups = 3"),
+            // One round and 6 extra links, which lead to groups at distance 1 to 3.
+            (7, "global_links_per_router = 2\ngroups = 9"),
+            // Three rounds and 3 extra links, of which one leads to the opposite group.
+            (
+                3,
+                "global_links_per_router = 6\ngroups = 6\narrangement = \"palmtree\"",
+            ),
+            (
+                3,
+                "global_links_per_router = 6\ngroups = 6\narrangement = \"random\"",
+            ),
+            (5, "links_between_groups = 3\ngroups = 4"),
+        ] {
+            let links = built(routers, parameters);
+            let groups = links.groups();
+            for (from, to) in (0..groups).flat_map(|from| (0..groups).map(move |to| (from, to))) {
+                if from == to {
+                    continue;
+                }
+                let all = (0..groups).filter(|via| *via != from && *via != to);
+                let all =
+                    all.flat_map(|via| (0..links.links_between(from, via)).map(move |link| (via, link)));
+                let mut expected: Vec<_> = all.collect();
+                let count = links.links_elsewhere(from, to);
+                let mut found: Vec<_> = (0..count)
+                    .map(|index| links.link_elsewhere(from, to, index))
+                    .collect();
+                found.sort_unstable();
+                expected.sort_unstable();
+                assert_eq!(found, expected, "{parameters}: {from} to {to}");
+            }
+        }
     }
 
     /// 21 links on 8 routers: five have three, three have two.

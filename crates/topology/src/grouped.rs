@@ -96,6 +96,15 @@ impl<T: Grouped> Groups for T {
     }
 
     #[inline]
+    fn links_elsewhere(&self, from: u32, to: u32) -> u32 {
+        self.global().links_elsewhere(from, to)
+    }
+
+    fn link_elsewhere(&self, from: u32, to: u32, index: u32) -> (u32, u32) {
+        self.global().link_elsewhere(from, to, index)
+    }
+
+    #[inline]
     fn minimal_link(&self, from: RouterId, to: RouterId, draw: u32) -> u32 {
         if self.global().is_single() {
             return 0;

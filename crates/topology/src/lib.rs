@@ -179,6 +179,11 @@ pub trait Groups {
     fn links_between(&self, from: u32, to: u32) -> u32;
     /// Router and port of the `index`-th link from group `from` to group `to`.
     fn gateway(&self, from: u32, to: u32, index: u32) -> (RouterId, Port);
+    /// Number of links from group `from` to all other groups except `to`, another group.
+    fn links_elsewhere(&self, from: u32, to: u32) -> u32;
+    /// The `index`-th link from group `from` to other groups except `to`: the group it leads to, and its index among
+    /// the links to that group, as [`Groups::gateway`] takes it. Every such link has one index.
+    fn link_elsewhere(&self, from: u32, to: u32, index: u32) -> (u32, u32);
     /// Index, as [`Groups::gateway`] takes it, of a link between the groups of two routers of different
     /// groups that lies on a path with one such link and as few local links as possible. `draw`, any
     /// number, picks one where there are several, evenly.

@@ -17,8 +17,9 @@ pub(crate) enum Ends {
 /// An intermediate place.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
-    /// A router or a group, by [`Intermediate`], for packets to other groups.
-    Outside(u32),
+    /// A router or a group, by [`Intermediate`], for packets to other groups; with a drawn link, which of the links to
+    /// that group it is, else 0.
+    Outside(u32, u16),
     /// Another router of the group that is the source's and the destination's.
     Inside(RouterId),
 }
@@ -64,7 +65,7 @@ impl GroupPlaces {
         let first_vc = u8::from(retractable);
         let (places, last_vc) = match intermediate {
             Intermediate::Router | Intermediate::AnyRouter => (leaves, first_vc + 2),
-            Intermediate::Group => (1, first_vc + 1),
+            Intermediate::Group | Intermediate::GlobalLink => (1, first_vc + 1),
         };
         GroupPlaces {
             intermediate,
@@ -99,10 +100,13 @@ impl GroupPlaces {
 
     /// Number of places between two ends.
     #[inline]
-    pub(super) fn count(&self, ends: Ends) -> u32 {
+    pub(super) fn count(&self, groups: &impl Groups, ends: Ends) -> u32 {
         match (ends, self.intermediate) {
             (Ends::Routers(..), _) => self.places_inside,
             (_, Intermediate::AnyRouter) => self.groups * self.places,
+            (Ends::Groups(source, destination), Intermediate::GlobalLink) => {
+                groups.links_elsewhere(source, destination)
+            }
             _ => (self.groups - 2) * self.places,
         }
     }
@@ -111,8 +115,12 @@ impl GroupPlaces {
     #[inline]
     pub(super) fn place(&self, groups: &impl Groups, index: u32, ends: Ends) -> Place {
         match ends {
+            Ends::Groups(source, destination) if self.intermediate == Intermediate::GlobalLink => {
+                let (group, link) = groups.link_elsewhere(source, destination, index);
+                Place::Outside(group, link as u16)
+            }
             Ends::Groups(source, destination) => {
-                Place::Outside(self.outside(groups, index, (source, destination)))
+                Place::Outside(self.outside(groups, index, (source, destination)), 0)
             }
             Ends::Routers(source, destination) => Place::Inside(inside(groups, index, source, destination)),
         }

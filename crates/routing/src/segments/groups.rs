@@ -1,7 +1,8 @@
 //! Path segments in networks of groups, compiled for each topology, with at most one global link in each.
 //!
 //! Intermediate places are in groups that are neither the source's nor the destination's: routers with hosts, or
-//! whole groups, which a packet leaves from the first router that it meets. Traffic inside a group is minimal. With
+//! whole groups, which a packet leaves from the first router that it meets. With `global-link` the link to that group
+//! is drawn, too, from all links of the source's group to such groups. Traffic inside a group is minimal. With
 //! `any-router` they are any routers with hosts; then a segment may stay in a group, as traffic inside a group does.
 //!
 //! A segment has two VCs: one for local links before its global link, one from the global link on. Towards an
@@ -24,7 +25,7 @@
 //! spine has a global link.
 //!
 //! State: on the first segment `via` is the intermediate router or group; `path` is the index of the first global
-//! link where a path through a group may have several links (up to 65,536 links between two groups; first segments
+//! link if it was drawn, or where a path through a group may have several links (up to 65,536 links between two groups; first segments
 //! use no more). On a minimal path `via` is the index of the global link, `path` the path inside groups.
 
 use topology::{Divisor, Groups, HostId, Port, RouterId, Topology, pick};
@@ -77,10 +78,13 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         }
     }
 
-    /// The link of a packet to an intermediate group.
+    /// The link of a packet to an intermediate group: the drawn one, or one by the packet's destination.
     #[inline]
-    fn link_to_group(&self, here: u32, via: u32, draw: u32) -> u32 {
-        pick(draw, self.network.groups().links_between(here, via)).0
+    fn link_to_group(&self, here: u32, via: u32, draw: u32, chosen: u16) -> u32 {
+        match self.places.intermediate {
+            Intermediate::GlobalLink => u32::from(chosen),
+            _ => pick(draw, self.network.groups().links_between(here, via)).0,
+        }
     }
 
     /// One hop towards the intermediate place. `None` if the packet is there.
@@ -98,10 +102,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                 };
                 Some(self.network.towards(at.router, via, self.places.first_vc, way))
             }
-            Intermediate::Group => {
+            Intermediate::Group | Intermediate::GlobalLink => {
                 let here = groups.group(at.router);
                 (here != via).then(|| {
-                    let link = self.link_to_group(here, via, draw);
+                    let link = self.link_to_group(here, via, draw, chosen);
                     let path = self.network.local_path(draw);
                     self.network
                         .through(at.router, via, self.places.first_vc, link, path)
@@ -181,7 +185,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         match self.places.intermediate {
             Intermediate::Router => true,
             Intermediate::AnyRouter => groups.group(here) != groups.group(RouterId(via)),
-            Intermediate::Group => false,
+            Intermediate::Group | Intermediate::GlobalLink => false,
         }
     }
 
@@ -210,7 +214,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                 flags: 0,
             }
         };
-        if self.places.intermediate == Intermediate::Group {
+        if self.places.intermediate.is_at_group() {
             let chosen = chosen.map(u32::from);
             return self
                 .network
@@ -305,7 +309,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     #[inline]
     fn places(&self, ends: Ends) -> u32 {
-        self.places.count(ends)
+        self.places.count(self.network.groups(), ends)
     }
 
     #[inline]
@@ -345,12 +349,13 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         _: &dyn Congestion,
         _: &mut dyn Random,
     ) -> Option<PathStart> {
-        let via = match via {
-            Place::Outside(via) => via,
+        let (via, path) = match via {
+            Place::Outside(via, link) => (via, link),
             Place::Inside(via) => return Some((self.hop_inside(at, via), towards_inside(via))),
         };
         let mut state = RouteState {
             via,
+            path,
             phase: FIRST_SEGMENT,
             ..RouteState::default()
         };
@@ -414,9 +419,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                     self.first_link(at.router, via, draw, state.path),
                 )
             }
-            (FIRST_SEGMENT, Intermediate::Group) => {
+            (FIRST_SEGMENT, Intermediate::Group | Intermediate::GlobalLink) => {
                 let draw = spread(state.via, at.destination.0);
-                (state.via, self.link_to_group(here, state.via, draw))
+                (state.via, self.link_to_group(here, state.via, draw, state.path))
             }
             _ => (groups.group(target), state.via),
         };
@@ -439,7 +444,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     fn links_through(&self, at: At, target: RouterId, via: Place, start: &PathStart) -> u32 {
         let groups = self.network.groups();
         let via = match via {
-            Place::Outside(via) => via,
+            Place::Outside(via, _) => via,
             Place::Inside(via) => return groups.distance(at.router, via) + groups.distance(via, target),
         };
         let draw = spread(via, at.destination.0);
@@ -449,9 +454,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                 let link = self.first_link(at.router, via, draw, start.1.path);
                 (via, self.links(at.router, via, link))
             }
-            Intermediate::Group => {
+            Intermediate::Group | Intermediate::GlobalLink => {
                 let here = groups.group(at.router);
-                let link = self.link_to_group(here, via, draw);
+                let link = self.link_to_group(here, via, draw, start.1.path);
                 let (gateway, port) = groups.gateway(here, via, link);
                 let met = self.network.across(gateway, port);
                 (met, groups.distance(at.router, gateway) + 1)
@@ -469,14 +474,15 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         share: f64,
         out: &mut Vec<Chance>,
     ) {
-        let via = match via {
-            Place::Outside(via) => via,
+        let (via, link) = match via {
+            Place::Outside(via, link) => (via, link),
             Place::Inside(via) => return self.chances_inside(router, via, share, out),
         };
+        let chosen = (self.places.intermediate == Intermediate::GlobalLink).then_some(link);
         if self.places.intermediate == Intermediate::AnyRouter && router.0 == via {
             return self.chances(router, target, RouteState::default(), share, out);
         }
-        self.chances_of_first(router, via, None, share, out);
+        self.chances_of_first(router, via, chosen, share, out);
     }
 
     /// Draws of different segments, and of routers that pick a link of their own, count as independent.
@@ -494,13 +500,13 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         if state.phase == FIRST_SEGMENT {
             let here = match self.places.intermediate {
                 Intermediate::Router | Intermediate::AnyRouter => router.0,
-                Intermediate::Group => self.network.groups().group(router),
+                Intermediate::Group | Intermediate::GlobalLink => self.network.groups().group(router),
             };
             if here != state.via {
                 return self.chances_of_first(router, state.via, Some(state.path), share, out);
             }
             if let Some(leaves) = self.places.leaves
-                && self.places.intermediate == Intermediate::Group
+                && self.places.intermediate.is_at_group()
                 && self.chances_to_leaf(router, target, leaves, share, out)
             {
                 return;

@@ -4,12 +4,13 @@
 //! Places, segments and VCs are those of `groups.rs`, and so is the argument against deadlock: [`EqualPaths`] keeps
 //! the order of channels within a segment, and VCs only grow from one segment to the next. Three details differ:
 //!
-//! - A packet to an intermediate group takes a link to it with the fewest local links before it.
+//! - A packet to an intermediate group takes a link to it with the fewest local links before it, or the drawn link.
 //! - A packet that has to go down from a spine of the intermediate group goes to the least loaded router with hosts,
 //!   or to a random one.
 //! - A router on the way of a minimal path that can be left chooses the rest of the minimal path anew.
 //!
-//! State: `via` is the intermediate router or group on the first segment. No choice of a path is kept.
+//! State: `via` is the intermediate router or group on the first segment, `path` a drawn link to that group. No choice
+//! of a path is kept.
 
 use topology::{Groups, HostId, Port, RouterId, Topology};
 
@@ -49,17 +50,18 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     }
 
     #[inline]
-    fn goal(&self, via: u32) -> Goal {
+    fn goal(&self, via: u32, link: u16) -> Goal {
         match self.places.intermediate {
             Intermediate::Router | Intermediate::AnyRouter => Goal::Router(RouterId(via)),
             Intermediate::Group => Goal::Group(via),
+            Intermediate::GlobalLink => Goal::Link(via, u32::from(link)),
         }
     }
 
     fn is_there(&self, router: RouterId, goal: Goal) -> bool {
         match goal {
             Goal::Router(via) => router == via,
-            Goal::Group(via) => self.groups().group(router) == via,
+            Goal::Group(via) | Goal::Link(via, _) => self.groups().group(router) == via,
         }
     }
 
@@ -85,9 +87,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
         (hop, state)
     }
 
-    fn first_segment(&self, via: u32, under_way: bool) -> Segment {
+    fn first_segment(&self, goal: Goal, under_way: bool) -> Segment {
         Segment {
-            goal: self.goal(via),
+            goal,
             first_vc: self.places.first_vc,
             under_way,
         }
@@ -98,14 +100,18 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     fn step_to(&self, router: RouterId, place: Place) -> Option<(Step, RouteState)> {
         match place {
             Place::Inside(via) => (router != via).then(|| (Step::Inside(via), towards_inside(via))),
-            Place::Outside(via) => (!self.is_there(router, self.goal(via))).then(|| {
-                let state = RouteState {
-                    via,
-                    phase: FIRST_SEGMENT,
-                    ..RouteState::default()
-                };
-                (Step::Along(self.first_segment(via, false)), state)
-            }),
+            Place::Outside(via, path) => {
+                let goal = self.goal(via, path);
+                (!self.is_there(router, goal)).then(|| {
+                    let state = RouteState {
+                        via,
+                        path,
+                        phase: FIRST_SEGMENT,
+                        ..RouteState::default()
+                    };
+                    (Step::Along(self.first_segment(goal, false)), state)
+                })
+            }
         }
     }
 
@@ -124,8 +130,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
             return Step::Inside(RouterId(state.via));
         }
         if state.phase == FIRST_SEGMENT {
-            if !self.is_there(router, self.goal(state.via)) {
-                return Step::Along(self.first_segment(state.via, true));
+            let goal = self.goal(state.via, state.path);
+            if !self.is_there(router, goal) {
+                return Step::Along(self.first_segment(goal, true));
             }
             if self.must_go_down(router, target) {
                 state.phase = ARRIVED;
@@ -239,7 +246,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     #[inline]
     fn places(&self, ends: Ends) -> u32 {
-        self.places.count(ends)
+        self.places.count(self.groups(), ends)
     }
 
     #[inline]
@@ -327,7 +334,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         each: &mut dyn FnMut(RouterId, Port),
     ) {
         let goal = match state.phase {
-            FIRST_SEGMENT => self.goal(state.via),
+            FIRST_SEGMENT => self.goal(state.via, state.path),
             _ => Goal::Router(target),
         };
         self.paths
@@ -348,15 +355,15 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     /// A path through a group is as long as the shortest one with its first hop.
     #[inline(never)]
     fn links_through(&self, at: At, target: RouterId, via: Place, start: &PathStart) -> u32 {
-        let via = match via {
-            Place::Outside(via) => via,
+        let goal = match via {
+            Place::Outside(via, link) => self.goal(via, link),
             Place::Inside(via) => {
                 let groups = self.groups();
                 return groups.distance(at.router, via) + groups.distance(via, target);
             }
         };
         let to_target = |from| self.paths.links(from, Goal::Router(target));
-        match self.goal(via) {
+        match goal {
             Goal::Router(place) => self.paths.links(at.router, Goal::Router(place)) + to_target(place),
             goal => {
                 let mut behind = u32::MAX;

@@ -7,6 +7,7 @@
 //!
 //! State: `phase` has the values below in all networks. Each network defines the other fields.
 
+mod cartesian;
 mod graph;
 mod group_places;
 mod groups;
@@ -25,6 +26,7 @@ use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, Routing};
 
+use cartesian::CartesianSegments;
 use graph::GraphSegments;
 use group_places::GroupPlaces;
 use groups::GroupSegments;
@@ -55,9 +57,19 @@ pub(crate) fn is_decided(state: &RouteState) -> bool {
 pub(crate) enum Intermediate {
     /// Places in groups other than those of the ends; without groups, routers other than the ends.
     Router,
-    Group,
     /// All places, the ends and their groups included.
     AnyRouter,
+    Group,
+    /// Links from the source's group to groups other than the destination's.
+    GlobalLink,
+}
+
+impl Intermediate {
+    /// Whether the first segment ends on its global link, with any router of the group.
+    #[inline]
+    fn is_at_group(self) -> bool {
+        matches!(self, Intermediate::Group | Intermediate::GlobalLink)
+    }
 }
 
 /// The start of a path: the next hop, and the packet's state behind it.
@@ -224,8 +236,9 @@ pub(crate) const PATHS: Parameter = Parameter::computed(
 /// The intermediate places of all algorithms over path segments.
 pub(crate) const INTERMEDIATE: Parameter = Parameter::choice(
     "intermediate",
-    ROUTER_OR_GROUP,
-    "what a non-minimal path goes through: router or, in networks of groups, group",
+    INTERMEDIATES,
+    "what a non-minimal path goes through: router or, in networks of groups, group, or global-link, a link of the \
+     source's group",
 );
 
 /// The paths of packets that stay in their group, of the algorithms that compare loads.
@@ -237,14 +250,18 @@ pub(crate) const LOCAL: Parameter = Parameter::choice(
 );
 
 pub(crate) const WORKS_ON: &str =
-    "dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly";
+    "dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, mesh, slim-fly, torus";
 
 pub(crate) fn routes(shape: &Shape<'_>) -> bool {
-    is_groups(shape) || shape.graph().is_some()
+    is_groups(shape) || matches!(shape, Shape::Cartesian(_)) || shape.graph().is_some()
 }
 
-/// The values of `intermediate`.
-pub(crate) const ROUTER_OR_GROUP: &[&str] = &["router", "group"];
+/// The values of `intermediate` of the algorithms that compare loads.
+pub(crate) const INTERMEDIATES: &[&str] = &["router", "group", "global-link"];
+
+/// Largest number of links between two groups with `intermediate = "global-link"`: a packet keeps the drawn link in 16
+/// bits.
+const MOST_DRAWN_LINKS: u32 = 1 << 16;
 
 /// Compiles an algorithm for the segments of a topology; `RETRACTABLE` if it may leave minimal paths. `known` lists
 /// the values of `intermediate`.
@@ -260,6 +277,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
     let intermediate = match section.choice_of("intermediate", known)? {
         "router" => Intermediate::Router,
         "any-router" => Intermediate::AnyRouter,
+        "global-link" => Intermediate::GlobalLink,
         _ => Intermediate::Group,
     };
     let local_detours = section.choice("local")? != "minimal";
@@ -268,6 +286,9 @@ pub(crate) fn build<const RETRACTABLE: bool>(
             let text =
                 "with intermediate = \"any-router\" packets leave their group anyway; expected minimal";
             return Err(section.error("local", text));
+        }
+        if intermediate == Intermediate::GlobalLink {
+            check_drawn_links(section, groups)?;
         }
         let in_groups = InGroups::<_, RETRACTABLE> {
             intermediate,
@@ -296,9 +317,25 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         return Err(section.error("local", text));
     }
     Ok(match topology.shape() {
+        Shape::Cartesian(_) => algorithm.over(CartesianSegments::new(topology, RETRACTABLE)),
         Shape::HyperX(_) => algorithm.over(DimensionSegments::new(topology, RETRACTABLE)),
         _ => algorithm.over(GraphSegments::new(section, topology, RETRACTABLE)?),
     })
+}
+
+/// Refuses more links between two groups than the state of a packet can name. The groups are alike.
+fn check_drawn_links(section: &Section, groups: &dyn Groups) -> Result<(), Error> {
+    let most = (1..groups.groups()).map(|to| groups.links_between(0, to)).max();
+    match most {
+        Some(links) if links > MOST_DRAWN_LINKS => {
+            let text = format!(
+                "with \"global-link\" there are at most {MOST_DRAWN_LINKS} links between two groups, but here are {links}; \
+                 expected router or group"
+            );
+            Err(section.error("intermediate", text))
+        }
+        _ => Ok(()),
+    }
 }
 
 struct InGroups<A, const RETRACTABLE: bool> {

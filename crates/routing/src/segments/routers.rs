@@ -21,6 +21,13 @@ pub(super) trait RouterSegments: Send + Sync {
     /// One hop towards the intermediate router, which is another one.
     fn first_segment(&self, at: At, state: &mut RouteState) -> Hop;
 
+    /// The draw of a last segment from `here` to `target`, as `via` keeps it, of any number.
+    #[inline]
+    fn draw_of_last(&self, draw: u32, here: RouterId, target: RouterId) -> u32 {
+        let _ = (here, target);
+        draw
+    }
+
     /// One hop towards the destination's router, with `via` to draw from.
     fn last_segment(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop;
 
@@ -102,7 +109,8 @@ impl<L: RouterSegments> PathSegments for L {
             if at.router.0 != state.via {
                 return self.first_segment(at, state);
             }
-            (state.phase, state.via) = (LAST_SEGMENT, spread(state.via, at.destination.0));
+            let draw = spread(state.via, at.destination.0);
+            (state.phase, state.via) = (LAST_SEGMENT, self.draw_of_last(draw, at.router, target));
         }
         self.last_segment(at, target, state)
     }

@@ -209,6 +209,21 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
         ),
         ("kind = \"slim-fly\"\nq = 4\nhosts_per_router = 30", "valiant", ""),
         (
+            "kind = \"torus\"\nsizes = [4, 2]\nhosts_per_router = 250",
+            "valiant",
+            "",
+        ),
+        (
+            "kind = \"torus\"\nsizes = [3, 4]\nlinks = [2, 3]\nhosts_per_router = 200",
+            "valiant",
+            "",
+        ),
+        (
+            "kind = \"mesh\"\nsizes = [3, 3]\nlinks = [1, 3]\nhosts_per_router = 250",
+            "valiant",
+            "",
+        ),
+        (
             "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 3",
             "valiant",
             "paths = \"random\"",
@@ -257,6 +272,36 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
             "kind = \"dragonfly-plus\"\nhosts_per_leaf = 200\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 1",
             "valiant",
             "paths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 5",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"hashed\"",
+        ),
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 200\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 5",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 200\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 2\ngroups = 4\narrangement = \"random\"",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"hashed\"",
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 200\nrows = 2\ncolumns = 2\nrow_links = 2\ncolumn_links = 3\nglobal_links_per_router = 2\ngroups = 4\narrangement = \"random\"",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"random\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 4",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"hashed\"",
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 300\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 2\ngroups = 4",
+            "valiant",
+            "intermediate = \"global-link\"\npaths = \"random\"",
         ),
         (
             "kind = \"dragonfly\"\nhosts_per_router = 150\nrouters_per_group = 4\nglobal_links_per_router = 1\ngroups = 3",

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fabricsim_routing::*;
-use topology::Port;
+use topology::{HostId, Peer, Port, RouterId};
 
 use crate::walk::{Draws, Known, first_hop, network, pairs, path, routing};
 
@@ -136,4 +136,126 @@ fn escapes_and_bubbles_show_in_the_proof() {
     );
     let doal = proof("kind = \"hyperx\"\nshape = [4, 3]", "doal", "");
     assert_eq!((doal.channels, doal.adaptive, doal.longest_route), (120, 0, 4));
+}
+
+/// A ring of 8 routers with a host each; tornado traffic goes from every router to the third one up.
+#[test]
+fn valiant_uses_both_directions_of_a_ring_for_tornado_traffic() {
+    let topology = network("kind = \"torus\"\nsizes = [8]");
+    let load = |algorithm: &str| {
+        let routing = routing(algorithm, "", &topology);
+        let mut loads: HashMap<(RouterId, Port), f64> = HashMap::new();
+        for source in 0..8 {
+            let destination = HostId((source + 3) % 8);
+            let mut packets = vec![(RouterId(source), RouteState::default(), 1.0)];
+            while let Some((router, state, load)) = packets.pop() {
+                let mut chances = Vec::new();
+                routing.chances(router, destination, state, &mut chances);
+                for (port, state, chance) in chances {
+                    if let Peer::Router(next, _) = topology.peer(router, port) {
+                        *loads.entry((router, port)).or_default() += load * chance;
+                        packets.push((next, state, load * chance));
+                    }
+                }
+            }
+        }
+        loads
+    };
+    // Three packets on every link up, none on a link down.
+    let ordered = load("dimension-order");
+    assert_eq!(ordered.len(), 8);
+    assert!(
+        ordered.values().all(|load| (load - 3.0).abs() < 1e-9),
+        "{ordered:?}"
+    );
+    // The six intermediate routers are 1, 2, 4, 5, 6 and 7 up from the source. Paths through 1 and 2 have three links
+    // up. Half of those to 4 go up and end at the destination after three links, the others have five links down.
+    // Paths through 5 and 6 have five links down. Those through 7 have one link down, then four links up or down.
+    let (up, down) = (Port(1), Port(2));
+    let expected_up = (3.0 + 3.0 + 3.0 / 2.0 + 4.0 / 2.0) / 6.0;
+    let expected_down = (5.0 / 2.0 + 5.0 + 5.0 + 1.0 + 4.0 / 2.0) / 6.0;
+    let valiant = load("valiant");
+    assert_eq!(valiant.len(), 16);
+    for ((router, port), load) in valiant {
+        let expected = match port {
+            _ if port == up => expected_up,
+            _ if port == down => expected_down,
+            _ => panic!("{port:?} leads to a router"),
+        };
+        assert!(
+            (load - expected).abs() < 1e-9,
+            "{router:?} {port:?}: {load}, not {expected}"
+        );
+    }
+}
+
+#[test]
+fn segments_in_grids_have_vcs_of_their_own() {
+    for (toml, vcs) in [
+        ("kind = \"mesh\"\nsizes = [4, 3]", [2, 2, 3]),
+        ("kind = \"torus\"\nsizes = [4, 3]", [4, 4, 6]),
+        // No router remains between two routers.
+        ("kind = \"mesh\"\nsizes = [2, 1]", [1, 1, 1]),
+        ("kind = \"torus\"\nsizes = [1, 2]", [2, 2, 2]),
+    ] {
+        let topology = network(toml);
+        for (algorithm, vcs) in ["valiant", "ugal", "par"].into_iter().zip(vcs) {
+            assert_eq!(
+                routing(algorithm, "", &topology).vcs(),
+                vcs,
+                "{algorithm}: {toml}"
+            );
+        }
+    }
+    // Four links up, of which the first segment crosses a wrap-around link: VC 0 up to it, VC 1 behind it.
+    let topology = network("kind = \"torus\"\nsizes = [9]");
+    let valiant = routing("valiant", "", &topology);
+    let state = RouteState {
+        via: 1,
+        phase: 1,
+        ..RouteState::default()
+    };
+    let vcs = |router: u32| {
+        let at = At {
+            router: RouterId(router),
+            input: Port(2),
+            vc: 0,
+            source: HostId(6),
+            destination: HostId(5),
+        };
+        let mut options = Vec::new();
+        valiant.options(at, state, &mut options);
+        options
+            .iter()
+            .map(|(hop, _)| (hop.port.0, hop.vc))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!([vcs(7), vcs(8), vcs(0)], [[(1, 0)], [(1, 0)], [(1, 1)]]);
+    // At the intermediate router the last segment begins: four links up, without a wrap-around link.
+    assert_eq!(vcs(1), [(1, 3)]);
+}
+
+/// Singh's rule: the load of the minimal port times its links against that of the other port times its links.
+#[test]
+fn ugal_in_a_torus_compares_load_times_links() {
+    // From router 0 to router 9, one link down. The shortest way that begins up is through router 1: one link up and
+    // two down.
+    let topology = network("kind = \"torus\"\nsizes = [10]");
+    let least_refused = |up: u64, parameters: &str| {
+        (0..2000).find(|down| {
+            let load = |port: u16| match port {
+                1 => up,
+                2 => *down,
+                _ => 1_000_000,
+            };
+            (0..50).any(|seed| {
+                let congestion = Known(load, |_, _| 0);
+                first_hop(("ugal", parameters), &topology, &congestion, &mut Draws(seed)).port == Port(1)
+            })
+        })
+    };
+    assert_eq!(least_refused(100, ""), Some(301));
+    assert_eq!(least_refused(100, "weight = 2"), Some(601));
+    assert_eq!(least_refused(100, "bias = \"50 B\""), Some(351));
+    assert_eq!(least_refused(100, "cost = \"load\""), Some(101));
 }

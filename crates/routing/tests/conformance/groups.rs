@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use fabricsim_routing::*;
-use topology::{HOST_LINK, HostId, Port, RouterId, Shape};
+use topology::{HOST_LINK, HostId, Peer, Port, RouterId, Shape};
 
 use crate::networks::NETWORKS;
 use crate::walk::{Draws, Load, network, pairs, path, routing};
@@ -98,7 +98,11 @@ fn ugal_offers_every_place_outside_the_two_groups_once() {
     let Shape::Groups(groups) = topology.shape() else {
         panic!("groups")
     };
-    for (parameters, places) in [("", 7 * 4), ("intermediate = \"group\"", 7)] {
+    for (parameters, places) in [
+        ("", 7 * 4),
+        ("intermediate = \"group\"", 7),
+        ("intermediate = \"global-link\"", 7),
+    ] {
         let ugal = routing("ugal", parameters, &topology);
         for (source, destination) in pairs(&*topology) {
             let (router, input) = topology.attachment(source);
@@ -292,5 +296,115 @@ fn first_and_last_path_differ_where_paths_do() {
             let differ = port(0) != port(groups.local_paths() - 1);
             assert_eq!(ports.len() > 1, differ, "{toml}: {from} to {to}");
         }
+    }
+}
+
+/// With a drawn link all links to groups other than the destination's are used equally, also where groups have
+/// different numbers of links between them.
+#[test]
+fn drawn_links_are_all_links_to_third_groups() {
+    let global_link = "intermediate = \"global-link\"\npaths = ";
+    for (toml, links) in [
+        // One link between any two groups, and another one between neighbours.
+        (
+            "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 3\nglobal_links_per_router = 2\ngroups = 5",
+            6,
+        ),
+        (
+            "kind = \"dragonfly-2d\"\nhosts_per_router = 1\nrows = 2\ncolumns = 3\nglobal_links_per_router = 1\ngroups = 5\narrangement = \"random\"",
+            6,
+        ),
+        (
+            "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 2\nspines_per_group = 2\nglobal_links_per_spine = 3\ngroups = 5\narrangement = \"palmtree\"",
+            6,
+        ),
+    ] {
+        let topology = network(toml);
+        let Shape::Groups(groups) = topology.shape() else {
+            panic!("groups")
+        };
+        for paths in ["hashed", "random"] {
+            let valiant = routing("valiant", &format!("{global_link}\"{paths}\""), &topology);
+            assert_eq!(valiant.vcs(), 3);
+            for (source, destination) in pairs(&*topology) {
+                let (from, to) = (topology.attachment(source).0, topology.attachment(destination).0);
+                let (here, there) = (groups.group(from), groups.group(to));
+                if here == there {
+                    continue;
+                }
+                let mut used: HashMap<(RouterId, Port), f64> = HashMap::new();
+                let mut packets = vec![(from, RouteState::default(), 1.0)];
+                while let Some((router, state, load)) = packets.pop() {
+                    let mut chances = Vec::new();
+                    valiant.chances(router, destination, state, &mut chances);
+                    for (port, state, chance) in chances {
+                        match topology.peer(router, port) {
+                            Peer::Router(next, _) if groups.group(next) == here => {
+                                packets.push((next, state, load * chance));
+                            }
+                            Peer::Router(next, _) => {
+                                assert_ne!(groups.group(next), there);
+                                *used.entry((router, port)).or_default() += load * chance;
+                            }
+                            other => panic!("{other:?} in the source's group"),
+                        }
+                    }
+                }
+                let elsewhere = links - groups.links_between(here, there);
+                assert_eq!(used.len() as u32, elsewhere, "{toml} {paths}");
+                let share = 1.0 / f64::from(elsewhere);
+                let even = |load: &f64| (load - share).abs() < 1e-9;
+                assert!(used.values().all(even), "{toml} {paths}: {used:?}");
+            }
+        }
+    }
+}
+
+/// A packet keeps the drawn link up to the router that has it, and goes on to the destination from its far end.
+#[test]
+fn a_drawn_link_is_kept() {
+    let toml = "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 2\nspines_per_group = 3\n\
+                global_links_per_spine = 2\ngroups = 4";
+    let topology = network(toml);
+    let Shape::Groups(groups) = topology.shape() else {
+        panic!("groups")
+    };
+    for paths in ["hashed", "random", "adaptive"] {
+        let parameters = format!("intermediate = \"global-link\"\npaths = \"{paths}\"");
+        let valiant = routing("valiant", &parameters, &topology);
+        let (source, destination) = (HostId(0), HostId(topology.hosts() - 1));
+        let (router, input) = topology.attachment(source);
+        let start = At {
+            router,
+            input,
+            vc: 0,
+            source,
+            destination,
+        };
+        let mut draws = Draws(5);
+        let mut drawn = HashSet::new();
+        for _ in 0..200 {
+            let (mut at, mut state) = (start, RouteState::default());
+            let first = valiant.route(at, &mut state, &Load(|_| 0), &mut draws);
+            let link = groups.gateway(0, state.via, u32::from(state.path));
+            drawn.insert(link);
+            let mut hop = first;
+            let mut left = None;
+            while let Peer::Router(next, input) = topology.peer(at.router, hop.port) {
+                if groups.group(at.router) == 0 && groups.group(next) != 0 {
+                    left = Some((at.router, hop.port));
+                }
+                at = At {
+                    router: next,
+                    input,
+                    vc: hop.vc,
+                    ..at
+                };
+                hop = valiant.route(at, &mut state, &Load(|_| 0), &mut draws);
+            }
+            assert_eq!(left, Some(link), "{paths}");
+        }
+        // Two links to each of the two third groups.
+        assert_eq!(drawn.len(), 4, "{paths}");
     }
 }

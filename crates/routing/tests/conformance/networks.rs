@@ -149,6 +149,57 @@ pub const VARIANTS: &[(&str, &str, Knows)] = &[
     ("ugal", "cost = \"load\"\ncandidates = 2", |shape| {
         shape.graph().is_some()
     }),
+    // Links drawn from all of the source's group.
+    (
+        "valiant",
+        "intermediate = \"global-link\"\npaths = \"hashed\"",
+        is_groups,
+    ),
+    (
+        "valiant",
+        "intermediate = \"global-link\"\npaths = \"random\"",
+        is_groups,
+    ),
+    (
+        "valiant",
+        "intermediate = \"global-link\"\npaths = \"adaptive\"\nlocal = \"valiant\"",
+        is_groups,
+    ),
+    (
+        "ugal",
+        "intermediate = \"global-link\"\npaths = \"hashed\"\nbias = \"0 B\"\ncost = \"load-hops\"",
+        is_groups,
+    ),
+    (
+        "ugal",
+        "intermediate = \"global-link\"\npaths = \"adaptive\"\nbias = \"0 B\"\ninformation = \"group\"\ncost = \"load-hops\"",
+        is_groups,
+    ),
+    (
+        "ugal",
+        "intermediate = \"global-link\"\npaths = \"hashed\"\nbias = \"0 B\"\ninformation = \"group\"\nlocal = \"ugal\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "intermediate = \"global-link\"\npaths = \"hashed\"\nbias = \"0 B\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "intermediate = \"global-link\"\npaths = \"adaptive\"\nbias = \"0 B\"\ncost = \"load-hops\"\nlocal = \"ugal\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "intermediate = \"global-link\"\npaths = \"random\"\nbias = \"0 B\"",
+        is_groups,
+    ),
+    (
+        "piggyback",
+        "intermediate = \"global-link\"\nthreshold = \"0 B\"",
+        is_groups,
+    ),
     // Detours inside a group.
     ("valiant", "local = \"valiant\"", is_groups),
     (

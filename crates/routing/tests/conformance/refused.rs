@@ -10,6 +10,9 @@ fn wrong_parameters_are_refused_where_they_stand() {
     let dragonfly = network(NETWORKS[1]);
     let torus = network("kind = \"torus\"\nsizes = [4, 4]");
     let hyperx = network("kind = \"hyperx\"\nshape = [3, 3]");
+    let many_links = network(
+        "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 8\nlinks_between_groups = 65537\ngroups = 3",
+    );
     let slim_fly = network("kind = \"slim-fly\"\nq = 3");
     for (algorithm, parameters, topology, expected) in [
         (
@@ -23,7 +26,7 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "",
             &torus,
             "x.toml:1: algorithm: 'minimal' works on dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly, not on \
-             this torus of 4 x 4 routers with 1 host each; expected one of: dimension-order, minimal-adaptive",
+             this torus of 4 x 4 routers with 1 host each; expected one of: dimension-order, minimal-adaptive, par, ugal, valiant",
         ),
         (
             "dimension-order",
@@ -128,6 +131,45 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "intermediate = \"group\"",
             &slim_fly,
             "has no groups to go through; expected router",
+        ),
+        (
+            "valiant",
+            "intermediate = \"group\"",
+            &torus,
+            "x.toml:2: intermediate: this torus of 4 x 4 routers with 1 host each has no groups to go through; expected router",
+        ),
+        (
+            "par",
+            "paths = \"random\"",
+            &torus,
+            "x.toml:2: paths: this torus of 4 x 4 routers with 1 host each has no groups, and only they have a choice here; \
+             expected hashed",
+        ),
+        (
+            "piggyback",
+            "",
+            &torus,
+            "'piggyback' works on dragonfly, dragonfly-2d, dragonfly-plus, not on this torus of 4 x 4 routers with 1 host \
+             each; expected one of: dimension-order, minimal-adaptive, par, ugal, valiant",
+        ),
+        (
+            "ugal",
+            "intermediate = \"global-link\"",
+            &slim_fly,
+            "has no groups to go through; expected router",
+        ),
+        (
+            "ugal",
+            "intermediate = \"any-router\"",
+            &dragonfly,
+            "x.toml:2: intermediate: unknown name 'any-router'; did you mean 'router'?",
+        ),
+        (
+            "valiant",
+            "intermediate = \"global-link\"\nlocal = \"minimal\"",
+            &many_links,
+            "x.toml:2: intermediate: with \"global-link\" there are at most 65536 links between two groups, but here are \
+             65537; expected router or group",
         ),
         (
             "par",

@@ -163,12 +163,14 @@ const TOLERANCE: f64 = 0.02;
 
 /// Networks with links of one kind and unequal loads: traffic that avoids the full links passes completely, so the
 /// total exceeds the load at which the first link is full.
-const UNEVEN: [&str; 6] = [
+const UNEVEN: [&str; 8] = [
     "collect-off-mesh.toml",
     "dragonfly-minimal-uneven-groups.toml",
+    "dragonfly-valiant-global-link-full-buffers.toml",
     "fat-tree-destination-mod-k.toml",
     "graph-file-valiant.toml",
     "mesh-dimension-order.toml",
+    "mesh-valiant.toml",
     // Two of its 50 routers are in no row of four. They send to each other over a link of their own.
     "traffic-slim-fly-adversarial.toml",
 ];

@@ -64,6 +64,14 @@ fn groups() -> impl Strategy<Value = Drawn> {
         ("algorithm = \"valiant\"", 4),
         ("algorithm = \"valiant\", intermediate = \"any-router\"", 4),
         ("algorithm = \"valiant\", intermediate = \"group\"", 3),
+        (
+            "algorithm = \"valiant\", intermediate = \"global-link\", paths = \"hashed\"",
+            3,
+        ),
+        (
+            "algorithm = \"ugal\", intermediate = \"global-link\", paths = \"adaptive\", bias = \"0 B\"",
+            3,
+        ),
         ("algorithm = \"par\", bias = \"64 B\"", 5),
         (
             "algorithm = \"par\", intermediate = \"group\", candidates = 2, bias = \"0 B\"",
@@ -147,7 +155,7 @@ fn tree() -> impl Strategy<Value = Drawn> {
 /// Meshes and tori.
 fn grid() -> impl Strategy<Value = Drawn> {
     let sizes = prop::collection::vec((1u32..5, 1u32..3), 1..4);
-    (any::<bool>(), sizes, 1u32..4, 0usize..4).prop_map(|(wraps, sizes, hosts, routing)| {
+    (any::<bool>(), sizes, 1u32..4, 0usize..7).prop_map(|(wraps, sizes, hosts, routing)| {
         let (sizes, links): (Vec<u32>, Vec<u32>) = sizes.into_iter().unzip();
         let of_torus = [
             ("algorithm = \"dimension-order\"", 2),
@@ -157,15 +165,21 @@ fn grid() -> impl Strategy<Value = Drawn> {
                 "algorithm = \"minimal-adaptive\", escape = \"bubble\", adaptive_vcs = 2",
                 6,
             ),
+            ("algorithm = \"valiant\"", 4),
+            ("algorithm = \"ugal\"", 4),
+            ("algorithm = \"par\"", 6),
         ];
         let of_mesh = [
             ("algorithm = \"dimension-order\"", 1),
             ("algorithm = \"minimal-adaptive\"", 2),
+            ("algorithm = \"valiant\"", 2),
+            ("algorithm = \"ugal\"", 2),
+            ("algorithm = \"par\"", 3),
         ];
         let (kind, (routing, packets)) = if wraps {
             ("torus", of_torus[routing])
         } else {
-            ("mesh", of_mesh[routing % 2])
+            ("mesh", of_mesh[routing % 5])
         };
         let hosts = for_two(&sizes, hosts);
         let topology =
