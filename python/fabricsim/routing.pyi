@@ -106,7 +106,7 @@ class MinimalAdaptive(Routing):
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Par(Routing):
     """As ugal, but a minimal path can be left at later routers, too (Jiang et al. 2009) (on dragonfly,
-    dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly).
+    dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, mesh, slim-fly, torus).
 
     Parameters
     ----------
@@ -122,8 +122,9 @@ class Par(Routing):
     candidates : int
         Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
-    intermediate : {"router", "group"}
-        What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    intermediate : {"router", "group", "global-link"}
+        What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
+        link of the source's group (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
         intermediate place and destination; random or adaptive, at every router (default: adaptive in a
@@ -137,7 +138,7 @@ class Par(Routing):
     weight: int | None = ...
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
-    intermediate: Literal["router", "group"] | None = ...
+    intermediate: Literal["router", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
 
@@ -160,8 +161,9 @@ class Piggyback(Routing):
     candidates : int
         Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
-    intermediate : {"router", "group"}
-        What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    intermediate : {"router", "group", "global-link"}
+        What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
+        link of the source's group (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
         intermediate place and destination; random or adaptive, at every router (default: adaptive in a
@@ -180,7 +182,7 @@ class Piggyback(Routing):
     weight: int | None = ...
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
-    intermediate: Literal["router", "group"] | None = ...
+    intermediate: Literal["router", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
     threshold: Size | None = ...
@@ -197,7 +199,7 @@ class SourceDestinationHashed(Routing):
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Ugal(Routing):
     """Minimal, or through a random router or group if that is less congested (UGAL-L) (on dragonfly,
-    dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, slim-fly).
+    dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, mesh, slim-fly, torus).
 
     Parameters
     ----------
@@ -213,8 +215,9 @@ class Ugal(Routing):
     candidates : int
         Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
-    intermediate : {"router", "group"}
-        What a non-minimal path goes through: router or, in networks of groups, group (default: router).
+    intermediate : {"router", "group", "global-link"}
+        What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
+        link of the source's group (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
         intermediate place and destination; random or adaptive, at every router (default: adaptive in a
@@ -233,7 +236,7 @@ class Ugal(Routing):
     weight: int | None = ...
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
-    intermediate: Literal["router", "group"] | None = ...
+    intermediate: Literal["router", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
     information: Literal["router", "group"] | None = ...
@@ -242,13 +245,14 @@ class Ugal(Routing):
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Valiant(Routing):
     """Every packet through a random router or group (Valiant 1982) (on dragonfly, dragonfly-2d, dragonfly-
-    plus, express-mesh, graph, hyperx, slim-fly).
+    plus, express-mesh, graph, hyperx, mesh, slim-fly, torus).
 
     Parameters
     ----------
-    intermediate : {"router", "any-router", "group"}
-        What a path goes through: router or, in networks of groups, group; there router is one in a group
-        that is neither the source's nor the destination's, and any-router any one (default: router).
+    intermediate : {"router", "any-router", "group", "global-link"}
+        What a path goes through: router or, in networks of groups, group, or global-link, a link of the
+        source's group; there router is one in a group that is neither the source's nor the destination's,
+        and any-router any one (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
         intermediate place and destination; random or adaptive, at every router (default: adaptive in a
@@ -258,6 +262,6 @@ class Valiant(Routing):
         router of the group, always (valiant) or by load (ugal) (default: minimal).
     """
 
-    intermediate: Literal["router", "any-router", "group"] | None = ...
+    intermediate: Literal["router", "any-router", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "valiant", "ugal"] | None = ...
