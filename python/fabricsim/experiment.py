@@ -42,6 +42,7 @@ __all__ = [
     "ExperimentLike",
     "Job",
     "Link",
+    "LinkClass",
     "Mpi",
     "Network",
     "Optimistic",
@@ -123,7 +124,7 @@ class Router(Given):
         (default: 100 KB).
     credit_delay : Time, such as "50 ns"
         Time from the departure of a packet's tail until its credit starts back to the sender, in addition
-        to the latency of the cable, at most 1 s (default: 0 ns).
+        to the latency of the cable, at most 1 s (default: 0 ps).
     """
 
     model: Literal["packet", "input-queued"] | None = None
@@ -157,10 +158,10 @@ class Network(Given):
         How ranks and jobs of one host share its NIC (default: round-robin).
     nic_injection_delay : Time, such as "150 ns"
         Pipeline of a NIC, from the start of a packet until its head is on the cable, at most 1 s
-        (default: 0 ns).
+        (default: 0 ps).
     nic_reception_delay : Time, such as "150 ns"
         Time from the arrival of a packet's tail at a NIC until the host has the packet, at most 1 s
-        (default: 0 ns).
+        (default: 0 ps).
     memory : Link
         Messages between ranks of one host.
     rails : int
@@ -181,7 +182,7 @@ class Network(Given):
     topology: Topology | Table
     routing: Routing | Table
     link: Link | Table | None = None
-    links: Mapping[str, Link | Table] | None = None
+    links: Mapping[str, LinkClass | Link | Table] | None = None
     router: Router | Table | None = None
     packet: Size | None = None
     nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message"] | None = None

@@ -17,7 +17,6 @@
 use config::{Error, Section, Type};
 use topology::{Groups, Port, RouterId, Topology};
 
-use crate::choice::LeastLoadedHop;
 use crate::groups::GroupNetwork;
 use crate::{Congestion, Hop, Random};
 
@@ -78,12 +77,87 @@ pub(crate) struct EqualPaths<T> {
     rule: Rule,
     /// Number of different paths inside a group.
     paths: u16,
+    links: Option<GlobalLinks>,
+    /// Whether all links between two groups are equally far from any router with hosts, at both ends: spines have the
+    /// links, and every router with hosts is linked to every spine.
+    alike: bool,
+}
+
+/// The links between groups by group and other group, each with its router, its port and its far end. Decisions that
+/// compare many links would spend most of their time on the formulas of the topology.
+struct GlobalLinks {
+    /// By group, then other group: the first of their links.
+    first: Vec<u32>,
+    /// By pair of groups, then router.
+    links: Vec<GlobalLink>,
+    groups: u32,
+}
+
+#[derive(Clone, Copy)]
+struct GlobalLink {
+    gateway: RouterId,
+    port: Port,
+    far: RouterId,
+}
+
+/// Greatest number of pairs of groups whose links are stored: 16 MiB. In networks of more groups there are few links
+/// between two of them.
+const MAX_PAIRS: u32 = 1 << 22;
+
+impl GlobalLinks {
+    fn new<T: Topology + Groups>(network: &GroupNetwork<T>) -> Option<GlobalLinks> {
+        let topology = network.groups();
+        let groups = topology.groups();
+        if groups.checked_mul(groups).is_none_or(|pairs| pairs > MAX_PAIRS) {
+            return None;
+        }
+        let (mut first, mut links) = (vec![0], Vec::new());
+        for here in 0..groups {
+            for there in 0..groups {
+                let begin = links.len();
+                let between = match here == there {
+                    true => 0,
+                    false => topology.links_between(here, there),
+                };
+                links.extend((0..between).map(|link| {
+                    let (gateway, port) = topology.gateway(here, there, link);
+                    GlobalLink {
+                        gateway,
+                        port,
+                        far: network.across(gateway, port),
+                    }
+                }));
+                links[begin..].sort_by_key(|link| (link.gateway, link.port));
+                first.push(links.len() as u32);
+            }
+        }
+        Some(GlobalLinks { first, links, groups })
+    }
+
+    #[inline]
+    fn between(&self, here: u32, there: u32) -> &[GlobalLink] {
+        let pair = (here * self.groups + there) as usize;
+        &self.links[self.first[pair] as usize..self.first[pair + 1] as usize]
+    }
 }
 
 impl<T: Topology + Groups> EqualPaths<T> {
     pub(crate) fn new(network: GroupNetwork<T>, rule: Rule) -> Self {
-        let paths = network.distinct_local_paths();
-        EqualPaths { network, rule, paths }
+        let groups = network.groups();
+        let leaves = groups.host_routers_per_group();
+        let spines = leaves..groups.routers_per_group();
+        let mut from_leaves = spines
+            .clone()
+            .flat_map(|spine| (0..leaves).map(move |leaf| (leaf, spine)));
+        let alike = !spines.is_empty()
+            && from_leaves.all(|(leaf, spine)| groups.distance(RouterId(leaf), RouterId(spine)) == 1);
+        EqualPaths {
+            paths: network.distinct_local_paths(),
+            links: GlobalLinks::new(&network),
+            rule,
+            network,
+            alike,
+        }
     }
 
     #[inline]
@@ -114,20 +188,56 @@ impl<T: Topology + Groups> EqualPaths<T> {
             let (gateway, port) = groups.gateway(here, there, link);
             return each(0, gateway, port);
         }
-        let links = groups.links_between(here, there);
+        let Some(links) = &self.links else {
+            let links = (0..groups.links_between(here, there)).map(|link| {
+                let (gateway, port) = groups.gateway(here, there, link);
+                (gateway, port, None)
+            });
+            return self.rank_links(router, segment, links, each);
+        };
+        let links = links.between(here, there);
+        let ends_at_hosts = match segment.goal {
+            Goal::Router(target) => self.has_hosts(target),
+            Goal::Group(_) | Goal::Link(..) => true,
+        };
+        if self.alike && ends_at_hosts && self.has_hosts(router) {
+            return links.iter().for_each(|link| each(0, link.gateway, link.port));
+        }
+        let links = links.iter().map(|link| (link.gateway, link.port, Some(link.far)));
+        self.rank_links(router, segment, links, each);
+    }
+
+    #[inline]
+    fn has_hosts(&self, router: RouterId) -> bool {
+        let groups = self.network.groups();
+        router.0 - groups.group(router) * groups.routers_per_group() < groups.host_routers_per_group()
+    }
+
+    /// [`EqualPaths::each_link`] for these links, each with its router, its port and, if known, its far end.
+    #[inline]
+    fn rank_links(
+        &self,
+        router: RouterId,
+        segment: Segment,
+        links: impl ExactSizeIterator<Item = (RouterId, Port, Option<RouterId>)>,
+        mut each: impl FnMut(u32, RouterId, Port),
+    ) {
+        let groups = self.network.groups();
+        let is_only = links.len() == 1;
         let mut least = u32::MAX;
-        for link in 0..links {
-            let (gateway, port) = groups.gateway(here, there, link);
-            let rank = match links {
-                1 => 0,
-                _ => {
+        for (gateway, port, far) in links {
+            let rank = match is_only {
+                true => 0,
+                false => {
                     let near = groups.distance(router, gateway);
-                    // Most links of two large groups end here, before the search for their far end.
+                    // Most links of two large groups end here, before the look at their far end.
                     if 2 * near > least {
                         continue;
                     }
                     let behind = match segment.goal {
-                        Goal::Router(target) => self.network.links_behind(gateway, port, target),
+                        Goal::Router(target) => {
+                            groups.distance(far.unwrap_or_else(|| self.network.across(gateway, port)), target)
+                        }
                         Goal::Group(_) | Goal::Link(..) => 0,
                     };
                     2 * (near + behind) + u32::from(segment.under_way && gateway != router)
@@ -141,20 +251,38 @@ impl<T: Topology + Groups> EqualPaths<T> {
         }
     }
 
-    /// Calls `each` with candidates for the next hop and a rank of each. Those of the lowest rank begin the paths
-    /// that a packet may take.
+    /// Calls `each` with candidates for the next hop, a rank of each, and the number of equal paths that it stands for.
+    /// Those of the lowest rank begin the paths that a packet may take.
     #[inline]
-    fn candidates(&self, router: RouterId, segment: Segment, mut each: impl FnMut(u32, Hop)) {
+    fn candidates(&self, router: RouterId, segment: Segment, mut each: impl FnMut(u32, Hop, u32)) {
         let first_vc = segment.first_vc;
         if let Goal::Router(target) = segment.goal
             && self.network.groups().group(router) == self.network.groups().group(target)
         {
-            return self.local_ports(router, target, |port| each(0, Hop::new(port, first_vc + 1)));
+            return self.local_ports(router, target, |port| each(0, Hop::new(port, first_vc + 1), 1));
         }
-        self.each_link(router, segment, |rank, gateway, port| match gateway == router {
-            true => each(rank, Hop::new(port, first_vc + 1)),
-            false => self.local_ports(router, gateway, |port| each(rank, Hop::new(port, first_vc))),
+        // Links of one router follow each other.
+        let mut pending: Option<(u32, RouterId, u32)> = None;
+        self.each_link(router, segment, |rank, gateway, port| {
+            if gateway == router {
+                return each(rank, Hop::new(port, first_vc + 1), 1);
+            }
+            match &mut pending {
+                Some((last_rank, last, links)) if (*last_rank, *last) == (rank, gateway) => *links += 1,
+                _ => {
+                    if let Some((rank, gateway, links)) = pending.replace((rank, gateway, 1)) {
+                        self.local_ports(router, gateway, |port| {
+                            each(rank, Hop::new(port, first_vc), links)
+                        });
+                    }
+                }
+            }
         });
+        if let Some((rank, gateway, links)) = pending {
+            self.local_ports(router, gateway, |port| {
+                each(rank, Hop::new(port, first_vc), links)
+            });
+        }
     }
 
     /// The ports that begin the shortest paths to another router of the group.
@@ -178,30 +306,71 @@ impl<T: Topology + Groups> EqualPaths<T> {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        let mut best = LeastLoadedHop::new();
-        self.candidates(router, segment, |rank, hop| {
-            best.offer(rank, self.load(hop, congestion), hop, random);
-        });
-        best.hop()
+        self.pick(congestion, random, |each| {
+            self.candidates(router, segment, |rank, hop, paths| each(rank, hop, paths));
+        })
     }
 
     /// A hop on a shortest path to one of some other routers of the group.
     pub(crate) fn choose_local(
         &self,
         router: RouterId,
-        routers: impl Iterator<Item = RouterId>,
+        routers: impl Iterator<Item = RouterId> + Clone,
         vc: u8,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        let mut best = LeastLoadedHop::new();
-        for to in routers {
-            self.local_ports(router, to, |port| {
-                let hop = Hop::new(port, vc);
-                best.offer(0, self.load(hop, congestion), hop, random);
-            });
+        self.pick(congestion, random, |each| {
+            for to in routers.clone() {
+                self.local_ports(router, to, |port| each(0, Hop::new(port, vc), 1));
+            }
+        })
+    }
+
+    /// Picks one of the hops of the lowest rank and, among these, of the least load, each as often as it stands for an
+    /// equal path. `offer` calls its argument with every hop, its rank and its number of paths, and is called once
+    /// more if several hops are equal: one draw costs less than a draw for each of them.
+    #[inline]
+    fn pick(
+        &self,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+        offer: impl Fn(&mut dyn FnMut(u32, Hop, u32)),
+    ) -> Hop {
+        let mut best: Option<(u32, u64, Hop)> = None;
+        let (mut hops, mut all_paths) = (0u32, 0u32);
+        offer(&mut |rank, hop, paths| {
+            if best.is_some_and(|(lowest, _, _)| rank > lowest) {
+                return;
+            }
+            let load = self.load(hop, congestion);
+            match best {
+                Some((lowest, least, _)) if (rank, load) > (lowest, least) => {}
+                Some((lowest, least, _)) if (rank, load) == (lowest, least) => {
+                    hops += 1;
+                    all_paths += paths;
+                }
+                _ => {
+                    best = Some((rank, load, hop));
+                    (hops, all_paths) = (1, paths);
+                }
+            }
+        });
+        let (lowest, least, first) = best.expect("a shortest path begins at some port");
+        if hops == 1 {
+            return first;
         }
-        best.hop()
+        let mut left = random.below(all_paths);
+        let mut picked = None;
+        offer(&mut |rank, hop, paths| {
+            if picked.is_none() && rank == lowest && self.load(hop, congestion) == least {
+                match left.checked_sub(paths) {
+                    Some(rest) => left = rest,
+                    None => picked = Some(hop),
+                }
+            }
+        });
+        picked.unwrap_or(first)
     }
 
     /// The load of a hop's port, if it counts.
@@ -216,12 +385,14 @@ impl<T: Topology + Groups> EqualPaths<T> {
     /// Adds all hops that [`EqualPaths::choose`] can return to `out`, each as often as it stands for an equal path.
     pub(crate) fn hops(&self, router: RouterId, segment: Segment, out: &mut Vec<Hop>) {
         let (mut least, before) = (u32::MAX, out.len());
-        self.candidates(router, segment, |rank, hop| {
+        self.candidates(router, segment, |rank, hop, paths| {
             if rank < least {
                 out.truncate(before);
                 least = rank;
             }
-            out.push(hop);
+            if rank == least {
+                out.extend((0..paths).map(|_| hop));
+            }
         });
     }
 

@@ -167,7 +167,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     }
 
     /// The routers with hosts in the group of a router.
-    fn leaves(&self, router: RouterId) -> impl Iterator<Item = RouterId> {
+    fn leaves(&self, router: RouterId) -> impl Iterator<Item = RouterId> + Clone + use<T, RETRACTABLE> {
         let groups = self.groups();
         let first = groups.group(router) * groups.routers_per_group();
         (first..first + groups.host_routers_per_group()).map(RouterId)
