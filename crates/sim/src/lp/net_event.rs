@@ -87,6 +87,13 @@ pub enum NetEvent {
     RankFinished,
     /// Termination detector, from itself: a round is due.
     RoundDue,
+    /// Host: the termination detector asks for the measured traffic that is under way.
+    DrainAsked,
+    /// Termination detector: a host's answer.
+    DrainReported {
+        /// Measured bytes that its sources have made, minus those that have arrived at it, modulo 2^64.
+        bytes: u64,
+    },
     /// Host: the termination detector asks for the progress of its ranks.
     ProgressAsked,
     /// Termination detector: a host's answer.
