@@ -517,7 +517,11 @@ fn measured_traffic_that_is_missing_after_the_drain_phase_is_told() {
         assert!(!kinds(&with(missing)).contains(&"not-drained"), "{missing:?}");
     }
     let result = with(Some(29_700_000));
-    let note = result.summary.notes.iter().find(|note| note.kind == "not-drained");
+    let note = result
+        .summary
+        .notes
+        .iter()
+        .find(|note| note.kind == "not-drained");
     let note = note.expect("the note");
     assert_eq!(note.severity, Severity::Warning);
     assert!(note.job.is_some());

@@ -94,6 +94,7 @@ impl TerminationDetector {
             NetEvent::RoundDue => self.ask(simulation, context),
             NetEvent::DrainReported { bytes } => {
                 self.awaited = self.awaited.wrapping_sub(1);
+                let bytes = u64::from(bytes[0]) | u64::from(bytes[1]) << 32;
                 self.under_way = self.under_way.wrapping_add(bytes);
                 if self.awaited == 0 {
                     self.conclude_drain(simulation, context);

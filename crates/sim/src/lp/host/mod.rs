@@ -183,6 +183,7 @@ impl Host {
         let under_way = |counts: &JobCounts| counts.offered_bytes.wrapping_sub(counts.measured_bytes);
         let bytes = self.nic.counts.iter().map(under_way);
         let bytes = bytes.fold(0, u64::wrapping_add);
+        let bytes = [bytes as u32, (bytes >> 32) as u32];
         context.send(
             simulation.numbering.termination_detector(),
             simulation.network.lookahead(),
