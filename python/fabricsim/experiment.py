@@ -449,6 +449,9 @@ class Run(Given):
         End of the run, unless all ranks finish earlier; at most 100 days. Required without a job of ranks.
     warmup : Time, such as "10 us"
         Start of latencies, loads and link counters (default: 0 ps).
+    drain : Time, such as "1 ms"
+        Longest time after ``until`` for which the run goes on, until all measured packets of synthetic
+        traffic have arrived; without jobs of ranks only (default: 0 ps).
     seed : int
         Seed of all random choices: traffic, routing, placement, mapping (default: 1).
     executor : {"sequential", "conservative", "optimistic", "reverse-check"}
@@ -468,6 +471,7 @@ class Run(Given):
 
     until: Time | None = None
     warmup: Time | None = None
+    drain: Time | None = None
     seed: int | None = None
     executor: Literal["sequential", "conservative", "optimistic", "reverse-check"] | None = None
     threads: int | None = None

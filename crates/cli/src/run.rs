@@ -134,7 +134,7 @@ fn execute(
     };
     let bar = processes
         .is_first()
-        .then(|| progress::show(&control, experiment.run.until.map(|t| t.ps())));
+        .then(|| progress::show(&control, experiment.run.latest_end().map(|t| t.ps())));
     let result = processes.agree(|| {
         let result = match kind {
             RunKind::Interference => sim::run_with_interference(experiment, &control, &context),

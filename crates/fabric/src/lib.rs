@@ -23,7 +23,7 @@ pub mod router;
 mod waits;
 
 pub use inbox::{Inbox, InboxState, InboxUndo};
-pub use link::{Flow, LinkUse};
+pub use link::{Flow, LinkUse, Measured};
 pub use nic::{
     NIC_ARBITERS, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, Outgoing, TurnUndo,
 };

@@ -3,7 +3,16 @@
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-/// Use of one direction of a cable. The measured part of a run begins at the end of the warm-up.
+/// The measured part of a run: the times from the end of the warm-up to the begin of the drain phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Its begin, the end of the warm-up.
+    pub from: Time,
+    /// Its end, which does not belong to it; the largest time if it ends with the run.
+    pub until: Time,
+}
+
+/// Use of one direction of a cable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkUse {
     /// Packets begun in the measured part.
@@ -42,34 +51,60 @@ pub(crate) struct LinkCounters {
 /// Counters that few packets touch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StallCounters {
-    /// Use before the measured part.
-    before: Flow,
+    /// Use before and after the measured part.
+    outside: Flow,
     buffer_full: Time,
 }
 
+impl Measured {
+    /// The part that begins at `from` and ends with the run.
+    pub fn after(from: Time) -> Measured {
+        Measured {
+            from,
+            until: Time::MAX,
+        }
+    }
+
+    /// Whether a point in time is measured.
+    #[inline]
+    pub fn contains(self, time: Time) -> bool {
+        self.from <= time && time < self.until
+    }
+
+    /// The measured part of the span between two points in time.
+    fn within(self, from: Time, to: Time) -> Time {
+        to.min(self.until).saturating_sub(from.max(self.from))
+    }
+}
+
 impl LinkCounters {
-    /// A packet starts now and takes `serialization`. Measuring begins at `warmup`; `stalls` is called only before
-    /// that.
+    /// A packet starts now and takes `serialization`. `stalls` is called only if a part of this time is not measured.
     #[inline]
     pub(crate) fn depart<'a>(
         &mut self,
         now: Time,
         serialization: Time,
         bytes: u32,
-        warmup: Time,
+        measured: Measured,
         stalls: impl FnOnce() -> &'a mut StallCounters,
     ) {
-        if now >= warmup {
+        let end = now + serialization;
+        if now >= measured.from && end <= measured.until {
             self.packets += 1;
             self.bytes += u64::from(bytes);
             self.busy += serialization;
         } else {
-            let measured = (now + serialization).saturating_sub(warmup);
-            self.busy += measured;
-            let stalls = stalls();
-            stalls.before.packets += 1;
-            stalls.before.bytes += u64::from(bytes);
-            stalls.before.busy += serialization - measured;
+            let busy = measured.within(now, end);
+            let outside = &mut stalls().outside;
+            self.busy += busy;
+            outside.busy += serialization - busy;
+            // A packet counts where it begins.
+            let (packets, of_bytes) = match measured.contains(now) {
+                true => (&mut self.packets, &mut self.bytes),
+                false => (&mut outside.packets, &mut outside.bytes),
+            };
+            *packets += 1;
+            *of_bytes += u64::from(bytes);
         }
     }
 
@@ -79,20 +114,25 @@ impl LinkCounters {
         now: Time,
         serialization: Time,
         bytes: u32,
-        warmup: Time,
+        measured: Measured,
         stalls: impl FnOnce() -> &'a mut StallCounters,
     ) {
-        if now >= warmup {
+        let end = now + serialization;
+        if now >= measured.from && end <= measured.until {
             self.packets -= 1;
             self.bytes -= u64::from(bytes);
             self.busy = self.busy - serialization;
         } else {
-            let measured = (now + serialization).saturating_sub(warmup);
-            self.busy = self.busy - measured;
-            let stalls = stalls();
-            stalls.before.packets -= 1;
-            stalls.before.bytes -= u64::from(bytes);
-            stalls.before.busy = stalls.before.busy - (serialization - measured);
+            let busy = measured.within(now, end);
+            let outside = &mut stalls().outside;
+            self.busy = self.busy - busy;
+            outside.busy = outside.busy - (serialization - busy);
+            let (packets, of_bytes) = match measured.contains(now) {
+                true => (&mut self.packets, &mut self.bytes),
+                false => (&mut outside.packets, &mut outside.bytes),
+            };
+            *packets -= 1;
+            *of_bytes -= u64::from(bytes);
         }
     }
 }
@@ -100,33 +140,40 @@ impl LinkCounters {
 impl StallCounters {
     /// The link's packets lacked credits from `since` until now.
     #[inline]
-    pub(crate) fn unblock(&mut self, since: Time, now: Time, warmup: Time) {
-        self.buffer_full += now.saturating_sub(since.max(warmup));
-        self.before.buffer_full += now.min(warmup).saturating_sub(since);
+    pub(crate) fn unblock(&mut self, since: Time, now: Time, measured: Measured) {
+        let inside = measured.within(since, now);
+        self.buffer_full += inside;
+        self.outside.buffer_full += now.saturating_sub(since) - inside;
     }
 
     /// Undoes the latest [`StallCounters::unblock`], which had the same arguments.
-    pub(crate) fn undo_unblock(&mut self, since: Time, now: Time, warmup: Time) {
-        self.buffer_full = self.buffer_full - now.saturating_sub(since.max(warmup));
-        self.before.buffer_full = self.before.buffer_full - now.min(warmup).saturating_sub(since);
+    pub(crate) fn undo_unblock(&mut self, since: Time, now: Time, measured: Measured) {
+        let inside = measured.within(since, now);
+        self.buffer_full = self.buffer_full - inside;
+        self.outside.buffer_full = self.outside.buffer_full - (now.saturating_sub(since) - inside);
     }
 }
 
 impl LinkUse {
     /// Use until `end` of a link that is busy until `busy_until`.
-    pub(crate) fn new(counters: LinkCounters, stalls: StallCounters, end: Time, busy_until: Time) -> LinkUse {
+    pub(crate) fn new(
+        counters: LinkCounters,
+        stalls: StallCounters,
+        (end, busy_until): (Time, Time),
+        measured: Measured,
+    ) -> LinkUse {
         let to_come = busy_until.saturating_sub(end);
-        let before = stalls.before;
+        let outside = stalls.outside;
         LinkUse {
             packets: counters.packets,
             bytes: counters.bytes,
-            busy: counters.busy.saturating_sub(to_come),
+            busy: counters.busy.saturating_sub(measured.within(end, busy_until)),
             buffer_full: stalls.buffer_full,
             total: Flow {
-                packets: before.packets + counters.packets,
-                bytes: before.bytes + counters.bytes,
-                busy: (before.busy + counters.busy).saturating_sub(to_come),
-                buffer_full: before.buffer_full + stalls.buffer_full,
+                packets: outside.packets + counters.packets,
+                bytes: outside.bytes + counters.bytes,
+                busy: (outside.busy + counters.busy).saturating_sub(to_come),
+                buffer_full: outside.buffer_full + stalls.buffer_full,
             },
         }
     }

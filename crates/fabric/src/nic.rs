@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 use crate::link::{LinkCounters, StallCounters};
-use crate::{LinkUse, Packet, Rate};
+use crate::{LinkUse, Measured, Packet, Rate};
 
 pub use arbiter::{NIC_ARBITERS, NicArbiter, NicSource, TurnUndo};
 use arbiter::{OtherSources, Sending, SourceQueue};
@@ -201,7 +201,7 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
 #[repr(C)]
 pub struct Nic<T> {
     rate: Rate,
-    warmup: Time,
+    measured: Measured,
     busy_until: Time,
     counters: LinkCounters,
     /// Free bytes in the router's input buffer.
@@ -230,13 +230,13 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         rate: Rate,
         (packet_bytes, credits): (u32, u32),
         arbiter: NicArbiter,
-        warmup: Time,
+        measured: Measured,
     ) -> Self {
         Nic {
             end_point,
             rate,
             packet_bytes,
-            warmup,
+            measured,
             arbiter,
             source: 0,
             queue: VecDeque::new(),
@@ -305,7 +305,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         self.credits -= bytes;
         self.busy_until = start + serialization;
         self.counters
-            .depart(start, serialization, bytes, self.warmup, || &mut self.stalls);
+            .depart(start, serialization, bytes, self.measured, || &mut self.stalls);
         serialization
     }
 
@@ -333,7 +333,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
             blocked_since: self.blocked_since,
         });
         if let Some(since) = self.blocked_since.take() {
-            self.stalls.unblock(since, now, self.warmup);
+            self.stalls.unblock(since, now, self.measured);
         }
         let serialization = self.reserve_link(now, bytes);
         let front = self.queue.front_mut().expect("not empty");
@@ -449,9 +449,9 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         let serialization = self.rate.serialization(bytes);
         let start = self.busy_until - serialization;
         self.counters
-            .undo_depart(start, serialization, bytes, self.warmup, || &mut self.stalls);
+            .undo_depart(start, serialization, bytes, self.measured, || &mut self.stalls);
         if let Some(since) = blocked_since {
-            self.stalls.undo_unblock(since, start, self.warmup);
+            self.stalls.undo_unblock(since, start, self.measured);
         }
         self.blocked_since = blocked_since;
         self.busy_until = busy_until;
@@ -482,9 +482,9 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     pub fn used(&self, end: Time) -> LinkUse {
         let mut stalls = self.stalls;
         if let Some(since) = self.blocked_since {
-            stalls.unblock(since, end, self.warmup);
+            stalls.unblock(since, end, self.measured);
         }
-        LinkUse::new(self.counters, stalls, end, self.busy_until)
+        LinkUse::new(self.counters, stalls, (end, self.busy_until), self.measured)
     }
 
     /// Whether its link is busy or blocked at `time` if no event comes before.

@@ -129,6 +129,13 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
                 "  packet latency, p99",
                 times(&latency(&|latency| latency.p99)),
             ));
+            let of = |figure: fn(&JobSummary) -> Option<f64>| -> Vec<Option<f64>> {
+                jobs.iter().map(|job| figure(job.as_ref()?)).collect()
+            };
+            rows.extend(parts_of_latency(
+                of(|job| job.mean_network_latency_ns),
+                of(|job| job.source_wait_ns?.mean),
+            ));
         }
         let bounds: Vec<Option<&JobBounds>> = runs.iter().map(|(_, run)| bounds_of(run, name)).collect();
         let idle = |of: &Option<&JobBounds>| Some(of.as_ref()?.zero_load_latency_ns?.mean);
@@ -235,6 +242,17 @@ fn ties(runs: &[(&str, Summary)]) -> String {
     first.jobs.iter().filter_map(tie).collect()
 }
 
+/// The mean latency in the network and at the source, of runs that have a drain phase.
+fn parts_of_latency(network: Vec<Option<f64>>, source_wait: Vec<Option<f64>>) -> Vec<Row> {
+    if source_wait.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    vec![
+        Row::new("  network latency, mean", times(&network)),
+        Row::new("  wait at the source, mean", times(&source_wait)),
+    ]
+}
+
 /// The time of one repetition of a job that repeats its workload.
 fn repetitions(jobs: &[Option<&JobSummary>]) -> Option<Row> {
     let repeats = jobs.iter().flatten().any(|job| job.repetitions > 1);
@@ -273,7 +291,14 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         times(&of.collect::<Vec<_>>())
     };
     let hops = |hops: f64| format!("{hops:.2}");
-    vec![
+    let of = |figure: fn(&crate::NetworkSummary) -> Option<f64>| -> Vec<Option<f64>> {
+        runs.iter().map(|(_, run)| figure(&run.network)).collect()
+    };
+    let parts = parts_of_latency(
+        of(|network| network.mean_network_latency_ns),
+        of(|network| network.source_wait_ns?.mean),
+    );
+    let mut rows = vec![
         Row::new("network", runs.iter().map(|_| String::new())),
         Row::new("  hosts", text(&show::hosts)),
         Row::new("  routers", text(&|n| show::count(n.routers))),
@@ -281,10 +306,14 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         Row::new("  packet latency, mean", latency(&|latency| latency.mean)),
         Row::new("  packet latency, p99", latency(&|latency| latency.p99)),
         Row::new("  packet latency, max", latency(&|latency| latency.max)),
+    ];
+    rows.extend(parts);
+    rows.extend([
         Row::new("  hops, mean", text(&|n| n.mean_hops.map_or("-".into(), hops))),
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
         Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
-    ]
+    ]);
+    rows
 }
 
 /// The bounds of a job, if complete: bounds of host links alone say little.

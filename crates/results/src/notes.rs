@@ -7,6 +7,7 @@ mod cut_off;
 mod implausible_times;
 mod late_detours;
 mod near_saturation;
+mod not_drained;
 mod not_replayed;
 mod not_steady;
 mod nothing_measured;
@@ -69,6 +70,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: not_steady::NAME,
         find: not_steady::find,
+    },
+    NoteKind {
+        name: not_drained::NAME,
+        find: not_drained::find,
     },
     NoteKind {
         name: near_saturation::NAME,

@@ -72,6 +72,8 @@ pub struct NetworkTotals {
     pub latency_ps: Histogram,
     /// Links crossed by the measured packets.
     pub hops: Histogram,
+    /// As that of the jobs, see [`JobTotals::source_wait_ps`].
+    pub source_wait_ps: Option<Histogram>,
 }
 
 /// Totals of one job.
@@ -104,6 +106,9 @@ pub struct JobTotals {
     pub latency_ps: Histogram,
     /// Links that these packets crossed.
     pub hops: Histogram,
+    /// Times from the handover of a message to the start of a packet onto the injection link, in picoseconds, for all
+    /// packets that left of messages handed over in the measured span. `None` without a drain phase.
+    pub source_wait_ps: Option<Histogram>,
     /// Offered and accepted traffic, of synthetic traffic only. Not part of the digest, as the totals of the network
     /// are.
     pub traffic: Option<TrafficTotals>,
@@ -127,6 +132,8 @@ pub struct TrafficTotals {
     pub capacity_bytes: u64,
     /// Bytes that were generated, and had not arrived at the end of the run.
     pub backlog_bytes: u64,
+    /// Bytes generated in the measured span that had not arrived at the end of the drain phase. `None` without one.
+    pub missing_bytes: Option<u64>,
     /// Growth of the backlog in the last intervals of the measured span, which are disjoint; the last one first.
     pub growth: Vec<BacklogGrowth>,
     /// Accepted load by sending host.
@@ -293,6 +300,15 @@ fn histograms(network: &NetworkTotals, jobs: &[JobTotals]) -> [Table; 2] {
     [latency_histogram(latency), hops_histogram(hops)]
 }
 
+/// Mean latency without the wait at the source, in nanoseconds, from the exact sums. `None` if packets that left have
+/// not arrived: both sums would be over different packets.
+fn mean_network_latency_ns(latency_ps: &Histogram, source_wait_ps: Option<&Histogram>) -> Option<f64> {
+    let packets = latency_ps.count();
+    let wait = source_wait_ps.filter(|wait| packets > 0 && wait.count() == packets)?;
+    let sum = latency_ps.sum().checked_sub(wait.sum())?;
+    Some(sum as f64 / packets as f64 / 1000.0)
+}
+
 impl NetworkTotals {
     fn digest(&self, digest: &mut Digest) {
         let integers = [
@@ -316,6 +332,9 @@ impl NetworkTotals {
         digest
             .histogram("latency_ps", &self.latency_ps)
             .histogram("hops", &self.hops);
+        if let Some(wait) = &self.source_wait_ps {
+            digest.histogram("source_wait_ps", wait);
+        }
     }
 
     fn summary(&self) -> NetworkSummary {
@@ -339,6 +358,8 @@ impl NetworkTotals {
             packet_hops: self.packet_hops,
             mean_hops: (self.hops.count() > 0).then(|| self.hops.mean()),
             latency_ns: Latency::of_ps(&self.latency_ps),
+            mean_network_latency_ns: mean_network_latency_ns(&self.latency_ps, self.source_wait_ps.as_ref()),
+            source_wait_ns: self.source_wait_ps.as_ref().map(Latency::of_ps),
             offered_load: load(self.offered_bytes),
             accepted_load: load(self.accepted_bytes),
             measured_ns: nanoseconds(self.measured_ps),
@@ -354,6 +375,9 @@ impl JobTotals {
         digest
             .histogram("latency_ps", &self.latency_ps)
             .histogram("hops", &self.hops);
+        if let Some(wait) = &self.source_wait_ps {
+            digest.histogram("source_wait_ps", wait);
+        }
     }
 
     fn per_rank(&self, sum: u128) -> u64 {
@@ -403,6 +427,8 @@ impl JobTotals {
             bytes: self.bytes,
             packets: row.packets,
             latency_ns: Latency::of_ps(&self.latency_ps),
+            mean_network_latency_ns: mean_network_latency_ns(&self.latency_ps, self.source_wait_ps.as_ref()),
+            source_wait_ns: self.source_wait_ps.as_ref().map(Latency::of_ps),
             traffic: self.traffic.as_ref().map(TrafficTotals::summary),
             recording: self.recording.summary(),
             unreceived: self.unreceived.filter(|_| self.finished),
@@ -428,6 +454,7 @@ impl TrafficTotals {
             offered_bytes: self.offered_bytes,
             accepted_bytes: self.accepted_bytes,
             backlog_bytes: self.backlog_bytes,
+            missing_bytes: self.missing_bytes,
             backlog: growth.collect(),
             fairness: self.fairness,
         }

@@ -125,6 +125,15 @@ pub struct NetworkSummary {
     pub mean_hops: Option<f64>,
     /// Latency of the measured packets, in nanoseconds.
     pub latency_ns: Latency,
+    /// Mean latency of the measured packets from the start onto the injection link, in nanoseconds: without the wait at
+    /// the source. `None` without a drain phase, if a packet that left had not arrived, without such packets, and in
+    /// results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_network_latency_ns: Option<f64>,
+    /// Waits at the source of the packets that left of messages made in the measured time, in nanoseconds. `None`
+    /// without a drain phase, and in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_wait_ns: Option<Latency>,
     /// Traffic offered after the warm-up, as a fraction of the injection bandwidth of all hosts.
     pub offered_load: f64,
     /// Traffic delivered after the warm-up, as a fraction of the injection bandwidth of all hosts.
@@ -205,6 +214,12 @@ pub struct JobSummary {
     pub packets: u64,
     /// Latency of these packets, in nanoseconds.
     pub latency_ns: Latency,
+    /// As in [`NetworkSummary`], of these packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_network_latency_ns: Option<f64>,
+    /// As in [`NetworkSummary`], of the packets that left the job's hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_wait_ns: Option<Latency>,
     /// Offered and accepted traffic. `None` for ranks, and in results of older versions.
     #[serde(default)]
     pub traffic: Option<TrafficSummary>,
@@ -256,6 +271,10 @@ pub struct TrafficSummary {
     pub accepted_bytes: u64,
     /// Bytes that were generated in the whole run, and had not arrived at its end.
     pub backlog_bytes: u64,
+    /// Bytes generated in the measured time that had not arrived at the end of the drain phase; latency leaves them out.
+    /// `None` without a drain phase, and in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing_bytes: Option<u64>,
     /// Growth of the backlog in the last intervals of the measured time; the last one first.
     pub backlog: Vec<BacklogInterval>,
     /// Accepted load by sending host. `None` if no host of the job alone offered traffic.

@@ -504,3 +504,27 @@ fn unreceived_messages_of_a_finished_job_are_in_its_note() {
     );
     assert_eq!(kinds(&lost(false)), ["cut-off"]);
 }
+
+#[test]
+fn measured_traffic_that_is_missing_after_the_drain_phase_is_told() {
+    let with = |missing: Option<u64>| {
+        result(|outcome| {
+            let traffic = outcome.jobs.iter_mut().find_map(|job| job.traffic.as_mut());
+            traffic.expect("a job of traffic").missing_bytes = missing;
+        })
+    };
+    for missing in [None, Some(0)] {
+        assert!(!kinds(&with(missing)).contains(&"not-drained"), "{missing:?}");
+    }
+    let result = with(Some(29_700_000));
+    let note = result
+        .summary
+        .notes
+        .iter()
+        .find(|note| note.kind == "not-drained");
+    let note = note.expect("the note");
+    assert_eq!(note.severity, Severity::Warning);
+    assert!(note.job.is_some());
+    assert!(note.found.starts_with("1.0 % of the traffic"), "{note}");
+    assert_eq!(note.advice, "Choose a longer run.drain");
+}

@@ -157,7 +157,7 @@ fn attempt(
                 .partition(&experiment.network, count * threads)
         }),
         seed: experiment.run.seed,
-        until: experiment.run.until.unwrap_or(Time::MAX),
+        until: experiment.run.latest_end().unwrap_or(Time::MAX),
         optimism: experiment.run.optimism,
     };
     let parts = parts(&simulation, &settings.partition, threads);

@@ -44,6 +44,8 @@ _NETWORK = {
     "latency_p50_ns": Metric("packet latency, median", "us", 1e-3, False),
     "latency_p99_ns": Metric("packet latency, p99", "us", 1e-3, False),
     "latency_max_ns": Metric("packet latency, max", "us", 1e-3, False),
+    "network_latency_mean_ns": Metric("network latency, mean", "us", 1e-3, False),
+    "source_wait_mean_ns": Metric("wait at the source, mean", "us", 1e-3, False),
     "mean_hops": Metric("hops, mean", "", 1, None),
     "packets_delivered": Metric("packets delivered", "", 1, None),
     "hosts": Metric("hosts", "", 1, None),
@@ -69,6 +71,8 @@ _JOB = {
     "slowdown": Metric("slow-down by other jobs", "", 1, False),
     "latency_mean_ns": Metric("packet latency, mean", "us", 1e-3, False),
     "latency_p99_ns": Metric("packet latency, p99", "us", 1e-3, False),
+    "network_latency_mean_ns": Metric("network latency, mean", "us", 1e-3, False),
+    "source_wait_mean_ns": Metric("wait at the source, mean", "us", 1e-3, False),
     "bytes": Metric("sent", "bytes", 1, None),
     "finished": Metric("finished", "", 1, None),
 }
@@ -96,6 +100,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
     row: dict[str, Any] = {f"network.{name}": network[name] for name in ("offered_load", "accepted_load")}
     row["network.accepted_gbps_per_host"] = network["accepted_load"] * _injection_gbps(outcome)
     row |= _latency("network", network["latency_ns"])
+    row |= _parts_of_latency("network", network)
     row["network.mean_hops"] = network["mean_hops"] or None
     row["network.packets_delivered"] = network["packets_delivered"]
     slowdowns = {
@@ -113,6 +118,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
                 row[f"{name}.slowdown"] = slowdowns[job["name"]]
         row |= _traffic(name, job.get("traffic"))
         row |= _latency(name, job["latency_ns"])
+        row |= _parts_of_latency(name, job)
         row[f"{name}.bytes"] = job["bytes"]
     run = outcome.summary["run"]
     return row | {f"run.{key}": run[key] for key in _RUN}
@@ -163,6 +169,17 @@ def _latency(part: str, latency: Mapping[str, float | None]) -> dict[str, Any]:
     """Without measured packets there is no latency."""
     of = {f"latency_{name}_ns": latency[name] or None for name in ("mean", "p50", "p99", "max")}
     return {f"{part}.{name}": value for name, value in of.items() if part == "network" or name in _JOB}
+
+
+def _parts_of_latency(part: str, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The latency in the network and at the source; nothing without a drain phase."""
+    wait = summary.get("source_wait_ns")
+    if wait is None:
+        return {}
+    return {
+        f"{part}.network_latency_mean_ns": summary.get("mean_network_latency_ns"),
+        f"{part}.source_wait_mean_ns": wait["mean"],
+    }
 
 
 def _injection_gbps(outcome: Outcome) -> float:

@@ -56,7 +56,13 @@ fn nic(credits: u32) -> Nic<char> {
 
 fn arbitrated(arbiter: NicArbiter, credits: u32) -> Nic<char> {
     let rate = Rate::bits_per_s(8_000_000_000);
-    Nic::new(HostId(0), rate, (100, credits), arbiter, Time::ZERO)
+    Nic::new(
+        HostId(0),
+        rate,
+        (100, credits),
+        arbiter,
+        Measured::after(Time::ZERO),
+    )
 }
 
 /// Number and bytes of each packet, if all messages are handed over at time 0.
@@ -248,7 +254,11 @@ impl<const ARBITER: usize> Reversible for Subject<ARBITER> {
     fn fresh() -> Self {
         let rate = Rate::bits_per_s(8_000_000_000);
         let arbiter = NicArbiter::named(NIC_ARBITERS[ARBITER]);
-        Subject(Nic::new(HostId(0), rate, (100, 250), arbiter, Time(1_000_000)))
+        let measured = Measured {
+            from: Time(1_000_000),
+            until: Time(2_000_000),
+        };
+        Subject(Nic::new(HostId(0), rate, (100, 250), arbiter, measured))
     }
 
     fn apply<const KEPT: bool>(

@@ -9,7 +9,7 @@ use topology::{HostId, RouterId};
 
 use super::{PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use crate::reverse_check::UndoRecorder;
-use crate::{Packet, Rate};
+use crate::{Measured, Packet, Rate};
 
 /// 8 Gbps: 1000 ps per byte.
 pub(super) const SLOW: u64 = 8_000_000_000;
@@ -95,7 +95,7 @@ pub(super) fn setup(ports: &[PortSetting], largest_packet: u32, bubbles: bool) -
         ports,
         largest_packet,
         bubbles,
-        warmup: Time::ZERO,
+        measured: Measured::after(Time::ZERO),
     }
 }
 

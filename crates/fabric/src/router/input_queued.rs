@@ -31,7 +31,7 @@ use super::{
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{InputQueuedObservation, InputQueuedWaitTracker, RouterDeparture};
-use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
+use crate::{LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate};
 
 /// The arbitration of an output among packets that could be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -221,7 +221,7 @@ pub struct Router {
     one_rate: bool,
     arbiter: Arbiter,
     largest_packet: u32,
-    warmup: Time,
+    measured: Measured,
     /// The output that chooses first.
     first: u16,
     outputs: Vec<Output>,
@@ -492,7 +492,7 @@ impl Router {
             }
             Some(since) if !blocked => {
                 output.blocked_since = None;
-                output.stalls.unblock(since, now, self.warmup);
+                output.stalls.unblock(since, now, self.measured);
                 out.note(|| InputQueuedUndo::Unblocked {
                     output: port,
                     since,
@@ -533,7 +533,7 @@ impl Router {
         output.preferred = (queue as u32 + 1) % queues;
         output
             .counters
-            .depart(now, serialization, bytes, self.warmup, || &mut output.stalls);
+            .depart(now, serialization, bytes, self.measured, || &mut output.stalls);
         if output.to_host {
             output.load = output.load.wrapping_sub(u64::from(bytes));
         } else if decision.claim != BufferClaim::Reserved {
@@ -595,7 +595,7 @@ impl Router {
         let start = output.busy_until - serialization;
         output
             .counters
-            .undo_depart(start, serialization, bytes, self.warmup, || &mut output.stalls);
+            .undo_depart(start, serialization, bytes, self.measured, || &mut output.stalls);
         output.busy_until = busy_until;
         output.from = None;
         if output.to_host {
@@ -722,7 +722,7 @@ impl RouterModel for Router {
             one_rate: setup.has_one_rate(),
             arbiter: parameters.arbiter,
             largest_packet: setup.largest_packet,
-            warmup: setup.warmup,
+            measured: setup.measured,
             first: 0,
             outputs: ports.iter().map(output).collect(),
             inputs: vec![None; ports.len()],
@@ -871,7 +871,7 @@ impl RouterModel for Router {
             InputQueuedUndo::Unblocked { output, since, now } => {
                 let output = &mut self.outputs[usize::from(output)];
                 output.blocked_since = Some(since);
-                output.stalls.undo_unblock(since, now, self.warmup);
+                output.stalls.undo_unblock(since, now, self.measured);
             }
         }
     }
@@ -984,9 +984,9 @@ impl RouterModel for Router {
         let output = &self.outputs[usize::from(port)];
         let mut stalls = output.stalls;
         if let Some(since) = output.blocked_since {
-            stalls.unblock(since, end, self.warmup);
+            stalls.unblock(since, end, self.measured);
         }
-        LinkUse::new(output.counters, stalls, end, output.busy_until)
+        LinkUse::new(output.counters, stalls, (end, output.busy_until), self.measured)
     }
 
     /// Counts the first packets of queues only, since the others are not routed yet.

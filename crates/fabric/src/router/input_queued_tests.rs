@@ -278,7 +278,10 @@ impl Reversible for Subject {
 
     fn fresh() -> Subject {
         let mut router = router(300, Arbiter::Random);
-        router.warmup = Time(1_000_000);
+        router.measured = Measured {
+            from: Time(1_000_000),
+            until: Time(2_000_000),
+        };
         Subject(router)
     }
 

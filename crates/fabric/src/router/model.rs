@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use topology::RouterId;
 
 use crate::waits::WaitTracker;
-use crate::{LinkUse, Packet, Rate};
+use crate::{LinkUse, Measured, Packet, Rate};
 
 /// Up to this number of ports, most ports take part in a batch of events and are prefetched together. With more
 /// ports, single ports are prefetched.
@@ -58,8 +58,8 @@ pub struct RouterSetup<'a> {
     pub largest_packet: u32,
     /// Whether routing uses bubble flow control ([`routing::BufferClaim::Bubble`]).
     pub bubbles: bool,
-    /// Start of the measured part of the run.
-    pub warmup: Time,
+    /// The measured part of the run.
+    pub measured: Measured,
 }
 
 impl RouterSetup<'_> {

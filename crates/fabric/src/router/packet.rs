@@ -40,7 +40,7 @@ use super::{
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{PacketObservation, PacketWaitTracker, VcQueue};
-use crate::{LinkUse, Packet, PacketIdentity, PacketProgress, Rate};
+use crate::{LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate};
 
 /// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
@@ -251,7 +251,7 @@ pub struct Router {
     slot: u32,
     /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
-    warmup: Time,
+    measured: Measured,
     outputs: Vec<Output>,
     /// Counters by output; empty until the first one is needed.
     stalls: Vec<StallCounters>,
@@ -620,12 +620,12 @@ impl Router {
         output.busy_until = start + serialization;
         output
             .counters
-            .depart(start, serialization, bytes, self.warmup, || {
+            .depart(start, serialization, bytes, self.measured, || {
                 stalls_of(&mut self.stalls, ports, port)
             });
         if output.waiting > 0 {
             let stalls = stalls_of(&mut self.stalls, ports, port);
-            stalls.unblock(output.idle_since, start, self.warmup);
+            stalls.unblock(output.idle_since, start, self.measured);
             output.idle_since = output.busy_until;
         }
         if output.to_host {
@@ -647,11 +647,11 @@ impl Router {
         let serialization = output.rate.serialization(bytes);
         let start = output.busy_until - serialization;
         if output.waiting > 0 {
-            stalls.undo_unblock(idle_since, start, self.warmup);
+            stalls.undo_unblock(idle_since, start, self.measured);
         }
         output
             .counters
-            .undo_depart(start, serialization, bytes, self.warmup, || stalls);
+            .undo_depart(start, serialization, bytes, self.measured, || stalls);
         output.busy_until = busy_until;
         output.idle_since = idle_since;
         if output.to_host {
@@ -760,7 +760,7 @@ impl RouterModel for Router {
             vcs: setup.vcs,
             slot: if setup.bubbles { setup.largest_packet } else { 0 },
             one_rate: setup.has_one_rate(),
-            warmup: setup.warmup,
+            measured: setup.measured,
             stalls: Vec::new(),
             outputs: setup.ports.iter().map(output).collect(),
             queues: vec![Fifo::EMPTY; queues * credits.len()],
@@ -977,9 +977,9 @@ impl RouterModel for Router {
         let output = &self.outputs[usize::from(port)];
         let mut stalls = self.stalls(port);
         if output.waiting > 0 {
-            stalls.unblock(output.idle_since, end, self.warmup);
+            stalls.unblock(output.idle_since, end, self.measured);
         }
-        LinkUse::new(output.counters, stalls, end, output.busy_until)
+        LinkUse::new(output.counters, stalls, (end, output.busy_until), self.measured)
     }
 
     fn waiting_at(&self, port: u16) -> u32 {

@@ -256,7 +256,10 @@ impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
             true => router_with_slots(350),
             false => router(150),
         };
-        router.warmup = Time(1_000_000);
+        router.measured = Measured {
+            from: Time(1_000_000),
+            until: Time(2_000_000),
+        };
         Subject(router)
     }
 

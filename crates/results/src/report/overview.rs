@@ -81,13 +81,21 @@ pub(super) fn overview(summary: &Summary) -> HtmlSection {
         ),
         ("measured time", show::time(n.measured_ns)),
     ]);
-    body += &pairs(&[
+    let mut delivered = vec![
         ("packets delivered", show::count(n.packets_delivered)),
         ("packets in flight at the end", show::count(n.packets_in_flight)),
         ("data delivered", show::bytes(n.bytes_delivered)),
         ("packet latency, median", show::time_if_any(n.latency_ns.p50)),
         ("packet latency, largest", show::time_if_any(n.latency_ns.max)),
-    ]);
+    ];
+    if let Some(wait) = &n.source_wait_ns {
+        delivered.push((
+            "network latency, mean",
+            show::time_if_any(n.mean_network_latency_ns),
+        ));
+        delivered.push(("wait at the source, mean", show::time_if_any(wait.mean)));
+    }
+    body += &pairs(&delivered);
     body += "</div>\n";
     HtmlSection {
         id: "overview".into(),

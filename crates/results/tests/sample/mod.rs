@@ -325,6 +325,7 @@ fn traffic() -> TrafficTotals {
         accepted_bytes: 2_969_000_000,
         capacity_bytes: 9_897_500_000,
         backlog_bytes: 1_100_000,
+        missing_bytes: None,
         growth: vec![
             growth(1 << 34, MEASURED_PS, 20_000),
             growth(1 << 33, 1 << 34, -10_000),

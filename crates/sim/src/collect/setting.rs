@@ -99,14 +99,14 @@ impl CollectSetting {
         }
     }
 
-    /// Reads the table `[collect]`.
+    /// Reads the table `[collect]` of a run that measures until the first time, and ends by the second one.
     ///
     /// # Errors
     /// Unknown names, routers that do not exist, a bin of width 0.
     pub(crate) fn read(
         section: &Section,
         network: &NetworkModel,
-        until: Option<Time>,
+        (until, latest_end): (Option<Time>, Option<Time>),
     ) -> Result<CollectSetting, Error> {
         section.declare(PARAMETERS);
         let series = match Series::of_name(section.choice("series")?) {
@@ -116,14 +116,14 @@ impl CollectSetting {
         };
         let setting = CollectSetting {
             series,
-            bins: read_bins(section, until)?,
+            bins: read_bins(section, until, until < latest_end)?,
             routers: read_routers(section, network)?,
             timeline: section.get("timeline")?,
             waits: section.get("waits")?,
             host_latency: section.get("host_latency")?,
         };
-        if let Some(until) = until {
-            setting.refuse_endless(section, network, until)?;
+        if let Some(end) = latest_end {
+            setting.refuse_endless(section, network, end)?;
         }
         Ok(setting)
     }
@@ -185,10 +185,13 @@ impl CollectSetting {
     }
 }
 
-fn read_bins(section: &Section, until: Option<Time>) -> Result<Bins, Error> {
+/// `goes_on`: the run may go on after `until`.
+fn read_bins(section: &Section, until: Option<Time>, goes_on: bool) -> Result<Bins, Error> {
     let bin: String = section.get("bin")?;
     if bin == "auto" {
         return Ok(match until {
+            // A drain phase may be many times longer than the time before it.
+            Some(until) if goes_on => Bins::growing(Time(until.ps().div_ceil(BINS))),
             Some(until) => Bins::constant(Time(until.ps().div_ceil(BINS))),
             None => Bins::growing(Time(FIRST_PS)),
         });

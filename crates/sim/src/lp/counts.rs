@@ -1,7 +1,7 @@
 //! Counts of each job at a host.
 
 use des::{Journal, Time};
-use fabric::Packet;
+use fabric::{Measured, Packet};
 use results::Histogram;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -18,7 +18,7 @@ pub struct JobCounts {
     pub messages: u64,
     /// Bytes of these messages.
     pub bytes: u64,
-    /// Bytes handed to the NIC after the warm-up.
+    /// Bytes handed to the NIC in the measured part of the run.
     pub offered_bytes: u64,
     /// Packets that started to leave.
     pub packets_injected: u64,
@@ -36,16 +36,22 @@ pub struct JobCounts {
     pub packets_delivered: u64,
     /// Bytes of these packets.
     pub bytes_delivered: u64,
-    /// Bytes received after the warm-up.
+    /// Bytes received in the measured part of the run.
     pub accepted_bytes: u64,
-    /// Growth of the backlog after the warm-up: bytes offered minus bytes received, by [`octave`]. Sums over all hosts
+    /// Growth of the backlog in the measured part: bytes offered minus bytes received, by [`octave`]. Sums over all hosts
     /// are meaningful, since one host offers what another receives.
     pub growth: [i64; OCTAVES],
     /// Time from the handover of the message to the NIC to the arrival of the packet's tail, in ps, for packets of
-    /// messages handed over after the warm-up.
+    /// messages handed over in the measured part of the run.
     pub latency: Histogram,
     /// Links crossed by the same packets.
     pub hops: Histogram,
+    /// Bytes of the same packets.
+    pub measured_bytes: u64,
+    /// Time from the handover of the message to the start of the packet onto the injection link, in ps, for the packets
+    /// that leave here of messages handed over in the measured part. Counted only in runs with a drain phase, at whose
+    /// end these are the packets whose latency is known.
+    pub source_wait: Histogram,
 }
 
 /// Number of octaves whose growth of the backlog is counted apart. An older octave shares its counter with one that is
@@ -72,7 +78,7 @@ pub enum CountsUndo {
     Message {
         /// Job.
         job: u16,
-        /// The octave in which it was handed to the NIC, if that was after the warm-up.
+        /// The octave in which it was handed to the NIC, if that was measured.
         offered: Option<u8>,
         /// Its size.
         bytes: u64,
@@ -104,15 +110,26 @@ pub enum CountsUndo {
     Delivered {
         /// Job.
         job: u16,
-        /// The octave, if it was after the warm-up.
+        /// The octave, if it was in the measured part.
         accepted: Option<u8>,
         /// Its size.
         bytes: u32,
+    },
+    /// The wait of a packet at its source was recorded.
+    SourceWait {
+        /// Job.
+        job: u16,
+        /// The wait in ps.
+        ps: u64,
+        /// The maximum before.
+        max: u64,
     },
     /// Its latency was recorded.
     Latency {
         /// Job.
         job: u16,
+        /// Its size.
+        bytes: u32,
         /// Latency in ps.
         ps: u64,
         /// The maximum before.
@@ -174,7 +191,8 @@ impl Journal<CountsUndo> for NoJournal {
 }
 
 impl JobCounts {
-    /// Counts a message at its handover. `offered`: the time since the warm-up, if it was handed to the NIC after it.
+    /// Counts a message at its handover. `offered`: the time since the warm-up, if its handover to the NIC
+    /// is measured.
     #[inline]
     pub fn message<J: Journal<CountsUndo>>(&mut self, bytes: u64, offered: Option<Time>, journal: &mut J) {
         self.messages += 1;
@@ -226,6 +244,21 @@ impl JobCounts {
         journal.note(|| CountsUndo::MessageInjected { job, last, ps });
     }
 
+    /// Counts the wait of a packet that starts to leave at `start`, if its message was handed over in the measured part.
+    pub fn waited<J: Journal<CountsUndo>>(
+        &mut self,
+        start: Time,
+        packet: &Packet,
+        measured: Measured,
+        journal: &mut J,
+    ) {
+        if measured.contains(packet.created_at()) {
+            let (job, ps) = (self.job, start.saturating_sub(packet.created_at()).ps());
+            let max = self.source_wait.record(ps);
+            journal.note(|| CountsUndo::SourceWait { job, ps, max });
+        }
+    }
+
     #[inline]
     fn injection_sum(&mut self, last: bool) -> &mut u64 {
         if last {
@@ -246,17 +279,17 @@ impl JobCounts {
         }
     }
 
-    /// Counts a packet whose tail has arrived. Measurement begins at `warmup`.
+    /// Counts a packet whose tail has arrived. `measured` is the measured part of the run.
     #[inline]
     pub fn delivered<J: Journal<CountsUndo>>(
         &mut self,
         now: Time,
         packet: &Packet,
-        warmup: Time,
+        measured: Measured,
         journal: &mut J,
     ) {
         let (job, bytes) = (self.job, packet.bytes);
-        let accepted = (now >= warmup).then(|| octave(now - warmup) as u8);
+        let accepted = measured.contains(now).then(|| octave(now - measured.from) as u8);
         self.packets_delivered += 1;
         self.bytes_delivered += u64::from(bytes);
         if let Some(octave) = accepted {
@@ -264,11 +297,12 @@ impl JobCounts {
             self.growth[usize::from(octave)] -= i64::from(bytes);
         }
         journal.note(|| CountsUndo::Delivered { job, accepted, bytes });
-        if packet.created_at() >= warmup {
+        if measured.contains(packet.created_at()) {
+            self.measured_bytes += u64::from(bytes);
             let ps = (now - packet.created_at()).ps();
             let max = self.latency.record(ps);
             let most = self.hops.record(u64::from(packet.hops));
-            journal.note(|| CountsUndo::Latency { job, ps, max });
+            journal.note(|| CountsUndo::Latency { job, bytes, ps, max });
             let (hops, max) = (packet.hops, most as u8);
             journal.note(|| CountsUndo::Hops { job, hops, max });
         }
@@ -285,6 +319,7 @@ impl CountsUndo {
             | CountsUndo::Injected { job }
             | CountsUndo::MessageInjected { job, .. }
             | CountsUndo::Delivered { job, .. }
+            | CountsUndo::SourceWait { job, .. }
             | CountsUndo::Latency { job, .. }
             | CountsUndo::Hops { job, .. } => job,
         };
@@ -319,7 +354,11 @@ impl CountsUndo {
                     of.growth[usize::from(octave)] += i64::from(bytes);
                 }
             }
-            CountsUndo::Latency { ps, max, .. } => of.latency.forget(ps, max),
+            CountsUndo::SourceWait { ps, max, .. } => of.source_wait.forget(ps, max),
+            CountsUndo::Latency { bytes, ps, max, .. } => {
+                of.measured_bytes -= u64::from(bytes);
+                of.latency.forget(ps, max);
+            }
             CountsUndo::Hops { hops, max, .. } => of.hops.forget(u64::from(hops), u64::from(max)),
         }
     }

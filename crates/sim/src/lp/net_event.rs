@@ -87,6 +87,14 @@ pub enum NetEvent {
     RankFinished,
     /// Termination detector, from itself: a round is due.
     RoundDue,
+    /// Host: the termination detector asks for the measured traffic that is under way.
+    DrainAsked,
+    /// Termination detector: a host's answer.
+    DrainReported {
+        /// Measured bytes that its sources have made, minus those that have arrived at it, modulo 2^64: the
+        /// lower half, then the upper one. One number of 64 bits would align, and so lengthen, all events.
+        bytes: [u32; 2],
+    },
     /// Host: the termination detector asks for the progress of its ranks.
     ProgressAsked,
     /// Termination detector: a host's answer.

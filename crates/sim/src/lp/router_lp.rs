@@ -91,7 +91,7 @@ impl RouterLp {
             ports: &ports,
             largest_packet: network.packet,
             bubbles: network.slot() > 0,
-            warmup: simulation.warmup,
+            measured: simulation.measured,
         };
         RouterLp {
             switch: Router::new(&setup, network.model),
@@ -436,7 +436,7 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     #[inline]
     fn count_delivered(&mut self, arrival: Time, packet: &Packet) {
         let counts = counts_of(self.delivered, packet.job, &mut NoJournal);
-        counts.delivered(arrival, packet, self.simulation.warmup, &mut NoJournal);
+        counts.delivered(arrival, packet, self.simulation.measured, &mut NoJournal);
     }
 
     /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part

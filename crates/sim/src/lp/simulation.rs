@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use des::Time;
+use fabric::Measured;
 
 use crate::Error;
 use crate::collect::Plan;
@@ -22,7 +23,10 @@ pub struct Simulation {
     pub numbering: Arc<Numbering>,
     /// Latencies of paths, from what packets count.
     pub hop_latency: HopLatency,
-    pub warmup: Time,
+    /// The measured part of the run.
+    pub measured: Measured,
+    /// Whether the run goes on until the measured packets have arrived.
+    pub drains: bool,
     /// Interval of the rounds of the termination detector; `None` if the run ends by itself when ranks wait for ever.
     pub watchdog: Option<Time>,
     /// What is collected.
@@ -55,7 +59,8 @@ impl Simulation {
             occupants: HostOccupants::new(&experiment.jobs, experiment.network.rails.hosts()),
             numbering: Arc::new(Numbering::new(&experiment.network)),
             hop_latency: HopLatency::new(&experiment.network),
-            warmup: experiment.run.warmup,
+            measured: experiment.run.measured(),
+            drains: experiment.run.drains(),
             watchdog: watchdog(experiment),
             plan: Plan::new(&experiment.collect, &experiment.network),
             timeline: experiment.collect.timeline,

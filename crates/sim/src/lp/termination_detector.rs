@@ -1,4 +1,5 @@
-//! The termination detector: ends the run when all ranks have finished, and detects that none of them can continue.
+//! The termination detector: ends the run when all ranks have finished, and detects that none of them can continue. In
+//! a drain phase, it ends the run when all measured packets have arrived.
 //!
 //! If nothing else runs, ranks that wait for each other leave no event, and the run ends. Synthetic traffic never ends,
 //! so the detector must look for such ranks. In rounds, one watchdog interval apart, it asks all hosts with ranks how
@@ -9,12 +10,23 @@
 //! distributed termination detection", Distributed Computing 2, 1987: the four-counter method). Here all hosts are
 //! asked at one instant, by the last event of that instant: the question comes from the LP with the highest number, and
 //! a host's own events always take time.
+//!
+//! In a drain phase it asks all hosts of synthetic traffic in the same way, how many measured bytes their sources have
+//! made, and how many have arrived. Sources make no more of them, since the measured part is over. So the run may end
+//! when the sums are equal. The drain phase has lasted [`FIRST_ROUND`] shortest links at the first round, and a quarter
+//! longer at each further round: it lasts little longer than needed, and few rounds ask hosts of a long one.
 
 use des::{Context, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
+
+/// Time from the begin of the drain phase to its first round, in latencies of the shortest link.
+const FIRST_ROUND: u64 = 16;
+
+/// Part of the drain phase so far that passes until its next round.
+const PART: u64 = 4;
 
 /// The state of the termination detector.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,6 +39,8 @@ pub struct TerminationDetector {
     active: u64,
     /// Messages sent but not received in this round so far, modulo 2^32.
     in_flight: u32,
+    /// Measured bytes under way in this round of the drain phase so far, modulo 2^64.
+    under_way: u64,
     /// When the detector found that the ranks wait for ever.
     stuck: Option<Time>,
 }
@@ -39,14 +53,20 @@ impl TerminationDetector {
             awaited: 0,
             active: 0,
             in_flight: 0,
+            under_way: 0,
             stuck: None,
         }
     }
 
-    /// Schedules the first round, if there are ranks and traffic.
+    /// Schedules the first round, if there are ranks and traffic, or a drain phase.
     pub fn start(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         if let Some(interval) = simulation.watchdog {
             context.send(context.lp(), interval, NetEvent::RoundDue);
+        }
+        if simulation.drains {
+            let first = Time(simulation.network.lookahead().ps().saturating_mul(FIRST_ROUND));
+            let due = simulation.measured.until.saturating_add(first);
+            context.send(context.lp(), due, NetEvent::RoundDue);
         }
     }
 
@@ -70,7 +90,16 @@ impl TerminationDetector {
                     context.stop();
                 }
             }
+            NetEvent::RoundDue if simulation.drains => self.ask_for_drain(simulation, context),
             NetEvent::RoundDue => self.ask(simulation, context),
+            NetEvent::DrainReported { bytes } => {
+                self.awaited = self.awaited.wrapping_sub(1);
+                let bytes = u64::from(bytes[0]) | u64::from(bytes[1]) << 32;
+                self.under_way = self.under_way.wrapping_add(bytes);
+                if self.awaited == 0 {
+                    self.conclude_drain(simulation, context);
+                }
+            }
             NetEvent::ProgressReported { active, in_flight } => {
                 self.awaited = self.awaited.wrapping_sub(1);
                 self.active = self.active.wrapping_add(u64::from(active));
@@ -95,6 +124,24 @@ impl TerminationDetector {
             let delay = simulation.network.lookahead();
             context.send(simulation.numbering.host(host), delay, NetEvent::ProgressAsked);
         }
+    }
+
+    fn ask_for_drain(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
+        self.under_way = 0;
+        for host in simulation.occupants.hosts_with_sources() {
+            self.awaited = self.awaited.wrapping_add(1);
+            let delay = simulation.network.lookahead();
+            context.send(simulation.numbering.host(host), delay, NetEvent::DrainAsked);
+        }
+    }
+
+    fn conclude_drain(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
+        if self.under_way == 0 {
+            return context.stop();
+        }
+        let lasted = context.now().saturating_sub(simulation.measured.until);
+        // A round takes two of the shortest links, so that a quarter of the time since the first one is never 0.
+        context.send(context.lp(), Time(lasted.ps() / PART), NetEvent::RoundDue);
     }
 
     fn conclude(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {

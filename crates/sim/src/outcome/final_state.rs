@@ -51,6 +51,9 @@ impl FinalState<'_> {
         for job in &jobs {
             network.latency_ps.merge(&job.latency_ps);
             network.hops.merge(&job.hops);
+            if let Some(wait) = &job.source_wait_ps {
+                network.source_wait_ps.get_or_insert_default().merge(wait);
+            }
         }
         let received = self.simulation.host_latency.then(|| self.received());
         let mut tables = vec![ranks(rank_rows), calls(call_rows), links];
@@ -97,8 +100,11 @@ impl FinalState<'_> {
         if let Some((packets, bytes)) = not_begun.get(&(router.id(), port)) {
             used.total.packets -= packets;
             used.total.bytes -= bytes;
-            used.packets -= packets;
-            used.bytes -= bytes;
+            // They begin after the measured part, if that ends with the drain phase.
+            if self.simulation.measured.contains(self.end) {
+                used.packets -= packets;
+                used.bytes -= bytes;
+            }
         }
         used
     }
@@ -126,7 +132,8 @@ impl FinalState<'_> {
 
     /// The time span over which loads and links are measured.
     fn measured(&self) -> Time {
-        self.end.saturating_sub(self.simulation.warmup)
+        let measured = self.simulation.measured;
+        self.end.min(measured.until).saturating_sub(measured.from)
     }
 
     fn network(&self, not_begun: &NotBegun) -> NetworkTotals {
@@ -230,6 +237,10 @@ impl FinalState<'_> {
             totals.bytes += counts.bytes;
             latency.merge(&counts.latency);
             hops.merge(&counts.hops);
+            if self.simulation.drains {
+                let wait = totals.source_wait_ps.get_or_insert_default();
+                wait.merge(&counts.source_wait);
+            }
         }
         totals.latency_ps = latency;
         totals.hops = hops;
@@ -246,9 +257,11 @@ impl FinalState<'_> {
             ..TrafficTotals::default()
         };
         let mut growth = [0; OCTAVES];
+        let mut arrived = 0;
         for counts in self.processes.iter().filter_map(|process| process.counts(index)) {
             totals.offered_bytes += counts.offered_bytes;
             totals.accepted_bytes += counts.accepted_bytes;
+            arrived += counts.measured_bytes;
             // One host counts what is sent, another what arrives, so that a partial sum may be below 0.
             totals.backlog_bytes = totals
                 .backlog_bytes
@@ -258,6 +271,7 @@ impl FinalState<'_> {
                 *sum += bytes;
             }
         }
+        totals.missing_bytes = self.simulation.drains.then(|| totals.offered_bytes - arrived);
         totals.growth = last_octaves(self.measured(), growth);
         totals.fairness = self.fairness(index);
         totals

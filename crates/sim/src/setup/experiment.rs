@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use config::{Bytes, DefaultValue, Duration, Parameter, RoundedRate, Section, Type, parameters};
 use des::{Executor, Optimism, Time};
+use fabric::Measured;
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
 
@@ -69,6 +70,8 @@ pub struct RunSetting {
     pub until: Option<Time>,
     /// Start of the measurement of latencies, loads and link statistics.
     pub warmup: Time,
+    /// Longest time for which the run goes on after `until`, until all measured packets have arrived; 0: it ends there.
+    pub drain: Time,
     /// Seed of all random streams.
     pub seed: u64,
     /// The algorithm that executes events.
@@ -177,7 +180,8 @@ impl Experiment {
         let run = RunSetting::read(root.section("run")?)?;
         let network = NetworkModel::read(root.section("network")?)?;
         let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
-        let collect = CollectSetting::read(root.section("collect")?, &network, run.until)?;
+        let collect =
+            CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;
         let folder = folder_of(folder);
         let jobs = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
         let settings = root.finish()?;
@@ -185,6 +189,11 @@ impl Experiment {
             let message =
                 "missing: synthetic traffic never ends by itself; expected a time such as \"100 us\"";
             return Err(root.section("run")?.error("until", message).into());
+        }
+        if run.drains() && !jobs.iter().all(Job::is_traffic) {
+            let message = "the run ends when all ranks have finished, and measures until then; expected only jobs of \
+                           synthetic traffic, or no drain phase";
+            return Err(root.section("run")?.error("drain", message).into());
         }
         Ok(Experiment {
             network: Arc::new(network),
@@ -211,6 +220,8 @@ pub const RUN: &[Parameter] = parameters! {
     computed("until", Type::Time, "none",
         "end of the run, unless all ranks finish earlier; at most 100 days");
     time("warmup", "0 ps", "start of latencies, loads and link counters");
+    time("drain", "0 ps",
+        "longest time after `until` for which measured packets of synthetic traffic are awaited");
     integer("seed", 1, "seed of all random choices");
     new("executor", Type::Choice(&Executor::NAMES), DefaultValue::Text("conservative"),
         "how events are executed; the result is the same");
@@ -220,6 +231,25 @@ pub const RUN: &[Parameter] = parameters! {
 };
 
 impl RunSetting {
+    /// Whether the run goes on after the measured part until the measured packets have arrived.
+    pub fn drains(&self) -> bool {
+        self.drain > Time::ZERO
+    }
+
+    /// The latest end of the run; `None` if it ends by itself.
+    pub fn latest_end(&self) -> Option<Time> {
+        self.until.map(|until| until + self.drain)
+    }
+
+    /// The measured part of the run.
+    pub fn measured(&self) -> Measured {
+        let until = self.until.filter(|_| self.drains());
+        Measured {
+            from: self.warmup,
+            until: until.unwrap_or(Time::MAX),
+        }
+    }
+
     fn read(section: &Section) -> Result<RunSetting, config::Error> {
         section.declare(RUN);
         let until: Option<Duration> = section.optional("until")?;
@@ -236,6 +266,11 @@ impl RunSetting {
         if let Some(until) = until {
             at_most(section, "until", until, LATEST)?;
         }
+        let drain: Duration = section.get("drain")?;
+        let most = Duration {
+            ps: LATEST.ps - until.map_or(0, |until| until.ps),
+        };
+        at_most(section, "drain", drain, most)?;
         let executor = section.choice("executor")?;
         let threads: u32 = section.get("threads")?;
         if !(1..=1024).contains(&threads) {
@@ -253,6 +288,7 @@ impl RunSetting {
         Ok(RunSetting {
             until: until.map(|d| Time(d.ps)),
             warmup: Time(warmup.ps),
+            drain: Time(drain.ps),
             seed: section.get("seed")?,
             executor: Executor::from_str(executor).expect("one of the names"),
             threads: threads as usize,

@@ -82,6 +82,12 @@ impl HostOccupants {
             .filter_map(move |(host, window)| taken(window).then_some(host))
     }
 
+    /// Hosts with traffic sources.
+    pub fn hosts_with_sources(&self) -> impl Iterator<Item = HostId> + '_ {
+        let hosts = (0..self.first.len() as u32 - 1).map(HostId);
+        hosts.filter(|host| self.sources(*host).next().is_some())
+    }
+
     /// The traffic sources of a host: job, and index of the host among those of the job.
     pub fn sources(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
         self.sources.iter().enumerate().filter_map(move |(job, sources)| {

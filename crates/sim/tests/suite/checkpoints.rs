@@ -151,6 +151,7 @@ fn traffic_goes_on_everywhere() {
         "dragonfly-ugal.toml",
         "torus-dimension-order-full-buffers.toml",
         "several-traffic-jobs.toml",
+        "drain-dragonfly-ugal.toml",
         "rails-torus-full-buffers.toml",
     ] {
         goes_on_everywhere(name);

@@ -13,6 +13,7 @@ mod corpus;
 mod credits;
 mod critical_path;
 mod deadlock;
+mod drain;
 mod early_commit;
 mod host_latency;
 mod jobs;

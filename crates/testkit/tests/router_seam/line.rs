@@ -7,7 +7,7 @@ use des::{
     Time, run,
 };
 use fabric::router::{Arrival, PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
-use fabric::{Nic, NicArbiter, NicModel, NicOutputs, NicSource, Outgoing, Packet, Rate};
+use fabric::{Measured, Nic, NicArbiter, NicModel, NicOutputs, NicSource, Outgoing, Packet, Rate};
 use fabricsim_testkit::executors::EXECUTORS;
 use routing::{At, Congestion, Hop, Random, RouteState, Routing};
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,13 @@ pub type Delivery = (Time, (u32, u32, u32));
 
 /// A NIC of the model that simulations use.
 pub fn nic(host: HostId) -> Nic<()> {
-    Nic::new(host, rate(), (256, CREDITS), NicArbiter::default(), Time::ZERO)
+    Nic::new(
+        host,
+        rate(),
+        (256, CREDITS),
+        NicArbiter::default(),
+        Measured::after(Time::ZERO),
+    )
 }
 
 impl<R: AnyRouter, N: AnyNic> Line<R, N> {
@@ -169,7 +175,7 @@ impl<R: AnyRouter, N: AnyNic> Line<R, N> {
             ports: &[port(false), port(false), port(true)],
             largest_packet: 256,
             bubbles: false,
-            warmup: Time::ZERO,
+            measured: Measured::after(Time::ZERO),
         };
         R::new(&setup, self.parameters)
     }

@@ -161,6 +161,7 @@ impl Host {
                         .with_rank(&mut self.nic, simulation, slot, context, injected);
                 }
             }
+            NetEvent::DrainAsked => self.report_drain(simulation, context),
             NetEvent::ProgressAsked => self.ranks.report_progress(simulation, context),
             NetEvent::RouterTimer(_)
             | NetEvent::SignalArrived { .. }
@@ -168,10 +169,26 @@ impl Host {
             | NetEvent::LoadsReported { .. }
             | NetEvent::RankFinished
             | NetEvent::RoundDue
+            | NetEvent::DrainReported { .. }
             | NetEvent::ProgressReported { .. } => {
                 unreachable!("{event:?} does not happen to a host")
             }
         }
+    }
+
+    /// Tells the termination detector how much measured traffic is under way, as far as this host knows.
+    #[cold]
+    #[inline(never)]
+    fn report_drain<C: Context<Simulation>>(&self, simulation: &Simulation, context: &mut C) {
+        let under_way = |counts: &JobCounts| counts.offered_bytes.wrapping_sub(counts.measured_bytes);
+        let bytes = self.nic.counts.iter().map(under_way);
+        let bytes = bytes.fold(0, u64::wrapping_add);
+        let bytes = [bytes as u32, (bytes >> 32) as u32];
+        context.send(
+            simulation.numbering.termination_detector(),
+            simulation.network.lookahead(),
+            NetEvent::DrainReported { bytes },
+        );
     }
 
     /// Samples the host for the bins that end before now.
@@ -195,7 +212,7 @@ impl Host {
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
         let notes = &mut HostJournal(context);
         let counts = counts_of(&mut self.nic.counts, packet.job, notes);
-        counts.delivered(notes.0.now(), &packet, simulation.warmup, notes);
+        counts.delivered(notes.0.now(), &packet, simulation.measured, notes);
         if packet.standalone() {
             return;
         }

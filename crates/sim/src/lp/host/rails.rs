@@ -222,7 +222,7 @@ impl HostNic {
         left == 0
     }
 
-    /// Counts a message that this host sends. `offered`: the time since the warm-up, if the NIC gets it after that.
+    /// Counts a message that this host sends. `offered`: the time since the warm-up, if the NIC gets it in the measured part.
     pub fn count_message<C: Context<Simulation>>(
         &mut self,
         job: u16,
@@ -369,7 +369,7 @@ impl Rail {
                 network.links[usize::from(HOST_LINK.0)].rate,
                 (network.packet, network.buffer_of_vc(HOST_LINK)),
                 arbiter,
-                simulation.warmup,
+                simulation.measured,
             ),
         }
     }
@@ -459,6 +459,9 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
         if !packet.standalone() {
             let start = notes.0.now() + wait;
             counts.message_injected((start, serialization), &packet, last, notes);
+        } else if self.simulation.drains {
+            let start = notes.0.now() + wait;
+            counts.waited(start, &packet, self.simulation.measured, notes);
         }
         let event = NetEvent::PacketArrived {
             port: self.link_end.port,

@@ -276,8 +276,8 @@ impl Ranks {
         };
         let destination = ranks.hosts[message.to as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
-        let measured = destination != nic.id && context.now() >= simulation.warmup;
-        let offered = measured.then(|| context.now() - simulation.warmup);
+        let (now, measured) = (context.now(), simulation.measured);
+        let offered = (destination != nic.id && measured.contains(now)).then(|| now - measured.from);
         nic.count_message(job, bytes, offered, context);
         self.in_flight = self.in_flight.wrapping_add(1);
         let (number, numbered) = (nic.next_message, destination != nic.id);

@@ -76,7 +76,8 @@ impl Sources {
                 standalone: true,
                 report: None,
             };
-            let offered = (due >= simulation.warmup).then(|| due - simulation.warmup);
+            let measured = simulation.measured;
+            let offered = measured.contains(due).then(|| due - measured.from);
             nic.count_message(job, bytes, offered, context);
             nic.inject(simulation, due, message, context);
             due += gap;

@@ -9,7 +9,7 @@
 //! - A credit counts bytes: under bubble flow control it counts slots.
 //! - No time series of links, hosts or VCs: their rows come in the order of events, those of credits included.
 //! - No checkpoint is written or resumed: the run could not begin anew.
-//! - The end of the run is known, and all jobs are synthetic traffic. A run that ends with its last event may end with a
+//! - The end of the run is known, or depends on arrivals only (a drain phase), and all jobs are synthetic traffic. A run that ends with its last event may end with a
 //!   credit; ranks fill buffers at once, so that the attempt would be lost.
 //! - Each VC's buffer has space for 16 of the largest packets, so that batches are worth an attempt.
 //!

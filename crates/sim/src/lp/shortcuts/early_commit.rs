@@ -6,7 +6,7 @@
 //! time when it sends the packet, and spare the event at the host.
 //!
 //! # Preconditions
-//! - The end of the run is known.
+//! - The end of the run is known, and it has no drain phase: there, hosts are asked what has arrived.
 //! - All jobs are synthetic traffic: ranks act upon what arrives.
 //! - Nothing observes a host before the end: no time series, no timeline, no waits, no checkpoint.
 //! - No counts of single hosts are collected: a router has one count for all its hosts.
@@ -49,6 +49,7 @@ pub fn applies(observed: &Observed, _: &Declared) -> Option<EarlyCommit> {
         && !observed.waits
         && !observed.host_latency
         && observed.whole
+        && !observed.drains
         && !observed.ranks
         && !observed.undoes;
     observed.until.filter(|_| unobserved).map(EarlyCommit)

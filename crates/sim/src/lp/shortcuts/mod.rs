@@ -22,8 +22,10 @@ use crate::setup::network::NetworkModel;
 /// What a run observes, and its settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
-    /// End of the run, if known.
+    /// The latest end of the run, if known.
     pub until: Option<Time>,
+    /// Whether hosts are asked in a drain phase what has arrived.
+    pub drains: bool,
     /// Time series.
     pub series: Series,
     /// Timelines of ranks and messages.
@@ -81,7 +83,8 @@ impl Observed {
     pub fn new(experiment: &Experiment, whole: bool) -> Observed {
         let (run, collect) = (&experiment.run, &experiment.collect);
         Observed {
-            until: run.until,
+            until: run.latest_end(),
+            drains: run.drains(),
             series: collect.series,
             timeline: collect.timeline,
             waits: collect.waits,
@@ -150,6 +153,7 @@ mod tests {
     fn each_precondition_is_needed() {
         let observed = Observed {
             until: Some(Time(100)),
+            drains: false,
             series: Series::Off,
             timeline: false,
             waits: false,
@@ -170,8 +174,9 @@ mod tests {
             nearest_router: Time(30),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
-        let seen: [Case<Observed>; 10] = [
+        let seen: [Case<Observed>; 11] = [
             (|o| o.until = None, ""),
+            (|o| o.drains = true, "batches"),
             (|o| o.series = Series::Classes, "batches"),
             (|o| o.series = Series::Links, ""),
             (|o| o.timeline = true, "batches"),

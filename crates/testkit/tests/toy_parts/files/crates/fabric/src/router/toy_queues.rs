@@ -21,13 +21,13 @@ use super::{
     Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
 };
 use crate::link::{LinkCounters, StallCounters};
-use crate::{LinkUse, Packet, Rate};
+use crate::{LinkUse, Measured, Packet, Rate};
 
 /// One router.
 pub struct Router {
     id: RouterId,
     vcs: u8,
-    warmup: Time,
+    measured: Measured,
     /// Speed of each port, and whether it leads to a host.
     ports: Vec<(Rate, bool)>,
     outputs: Vec<Output>,
@@ -123,7 +123,7 @@ impl Router {
         let mut packet = queued.packet;
         let serialization = rate.serialization(packet.bytes);
         *busy_until = now + serialization;
-        counters.depart(now, serialization, packet.bytes, self.warmup, || stalls);
+        counters.depart(now, serialization, packet.bytes, self.measured, || stalls);
         match to_host {
             true => *load = load.wrapping_sub(u64::from(packet.bytes)),
             false => credits[vc] -= packet.bytes,
@@ -173,7 +173,7 @@ impl RouterModel for Router {
         Router {
             id: setup.id,
             vcs: setup.vcs,
-            warmup: setup.warmup,
+            measured: setup.measured,
             ports: setup.ports.iter().map(|port| (port.rate, port.to_host)).collect(),
             outputs: setup.ports.iter().map(output).collect(),
         }
@@ -290,7 +290,7 @@ impl RouterModel for Router {
 
     fn used(&self, port: u16, end: Time) -> LinkUse {
         let output = &self.outputs[usize::from(port)];
-        LinkUse::new(output.counters, output.stalls, end, output.busy_until)
+        LinkUse::new(output.counters, output.stalls, (end, output.busy_until), self.measured)
     }
 
     fn waiting_at(&self, port: u16) -> u32 {
