@@ -1,5 +1,6 @@
 # Made from the registry: UPDATE_EXPECTED=1 pytest python/tests/test_parts.py
 from dataclasses import dataclass
+from typing import Literal
 
 from fabricsim.kinds import Arrival
 from fabricsim.part import Time
@@ -16,7 +17,16 @@ class Exponential(Arrival):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Fixed(Arrival):
-    """Messages at equal intervals, each host with a random phase."""
+    """Messages at equal intervals.
+
+    Parameters
+    ----------
+    phase : {"random", "zero"}
+        Time of the first message: random within one interval for each host, or the job's start for all
+        hosts (default: random).
+    """
+
+    phase: Literal["random", "zero"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class OnOff(Arrival):

@@ -85,6 +85,28 @@ class Link(Given):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class LinkClass(Link):
+    """Links of one class: their speed, and the routers at their receiving ends.
+
+    Parameters
+    ----------
+    bandwidth : Rate, such as "100 Gbps" or "25 GB/s"
+        Bandwidth in each direction, 1 Mbps to 1000 Tbps (default: that of all links).
+    latency : Time, such as "50 ns"
+        Propagation delay of a cable, 1 ps to 1 s (default: that of all links).
+    buffer : Size, such as "16 KiB"
+        Buffer of the input port at the receiving end, divided evenly among its virtual channels,
+        at most 1 GiB (default: that of the router).
+    router_delay : Time, such as "100 ns"
+        Pipeline of a router for packets that arrive by such a link, at most 1 s
+        (default: delay of the router).
+    """
+
+    buffer: Size | None = None
+    router_delay: Time | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Router(Given):
     """The router model.
 
@@ -99,12 +121,16 @@ class Router(Given):
     buffer : Size, such as "100 KB"
         Buffer of an input port, divided evenly among its virtual channels, at most 1 GiB
         (default: 100 KB).
+    credit_delay : Time, such as "50 ns"
+        Time from the departure of a packet's tail until its credit starts back to the sender, in addition
+        to the latency of the cable, at most 1 s (default: 0 ns).
     """
 
     model: Literal["packet", "input-queued"] | None = None
     arbiter: Literal["round-robin", "random"] | None = None
     delay: Time | None = None
     buffer: Size | None = None
+    credit_delay: Time | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -119,8 +145,9 @@ class Network(Given):
         One of the classes of :mod:`fabricsim.routing`.
     link : Link
         All links.
-    links : Mapping[str, Link]
-        Links of one class, if they differ, for example ``{"global": Link(latency="500 ns")}``. The classes
+    links : Mapping[str, LinkClass]
+        Links of one class, if they differ, for example ``{"global": LinkClass(latency="500 ns")}``; a `Link`
+        gives bandwidth and latency only. The classes
         of each topology are in ``docs/formats/experiment.md``; ``host`` is in all of them.
     router : Router
         All routers.
@@ -128,6 +155,12 @@ class Network(Given):
         Largest packet; longer messages are divided. 1 B to 16 MiB (default: 256 B).
     nic_arbiter : {"round-robin", "deficit-round-robin", "by-message"}
         How ranks and jobs of one host share its NIC (default: round-robin).
+    nic_injection_delay : Time, such as "150 ns"
+        Pipeline of a NIC, from the start of a packet until its head is on the cable, at most 1 s
+        (default: 0 ns).
+    nic_reception_delay : Time, such as "150 ns"
+        Time from the arrival of a packet's tail at a NIC until the host has the packet, at most 1 s
+        (default: 0 ns).
     memory : Link
         Messages between ranks of one host.
     rails : int
@@ -152,6 +185,8 @@ class Network(Given):
     router: Router | Table | None = None
     packet: Size | None = None
     nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message"] | None = None
+    nic_injection_delay: Time | None = None
+    nic_reception_delay: Time | None = None
     memory: Link | Table | None = None
     rails: int | None = None
     planes: int | None = None
@@ -457,6 +492,9 @@ class Collect(Given):
         Timelines of ranks, and all messages (default: false).
     waits : bool
         Waits of packets and their causes; the critical path needs them (default: false).
+    host_latency : bool
+        Number, latency and hops of the packets that each host received, in the table ``hosts``
+        (default: false).
     """
 
     series: Literal["auto", "off", "classes", "links", "vcs"] | None = None
@@ -464,6 +502,7 @@ class Collect(Given):
     routers: Literal["all"] | Sequence[int] | None = None
     timeline: bool | None = None
     waits: bool | None = None
+    host_latency: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -13,7 +13,7 @@ import functools
 import inspect
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fabricsim import _core
@@ -31,8 +31,17 @@ _TYPES = {
     "rate": ("Rate", 'Rate, such as "100 Gbps"'),
     "size": ("Size", 'Size, such as "4 KiB"'),
     "path": ("Path", "Path"),
+    "table": ("Mapping[str, int | float | str]", "Mapping"),
 }
-_NAMES = {"Literal": Literal, "Path": Path, "Rate": Rate, "Sequence": Sequence, "Size": Size, "Time": Time}
+_NAMES = {
+    "Literal": Literal,
+    "Mapping": Mapping,
+    "Path": Path,
+    "Rate": Rate,
+    "Sequence": Sequence,
+    "Size": Size,
+    "Time": Time,
+}
 _WIDTH = 102
 
 

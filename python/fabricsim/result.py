@@ -192,7 +192,11 @@ class Result:
 
     @property
     def hosts(self) -> pyarrow.Table:
-        """One row per host: router of its first rail, place in a drawing of the network (0 to 1)."""
+        """One row per host: router of its first rail, place in a drawing of the network (0 to 1).
+
+        With ``collect = {"host_latency": True}`` also the packets that it received, with their latency and
+        hops; null otherwise.
+        """
         return self._table("hosts")
 
     @property

@@ -1,5 +1,5 @@
 # Made from the registry: UPDATE_EXPECTED=1 pytest python/tests/test_parts.py
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -197,9 +197,9 @@ class Graph(Topology):
     ----------
     file : Path
         File that describes the network, relative to the experiment's (default: this or edges).
-    edges : Sequence[Sequence[int or str]]
-        Instead of a file, its cables: pairs of router names, with a third number where they are several
-        (default: this or file).
+    edges : Sequence[Sequence[int or str or Mapping]]
+        Instead of a file, its cables: pairs of router names, with a third number where they are several,
+        and a table of attributes at the end, such as { bandwidth = "200 Gbps" } (default: this or file).
     format : {"edge-list", "graphml", "node-link", "anynet"}
         Format of the file (default: by the ending of the file).
     hosts_per_router : int
@@ -209,7 +209,7 @@ class Graph(Topology):
     """
 
     file: Path | None = ...
-    edges: Sequence[Sequence[int | str]] | None = ...
+    edges: Sequence[Sequence[int | str | Mapping[str, int | float | str]]] | None = ...
     format: Literal["edge-list", "graphml", "node-link", "anynet"] | None = ...
     hosts_per_router: int | None = ...
     ignore_latencies: bool | None = ...

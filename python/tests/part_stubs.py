@@ -18,7 +18,7 @@ from fabricsim.registered import Description, describe
 HEADER = "# Made from the registry: UPDATE_EXPECTED=1 pytest python/tests/test_parts.py\n"
 #: Where names in annotations come from.
 IMPORTS = {
-    "collections.abc": {"Sequence"},
+    "collections.abc": {"Mapping", "Sequence"},
     "typing": {"Literal"},
     "fabricsim.part": {"Path", "Rate", "Size", "Time"},
 }

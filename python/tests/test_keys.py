@@ -34,7 +34,7 @@ TABLES = {
 CLASSES: dict[str, type] = {
     "network": experiment.Network,
     "network.link": experiment.Link,
-    "network.links.CLASS": experiment.Link,
+    "network.links.CLASS": experiment.LinkClass,
     "network.router": experiment.Router,
     "network.memory": experiment.Link,
     "job": experiment.Job,

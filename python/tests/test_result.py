@@ -156,3 +156,23 @@ def test_a_key_that_changed_its_name_keeps_working_for_a_version() -> None:
     assert Record({"overseer": 3}).termination_detector == 3
     with pytest.raises(AttributeError, match="no key 'host'; the keys are: router, termination_detector"):
         _ = now.host
+
+
+def test_hosts_have_the_latency_of_their_packets_on_request(
+    result: fabricsim.Result, traffic: dict[str, Any]
+) -> None:
+    columns = ("packets_received", "latency_sum_ps", "latency_max_ps", "hops_sum")
+    assert all(result.hosts[column].null_count == result.hosts.num_rows for column in columns)
+    collect = {**traffic.get("collect", {}), "host_latency": True}
+    told = fabricsim.run({**traffic, "collect": collect})
+    assert all(told.hosts[column].null_count == 0 for column in columns)
+    packets, latency, hops = (
+        pyarrow.compute.sum(told.hosts[column]).as_py()
+        for column in ("packets_received", "latency_sum_ps", "hops_sum")
+    )
+    network = told.summary.network
+    assert packets == told.summary.jobs[0].packets
+    assert latency / packets / 1000 == pytest.approx(network.latency_ns.mean)
+    assert pyarrow.compute.max(told.hosts["latency_max_ps"]).as_py() / 1000 == network.latency_ns.max
+    assert hops / packets == pytest.approx(network.mean_hops)
+    assert told.summary.digest == result.summary.digest

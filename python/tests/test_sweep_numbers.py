@@ -164,6 +164,12 @@ def test_entries_for_a_class_or_bandwidth(table: Any) -> None:
     assert [item.each for item in items] == [9, 3, 9]
 
 
+def test_rates_of_cables_are_rounded_as_by_the_simulation(table: Any) -> None:
+    text = '[[switch]]\nper_port = 1\n[[cable]]\nbandwidth = "1.8 GiB/s"\ncost = 4'
+    cable = {"class": "x", "count": 1, "bandwidth_bits_per_s": 15_461_882_266, "latency_ps": 100_000}
+    assert [item.each for item in table(text).of(network(routers=[], cables=[cable]))] == [4]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

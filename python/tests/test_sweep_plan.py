@@ -73,6 +73,7 @@ def test_quantities_are_exact() -> None:
     quantity = Quantity.parse("12.5 GB/s")
     assert quantity is not None and quantity.of("bps") == 100_000_000_000
     assert str(quantity) == "12.5 GB/s"
+    assert Quantity.parse("0.1 Tbit/s") == Quantity(quantity.amount, "bps", "Tbit/s")
     assert Quantity.parse("12.5") is None and Quantity.parse("3 parsec") is None
     assert quantity.of("ps") is None
 

@@ -42,6 +42,8 @@ pub enum Type {
     Size,
     /// A path, relative to the folder of the experiment file.
     Path,
+    /// A table, whose keys the meaning of the parameter describes.
+    Table,
     /// A list of values of one type.
     List(&'static Type),
     /// A value of any of these types.
@@ -235,6 +237,7 @@ impl std::fmt::Display for Type {
             Type::Rate => f.write_str("rate"),
             Type::Size => f.write_str("size"),
             Type::Path => f.write_str("path"),
+            Type::Table => f.write_str("table"),
             Type::List(of) => write!(f, "list of {of}"),
             Type::Either(types) => {
                 for (number, of) in types.iter().enumerate() {

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A span of time in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration {
@@ -16,6 +18,19 @@ pub struct Duration {
 pub struct Bandwidth {
     /// Bits per second.
     pub bits_per_s: u64,
+}
+
+/// A data rate that was given finer than bits per second, and the rate that is used for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundedRate {
+    /// Full key of the setting, for example `network.link.bandwidth`. The section that reads it sets it.
+    pub key: String,
+    /// The rate as it was given, for example `4.7 GiB/s`.
+    pub written: String,
+    /// The rate that is used, in bits per second.
+    pub used_bits_per_s: u64,
+    /// Difference of the two rates as a fraction of the given one; positive. For display only.
+    pub relative_difference: f64,
 }
 
 /// An amount of data in bytes.
@@ -36,13 +51,18 @@ const TIME: Units = &[
     ("ps", 1),
 ];
 
-/// Units in bits per second. Byte units come last, so that printing prefers bits.
+/// Units in bits per second. Printing takes none after `bps`, which divides every rate.
 const RATE: Units = &[
     ("Tbps", 1_000_000_000_000),
     ("Gbps", 1_000_000_000),
     ("Mbps", 1_000_000),
     ("kbps", 1_000),
     ("bps", 1),
+    ("Tbit/s", 1_000_000_000_000),
+    ("Gbit/s", 1_000_000_000),
+    ("Mbit/s", 1_000_000),
+    ("kbit/s", 1_000),
+    ("bit/s", 1),
     ("TB/s", 8_000_000_000_000),
     ("GB/s", 8_000_000_000),
     ("MB/s", 8_000_000),
@@ -72,17 +92,39 @@ impl Duration {
 
     /// Parses `"50 ns"`; the error says what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
-        parse(text, TIME, Self::EXPECTED).map(|ps| Duration { ps })
+        exact(text, TIME, Self::EXPECTED).map(|ps| Duration { ps })
     }
 }
 
 impl Bandwidth {
-    pub(crate) const EXPECTED: &'static str = "a data rate such as \"100 Gbps\" (bits: Tbps, Gbps, Mbps, kbps, bps) or \"25 GB/s\" \
+    pub(crate) const EXPECTED: &'static str = "a data rate such as \"100 Gbps\" (bits: Tbps, Gbps, Mbps, kbps, bps, or Tbit/s, \
+         Gbit/s, Mbit/s, kbit/s, bit/s) or \"25 GB/s\" \
          (bytes: TB/s, GB/s, MB/s, kB/s, B/s, TiB/s, GiB/s, MiB/s, KiB/s)";
 
-    /// Parses `"100 Gbps"` or `"25 GB/s"`; the error says what was expected.
+    /// Parses `"100 Gbps"` or `"25 GB/s"`. A rate finer than bits per second becomes the nearest whole number of
+    /// them, ties the greater one; [`Bandwidth::rounding`] tells. The error says what was expected.
+    ///
+    /// # Errors
+    /// No rate, or one that rounds to 0 or does not fit 64 bits.
     pub fn parse(text: &str) -> Result<Self, String> {
-        parse(text, RATE, Self::EXPECTED).map(|bits_per_s| Bandwidth { bits_per_s })
+        let rational = Rational::parse(text, RATE, Self::EXPECTED)?;
+        match rational.nearest(text, Self::EXPECTED)? {
+            0 if rational.units > 0 => Err(rational.too_fine(text, Self::EXPECTED)),
+            bits_per_s => Ok(Bandwidth { bits_per_s }),
+        }
+    }
+
+    /// How [`Bandwidth::parse`] rounds this text, without the key that gives it. `None` if it does not, or refuses it.
+    pub fn rounding(text: &str) -> Option<RoundedRate> {
+        let used = Bandwidth::parse(text).ok()?;
+        let given = Rational::parse(text, RATE, Self::EXPECTED).ok()?;
+        let difference = given.units.abs_diff(u128::from(used.bits_per_s) * given.scale);
+        (difference > 0).then(|| RoundedRate {
+            key: String::new(),
+            written: text.trim().into(),
+            used_bits_per_s: used.bits_per_s,
+            relative_difference: difference as f64 / given.units as f64,
+        })
     }
 }
 
@@ -91,7 +133,7 @@ impl Bytes {
 
     /// Parses `"64 KiB"`; the error says what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
-        parse(text, SIZE, Self::EXPECTED).map(|bytes| Bytes { bytes })
+        exact(text, SIZE, Self::EXPECTED).map(|bytes| Bytes { bytes })
     }
 }
 
@@ -103,6 +145,21 @@ impl fmt::Display for Duration {
 impl fmt::Display for Bandwidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show(self.bits_per_s, RATE, f)
+    }
+}
+impl fmt::Display for RoundedRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RoundedRate {
+            key,
+            written,
+            used_bits_per_s,
+            relative_difference,
+        } = self;
+        write!(
+            f,
+            "{key}: \"{written}\" is not a whole number of bits per second; {used_bits_per_s} bps is used (relative \
+             difference {relative_difference:.1e})"
+        )
     }
 }
 impl fmt::Display for Bytes {
@@ -123,39 +180,69 @@ fn show(amount: u64, units: Units, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{} {unit}", u128::from(amount) / factor)
 }
 
-fn parse(text: &str, units: Units, expected: &str) -> Result<u64, String> {
-    let fail = |why: &str| format!("\"{text}\" {why}; expected {expected}");
-    let trimmed = text.trim();
-    let split = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(trimmed.len());
-    let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
-    if number.is_empty() {
-        return Err(fail("does not start with a number"));
+/// A quantity before it becomes an integer: `units` / `scale` of the smallest unit of its family.
+struct Rational {
+    units: u128,
+    /// A power of ten.
+    scale: u128,
+}
+
+impl Rational {
+    fn parse(text: &str, units: Units, expected: &str) -> Result<Rational, String> {
+        let fail = |why: &str| refused(text, why, expected);
+        let trimmed = text.trim();
+        let split = trimmed
+            .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+            .unwrap_or(trimmed.len());
+        let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
+        if number.is_empty() {
+            return Err(fail("does not start with a number"));
+        }
+        if unit.is_empty() {
+            return Err(fail("has no unit"));
+        }
+        let Some((_, factor)) = units.iter().find(|u| u.0 == unit) else {
+            return Err(fail(&format!("has the unknown unit '{unit}'")));
+        };
+        let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+        let digits = format!("{whole}{fraction}");
+        let too_large = || fail("is too large");
+        if fraction.contains('.') {
+            return Err(fail("is not a number"));
+        }
+        // Seventeen decimals of the largest factor still fit 128 bits.
+        if fraction.len() > 17 || whole.len() > 20 {
+            return Err(too_large());
+        }
+        let mantissa: u128 = digits.parse().map_err(|_| fail("is not a number"))?;
+        let scale = 10u128.pow(fraction.len() as u32);
+        let units = mantissa.checked_mul(*factor).ok_or_else(too_large)?;
+        Ok(Rational { units, scale })
     }
-    if unit.is_empty() {
-        return Err(fail("has no unit"));
+
+    /// The nearest integer; ties give the greater one.
+    fn nearest(&self, text: &str, expected: &str) -> Result<u64, String> {
+        let rest = self.units % self.scale;
+        let up = u128::from(rest > 0 && rest >= self.scale - rest);
+        u64::try_from(self.units / self.scale + up).map_err(|_| refused(text, "is too large", expected))
     }
-    let Some((_, factor)) = units.iter().find(|u| u.0 == unit) else {
-        return Err(fail(&format!("has the unknown unit '{unit}'")));
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
-    let digits = format!("{whole}{fraction}");
-    let too_large = || fail("is too large");
-    if fraction.contains('.') {
-        return Err(fail("is not a number"));
+
+    fn too_fine(&self, text: &str, expected: &str) -> String {
+        refused(text, "is finer than this simulator resolves", expected)
     }
-    // Seventeen decimals of the largest factor still fit 128 bits.
-    if fraction.len() > 17 || whole.len() > 20 {
-        return Err(too_large());
+}
+
+fn refused(text: &str, why: &str, expected: &str) -> String {
+    format!("\"{text}\" {why}; expected {expected}")
+}
+
+/// A quantity that is a whole number of the smallest unit.
+fn exact(text: &str, units: Units, expected: &str) -> Result<u64, String> {
+    let rational = Rational::parse(text, units, expected)?;
+    match rational.units % rational.scale {
+        0 => rational.nearest(text, expected),
+        _ => Err(rational.too_fine(text, expected)),
     }
-    let mantissa: u128 = digits.parse().map_err(|_| fail("is not a number"))?;
-    let scale = 10u128.pow(fraction.len() as u32);
-    let amount = mantissa.checked_mul(*factor).ok_or_else(too_large)?;
-    if amount % scale != 0 {
-        return Err(fail("is finer than this simulator resolves"));
-    }
-    u64::try_from(amount / scale).map_err(|_| too_large())
 }
 
 #[cfg(test)]
@@ -181,6 +268,73 @@ mod tests {
             assert!(message.contains("50 ns"), "{message}");
         }
         assert!(Bandwidth::parse("100 GBps").unwrap_err().contains("GB/s"));
+    }
+
+    #[test]
+    fn rates_are_rounded_to_the_nearest_bit_per_second() {
+        for (text, used, difference) in [
+            ("4.7 GiB/s", 40_372_692_582, 0.4 / 40_372_692_582.4),
+            ("1.8 GiB/s", 15_461_882_266, 0.4 / 15_461_882_265.6),
+            ("5.5 bps", 6, 0.5 / 5.5),
+            ("0.5 bps", 1, 1.0),
+            ("1.0000000015 Gbps", 1_000_000_002, 0.5 / 1_000_000_001.5),
+            ("1000000.49 bit/s", 1_000_000, 0.49 / 1_000_000.49),
+        ] {
+            assert_eq!(Bandwidth::parse(text).unwrap().bits_per_s, used, "{text}");
+            let rounding = Bandwidth::rounding(text).unwrap();
+            assert_eq!(
+                (rounding.used_bits_per_s, rounding.written.as_str()),
+                (used, text)
+            );
+            let relative = rounding.relative_difference / difference;
+            assert!((relative - 1.0).abs() < 1e-9, "{rounding:?}");
+        }
+        let mut rounding = Bandwidth::rounding(" 4.7 GiB/s").unwrap();
+        rounding.key = "network.link.bandwidth".into();
+        assert_eq!(
+            rounding.to_string(),
+            "network.link.bandwidth: \"4.7 GiB/s\" is not a whole number of bits per second; 40372692582 bps is used \
+             (relative difference 9.9e-12)"
+        );
+        for exact in [
+            "0 bps",
+            "100 Gbps",
+            "1.5 kB/s",
+            "0.125 B/s",
+            "5.25 GiB/s",
+            "nothing",
+            "0.4 bps",
+        ] {
+            assert_eq!(Bandwidth::rounding(exact), None, "{exact}");
+        }
+        let fine = Bandwidth::parse("0.49 bps").unwrap_err();
+        assert!(
+            fine.starts_with("\"0.49 bps\" is finer than this simulator resolves; expected a data rate"),
+            "{fine}"
+        );
+        assert!(
+            Bandwidth::parse("18446744073709551615.5 bps")
+                .unwrap_err()
+                .contains("too large")
+        );
+        assert!(Bytes::parse("0.7 B").unwrap_err().contains("finer than"));
+    }
+
+    #[test]
+    fn bit_per_second_has_two_spellings() {
+        for (bps, bit) in [
+            ("T", "Tbit/s"),
+            ("G", "Gbit/s"),
+            ("M", "Mbit/s"),
+            ("k", "kbit/s"),
+            ("", "bit/s"),
+        ] {
+            let both =
+                [format!("3 {bps}bps"), format!("3 {bit}")].map(|text| Bandwidth::parse(&text).unwrap());
+            assert_eq!(both[0], both[1], "{bit}");
+            assert_eq!(both[1].to_string(), format!("3 {bps}bps"));
+        }
+        assert!(Bandwidth::parse("3 Kbit/s").unwrap_err().contains("kbit/s"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Location, nearest};
 use crate::parameter::{DefaultValue, Parameter};
+use crate::quantity::RoundedRate;
 use crate::setting::{Setting, Value};
 
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Section {
     entries: BTreeMap<String, SectionEntry>,
     /// Requested keys in the order of the requests, with the value that holds; null for no value.
     asked: RefCell<Map<String, Json>>,
+    /// Data rates that were rounded, by the key of this table that gives them.
+    rounded: RefCell<BTreeMap<String, Vec<RoundedRate>>>,
     /// Parameters of the parts that read this table; the latest part is last.
     declared: RefCell<Vec<&'static [Parameter]>>,
     /// Empty tables in place of those that the file leaves out.
@@ -87,6 +90,7 @@ impl Section {
             folder,
             entries: BTreeMap::new(),
             asked: RefCell::default(),
+            rounded: RefCell::default(),
             declared: RefCell::default(),
             absent: FrozenBTreeMap::default(),
         }
@@ -216,7 +220,35 @@ impl Section {
         };
         let value = T::read(&entry.value).map_err(|message| self.error(key, message))?;
         self.note(key, value.show());
+        self.set_rounded_rates(key, T::rounded_rates(&entry.value));
         Ok(Some(value))
+    }
+
+    /// Records the data rates that were rounded where `key` gives them, and sets their key. They replace earlier ones
+    /// of this key. For parts that read rates from a file which `key` names; the readers of the section record those
+    /// in the section.
+    pub fn set_rounded_rates(&self, key: &str, mut rates: Vec<RoundedRate>) {
+        let full = self.full(key);
+        rates.iter_mut().for_each(|rate| rate.key.clone_from(&full));
+        let mut rounded = self.rounded.borrow_mut();
+        match rates.is_empty() {
+            true => drop(rounded.remove(key)),
+            false => drop(rounded.insert(key.into(), rates)),
+        }
+    }
+
+    /// Data rates that were rounded, here and in all tables below: in alphabetical order of their keys, those of this
+    /// table first.
+    pub fn rounded_rates(&self) -> Vec<RoundedRate> {
+        let mut all: Vec<RoundedRate> = self.rounded.borrow().values().flatten().cloned().collect();
+        for entry in self.entries.values() {
+            match &entry.value {
+                Value::Table(section) => all.extend(section.rounded_rates()),
+                Value::Tables(list) => all.extend(list.iter().flat_map(Section::rounded_rates)),
+                _ => {}
+            }
+        }
+        all
     }
 
     /// Declares the parameters of a part before the part reads them with [`get`](Section::get) and
@@ -593,6 +625,34 @@ mod tests {
             e.contains("missing") && e.contains("found 'bandwith' instead"),
             "{e}"
         );
+    }
+
+    #[test]
+    fn rounded_rates_are_recorded_once_with_their_key() {
+        let text = "a = \"4.7 GiB/s\"\n[b]\nc = \"1.8 GiB/s\"\nd = \"1 Gbps\"\n[[e]]\nf = \"0.6 bps\"\n";
+        let mut file = Section::from_toml(text, "x.toml").unwrap();
+        assert_eq!(file.rounded_rates(), []);
+        for _ in 0..2 {
+            file.required::<Bandwidth>("a").unwrap();
+            let b = file.section("b").unwrap();
+            b.or("c", Bandwidth { bits_per_s: 1 }).unwrap();
+            b.required::<Bandwidth>("d").unwrap();
+            file.sections("e").unwrap()[0].required::<Bandwidth>("f").unwrap();
+        }
+        let keys = |file: &Section| {
+            file.rounded_rates()
+                .into_iter()
+                .map(|rate| rate.key)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(keys(&file), ["a", "b.c", "e.0.f"]);
+        assert_eq!(file.rounded_rates()[0].used_bits_per_s, 40_372_692_582);
+        assert_eq!(file.finish().unwrap()["a"], "40372692582 bps");
+        file.set("a", "1 Gbit/s").unwrap();
+        file.required::<Bandwidth>("a").unwrap();
+        assert_eq!(keys(&file), ["b.c", "e.0.f"]);
+        file.set_rounded_rates("file", Bandwidth::rounding("7.5 bps").into_iter().collect());
+        assert_eq!(keys(&file), ["file", "b.c", "e.0.f"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::quantity::{Bandwidth, Bytes, Duration};
+use crate::quantity::{Bandwidth, Bytes, Duration, RoundedRate};
 use crate::section::Section;
 
 /// A value as written in the file.
@@ -47,6 +47,10 @@ pub trait Setting: Sized {
     fn read(value: &Value) -> Result<Self, String>;
     /// The value as the result prints it.
     fn show(&self) -> Json;
+    /// Data rates in the value that [`Setting::read`] rounds. The section fills in their key.
+    fn rounded_rates(_value: &Value) -> Vec<RoundedRate> {
+        Vec::new()
+    }
 }
 
 fn unexpected<T: Setting>(value: &Value) -> String {
@@ -126,6 +130,12 @@ impl<T: Setting> Setting for Vec<T> {
     fn show(&self) -> Json {
         Json::Array(self.iter().map(T::show).collect())
     }
+    fn rounded_rates(value: &Value) -> Vec<RoundedRate> {
+        match value {
+            Value::List(items) => items.iter().flat_map(|item| T::rounded_rates(item)).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// One number for all items, or a list with one number for each item.
@@ -181,7 +191,7 @@ impl Setting for NameOrSome {
 }
 
 macro_rules! quantity {
-    ($($type:ty),*) => {$(
+    ($($type:ty $({ $($more:item)* })?),*) => {$(
         impl Setting for $type {
             const EXPECTED: &'static str = <$type>::EXPECTED;
             fn read(value: &Value) -> Result<Self, String> {
@@ -196,10 +206,22 @@ macro_rules! quantity {
             fn show(&self) -> Json {
                 Json::from(self.to_string())
             }
+            $($($more)*)?
         }
     )*};
 }
-quantity!(Duration, Bandwidth, Bytes);
+quantity!(
+    Duration,
+    Bandwidth {
+        fn rounded_rates(value: &Value) -> Vec<RoundedRate> {
+            match value {
+                Value::String(text) => Vec::from_iter(Bandwidth::rounding(text)),
+                _ => Vec::new(),
+            }
+        }
+    },
+    Bytes
+);
 
 #[cfg(test)]
 mod tests {

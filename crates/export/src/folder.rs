@@ -345,6 +345,7 @@ pub(crate) mod tests {
             },
             jobs: Vec::new(),
             notes: Vec::new(),
+            rounded_rates: Vec::new(),
             interference: None,
             bounds: None,
             collect: None,

@@ -128,9 +128,9 @@ impl<T: Into<RankChange>> Journaled<T> {
     where
         T: Copy,
     {
-        let old = self.0;
+        // Noted first, so that nothing is copied where changes are not kept.
+        journal.note(|| self.0);
         change(&mut self.0);
-        journal.note(|| old);
     }
 
     fn undo(&mut self, old: T) {

@@ -53,12 +53,20 @@ pub struct PackedPath {
 
 const _: () = assert!(size_of::<PackedPath>() == 7);
 
-/// An arrival that a rank executes.
+/// An arrival that a rank executes. Its path stays packed, as most arrivals do not need it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arriving {
+    /// The path of its cause.
+    cause: PackedPath,
+    /// The time since that cause.
+    transit: Transit,
+}
+
+impl Arriving {
     /// The path that ends with it.
-    path: PathTime,
-    ended_a_wait: bool,
+    fn path(&self) -> PathTime {
+        self.cause.after(self.transit.latency)
+    }
 }
 
 /// What a rank keeps about its path, in one place, as most events touch it.
@@ -138,7 +146,10 @@ impl Rank {
 
     /// The path of what this rank does now.
     fn cause(&self) -> PathTime {
-        self.arriving.map_or(self.path.path, |arriving| arriving.path)
+        match &self.arriving {
+            Some(arriving) => arriving.path(),
+            None => self.path.path,
+        }
     }
 
     /// Adds computation to the path.
@@ -148,6 +159,7 @@ impl Rank {
     }
 
     /// Adds MPI overhead to the path.
+    #[inline]
     pub(crate) fn add_overhead(&mut self, span: Time) {
         if span > Time::ZERO {
             let more = |state: &mut PathState| add(&mut state.path.overhead, span);
@@ -156,43 +168,43 @@ impl Rank {
     }
 
     /// What arrives now ends an idle wait that began at `idle_since`, so that its path is the path of the rank. An
-    /// arrival while the CPU is busy does not decide.
+    /// arrival while the CPU is busy does not decide. The next wait begins now at the earliest, so that one arrival
+    /// ends at most one.
+    #[inline]
     pub(crate) fn adopt_cause(&mut self, idle_since: Time, now: Time) {
-        if let Some(arriving) = &mut self.arriving
+        if let Some(arriving) = &self.arriving
             && idle_since < now
         {
-            arriving.ended_a_wait = true;
-            let path = arriving.path;
-            self.path.update(|state| state.path = path, &mut self.journal);
+            let take_over = |state: &mut PathState| {
+                state.path = arriving.path();
+                let Awaited {
+                    serialization,
+                    memory,
+                    queueing,
+                } = &mut state.awaited;
+                add(serialization, arriving.transit.serialization);
+                add(memory, arriving.transit.memory);
+                add(queueing, arriving.transit.queueing);
+            };
+            self.path.update(take_over, &mut self.journal);
         }
     }
 
-    /// Executes `step` as the effect of an arrival with this path, which took `transit`.
+    /// Executes `step` as the effect of an arrival `transit` after its cause.
+    #[inline]
     pub(crate) fn caused_by(
         &mut self,
-        (path, transit): (PathTime, Transit),
+        (cause, transit): (PackedPath, Transit),
         step: impl FnOnce(&mut Rank) -> Result<(), ReplayError>,
     ) -> Result<(), ReplayError> {
-        self.arriving = Some(Arriving {
-            path,
-            ended_a_wait: false,
-        });
+        self.arriving = Some(Arriving { cause, transit });
         let done = step(self);
-        if let Some(arriving) = self.arriving.take()
-            && arriving.ended_a_wait
-            && transit != Transit::default()
-        {
-            let more = |PathState { awaited, .. }: &mut PathState| {
-                add(&mut awaited.serialization, transit.serialization);
-                add(&mut awaited.memory, transit.memory);
-                add(&mut awaited.queueing, transit.queueing);
-            };
-            self.path.update(more, &mut self.journal);
-        }
+        self.arriving = None;
         done
     }
 
     /// The message with the path of its cause.
+    #[inline]
     pub(crate) fn with_path(&self, message: Message) -> Message {
         let Message {
             from,

@@ -254,8 +254,8 @@ impl Rank {
         transit: Transit,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
-        let path = message.path.after(transit.latency);
-        self.caused_by((path, transit), |rank| rank.accept_arrival(now, message, out))?;
+        let cause = (message.path, transit);
+        self.caused_by(cause, |rank| rank.accept_arrival(now, message, out))?;
         self.resume_if_complete(now, out)
     }
 
@@ -265,10 +265,8 @@ impl Rank {
     /// The operations that follow are invalid, or no data of this request was in flight.
     pub fn injected(&mut self, now: Time, request: u32, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         let path = self.requests.get(request).map(|request| request.path);
-        let path = path.unwrap_or_default().after(Time::ZERO);
-        self.caused_by((path, Transit::default()), |rank| {
-            rank.accept_injection(now, request, out)
-        })?;
+        let cause = (path.unwrap_or_default(), Transit::default());
+        self.caused_by(cause, |rank| rank.accept_injection(now, request, out))?;
         self.resume_if_complete(now, out)
     }
 

@@ -11,6 +11,7 @@ mod not_replayed;
 mod not_steady;
 mod nothing_measured;
 mod outside_window;
+mod rounded_rate;
 mod saturated;
 mod unfair;
 mod unreceived;
@@ -100,6 +101,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: implausible_times::NAME,
         find: implausible_times::find,
+    },
+    NoteKind {
+        name: rounded_rate::NAME,
+        find: rounded_rate::find,
     },
 ];
 

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use config::RoundedRate;
 use serde_json::Value;
 
 use crate::rows::{HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, hops_histogram, latency_histogram};
@@ -27,6 +28,9 @@ pub struct Outcome {
     pub tables: Vec<Table>,
     /// Hash of the records of the run in their total order, as they were committed.
     pub records: Chain,
+    /// Data rates of the experiment that are not whole numbers of bits per second, with the rates that are used.
+    /// Settings, not part of the digest.
+    pub rounded_rates: Vec<RoundedRate>,
 }
 
 /// Totals of the network.
@@ -159,6 +163,7 @@ impl RunResult {
             jobs,
             mut tables,
             records,
+            rounded_rates,
         } = outcome;
         tables.retain(|table| table.rows() > 0);
         tables.extend(histograms(&network, &jobs));
@@ -197,6 +202,7 @@ impl RunResult {
             network: network.summary(),
             jobs: jobs.iter().map(JobTotals::summary).collect(),
             notes: Vec::new(),
+            rounded_rates,
             interference: None,
             bounds: None,
             collect: None,

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::Histogram;
 use crate::table::{Cell, Table};
 
 /// The row type of a table, and the collection of its columns.
@@ -250,7 +251,55 @@ table! {
         x: f32,
         /// Vertical position downwards, 0 to 1.
         y: f32,
+        /// Measured packets that it received. Empty, like the following, unless they are collected.
+        packets_received: Option<u64>,
+        /// Sum of the latencies of these packets, in picoseconds, at most 2^64 - 1.
+        latency_sum_ps: Option<u64>,
+        /// Largest latency of these packets, in picoseconds.
+        latency_max_ps: Option<u64>,
+        /// Sum of the hops of these packets: crossed links, injection and ejection included.
+        hops_sum: Option<u64>,
     }
+}
+
+/// Latencies and hops of the measured packets that one host received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceivedPackets {
+    packets: u64,
+    latency_sum_ps: u128,
+    latency_max_ps: u64,
+    hops_sum: u128,
+}
+
+impl ReceivedPackets {
+    /// Adds packets with these latencies in picoseconds and these hops.
+    pub fn add(&mut self, latency_ps: &Histogram, hops: &Histogram) {
+        self.packets += latency_ps.count();
+        self.latency_sum_ps += latency_ps.sum();
+        self.latency_max_ps = self.latency_max_ps.max(latency_ps.max());
+        self.hops_sum += hops.sum();
+    }
+}
+
+/// The table `hosts` with what each host received, in the order of its rows.
+///
+/// # Panics
+/// If it is another table, or if its rows are more or fewer than the hosts: a programming error.
+pub fn with_received(hosts: &Table, received: impl IntoIterator<Item = ReceivedPackets>) -> Table {
+    let mut columns = HostRow::restore(hosts).expect("it is the table hosts");
+    let (.., packets, latency_sum, latency_max, hops) = &mut columns;
+    packets.clear();
+    latency_sum.clear();
+    latency_max.clear();
+    hops.clear();
+    let saturated = |sum: u128| Some(u64::try_from(sum).unwrap_or(u64::MAX));
+    for of_host in received {
+        packets.push(Some(of_host.packets));
+        latency_sum.push(saturated(of_host.latency_sum_ps));
+        latency_max.push(Some(of_host.latency_max_ps));
+        hops.push(saturated(of_host.hops_sum));
+    }
+    HostRow::table(&mut columns)
 }
 
 table! {

@@ -3,6 +3,7 @@
 //! The experiment and its seed determine everything except [`Summary::run`]. Times are in nanoseconds, the usual unit
 //! of the field. They are exact quotients of the measured integer picoseconds.
 
+use config::RoundedRate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +28,10 @@ pub struct Summary {
     /// What a reader must know of these numbers. Not part of the digest. Empty in results of older versions.
     #[serde(default)]
     pub notes: Vec<Note>,
+    /// Data rates of the experiment that are not whole numbers of bits per second, with the rates that are used. Not
+    /// part of the digest. Empty in results of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounded_rates: Vec<RoundedRate>,
     /// Slow-down of jobs of ranks by other jobs. `None` without standalone runs. The caller that ran them sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,

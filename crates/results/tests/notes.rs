@@ -288,6 +288,38 @@ fn detours_that_begin_above_a_full_buffer_are_noted() {
 }
 
 #[test]
+fn rounded_rates_are_one_note() {
+    let with = |count: usize| {
+        let rate = |n: usize| {
+            let rounding = config::Bandwidth::rounding(&format!("{n}.7 GiB/s"))?;
+            let key = format!("link{n}");
+            Some(config::RoundedRate { key, ..rounding })
+        };
+        result(|outcome| outcome.rounded_rates = (0..count).filter_map(rate).collect())
+    };
+    assert_eq!(kinds(&with(0)), [""; 0]);
+    let two = with(2);
+    assert_eq!(kinds(&two), ["rounded-rate"]);
+    assert_eq!(
+        two.summary.notes[0].to_string(),
+        "info: rounded-rate: link0: \"0.7 GiB/s\" is not a whole number of bits per second; 6012954214 bps is used \
+         (relative difference 6.7e-11), link1: \"1.7 GiB/s\" is not a whole number of bits per second; 14602888806 bps \
+         is used (relative difference 2.7e-11). Write whole numbers of bits per second to have exactly the rates that \
+         are written."
+    );
+    let five = with(5);
+    assert!(
+        five.summary.notes[0].found.ends_with(", 2 more"),
+        "{}",
+        five.summary.notes[0]
+    );
+    assert_eq!(five.summary.rounded_rates.len(), 5);
+    assert_eq!(five.summary.digest, with(0).summary.digest);
+    let json = serde_json::to_string(&two.summary).unwrap();
+    assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), two.summary);
+}
+
+#[test]
 fn the_model_packet_is_noted_near_saturation() {
     let with = |model: &str, busy_fraction: f64, until: f64| {
         let mut outcome = sample::outcome();

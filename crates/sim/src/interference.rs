@@ -100,6 +100,7 @@ impl Experiment {
             run: self.run.clone(),
             collect: CollectSetting::of(Series::Off),
             settings: self.settings.clone(),
+            rounded_rates: self.rounded_rates.clone(),
             source: None,
         }
     }

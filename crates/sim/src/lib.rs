@@ -24,7 +24,7 @@ pub use setup::check::{CheckReport, check};
 pub use setup::experiment::{CreditSetting, Experiment, RunSetting};
 pub use setup::job::{Job, JobKind, RankJob, TrafficJob};
 pub use setup::listing::{Listing, PART_KINDS, listing};
-pub use setup::network::{LinkSetting, NetworkModel, Plane};
+pub use setup::network::{LinkSetting, MemorySetting, NetworkModel, Plane};
 pub use setup::rails::{EndPoint, Rails};
 pub use workload::{Interpreter, Interpreters};
 

@@ -10,7 +10,7 @@ use des::{
     Snapshot, Time,
 };
 use mpi::{Rank, ReplayError};
-use results::{PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes};
+use results::{Outcome, PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes};
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
@@ -234,7 +234,11 @@ fn result(
     let collected = collector
         .finish(simulation, &finished.lps, finished.time, &not_begun)
         .map_err(Error::Collect)?;
-    let mut result = RunResult::new(experiment.settings.clone(), final_state.outcome(), cost);
+    let outcome = Outcome {
+        rounded_rates: experiment.rounded_rates.clone(),
+        ..final_state.outcome()
+    };
+    let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
     result.collect(experiment.collect.summary(), collected);
     result.set_bounds(bounds(experiment, Effort::RUN));
     Ok(result)

@@ -421,6 +421,201 @@ fn attributes_of_edges_become_link_classes() {
     );
 }
 
+/// Edges with classes, speeds and parallel cables are the same network from every format that has them.
+#[test]
+fn edge_lists_and_inline_edges_have_attributes_as_graphml_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = "a b 2 bandwidth=\"200 Gbps\" latency=\"50 ns\" # near\n\
+                b c latency_ns=25 bandwidth=4.7GiB/s\n\
+                a b\n\
+                c a {} class=\"far #1\" bandwidth_gbps=400# far\n\
+                c b class=copper count=3\n";
+    let inline = r#"edges = [
+        ["a", "b", 2, { bandwidth = "200 Gbps", latency = "50 ns" }],
+        ["b", "c", { latency_ns = 25, bandwidth = "4.7 GiB/s" }],
+        ["a", "b"],
+        ["c", "a", { class = "far #1", bandwidth_gbps = 400 }],
+        ["c", "b", { class = "copper", count = 3 }],
+    ]"#;
+    let edge = |ends: [&str; 2], data: &[(&str, &str)]| {
+        with_data(
+            &format!("edge source=\"{}\" target=\"{}\"", ends[0], ends[1]),
+            data,
+        )
+    };
+    let inside = [
+        "<node id=\"a\"/><node id=\"b\"/><node id=\"c\"/>\n".into(),
+        edge(
+            ["a", "b"],
+            &[("count", "2"), ("bandwidth", "200 Gbps"), ("latency", "50 ns")],
+        ),
+        edge(["b", "c"], &[("latency_ns", "25"), ("bandwidth", "4.7 GiB/s")]),
+        edge(["a", "b"], &[]),
+        edge(["c", "a"], &[("class", "far #1"), ("bandwidth_gbps", "400")]),
+        edge(["c", "b"], &[("class", "copper"), ("count", "3")]),
+    ];
+    std::fs::write(folder.path().join("net.txt"), list).unwrap();
+    std::fs::write(
+        folder.path().join("net.xml"),
+        graphml("undirected", &inside.concat()),
+    )
+    .unwrap();
+    let expected = built_in(folder.path(), "file = \"net.xml\"").unwrap();
+    let names = ["host", "copper", "far #1", "router", "router (200 Gbps, 50 ns)"];
+    let found: Vec<String> = classes(&*expected).into_iter().map(|(name, ..)| name).collect();
+    for name in names.iter().filter(|name| **name != "router") {
+        assert!(found.iter().any(|found| found == name), "{name}: {found:?}");
+    }
+    assert_eq!(found.len(), 6, "{found:?}");
+    let speeds = |network: &dyn Topology| -> Vec<Vec<u8>> {
+        let ports =
+            |router| (0..network.ports(router)).map(move |port| network.link_class(router, Port(port)).0);
+        (0..network.routers())
+            .map(|router| ports(RouterId(router)).collect())
+            .collect()
+    };
+    for parameters in ["file = \"net.txt\"", inline] {
+        let network = built_in(folder.path(), parameters).unwrap();
+        assert_eq!(wiring(&*network), wiring(&*expected), "{parameters}");
+        assert_eq!(classes(&*network), classes(&*expected), "{parameters}");
+        assert_eq!(speeds(&*network), speeds(&*expected), "{parameters}");
+    }
+    // The printed experiment has the rate that is used, and is the same network again.
+    let section = Section::from_toml(&format!("kind = \"graph\"\n{inline}"), "x.toml").unwrap();
+    build(&section).unwrap();
+    let rounded: Vec<_> = section
+        .rounded_rates()
+        .into_iter()
+        .map(|rate| (rate.key, rate.written))
+        .collect();
+    assert_eq!(rounded, [("edges".to_string(), "4.7 GiB/s".to_string())]);
+    let printed = section.finish().unwrap()["edges"].to_string();
+    assert!(
+        printed.contains(r#"["b","c",{"bandwidth":"40372692582 bps","latency_ns":25}]"#),
+        "{printed}"
+    );
+}
+
+#[test]
+fn wrong_attributes_of_edge_lists_and_inline_edges_are_named_with_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, expected) in [
+        (
+            "a b bandwith=1Gbps",
+            "net.txt:2: unknown attribute 'bandwith' of an edge; did you mean 'bandwidth'?",
+        ),
+        (
+            "a b bandwidth=400",
+            "net.txt:2: bandwidth: \"400\" has no unit; expected a data rate such as",
+        ),
+        (
+            "a b bandwidth=",
+            "net.txt:2: bandwidth: \"\" does not start with a number",
+        ),
+        (
+            "a b latency= 1ns",
+            "net.txt:2: '1ns' is too much; expected two routers",
+        ),
+        (
+            "a b latency=\"1 ns",
+            "net.txt:2: the value of latency has no closing quote; expected two routers",
+        ),
+        (
+            "a b latency=\"1 ns\"2",
+            "net.txt:2: no blank after the closing quote of latency; expected",
+        ),
+        ("a b =2", "net.txt:2: '=' without a name before it; expected"),
+        (
+            "a b 2 count=2",
+            "net.txt:2: a second value of 'count'; expected one",
+        ),
+        (
+            "a b 2 3",
+            "net.txt:2: '3' is too much; expected two routers, their cables if not 1, and attributes",
+        ),
+        ("a b latency=1ns 2", "net.txt:2: '2' is too much; expected"),
+        (
+            "a b {'weight':",
+            "net.txt:2: '{'weight':' is not a number of cables; expected a whole number, or",
+        ),
+        (
+            "a b class=host",
+            "net.txt:2: the class of this edge is that of links to hosts",
+        ),
+        ("a b count=0", "net.txt:2: 0 cables; expected at least 1"),
+        ("a", "net.txt:2: 'a' stands alone; expected two routers"),
+    ] {
+        std::fs::write(folder.path().join("net.txt"), format!("a b\n{line}\n")).unwrap();
+        let error = built_in(folder.path(), "file = \"net.txt\"").err().expect(line);
+        assert!(error.contains(expected), "{line}:\n{error}\nnot\n{expected}");
+    }
+    for (item, expected) in [
+        (
+            "{ bandwith = \"1 Gbps\" }",
+            "x.toml:4: edges: edges[1]: unknown attribute 'bandwith' of an edge; did you",
+        ),
+        (
+            "{ bandwidth = 400 }",
+            "x.toml:4: edges: edges[1]: bandwidth: \"400\" has no unit; expected a data rate",
+        ),
+        (
+            "{ bandwidth = [1] }",
+            "x.toml:4: edges: edges[1]: bandwidth: expected a text or a number",
+        ),
+        (
+            "{ latency_ns = inf }",
+            "x.toml:4: edges.latency_ns: inf is no finite number",
+        ),
+        (
+            "2, { count = 2 }",
+            "x.toml:4: edges: edges[1]: a second value of 'count'",
+        ),
+        (
+            "{ count = 0 }",
+            "x.toml:2: edges: edges[1]: 0 cables; expected at least 1",
+        ),
+        ("{ }, 2", "x.toml:2: edges: an item is not two names of routers"),
+    ] {
+        let edges = format!("edges = [\n[0, 1],\n[0, 1, {item}],\n]");
+        let error = built_in(folder.path(), &edges).err().expect(item);
+        assert!(error.contains(expected), "{item}:\n{error}\nnot\n{expected}");
+    }
+}
+
+#[test]
+fn rounded_rates_of_a_file_are_recorded_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let ab = "edge source=\"a\" target=\"b\"";
+    let edges = [
+        ("bandwidth", "4.7 GiB/s"),
+        ("bandwidth", "4.70 GiB/s"),
+        ("bandwidth_gbps", "1.0000000004"),
+        ("bandwidth", "8 Gbps"),
+    ];
+    let edges = edges.map(|edge| with_data(ab, &[edge])).concat();
+    let text = graphml(
+        "undirected",
+        &format!("<node id=\"a\"/><node id=\"b\"/>\n{edges}"),
+    );
+    std::fs::write(folder.path().join("net.xml"), text).unwrap();
+    let text = "[network.topology]\nkind = \"graph\"\nfile = \"net.xml\"\n";
+    let file = Section::from_toml_in(folder.path(), text, "x.toml").unwrap();
+    let network = file.section("network").unwrap();
+    build(network.section("topology").unwrap()).unwrap();
+    let found = file.rounded_rates();
+    let found: Vec<_> = found
+        .iter()
+        .map(|rate| (rate.key.as_str(), rate.written.as_str(), rate.used_bits_per_s))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("network.topology.file", "1.0000000004 Gbps", 1_000_000_000),
+            ("network.topology.file", "4.7 GiB/s", 40_372_692_582),
+        ]
+    );
+}
+
 #[test]
 fn attributes_that_are_not_read_are_refused() {
     let folder = tempfile::tempdir().unwrap();

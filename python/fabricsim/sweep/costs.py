@@ -5,6 +5,7 @@ A sum over the counts of `inventory`, which has no prices. The cheapest of sever
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -231,11 +232,13 @@ def _cable(section: Section) -> Cable:
     classes = section.get("class", "a link class, or a list of them", str, list)
     kind = section.one_of("kind", CABLE_KINDS)
     bandwidth = _amount(section, "bandwidth", "bps", 'a data rate such as "100 Gbps"')
+    # As the simulation core rounds rates.
+    bits_per_s = None if bandwidth is None else math.floor(bandwidth + 0.5)
     cable = Cable(
         name=section.text("name") or (f"{kind} cable" if kind else "cable"),
         classes=None if classes is None else (classes,) if isinstance(classes, str) else tuple(classes),
         up_to_mm=_amount(section, "up_to", "mm", 'a length such as "7 m"'),
-        bandwidth_bits_per_s=None if bandwidth is None else int(bandwidth),
+        bandwidth_bits_per_s=bits_per_s,
         cost=section.number("cost") or 0.0,
         per_metre=section.number("per_metre") or 0.0,
         per_gbps=section.number("per_gbps") or 0.0,

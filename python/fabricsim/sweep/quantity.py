@@ -19,7 +19,8 @@ _SIZES = {
     **{"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3, "KB": 10**3, "B": 1},
     **{"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10},
 }
-_RATES = {**_BITS, **{f"{unit}/s": 8 * bytes for unit, bytes in _SIZES.items() if unit != "KB"}}
+_BITS_PER_SECOND = {unit.replace("bps", "bit/s"): bits for unit, bits in _BITS.items()}
+_RATES = {**_BITS, **_BITS_PER_SECOND, **{f"{unit}/s": 8 * bytes for unit, bytes in _SIZES.items() if unit != "KB"}}
 _LENGTHS = {"km": 10**6, "m": 10**3, "cm": 10, "mm": 1}
 # Units with their size in the smallest unit of their kind.
 _KINDS = {"ps": _TIMES, "bps": _RATES, "B": _SIZES, "mm": _LENGTHS}

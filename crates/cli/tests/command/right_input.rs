@@ -221,6 +221,36 @@ fn check_builds_and_does_not_run() {
     assert_eq!(bench.files(), before);
 }
 
+/// The rate in GiB/s is not a whole number of bits per second: everything that shows the experiment says what is used.
+#[test]
+fn a_rounded_rate_is_said() {
+    let bench = Bench::new(&EXPERIMENT.replace("100 Gbps", "4.7 GiB/s"));
+    let said = "network.link.bandwidth: \"4.7 GiB/s\" is not a whole number of bits per second; 40372692582 bps is used \
+                (relative difference 9.9e-12)";
+    let once = |text: &str| assert_eq!(text.matches(said).count(), 1, "{text}");
+    once(&bench.succeeds(&["check", "experiment.toml"]));
+    once(&bench.succeeds(&["run", "experiment.toml"]));
+    let report = json(&bench.succeeds(&["check", "experiment.toml", "--json"]));
+    let summary = json(&bench.succeeds(&["run", "experiment.toml", "--json"]));
+    for shown in [&report, &summary] {
+        assert_eq!(
+            shown["experiment"]["network"]["link"]["bandwidth"],
+            "40372692582 bps"
+        );
+        assert_eq!(shown["rounded_rates"][0]["key"], "network.link.bandwidth");
+        assert_eq!(shown["rounded_rates"][0]["used_bits_per_s"], 40_372_692_582u64);
+    }
+    let exact = ["--set", "network.link.bandwidth=40.372692582 Gbit/s"];
+    let exact = json(&bench.succeeds(&[&["run", "experiment.toml", "--json"], &exact[..]].concat()));
+    assert_eq!(exact["digest"], summary["digest"]);
+    assert_eq!(exact.get("rounded_rates"), None);
+    let notes = exact["notes"].as_array().unwrap();
+    assert!(
+        notes.iter().all(|note| note["kind"] != "rounded-rate"),
+        "{notes:?}"
+    );
+}
+
 #[test]
 fn list_shows_every_registry() {
     let bench = Bench::new(EXPERIMENT);

@@ -265,6 +265,57 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             ],
         ),
         (
+            "[network.router]",
+            "[network.links.global]\nbuffer = \"500 B\"\n[network.router]",
+            &[
+                "experiment.toml:14: network.links.global.buffer: ",
+                "less than a packet of 256 B",
+                "expected at least 512 B",
+            ],
+        ),
+        (
+            "[network.router]",
+            "[network.links.host]\nbuffer = \"2 GiB\"\n[network.router]",
+            &[
+                "experiment.toml:14: network.links.host.buffer: ",
+                "2 GiB is out of range",
+                "at most 1 GiB per port",
+            ],
+        ),
+        (
+            "packet = ",
+            "nic_injection_delay = \"1001 ms\"\npacket = ",
+            &[
+                "experiment.toml:2: network.nic_injection_delay: ",
+                "is out of range; expected at most 1 s",
+            ],
+        ),
+        (
+            "packet = ",
+            "nic_reception_delay = \"1001 ms\"\npacket = ",
+            &[
+                "experiment.toml:2: network.nic_reception_delay: ",
+                "is out of range; expected at most 1 s",
+            ],
+        ),
+        (
+            "buffer = ",
+            "credit_delay = \"1001 ms\"\nbuffer = ",
+            &[
+                "experiment.toml:14: network.router.credit_delay: ",
+                "is out of range; expected at most 1 s",
+            ],
+        ),
+        (
+            "[network.router]",
+            "[network.links.global]\nrouter_delay = \"2 s\"\n[network.router]",
+            &[
+                "experiment.toml:14: network.links.global.router_delay: ",
+                "2 s",
+                "1 s",
+            ],
+        ),
+        (
             "\"50 ns\"",
             "\"0 ns\"",
             &[

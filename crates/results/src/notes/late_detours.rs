@@ -19,12 +19,14 @@ pub(super) fn find(result: &RunResult) -> Vec<Note> {
         severity: Severity::Warning,
         job: None,
         found: format!(
-            "routing takes a detour only if the load of the minimal port is above {}, and the buffer of a virtual channel \
-             behind it holds {}: packets wait for full buffers before the first detour, and may be slower than with \
+            "routing takes a detour only if the load of the minimal port is above {}, and the smallest buffer of a \
+             virtual channel behind such a port holds {}: packets wait for full buffers before the first detour, and may be slower than with \
              minimal routing",
             show::bytes(threshold),
             show::bytes(network.vc_buffer_bytes)
         ),
-        advice: "Choose a smaller network.routing.bias, or a larger network.router.buffer".into(),
+        advice: "Choose a smaller network.routing.bias, or larger buffers (network.router.buffer, \
+                 network.links.CLASS.buffer)"
+            .into(),
     }]
 }

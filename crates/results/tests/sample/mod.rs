@@ -129,6 +129,7 @@ pub fn outcome() -> Outcome {
         network,
         tables: vec![rows::ranks(ranks), rows::calls(calls), links(&mut sequence)],
         records,
+        rounded_rates: Vec::new(),
     }
 }
 

@@ -26,7 +26,7 @@ pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
     let latency = network
         .links
         .iter()
-        .map(|link| link.latency.ps())
+        .map(|link| link.to_router().ps())
         .max()
         .unwrap_or(0);
     let packet = network.packet.min(bytes.try_into().unwrap_or(u32::MAX));
@@ -38,7 +38,8 @@ pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
         times.max().unwrap_or(0)
     };
     let links = u64::from(2 * longest + 2);
-    let path = links * (latency + network.router_delay.ps());
+    let nics = network.nic_injection_delay + network.nic_reception_delay;
+    let path = links * latency + nics.ps();
     let packets = bytes.div_ceil(u64::from(network.packet).max(1)).max(1);
     path + packets * serialization(packet)
 }
@@ -47,16 +48,22 @@ pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
 pub struct Timing {
     /// Number of packets of a message.
     packets: u64,
-    /// By link class: serialisation of a full packet and of the last packet, and latency of the cable.
+    /// By link class: serialisation of a full packet and of the last packet, and latencies.
     classes: Vec<ClassTiming>,
-    router_delay: u64,
+    /// Delay of the sending NIC.
+    injection_delay: u64,
+    /// Delay of the receiving NIC.
+    reception_delay: u64,
 }
 
 #[derive(Clone, Copy)]
 struct ClassTiming {
     full: u64,
     last: u64,
+    /// Latency of the cable.
     latency: u64,
+    /// Latency of the cable and of the router behind it.
+    to_router: u64,
     /// The first class with the same speed.
     speed: u8,
 }
@@ -93,13 +100,15 @@ impl Timing {
                 full: link.rate.serialization(full).ps(),
                 last: link.rate.serialization(last).ps(),
                 latency: link.latency.ps(),
+                to_router: link.to_router().ps(),
                 speed: network.links.iter().position(same).unwrap_or(index) as u8,
             }
         };
         Timing {
             packets,
             classes: (0..network.links.len()).map(class).collect(),
-            router_delay: network.router_delay.ps(),
+            injection_delay: network.nic_injection_delay.ps(),
+            reception_delay: network.nic_reception_delay.ps(),
         }
     }
 
@@ -115,7 +124,7 @@ impl Timing {
             pace: class.full,
             lag: (self.packets - 1) * class.full,
         };
-        (behind, class.latency + self.router_delay)
+        (behind, self.injection_delay + class.to_router)
     }
 
     /// Enters the next link: from the head's passing a router until it starts on the link.
@@ -143,14 +152,14 @@ impl Timing {
     /// Crosses a link to the next router, until the head of the first packet has passed it.
     pub fn link(&self, behind: Upstream, class: LinkClass) -> (Upstream, u64) {
         let (behind, wait) = self.onto(behind, class);
-        (behind, wait + self.class(class).latency + self.router_delay)
+        (behind, wait + self.class(class).to_router)
     }
 
     /// Crosses the ejection link, until the tails have arrived.
     pub fn ejection(&self, behind: Upstream) -> Tail {
         let (behind, wait) = self.onto(behind, HOST_LINK);
         let class = self.class(HOST_LINK);
-        let before = (wait + class.latency) as f64;
+        let before = (wait + class.latency + self.reception_delay) as f64;
         let last = (behind.lag + class.last) as f64;
         if self.packets == 1 {
             return Tail {

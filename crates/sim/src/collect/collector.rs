@@ -126,7 +126,6 @@ struct CollectedNames {
     classes: Vec<(Arc<str>, u64)>,
     jobs: Vec<Arc<str>>,
     /// Buffer size of one VC of an input port.
-    capacity: u32,
     /// End of the run; the largest time until it is known.
     end: Time,
 }
@@ -177,7 +176,6 @@ impl Collector {
                 .iter()
                 .map(|job| job.name.as_str().into())
                 .collect(),
-            capacity: network.buffer_of_vc(network.routing.vcs()),
             end: Time::MAX,
         };
         Collector {
@@ -294,6 +292,7 @@ impl Collector {
                 first,
                 changed,
                 used,
+                capacity,
             } => {
                 self.turn_to(bin)?;
                 let BinSums { begin_ps, end_ps, .. } = self.bin;
@@ -304,7 +303,7 @@ impl Collector {
                         link,
                         vc: first + index,
                         used_bytes,
-                        capacity_bytes: self.names.capacity,
+                        capacity_bytes: capacity,
                     })?;
                 }
             }

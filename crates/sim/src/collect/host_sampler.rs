@@ -202,7 +202,7 @@ impl HostSamples {
         emit: &mut impl FnMut(Record),
     ) -> bool {
         let (network, bin) = (&simulation.network, bin as u32);
-        let capacity = network.buffer_of_vc(network.routing.vcs());
+        let capacity = network.buffer_of_vc(topology::HOST_LINK);
         let (mut goes_on, mut all, mut queue_bytes) = (false, Flow::default(), 0);
         for rail in 0..seen.rails {
             let RailView {
@@ -232,7 +232,7 @@ impl HostSamples {
                 });
             }
             if let Some(known) = self.vc_use.get_mut(rail as usize..=rail as usize) {
-                record_vc_use(bin, link, 0, known, |_| capacity.saturating_sub(credits), emit);
+                record_vc_use(bin, link, 0, known, (capacity, |_| credits), emit);
             }
         }
         if details {

@@ -4,7 +4,7 @@ use des::Time;
 use fabric::Flow;
 use fabric::router::Router;
 use serde::{Deserialize, Serialize};
-use topology::RouterId;
+use topology::{Port, RouterId};
 
 use super::plan::{Plan, RouterLinks};
 use super::sampled_link::{SampledLink, add, bytes_of_links, record_vc_use};
@@ -34,8 +34,8 @@ struct RouterSlots {
     /// Link number of the first slot, if each slot is one link.
     first: Option<u32>,
     vcs: u8,
-    /// Buffer size of one VC at the far end, in bytes.
-    capacity: u32,
+    /// Buffer size of one VC at the far end by port, in bytes; empty unless each slot is one link.
+    capacities: Box<[u32]>,
 }
 
 /// Samples a router.
@@ -68,10 +68,12 @@ pub enum RouterSamplerUndo {
 impl RouterSampler {
     /// Memory of the sampler of a router with this number of ports, in bytes.
     pub fn bytes(plan: &Plan, ports: u64, vcs: u64) -> u64 {
+        let capacities = plan.setting.series >= super::Series::Links;
+        let bytes_per_port = 2 + if capacities { 4 } else { 0 };
         match plan.samples() {
             true => {
                 size_of::<(RouterSlots, RouterSamples)>() as u64
-                    + 2 * ports
+                    + ports * bytes_per_port
                     + bytes_of_links(plan, ports, vcs)
             }
             false => 0,
@@ -111,11 +113,18 @@ impl RouterSampler {
             Some(_) if plan.vcs() => slots.len() * usize::from(vcs),
             _ => 0,
         };
+        let ports = match first {
+            Some(_) => 0..network.topology.ports(router),
+            None => 0..0,
+        };
+        let capacities = ports
+            .map(|port| network.buffer_of_vc(network.topology.link_class(router, Port(port))))
+            .collect();
         let router_slots = RouterSlots {
             slots: by_port.into(),
             first,
             vcs,
-            capacity: network.buffer_of_vc(vcs),
+            capacities,
         };
         let samples = RouterSamples {
             open: None,
@@ -310,7 +319,7 @@ impl SampleInput<'_> {
         let mut flow = self.switch.used(port, end).total;
         let later = match (self.not_begun, slot) {
             (Some(not_begun), _) if is_last => {
-                let key = (self.switch.id(), topology::Port(port));
+                let key = (self.switch.id(), Port(port));
                 not_begun.get(&key).copied().unwrap_or_default()
             }
             (_, Some(slot)) => slot.after(bin),
@@ -371,8 +380,10 @@ impl SampleInput<'_> {
             }
             if is_to_router && let Some(vc_use) = samples.vc_use.get_mut(index * vcs..(index + 1) * vcs) {
                 for (part, known) in vc_use.chunks_mut(VCS_PER_RECORD).enumerate() {
-                    let used = |vc| self.used(port, vc);
-                    record_vc_use(number, link, part * VCS_PER_RECORD, known, used, emit);
+                    let capacity = self.router_slots.capacities[usize::from(port)];
+                    let credits = |vc| self.switch.credits(port, vc);
+                    let first_vc = part * VCS_PER_RECORD;
+                    record_vc_use(number, link, first_vc, known, (capacity, credits), emit);
                 }
             }
         }
@@ -389,10 +400,9 @@ impl SampleInput<'_> {
         goes_on
     }
 
+    /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
     fn used(&self, port: u16, vc: u8) -> u32 {
-        self.router_slots
-            .capacity
-            .saturating_sub(self.switch.credits(port, vc))
+        self.router_slots.capacities[usize::from(port)].saturating_sub(self.switch.credits(port, vc))
     }
 
     /// Samples the sums by class. Returns whether anything happens after the bin.

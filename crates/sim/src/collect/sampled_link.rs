@@ -108,18 +108,19 @@ impl BinFlow {
     }
 }
 
-/// Records the buffer space in use of up to [`VCS_PER_RECORD`] VCs, if any has changed.
+/// Records the buffer space in use of up to [`VCS_PER_RECORD`] VCs, if any has changed. Space in use is the capacity of
+/// a VC less the credits for it at the sender.
 pub fn record_vc_use(
     bin: u32,
     link: u32,
     first: usize,
     known: &mut [u32],
-    used: impl Fn(u8) -> u32,
+    (capacity, credits): (u32, impl Fn(u8) -> u32),
     emit: &mut impl FnMut(Record),
 ) {
     let (mut changed, mut now) = (0, [0; VCS_PER_RECORD]);
     for (index, known) in known.iter_mut().enumerate() {
-        now[index] = used((first + index) as u8);
+        now[index] = capacity.saturating_sub(credits((first + index) as u8));
         if std::mem::replace(known, now[index]) != now[index] {
             changed |= 1 << index;
         }
@@ -131,6 +132,7 @@ pub fn record_vc_use(
             first: first as u8,
             changed,
             used: now,
+            capacity,
         });
     }
 }

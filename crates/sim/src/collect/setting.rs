@@ -53,6 +53,8 @@ pub struct CollectSetting {
     pub(crate) timeline: bool,
     /// Whether waits of packets are recorded.
     pub(crate) waits: bool,
+    /// Whether the table `hosts` has the latencies and hops of the packets that each host received.
+    pub(crate) host_latency: bool,
 }
 
 /// Keys of `[collect]`.
@@ -65,6 +67,7 @@ pub const PARAMETERS: &[Parameter] = parameters! {
         "routers whose links, virtual channels and hosts are sampled singly");
     flag("timeline", false, "timelines of ranks, and all messages");
     flag("waits", false, "waits of packets and their causes");
+    flag("host_latency", false, "number, latency and hops of the packets that each host received");
 };
 
 impl Series {
@@ -92,6 +95,7 @@ impl CollectSetting {
             routers: None,
             timeline: false,
             waits: false,
+            host_latency: false,
         }
     }
 
@@ -116,6 +120,7 @@ impl CollectSetting {
             routers: read_routers(section, network)?,
             timeline: section.get("timeline")?,
             waits: section.get("waits")?,
+            host_latency: section.get("host_latency")?,
         };
         if let Some(until) = until {
             setting.refuse_endless(section, network, until)?;
@@ -167,6 +172,11 @@ impl CollectSetting {
     /// Sets whether timelines with messages, and waits, are recorded.
     pub fn set_traces(&mut self, timeline: bool, waits: bool) {
         (self.timeline, self.waits) = (timeline, waits);
+    }
+
+    /// Sets whether the table `hosts` has the latencies and hops of the packets that each host received.
+    pub fn set_host_latency(&mut self, host_latency: bool) {
+        self.host_latency = host_latency;
     }
 
     /// Sets what is sampled.

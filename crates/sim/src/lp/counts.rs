@@ -207,6 +207,7 @@ impl JobCounts {
     }
 
     /// Counts a packet of a message of a rank that starts to leave.
+    #[inline]
     pub fn message_injected<J: Journal<CountsUndo>>(
         &mut self,
         (start, serialization): (Time, Time),
@@ -225,6 +226,7 @@ impl JobCounts {
         journal.note(|| CountsUndo::MessageInjected { job, last, ps });
     }
 
+    #[inline]
     fn injection_sum(&mut self, last: bool) -> &mut u64 {
         if last {
             &mut self.injection_ps

@@ -1,8 +1,8 @@
 //! The latency of the path of a packet, from what the packet counts: its links, and those of them that are far.
 //!
-//! A packet has one byte for the lengths of its links. So links between routers are of two kinds, near and far. With
-//! at most two latencies in a network the latency of a path is exact. With more, each link counts as the mean of its
-//! kind.
+//! A packet has one byte for the lengths of its links. So links between routers are of two kinds, near and far, by the
+//! latency of the link with the pipeline of the router behind it. With at most two such latencies in a network the
+//! latency of a path is exact. With more, each link counts as the mean of its kind.
 
 use des::Time;
 use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
@@ -11,7 +11,7 @@ use crate::setup::network::NetworkModel;
 
 /// Latencies of links by kind, router pipelines included.
 pub struct HopLatency {
-    /// Injection and ejection link without the pipeline of the last router.
+    /// Injection and ejection link without the pipeline of the last router, and the delays of both NICs.
     ends: Time,
     near: Time,
     far: Time,
@@ -23,7 +23,7 @@ impl HopLatency {
     /// The latencies of a network.
     pub fn new(network: &NetworkModel) -> HopLatency {
         let host_link = usize::from(HOST_LINK.0);
-        let latency = |class: usize| network.links[class].latency;
+        let latency = |class: usize| network.links[class].to_router();
         let between_routers = || (0..network.links.len()).filter(|class| *class != host_link);
         let shortest = between_routers().map(latency).min().unwrap_or_default();
         let longest = between_routers().map(latency).max().unwrap_or_default();
@@ -45,10 +45,13 @@ impl HopLatency {
             let sum: u128 = kind()
                 .map(|class| u128::from(links[class]) * u128::from(latency(class).ps()))
                 .sum();
-            Time(sum.checked_div(count).unwrap_or(0) as u64) + network.router_delay
+            Time(sum.checked_div(count).unwrap_or(0) as u64)
         };
         HopLatency {
-            ends: latency(host_link) + latency(host_link) + network.router_delay,
+            ends: network.nic_injection_delay
+                + latency(host_link)
+                + network.links[host_link].latency
+                + network.nic_reception_delay,
             near: mean(false),
             far: mean(true),
             limit,
@@ -57,7 +60,7 @@ impl HopLatency {
 
     /// Whether links of this class between routers are far.
     pub fn is_far(&self, network: &NetworkModel, class: LinkClass) -> bool {
-        network.links[usize::from(class.0)].latency >= self.limit
+        network.links[usize::from(class.0)].to_router() >= self.limit
     }
 
     /// Latency of a path with this number of links, injection and ejection included, of which `far` are far.

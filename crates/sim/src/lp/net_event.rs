@@ -147,6 +147,8 @@ pub enum Record {
         changed: u8,
         /// Bytes in use.
         used: [u32; VCS_PER_RECORD],
+        /// Bytes of the buffer of one VC.
+        capacity: u32,
     },
     /// One host in a bin.
     HostSample {

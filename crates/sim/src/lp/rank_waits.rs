@@ -30,21 +30,28 @@ pub struct RankWaitUndo {
 impl RankWaits {
     /// Adds the wait of a packet.
     pub fn add(&mut self, job: u16, class: LinkClass, wait: Time) -> RankWaitUndo {
-        let of = |entry: &RankWait| entry.job == job && entry.class == class.0;
-        let known = self.0.iter().position(of);
-        let place = known.unwrap_or(self.0.len());
-        if known.is_none() {
-            self.0.push(RankWait {
-                job,
-                class: class.0,
-                wait: Time::ZERO,
-            });
+        for (place, entry) in self.0.iter_mut().enumerate() {
+            if entry.job == job && entry.class == class.0 {
+                entry.wait += wait;
+                return RankWaitUndo {
+                    place: place as u16,
+                    opened: false,
+                    wait,
+                };
+            }
         }
-        let sum = &mut self.0[place].wait;
-        *sum += wait;
+        self.open(job, class, wait)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn open(&mut self, job: u16, class: LinkClass, wait: Time) -> RankWaitUndo {
+        let place = self.0.len() as u16;
+        let class = class.0;
+        self.0.push(RankWait { job, class, wait });
         RankWaitUndo {
-            place: place as u16,
-            opened: known.is_none(),
+            place,
+            opened: true,
             wait,
         }
     }

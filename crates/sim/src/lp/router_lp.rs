@@ -82,7 +82,7 @@ impl RouterLp {
             .map(|port| PortSetting {
                 rate: network.rate(router, Port(port)),
                 to_host: matches!(topology.peer(router, Port(port)), Peer::Host(_)),
-                credits: network.buffer_of_vc(vcs),
+                credits: network.buffer_of_vc(topology.link_class(router, Port(port))),
             })
             .collect();
         let setup = RouterSetup {
@@ -185,7 +185,8 @@ impl RouterLp {
     }
 
     /// Executes one event.
-    #[inline]
+    // A call takes twenty instructions, and the compiler's own choice depends on the size of all that is inlined here.
+    #[inline(always)]
     pub fn handle(
         &mut self,
         simulation: &Simulation,
@@ -400,7 +401,7 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
 
 impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     #[inline(always)]
-    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
+    fn depart(&mut self, port: u16, vc: u8, mut packet: Packet, wait: Time, serialization: Time) {
         self.parts = 0;
         let start = self.context.now() + wait;
         if self.sampler.is_later(start) {
@@ -409,10 +410,15 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         let link_end = self.link_end(port);
         let delay = wait + link_end.delay(serialization);
         if !packet.standalone() {
-            return self.depart_for_ranks(link_end, vc, packet, (wait, serialization));
-        }
-        // Known at compile time: executors that undo events do not commit early.
-        if !C::REVERSIBLE && link_end.leads_to_host() {
+            // What divides the time of the message of a rank by cause.
+            if wait > Time::ZERO || link_end.is_slow() {
+                self.count_wait(&link_end, &packet, wait, serialization);
+            }
+            if link_end.is_far() {
+                packet.count_far_link();
+            }
+        } else if !C::REVERSIBLE && link_end.leads_to_host() {
+            // Known at compile time: executors that undo events do not commit early.
             let arrival = self.context.now() + delay;
             if self.simulation.shortcuts.early_commit.covers(arrival) {
                 return self.count_delivered(arrival, &packet);
@@ -433,35 +439,11 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         counts.delivered(arrival, packet, self.simulation.warmup, &mut NoJournal);
     }
 
-    /// Sends a packet of a rank, and counts what divides the time of its message by cause.
-    // Not inlined, to keep the code of synthetic traffic small.
-    #[inline(never)]
-    fn depart_for_ranks(
-        &mut self,
-        link_end: LinkEnd,
-        vc: u8,
-        mut packet: Packet,
-        (wait, serialization): (Time, Time),
-    ) {
-        if wait > Time::ZERO || link_end.is_slow() {
-            self.count_wait(link_end, &packet, wait, serialization);
-        }
-        if link_end.is_far() {
-            packet.count_far_link();
-        }
-        let event = NetEvent::PacketArrived {
-            port: link_end.port,
-            vc,
-            packet,
-        };
-        let delay = wait + link_end.delay(serialization);
-        self.context.send(link_end.lp, delay, event);
-    }
-
     /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part
     /// of it.
-    #[inline]
-    fn count_wait(&mut self, link_end: LinkEnd, packet: &Packet, wait: Time, serialization: Time) {
+    // Not inlined, to keep the code of synthetic traffic small.
+    #[inline(never)]
+    fn count_wait(&mut self, link_end: &LinkEnd, packet: &Packet, wait: Time, serialization: Time) {
         let mut wait = wait;
         if link_end.is_slow() {
             let host_link = &self.simulation.network.links[usize::from(HOST_LINK.0)];

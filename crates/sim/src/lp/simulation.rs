@@ -31,6 +31,8 @@ pub struct Simulation {
     pub timeline: bool,
     /// Whether NICs and routers trace which packets wait for whom.
     pub waits: bool,
+    /// Whether the table of hosts has the latencies and hops of the packets that each received.
+    pub host_latency: bool,
     /// The exact shortcuts of this run.
     pub shortcuts: Shortcuts,
 }
@@ -58,6 +60,7 @@ impl Simulation {
             plan: Plan::new(&experiment.collect, &experiment.network),
             timeline: experiment.collect.timeline,
             waits: experiment.collect.waits,
+            host_latency: experiment.collect.host_latency,
             shortcuts,
         }
     }

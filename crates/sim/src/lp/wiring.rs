@@ -31,9 +31,9 @@ pub struct LinkEnd {
     pub class: LinkClass,
     flags: LinkFlags,
     /// Time from the start of a packet (from its tail, if the far end is a host) until the far end handles it: the
-    /// cable, and the router's pipeline.
+    /// cable, and the pipeline of the router for this link class. At hosts, also the delays of the NIC.
     pub arrival: Time,
-    /// Time from the release of buffer space until the far end knows: the cable.
+    /// Time from the release of buffer space until the far end knows: the router's credit delay, and the cable.
     pub credit: Time,
 }
 
@@ -166,24 +166,23 @@ impl Numbering {
     /// The far end of the cable at a router's port; `None` without a cable.
     pub fn link_end(&self, network: &NetworkModel, router: RouterId, port: Port) -> Option<LinkEnd> {
         let topology = network.topology.as_ref();
-        let latency = |class: topology::LinkClass| network.links[usize::from(class.0)].latency;
         match topology.peer(router, port) {
             Peer::Unwired => None,
             Peer::Host(end_point) => {
-                let latency = latency(topology::HOST_LINK);
+                let latency = network.links[usize::from(topology::HOST_LINK.0)].latency;
                 let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
                 Some(LinkEnd {
                     lp: self.host(host),
                     port: rail as u16,
                     class: topology::HOST_LINK,
                     flags: LinkFlags(TO_HOST),
-                    arrival: latency,
-                    credit: latency,
+                    arrival: latency + network.nic_reception_delay,
+                    credit: latency + network.credit_delay,
                 })
             }
             Peer::Router(far, far_port) => {
                 let class = topology.link_class(router, port);
-                let latency = latency(class);
+                let link = network.links[usize::from(class.0)];
                 let bandwidth = |class: LinkClass| network.links[usize::from(class.0)].bandwidth;
                 let slow = if bandwidth(class) < bandwidth(topology::HOST_LINK) {
                     SLOW
@@ -195,8 +194,8 @@ impl Numbering {
                     port: far_port.0,
                     class,
                     flags: LinkFlags(slow),
-                    arrival: latency + network.router_delay,
-                    credit: latency,
+                    arrival: link.to_router(),
+                    credit: link.latency + network.credit_delay,
                 })
             }
         }
@@ -205,14 +204,14 @@ impl Numbering {
     /// The injection link of one rail of a host.
     pub fn injection(&self, network: &NetworkModel, host: HostId, rail: u32) -> LinkEnd {
         let (router, port) = network.attachment(host, rail);
-        let latency = network.links[usize::from(topology::HOST_LINK.0)].latency;
+        let link = network.links[usize::from(topology::HOST_LINK.0)];
         LinkEnd {
             lp: self.router(router),
             port: port.0,
             class: topology::HOST_LINK,
             flags: LinkFlags(0),
-            arrival: latency + network.router_delay,
-            credit: latency,
+            arrival: network.nic_injection_delay + link.to_router(),
+            credit: link.latency + network.credit_delay,
         }
     }
 }

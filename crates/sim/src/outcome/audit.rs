@@ -143,7 +143,6 @@ fn check_credits(
 ) -> Result<(), Error> {
     let topology = simulation.network.topology.as_ref();
     let vcs = simulation.network.routing.vcs();
-    let capacity = u64::from(simulation.network.buffer_of_vc(vcs));
     let router_lp = |router: RouterId| match &processes[simulation.numbering.router(router)] {
         NetworkLp::Router(router) => Ok(router),
         NetworkLp::Host(_) | NetworkLp::TerminationDetector(_) => {
@@ -152,6 +151,8 @@ fn check_credits(
     };
     // Checks the link into a port of a router, from the sender's credits for a VC.
     let balance = |what: &dyn Fn() -> String, (router, port, vc): (RouterId, u16, u8), credits: u32| {
+        let class = topology.link_class(router, Port(port));
+        let capacity = u64::from(simulation.network.buffer_of_vc(class));
         let pending = router_lp(router)?.pending_credits(port, vc);
         let used = used_space.get(&(router, port, vc)).copied().unwrap_or(0) + u64::from(pending);
         if u64::from(credits) + used == capacity {

@@ -6,7 +6,7 @@ use des::{Event, Lps, Time};
 use fabric::LinkUse;
 use fabric::router::Router;
 use mpi::{Rank, RankStats};
-use results::rows::{CallRow, LinkRow, RankRow, calls, ranks};
+use results::rows::{CallRow, LinkRow, RankRow, ReceivedPackets, calls, ranks, with_received};
 use results::{
     BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
     PathTotals, RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
@@ -52,14 +52,35 @@ impl FinalState<'_> {
             network.latency_ps.merge(&job.latency_ps);
             network.hops.merge(&job.hops);
         }
+        let received = self.simulation.host_latency.then(|| self.received());
         let mut tables = vec![ranks(rank_rows), calls(call_rows), links];
-        tables.extend(self.drawing);
+        let [routers, hosts] = self.drawing;
+        let hosts = match received {
+            Some(received) => with_received(&hosts, received),
+            None => hosts,
+        };
+        tables.extend([routers, hosts]);
         Outcome {
             network,
             jobs,
             tables,
             records: self.records,
+            ..Outcome::default()
         }
+    }
+
+    /// Measured packets that each host received, of all jobs.
+    fn received(&self) -> Vec<ReceivedPackets> {
+        let jobs = self.simulation.jobs.len();
+        let hosts = (0..self.simulation.network.hosts()).map(|host| self.host(HostId(host)));
+        let of_host = |host: &Host| {
+            let mut received = ReceivedPackets::default();
+            for counts in (0..jobs).filter_map(|job| host.counts(job)) {
+                received.add(&counts.latency, &counts.hops);
+            }
+            received
+        };
+        hosts.map(of_host).collect()
     }
 
     /// Packets on links whose transmission had not begun by the end.
@@ -118,11 +139,7 @@ impl FinalState<'_> {
             planes: u64::from(rails.planes()),
             routers: u64::from(topology.routers()),
             detour_load_bytes: self.simulation.network.routing.detour_load(),
-            vc_buffer_bytes: u64::from(
-                self.simulation
-                    .network
-                    .buffer_of_vc(self.simulation.network.routing.vcs().max(1)),
-            ),
+            vc_buffer_bytes: u64::from(self.simulation.network.smallest_buffer_between_routers()),
             measured_ps: self.measured().ps(),
             capacity_bytes: self.capacity_bytes(u64::from(hosts)),
             ..NetworkTotals::default()

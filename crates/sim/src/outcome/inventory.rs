@@ -136,6 +136,7 @@ pub fn drawing(network: &NetworkModel) -> DrawingTables {
             router: router.0,
             x,
             y,
+            ..HostRow::default()
         }
     });
     let hosts = results::rows::hosts(host_rows);

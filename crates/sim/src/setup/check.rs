@@ -44,6 +44,8 @@ pub struct CheckReport {
     pub deadlock_free: Option<bool>,
     /// Bounds of the synthetic traffic; `None` without such traffic.
     pub bounds: Option<results::Bounds>,
+    /// Data rates that are not whole numbers of bits per second, with the rates that are used.
+    pub rounded_rates: Vec<config::RoundedRate>,
     /// The experiment with all defaults.
     pub experiment: serde_json::Value,
 }
@@ -105,6 +107,7 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
         deadlock,
         deadlock_free,
         bounds: bounds(experiment, Effort::CHECK),
+        rounded_rates: experiment.rounded_rates.clone(),
         experiment: experiment.settings.clone(),
     })
 }
@@ -171,9 +174,12 @@ impl fmt::Display for CheckReport {
             self.memory_bytes as f64 / 1e6
         )?;
         write!(f, "deadlock  {}", self.deadlock)?;
-        match &self.bounds {
-            Some(bounds) => write!(f, "\n{bounds}"),
-            None => Ok(()),
+        if let Some(bounds) = &self.bounds {
+            write!(f, "\n{bounds}")?;
         }
+        for rate in &self.rounded_rates {
+            write!(f, "\nrounded   {rate}")?;
+        }
+        Ok(())
     }
 }

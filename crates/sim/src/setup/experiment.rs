@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use config::{Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
+use config::{Bytes, DefaultValue, Duration, Parameter, RoundedRate, Section, Type, parameters};
 use des::{Executor, Optimism, Time};
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
@@ -29,6 +29,8 @@ pub struct Experiment {
     pub collect: CollectSetting,
     /// All settings with all defaults, as the result prints them.
     pub settings: serde_json::Value,
+    /// Data rates that are not whole numbers of bits per second, with the rates that are used.
+    pub rounded_rates: Vec<RoundedRate>,
     /// Text and file of the experiment; `None` if a program made it.
     pub(crate) source: Option<ExperimentSource>,
 }
@@ -190,6 +192,7 @@ impl Experiment {
             run,
             collect,
             settings,
+            rounded_rates: root.rounded_rates(),
             source: None,
         })
     }

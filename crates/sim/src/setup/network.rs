@@ -8,7 +8,8 @@ use fabric::router::RouterParameters;
 use fabric::{NicArbiter, Rate};
 use routing::{InPlanes, Routing};
 use topology::{
-    HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth, check_latency,
+    HOST_LINK, HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth,
+    check_latency,
 };
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
@@ -22,6 +23,10 @@ const _: () = assert!(topology::LONGEST_LATENCY.ps == LONGEST_DELAY.ps);
 pub const NETWORK: &[Parameter] = parameters! {
     size("packet", "256 B", "largest packet; longer messages are divided, 1 B to 16 MiB");
     choice("nic_arbiter", fabric::NIC_ARBITERS, "how ranks and jobs of one host share its NIC");
+    time("nic_injection_delay", "0 ps",
+        "pipeline of a NIC, from the start of a packet until its head is on the cable, at most 1 s");
+    time("nic_reception_delay", "0 ps",
+        "from the arrival of a packet's tail at a NIC until the host has the packet, at most 1 s");
 };
 
 /// Keys of `[network.link]`.
@@ -37,6 +42,10 @@ pub const LINK: &[Parameter] = &[
 pub const LINK_CLASS: &[Parameter] = parameters! {
     computed("bandwidth", Type::Rate, "network.link.bandwidth", "bandwidth of one link class");
     computed("latency", Type::Time, "network.link.latency", "latency of one link class");
+    computed("buffer", Type::Size, "network.router.buffer",
+        "buffer of the input port at the receiving end of such a link, at most 1 GiB");
+    computed("router_delay", Type::Time, "network.router.delay",
+        "pipeline of a router for packets that arrive by such a link, at most 1 s");
 };
 
 /// Keys of `[network.memory]`. The defaults are those of a node of ARCHER2, measured: `docs/methods/packet.md`.
@@ -55,6 +64,8 @@ pub const ROUTER: &[Parameter] = parameters! {
     time("delay", "100 ns", "from the arrival of a packet's head to its earliest departure, at most 1 s");
     size("buffer", "100 KB",
         "buffer of one input port, divided evenly among its virtual channels, at most 1 GiB");
+    time("credit_delay", "0 ps",
+        "from the departure of a packet's tail until its credit starts back to the sender, at most 1 s");
 };
 
 const fn bandwidth(default: &'static str, summary: &'static str) -> Parameter {
@@ -70,6 +81,26 @@ pub struct LinkSetting {
     pub rate: Rate,
     /// Latency of the cable.
     pub latency: Time,
+    /// Buffer of the input port of a router at the receiving end in bytes, divided evenly among its VCs.
+    pub buffer: u32,
+    /// Pipeline latency of a router at the receiving end, from the arrival of a head until it can leave.
+    pub router_delay: Time,
+}
+
+/// Messages between two ranks of one host.
+#[derive(Clone, Copy, Debug)]
+pub struct MemorySetting {
+    /// The bandwidth as a rate for computations.
+    pub rate: Rate,
+    /// Latency of a message.
+    pub latency: Time,
+}
+
+/// Bandwidth and latency as an experiment gives them.
+#[derive(Clone, Copy, Debug)]
+struct Speed {
+    bandwidth: Bandwidth,
+    latency: Time,
 }
 
 /// A network with its speeds.
@@ -86,16 +117,18 @@ pub struct NetworkModel {
     pub links: Vec<LinkSetting>,
     /// The router model with its parameters.
     pub model: RouterParameters,
-    /// Pipeline latency of a router, from the arrival of a head until it can leave.
-    pub router_delay: Time,
-    /// Buffer of one input port in bytes, divided evenly among its VCs.
-    pub buffer: u32,
+    /// Time from the departure of a packet's tail until its credit starts back over the cable.
+    pub credit_delay: Time,
     /// Largest packet, in bytes.
     pub packet: u32,
     /// How sources on one host share a NIC port.
     pub nic_arbiter: NicArbiter,
+    /// Pipeline latency of a NIC, from the start of a packet until its head is on the cable.
+    pub nic_injection_delay: Time,
+    /// Latency of a NIC, from the arrival of a packet's tail until the host has the packet.
+    pub nic_reception_delay: Time,
     /// Latency and bandwidth of messages between ranks of one host.
-    pub memory: LinkSetting,
+    pub memory: MemorySetting,
 }
 
 /// One copy of a network.
@@ -126,7 +159,7 @@ impl NetworkModel {
             routing = Arc::new(InPlanes::new(routing, &copies));
             topology = Arc::new(copies);
         }
-        let links = read_links(section, topology.as_ref())?;
+        let speeds = read_speeds(section, topology.as_ref())?;
         let router = section.section("router")?.declare(ROUTER);
         let model = RouterParameters::read(router)?;
         if routing.packets_per_vc() > 1 && !model.has_slots() {
@@ -134,9 +167,9 @@ impl NetworkModel {
                            expected model = \"packet\", or routing without bubbles";
             return Err(router.error("model", message));
         }
-        let router_delay: Duration = router.get("delay")?;
-        at_most(router, "delay", router_delay, LONGEST_DELAY)?;
-        let buffer: Bytes = router.get("buffer")?;
+        let delays = read_delays(section, topology.as_ref())?;
+        let credit_delay: Duration = router.get("credit_delay")?;
+        at_most(router, "credit_delay", credit_delay, LONGEST_DELAY)?;
         let packet: Bytes = section.declare(NETWORK).get("packet")?;
         if !(1..=1 << 24).contains(&packet.bytes) {
             return Err(section.error(
@@ -144,41 +177,38 @@ impl NetworkModel {
                 format!("{packet} is out of range; expected 1 B to 16 MiB"),
             ));
         }
-        let vcs = u64::from(routing.vcs().max(1));
-        let packets = u64::from(routing.packets_per_vc());
-        if buffer.bytes / vcs < packets * packet.bytes {
-            let needed = match packets {
-                1 => "a packet".to_string(),
-                _ => format!("the {packets} packets that its routing needs there,"),
-            };
-            let message = format!(
-                "{buffer} per input port are {} B for each of {vcs} virtual channels, less than {needed} of {packet}; \
-                 expected at least {}",
-                buffer.bytes / vcs,
-                Bytes {
-                    bytes: packets * packet.bytes * vcs
-                },
-            );
-            return Err(router.error("buffer", message));
-        }
-        if buffer.bytes > 1 << 30 {
-            return Err(router.error(
-                "buffer",
-                format!("{buffer} is out of range; expected at most 1 GiB per port"),
-            ));
-        }
-        check_detours(section, topology.as_ref(), routing.as_ref(), buffer)?;
+        let buffers = read_buffers(section, topology.as_ref(), routing.as_ref(), packet)?;
+        check_detours(section, topology.as_ref(), routing.as_ref(), &buffers)?;
+        let links = speeds.into_iter().zip(buffers).zip(delays);
+        let links = links.map(|((speed, buffer), router_delay)| LinkSetting {
+            bandwidth: speed.bandwidth,
+            rate: Rate::bits_per_s(speed.bandwidth.bits_per_s),
+            latency: speed.latency,
+            buffer: buffer.bytes as u32,
+            router_delay,
+        });
+        let links = links.collect();
+        let nic_delay = |key: &str| {
+            let delay: Duration = section.get(key)?;
+            at_most(section, key, delay, LONGEST_DELAY)?;
+            Ok(Time(delay.ps))
+        };
+        let memory = read_speed(section.section("memory")?.declare(MEMORY), None)?;
         Ok(NetworkModel {
-            memory: read_link(section.section("memory")?.declare(MEMORY), None)?,
+            memory: MemorySetting {
+                rate: Rate::bits_per_s(memory.bandwidth.bits_per_s),
+                latency: memory.latency,
+            },
             topology,
             routing,
             plane,
             rails,
             links,
             model,
-            router_delay: Time(router_delay.ps),
-            buffer: buffer.bytes as u32,
+            credit_delay: Time(credit_delay.ps),
             packet: packet.bytes as u32,
+            nic_injection_delay: nic_delay("nic_injection_delay")?,
+            nic_reception_delay: nic_delay("nic_reception_delay")?,
             nic_arbiter: NicArbiter::named(section.choice("nic_arbiter")?),
         })
     }
@@ -200,13 +230,29 @@ impl NetworkModel {
 
     /// Injection bandwidth of a host, all rails together.
     pub fn injection_bits_per_s(&self) -> u64 {
-        let rail = self.links[usize::from(topology::HOST_LINK.0)].bandwidth;
+        let rail = self.links[usize::from(HOST_LINK.0)].bandwidth;
         rail.bits_per_s * u64::from(self.rails.count())
     }
 
-    /// Buffer of one VC of an input port with `vcs` VCs, in bytes.
-    pub fn buffer_of_vc(&self, vcs: u8) -> u32 {
-        self.buffer / u32::from(vcs)
+    /// Buffer of one VC of the input port at the receiving end of a link of this class, in bytes.
+    pub fn buffer_of_vc(&self, class: LinkClass) -> u32 {
+        self.links[usize::from(class.0)].buffer / u32::from(self.routing.vcs().max(1))
+    }
+
+    /// Smallest buffer of one VC of any input port, in bytes.
+    pub fn smallest_buffer_of_vc(&self) -> u32 {
+        let classes = (0..self.links.len()).map(|class| LinkClass(class as u8));
+        let buffers = classes.map(|class| self.buffer_of_vc(class));
+        buffers.min().expect("hosts have links")
+    }
+
+    /// Smallest buffer of one VC behind a link between routers, in bytes; in a network without such links, that behind
+    /// an injection link.
+    pub fn smallest_buffer_between_routers(&self) -> u32 {
+        let classes = (0..self.links.len()).map(|class| LinkClass(class as u8));
+        let classes = classes.filter(|class| *class != HOST_LINK);
+        let buffers = classes.map(|class| self.buffer_of_vc(class));
+        buffers.min().unwrap_or_else(|| self.buffer_of_vc(HOST_LINK))
     }
 
     /// Least space that a packet takes in a buffer between routers: the largest packet with bubble flow control,
@@ -229,13 +275,19 @@ impl NetworkModel {
         while at != to {
             let port = groups.local_port(at, to, 0);
             let class = self.topology.link_class(at, port);
-            delay = delay + self.links[usize::from(class.0)].latency + self.router_delay;
+            delay += self.links[usize::from(class.0)].to_router();
             at = match self.topology.peer(at, port) {
                 Peer::Router(next, _) => next,
                 _ => unreachable!("local links join routers"),
             };
         }
         delay
+    }
+
+    /// Shortest time from the start of a packet until a router handles it.
+    pub fn nearest_router(&self) -> Time {
+        let links = self.links.iter().map(LinkSetting::to_router);
+        links.min().expect("hosts have links")
     }
 
     /// Least delay of any event between two LPs: the shortest cable.
@@ -248,6 +300,13 @@ impl NetworkModel {
     }
 }
 
+impl LinkSetting {
+    /// Time from the start of a packet until the router at the receiving end handles it: the cable, and the pipeline.
+    pub fn to_router(&self) -> Time {
+        self.latency + self.router_delay
+    }
+}
+
 impl Plane {
     fn read(section: &Section) -> Result<Plane, config::Error> {
         let topology: Arc<dyn Topology> = topology::build(section.section("topology")?)?.into();
@@ -256,14 +315,73 @@ impl Plane {
     }
 }
 
-impl LinkSetting {
-    fn new(bandwidth: Bandwidth, latency: Time) -> LinkSetting {
-        LinkSetting {
-            bandwidth,
-            rate: Rate::bits_per_s(bandwidth.bits_per_s),
-            latency,
+/// Reads the pipelines of routers by link class: `links.NAME.router_delay`, or `router.delay`.
+fn read_delays(section: &Section, topology: &dyn Topology) -> Result<Vec<Time>, config::Error> {
+    let router = section.section("router")?;
+    let common: Duration = router.get("delay")?;
+    at_most(router, "delay", common, LONGEST_DELAY)?;
+    let by_class = section.section("links")?;
+    let read = |name: &str| {
+        let class = by_class.section(name)?;
+        let delay = class.or("router_delay", common)?;
+        at_most(class, "router_delay", delay, LONGEST_DELAY)?;
+        Ok(Time(delay.ps))
+    };
+    topology.link_classes().into_iter().map(read).collect()
+}
+
+/// Reads the buffers by link class: `links.NAME.buffer`, or `router.buffer`. Checks that each VC has space for the
+/// packets that routing needs there.
+fn read_buffers(
+    section: &Section,
+    topology: &dyn Topology,
+    routing: &dyn Routing,
+    packet: Bytes,
+) -> Result<Vec<Bytes>, config::Error> {
+    let vcs = u64::from(routing.vcs().max(1));
+    let packets = u64::from(routing.packets_per_vc());
+    let check_most = |section: &Section, buffer: Bytes| {
+        if buffer.bytes > 1 << 30 {
+            let message = format!("{buffer} is out of range; expected at most 1 GiB per port");
+            return Err(section.error("buffer", message));
         }
-    }
+        Ok(())
+    };
+    let check_least = |section: &Section, buffer: Bytes| {
+        if buffer.bytes / vcs >= packets * packet.bytes {
+            return Ok(());
+        }
+        let needed = match packets {
+            1 => "a packet".to_string(),
+            _ => format!("the {packets} packets that its routing needs there,"),
+        };
+        let message = format!(
+            "{buffer} per input port are {} B for each of {vcs} virtual channels, less than {needed} of {packet}; \
+             expected at least {}",
+            buffer.bytes / vcs,
+            Bytes {
+                bytes: packets * packet.bytes * vcs
+            },
+        );
+        Err(section.error("buffer", message))
+    };
+    let router = section.section("router")?;
+    let common: Bytes = router.get("buffer")?;
+    check_most(router, common)?;
+    let by_class = section.section("links")?;
+    let read = |name: &str| {
+        let class = by_class.section(name)?;
+        // The error names the key that gives the size.
+        let giver = match class.keys().iter().any(|key| key == "buffer") {
+            true => class,
+            false => router,
+        };
+        let buffer = class.or("buffer", common)?;
+        check_most(giver, buffer)?;
+        check_least(giver, buffer)?;
+        Ok(buffer)
+    };
+    topology.link_classes().into_iter().map(read).collect()
 }
 
 /// Refuses routing whose detours no load can begin. A port's load is what waits for it in the input buffers of its router,
@@ -272,30 +390,47 @@ fn check_detours(
     section: &Section,
     topology: &dyn Topology,
     routing: &dyn Routing,
-    buffer: Bytes,
+    buffers: &[Bytes],
 ) -> Result<(), config::Error> {
     let Some(threshold) = routing.detour_load() else {
         return Ok(());
     };
-    let ports = (0..topology.routers()).map(|router| topology.ports(RouterId(router)));
-    let ports = u64::from(ports.max().unwrap_or(0));
-    let greatest = buffer.bytes.saturating_mul(ports + 1);
+    let buffers = || buffers.iter().map(|buffer| buffer.bytes);
+    let (least, most) = (buffers().min().unwrap_or(0), buffers().max().unwrap_or(0));
+    let greatest_of = |router: RouterId| {
+        let ports = topology.ports(router);
+        if least == most {
+            return (most.saturating_mul(u64::from(ports) + 1), ports);
+        }
+        let class = |port| topology.link_class(router, Port(port)).0;
+        let of_port = |port| buffers().nth(usize::from(class(port))).unwrap_or(most);
+        let (sum, largest) = (0..ports).map(of_port).fold((0u64, 0), |(sum, largest), buffer| {
+            (sum + buffer, largest.max(buffer))
+        });
+        (sum + largest, ports)
+    };
+    let routers = (0..topology.routers()).map(RouterId);
+    let (greatest, ports) = routers.map(greatest_of).max().unwrap_or((most, 0));
     if threshold < greatest {
         return Ok(());
     }
+    let sizes = match least == most {
+        true => format!("{}", Bytes { bytes: most }),
+        false => format!("{} to {}", Bytes { bytes: least }, Bytes { bytes: most }),
+    };
     let message = format!(
         "detours begin above a load of {} of the minimal port, and no port can have more than {}: the {ports} input \
-         buffers of {buffer} of its router, and the buffer behind it; expected a smaller bias",
+         buffers of {sizes} of its router, and the buffer behind it; expected a smaller bias",
         Bytes { bytes: threshold },
         Bytes { bytes: greatest }
     );
     Err(section.section("routing")?.error("bias", message))
 }
 
-/// Reads the link settings: `links.NAME` applies to one class, the topology's own speed where that is not given, and
+/// Reads the link speeds: `links.NAME` applies to one class, the topology's own speed where that is not given, and
 /// `link` to the remaining ones.
-fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSetting>, config::Error> {
-    let common = read_link(section.section("link")?.declare(LINK), None)?;
+fn read_speeds(section: &Section, topology: &dyn Topology) -> Result<Vec<Speed>, config::Error> {
+    let common = read_speed(section.section("link")?.declare(LINK), None)?;
     let by_class = section.section("links")?;
     let classes = topology.link_classes();
     if let Some(unknown) = by_class
@@ -308,19 +443,19 @@ fn read_links(section: &Section, topology: &dyn Topology) -> Result<Vec<LinkSett
     let default = |class: u8| {
         let own = topology.link_speed(LinkClass(class));
         let latency = own.latency.map(|latency| Time(latency.ps));
-        LinkSetting::new(
-            own.bandwidth.unwrap_or(common.bandwidth),
-            latency.unwrap_or(common.latency),
-        )
+        Speed {
+            bandwidth: own.bandwidth.unwrap_or(common.bandwidth),
+            latency: latency.unwrap_or(common.latency),
+        }
     };
     (0u8..)
         .zip(&classes)
-        .map(|(class, name)| read_link(by_class.section(name)?, Some(default(class))))
+        .map(|(class, name)| read_speed(by_class.section(name)?, Some(default(class))))
         .collect()
 }
 
-/// Reads a link's keys; `default` takes the place of the declared defaults.
-fn read_link(section: &Section, default: Option<LinkSetting>) -> Result<LinkSetting, config::Error> {
+/// Reads bandwidth and latency; `default` takes the place of the declared defaults.
+fn read_speed(section: &Section, default: Option<Speed>) -> Result<Speed, config::Error> {
     let (bandwidth, latency): (Bandwidth, Duration) = match default {
         Some(default) => {
             let latency = Duration {
@@ -335,5 +470,8 @@ fn read_link(section: &Section, default: Option<LinkSetting>) -> Result<LinkSett
     };
     check_bandwidth(bandwidth).map_err(|why| section.error("bandwidth", why))?;
     check_latency(latency).map_err(|why| section.error("latency", why))?;
-    Ok(LinkSetting::new(bandwidth, Time(latency.ps)))
+    Ok(Speed {
+        bandwidth,
+        latency: Time(latency.ps),
+    })
 }

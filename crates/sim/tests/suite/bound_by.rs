@@ -74,6 +74,26 @@ fn parts_of_one_message_are_those_of_arithmetic() {
     assert_share(&bound_by, "injection links", 100.0 / time);
 }
 
+/// The same between two routers whose pipelines differ by the link of arrival: 50 + 70 ns to the first router, 50 + 230
+/// ns to the second one, and 50 ns. The NICs add 40 and 60 ns.
+#[test]
+fn latency_has_the_pipelines_of_the_links_of_arrival_and_of_the_nics() {
+    let network = TWO_ROUTERS.to_string()
+        + "links = { host.router_delay = \"70 ns\", dimension-0.router_delay = \"230 ns\" }\n\
+           nic_injection_delay = \"40 ns\"\nnic_reception_delay = \"60 ns\"\n";
+    let programs = vec![vec![send(1, 100)], vec![receive(0, 100)]];
+    let result = run(&jobs_on(
+        &network,
+        vec![job("a", programs, &settings(8192), &[0, 2])],
+    ));
+    let time = 20.0 + 550.0 + 100.0 + 30.0;
+    let found = result.summary.jobs[0].time_ns;
+    assert!((found - time).abs() < 1e-6, "{found} ns");
+    let bound_by = of(&result);
+    assert_share(&bound_by, "latency", 550.0 / time);
+    assert_share(&bound_by, "injection links", 100.0 / time);
+}
+
 #[test]
 fn a_rank_that_computes_longer_is_imbalance() {
     let late = vec![

@@ -179,6 +179,7 @@ fn an_application_beside_traffic_goes_on_everywhere() {
 fn what_is_collected_goes_on() {
     goes_on_everywhere("collect-jobs-torus.toml");
     goes_on_everywhere("collect-input-queued.toml");
+    goes_on_everywhere("collect-host-latency.toml");
 }
 
 /// The first checkpoint lies in a repetition, the second between two.

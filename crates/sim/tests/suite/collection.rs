@@ -250,6 +250,58 @@ fn an_incast_fills_buffers_and_queues() {
     assert_eq!(sum(jobs, "messages_received"), 4);
 }
 
+/// The capacity in `vc_series` is that of the buffer at the end of the link.
+#[test]
+fn buffers_by_class_have_their_capacities() {
+    let text = r#"
+        [network]
+        topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }
+        routing = { algorithm = "minimal" }
+        router = { buffer = "4 KiB" }
+        links = { host.buffer = "2 KiB", global.buffer = "1 KiB" }
+        [[job]]
+        traffic = { pattern = "uniform", load = 1.0 }
+        [run]
+        until = "10 us"
+        [collect]
+        series = "vcs"
+    "#;
+    let result = run_everywhere(&mut experiment(text));
+    let links = table(&result, "links");
+    let classes: Vec<String> = links
+        .texts("class")
+        .unwrap()
+        .map(|c| c.unwrap().to_string())
+        .collect();
+    let series = table(&result, "vc_series");
+    let column = |name| series.u32s(name).unwrap();
+    let mut full = std::collections::BTreeSet::new();
+    for ((link, used), capacity) in column("link")
+        .iter()
+        .zip(column("used_bytes"))
+        .zip(column("capacity_bytes"))
+    {
+        let class = classes[*link as usize].as_str();
+        let expected = match class {
+            "injection" => 1024,
+            "local" => 2048,
+            "global" => 512,
+            _ => panic!("{class} has no buffer"),
+        };
+        assert_eq!(*capacity, expected, "{class}");
+        assert!(used <= capacity, "{class}: {used} B");
+        if used == capacity {
+            full.insert(class);
+        }
+    }
+    let full: Vec<&str> = full.into_iter().collect();
+    assert_eq!(
+        full,
+        ["global", "injection", "local"],
+        "classes with full buffers"
+    );
+}
+
 /// Bins of a run without a known end grow. A bin without any event still has its row.
 #[test]
 fn a_link_that_is_held_up_for_long_has_its_rows() {

@@ -122,9 +122,27 @@ fn who_looks_at_credits_gets_each() {
         "each"
     );
     assert_eq!(credits(&on(DRAGONFLY, MINIMAL, UNIFORM, "4 KiB")), "each");
+    // One class with small buffers is enough.
+    let small = "algorithm = \"minimal\" }\nlinks = { global.buffer = \"4 KiB\"";
+    assert_eq!(credits(&on(DRAGONFLY, small, UNIFORM, "64 KiB")), "each");
     for series in [sim::Series::Links, sim::Series::Vcs] {
         experiment.collect.set_series(series);
         assert_eq!(credits(&experiment), "each");
+    }
+}
+
+/// Buffers of unequal size have batches of one size. Credits that take longer than packets are late in either case.
+#[test]
+fn batches_change_nothing_with_buffers_by_class_and_late_credits() {
+    let by_class =
+        "algorithm = \"minimal\" }\nlinks = { host.buffer = \"16 KiB\", global.buffer = \"200 KiB\"";
+    for credit_delay in ["0 ns", "1 ps", "400 ns"] {
+        let router = format!("32 KiB\", credit_delay = \"{credit_delay}");
+        let mut experiment = on(DRAGONFLY, by_class, UNIFORM, &router);
+        let reference = each(&mut experiment);
+        let result = run_everywhere(&mut experiment);
+        assert_eq!(result.summary.run.credits, "batches", "{credit_delay}");
+        assert_same(&reference, &result, credit_delay);
     }
 }
 

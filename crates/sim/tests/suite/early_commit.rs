@@ -55,10 +55,17 @@ fn nothing_changes_but_the_number_of_events() {
     let high = "traffic = { pattern = \"uniform\", load = 0.8 }";
     let long = "traffic = { pattern = \"uniform\", load = 0.4, message = \"3 KiB\", arrival = \"fixed\" }";
     let bursts = "traffic = { pattern = \"uniform\", load = 0.3, arrival = \"on-off\" }";
+    // Three ways to a router: 120 + 20 + 25, 20 + 0 and 20 + 90 ns.
+    let by_class = format!(
+        "{minimal}\nlinks = {{ host.router_delay = \"25 ns\", local.router_delay = \"0 ns\", \
+         global.router_delay = \"90 ns\" }}\n\
+         nic_injection_delay = \"120 ns\"\nnic_reception_delay = \"80 ns\""
+    );
     let silent = "traffic = { pattern = \"transpose\", load = 0.3 }\nhosts = 16";
     // The least saving in percent.
     for (network, jobs, spared) in [
         (&minimal, &[low][..], 30),
+        (&by_class, &[low], 30),
         (&slim_fly, &[low], 30),
         (&slim_fly, &[high], 30),
         (&ugal, &[high], 15),

@@ -14,6 +14,7 @@ mod credits;
 mod critical_path;
 mod deadlock;
 mod early_commit;
+mod host_latency;
 mod jobs;
 mod memory;
 mod mpi_semantics;

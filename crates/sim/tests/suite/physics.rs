@@ -20,7 +20,7 @@ router = { delay = "90 ns", buffer = "64 KiB" }
 packet = "1 KiB"
 links.host = { bandwidth = "25 Gbps", latency = "11 ns" }
 links.local = { bandwidth = "100 Gbps", latency = "37 ns" }
-links.global = { bandwidth = "40 Gbps", latency = "410 ns" }
+links.global = { bandwidth = "40 Gbps", latency = "410 ns", router_delay = "310 ns" }
 "#,
     r#"
 [network]
@@ -37,6 +37,7 @@ links.global = { bandwidth = "400 Gbps", latency = "150 ns" }
 topology = { kind = "fat-tree", levels = 3, radix = 4 }
 routing = { algorithm = "destination-mod-k" }
 router = { delay = "120 ns", buffer = "64 KiB" }
+nic_injection_delay = "141 ns"
 packet = "1 KiB"
 links.host = { bandwidth = "10 Gbps", latency = "5 ns" }
 links.leaf-spine = { bandwidth = "100 Gbps", latency = "50 ns" }
@@ -47,10 +48,12 @@ links.spine-core = { bandwidth = "33 Gbps", latency = "333 ns" }
 topology = { kind = "torus", sizes = [4, 3, 2], hosts_per_router = 1 }
 routing = { algorithm = "dimension-order" }
 router = { delay = "77 ns", buffer = "64 KiB" }
+nic_injection_delay = "17 ns"
+nic_reception_delay = "233 ns"
 packet = "1 KiB"
-links.host = { bandwidth = "100 Gbps", latency = "9 ns" }
+links.host = { bandwidth = "100 Gbps", latency = "9 ns", router_delay = "33 ns" }
 links.dimension-0 = { bandwidth = "30 Gbps", latency = "21 ns" }
-links.dimension-1 = { bandwidth = "70 Gbps", latency = "44 ns" }
+links.dimension-1 = { bandwidth = "70 Gbps", latency = "44 ns", router_delay = "0 ns" }
 links.dimension-2 = { bandwidth = "300 Gbps", latency = "88 ns" }
 "#,
     r#"
@@ -117,11 +120,12 @@ fn path(network: &NetworkModel, source: HostId, destination: HostId) -> Vec<Link
     }
 }
 
-/// The formula: cables, pipelines, the last serialisation, and, at each router onto a faster link, the wait that
+/// The formula: NICs, cables, pipelines, the last serialisation, and, at each router onto a faster link, the wait that
 /// prevents an underrun.
 fn zero_load_latency(network: &NetworkModel, links: &[LinkSetting], bytes: u32) -> Time {
     let cables: u64 = links.iter().map(|link| link.latency.ps()).sum();
-    let pipelines = (links.len() as u64 - 1) * network.router_delay.ps();
+    let pipelines = links[..links.len() - 1].iter();
+    let pipelines: u64 = pipelines.map(|link| link.router_delay.ps()).sum();
     let serialization = |link: &LinkSetting| link.rate.serialization(bytes);
     let waits: u64 = links
         .windows(2)
@@ -131,7 +135,8 @@ fn zero_load_latency(network: &NetworkModel, links: &[LinkSetting], bytes: u32) 
                 .ps()
         })
         .sum();
-    Time(cables + pipelines + waits) + serialization(links.last().expect("injection and ejection"))
+    let nics = network.nic_injection_delay + network.nic_reception_delay;
+    nics + Time(cables + pipelines + waits) + serialization(links.last().expect("injection and ejection"))
 }
 
 /// MPI without overheads and headers sends exactly the bytes of its messages.
@@ -294,17 +299,25 @@ warmup = "5 us"
 }
 
 /// With space for k packets a link carries k packets per credit round trip: two cables, the pipeline, the
-/// serialisation.
+/// serialisation, and the delay of credits.
 #[test]
 fn credits_limit_a_link_to_its_buffer_per_round_trip() {
-    let round_trip_ps = 2 * 50_000 + 100_000 + 20_480u64;
-    for room in [1u64, 2, 5, 9, 10, 11, 14] {
+    let rooms = [1u64, 2, 5, 9, 10, 11, 14].map(|room| (room, 0));
+    let delayed = [
+        (1u64, 33_333u64),
+        (1, 1),
+        (5, 350_000),
+        (9, 100_000),
+        (14, 100_000),
+    ];
+    for (room, credit_delay_ps) in rooms.into_iter().chain(delayed) {
+        let round_trip_ps = 2 * 50_000 + 100_000 + 20_480 + credit_delay_ps;
         let text = format!(
             r#"
 [network]
 topology = {{ kind = "mesh", sizes = [2] }}
 routing = {{ algorithm = "dimension-order" }}
-router = {{ delay = "100 ns", buffer = "{} B" }}
+router = {{ delay = "100 ns", buffer = "{} B", credit_delay = "{credit_delay_ps} ps" }}
 [[job]]
 traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
 [run]
@@ -319,9 +332,79 @@ warmup = "10 us"
             let packets = bytes / 256;
             assert!(
                 packets.abs_diff(expected) <= room,
-                "{class}, room for {room}: {packets} packets, expected {expected}"
+                "{class}, room for {room}, {credit_delay_ps} ps: {packets} packets, expected {expected}"
             );
         }
+    }
+}
+
+/// The pipeline of the NIC is part of the round trip of credits of the injection link.
+#[test]
+fn credits_limit_an_injection_link_with_the_delay_of_the_nic() {
+    for (room, delay_ns) in [(1u64, 300u64), (7, 200), (30, 200)] {
+        let text = format!(
+            r#"
+[network]
+topology = {{ kind = "mesh", sizes = [1], hosts_per_router = 2 }}
+routing = {{ algorithm = "dimension-order" }}
+router = {{ delay = "100 ns", buffer = "{} B" }}
+nic_injection_delay = "{delay_ns} ns"
+nic_reception_delay = "500 ns"
+[[job]]
+traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
+[run]
+until = "60 us"
+warmup = "10 us"
+"#,
+            room * 256
+        );
+        let result = run(&experiment(&text));
+        let round_trip_ps = delay_ns * 1000 + 2 * 50_000 + 100_000 + 20_480;
+        let expected = (50_000_000 * room / round_trip_ps).min(50_000_000 / 20_480);
+        for (class, _, bytes, _, _) in links(&result) {
+            let packets = bytes / 256;
+            assert!(
+                packets.abs_diff(expected) <= room,
+                "{class}, room for {room}, {delay_ns} ns: {packets} packets, expected {expected}"
+            );
+        }
+    }
+}
+
+/// The same with buffers by link class: each link is limited by the buffer at its end, and the narrowest link by that
+/// sets the pace of all. The buffer of the router, which holds one packet, counts for no link.
+#[test]
+fn credits_limit_a_link_to_the_buffer_of_its_class_per_round_trip() {
+    let round_trip_ps = 2 * 50_000 + 100_000 + 20_480u64;
+    for (host, between) in [(1u64, 30), (30, 1), (2, 5), (5, 2), (9, 10), (30, 30)] {
+        let text = format!(
+            r#"
+[network]
+topology = {{ kind = "mesh", sizes = [2] }}
+routing = {{ algorithm = "dimension-order" }}
+router = {{ delay = "100 ns", buffer = "256 B" }}
+links.host.buffer = "{} B"
+links.dimension-0.buffer = "{} B"
+[[job]]
+traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
+[run]
+until = "60 us"
+warmup = "10 us"
+"#,
+            host * 256,
+            between * 256
+        );
+        let result = run(&experiment(&text));
+        let room = host.min(between);
+        let expected = (50_000_000 * room / round_trip_ps).min(50_000_000 / 20_480);
+        for (class, _, bytes, _, _) in links(&result) {
+            let packets = bytes / 256;
+            assert!(
+                packets.abs_diff(expected) <= host.max(between),
+                "{class}, room for {host} and {between}: {packets} packets, expected {expected}"
+            );
+        }
+        assert_eq!(result.summary.network.vc_buffer_bytes, between * 256);
     }
 }
 

@@ -71,6 +71,20 @@ fn a_bias_that_no_load_can_exceed_is_refused() {
             );
         }
     }
+    // Two ports of hosts, three local and two global ones, and the largest buffer behind one of them.
+    for (bias, is_refused) in [("327679 B", false), ("327680 B", true)] {
+        let routing = format!(
+            "algorithm = \"ugal\", bias = \"{bias}\" }}\n\
+             links = {{ host.buffer = \"16 KiB\", global.buffer = \"64 KiB\""
+        );
+        let text = text(DRAGONFLY, &routing, "32 KiB", adversarial);
+        let error = Experiment::from_toml(&text, "x.toml", &[]).err();
+        let message = error.as_ref().map(ToString::to_string).unwrap_or_default();
+        assert_eq!(error.is_some(), is_refused, "{message}");
+        let said =
+            message.contains("more than 320 KiB: the 7 input buffers of 16 KiB to 64 KiB of its router");
+        assert_eq!(said, is_refused, "{message}");
+    }
     // The last of two links of a path counts once.
     let hyperx = r#"kind = "hyperx", shape = [4, 4], hosts_per_router = 2"#;
     for (bias, is_refused) in [("511 KiB", false), ("600 KiB", true)] {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use sim::{Experiment, JobKind};
 use topology::{HostId, Peer, Port, RouterId};
 
-use crate::support::{experiment, run};
+use crate::support::{experiment, run, run_everywhere, table};
 
 /// An experiment on a network with links of 100 Gbps, and buffers in which nothing waits for credits.
 fn on(topology: &str, algorithm: &str, traffic: &str, until_us: u32) -> Experiment {
@@ -191,6 +191,59 @@ fn the_load_is_that_of_bytes() {
             assert_near(result.summary.network.offered_load, 0.3, tolerance);
         }
     }
+}
+
+/// Times at which each of nine hosts begins a packet, as begins of bins of 51.2 ns. Their messages of one packet are
+/// 204.8 ns apart, from 512 ns on.
+fn sending_times(phase: &str) -> BTreeMap<u32, Vec<u64>> {
+    let mut experiment = experiment(&format!(
+        r#"
+        [network]
+        topology = {{ kind = "torus", sizes = [3, 3] }}
+        routing = {{ algorithm = "dimension-order" }}
+        link = {{ bandwidth = "100 Gbps" }}
+        packet = "256 B"
+        [[job]]
+        start = "512 ns"
+        traffic = {{ pattern = "shift", by = 1, load = 0.1, arrival = "fixed"{phase} }}
+        [run]
+        until = "2.56 us"
+        [collect]
+        series = "vcs"
+        bin = "51.2 ns"
+        "#
+    ));
+    let result = run_everywhere(&mut experiment);
+    let series = table(&result, "host_series");
+    let [begins, packets] = ["begin_ps", "packets_sent"].map(|column| series.u64s(column).unwrap());
+    let mut times: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for (row, host) in series.u32s("host").unwrap().iter().enumerate() {
+        assert!(packets[row] <= 1);
+        times
+            .entry(*host)
+            .or_default()
+            .extend((packets[row] == 1).then_some(begins[row]));
+    }
+    times
+}
+
+#[test]
+fn with_a_phase_of_zero_all_hosts_begin_with_the_job_and_keep_equal_intervals() {
+    let expected: Vec<u64> = (0..10).map(|message| 512_000 + message * 204_800).collect();
+    let together = sending_times(", phase = \"zero\"");
+    assert_eq!(together, (0..9).map(|host| (host, expected.clone())).collect());
+    let apart = sending_times("");
+    assert_eq!(apart, sending_times(", phase = \"random\""));
+    let firsts: Vec<u64> = apart
+        .values()
+        .filter_map(|times| times.first().copied())
+        .collect();
+    assert_eq!(firsts.len(), 9);
+    assert!(
+        firsts.iter().all(|first| (512_000..716_800).contains(first)),
+        "{firsts:?}"
+    );
+    assert!(firsts.iter().any(|first| *first != firsts[0]), "{firsts:?}");
 }
 
 /// Other tools compute bounds from these matrices: by hosts of the network, for a job on a part of it.

@@ -333,7 +333,7 @@ table! {
             ),
             edit(
                 "crates/sim/src/outcome/final_state.rs",
-                "        tables.extend(self.drawing);",
+                "        tables.extend([routers, hosts]);",
                 "
         tables.push(results::rows::toy_totals(jobs.iter().map(|job| results::rows::ToyTotalsRow {
             job: job.name.as_str().into(),

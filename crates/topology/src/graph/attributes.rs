@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use config::{Bandwidth, Duration, nearest};
+use config::{Bandwidth, Duration, RoundedRate, nearest};
 
 use super::plan::{LinkAttributes, NodeRole, PlanError, Position};
 use crate::{LinkSpeed, check_bandwidth, check_latency};
@@ -102,6 +102,16 @@ pub(super) struct NodeAttributes {
     pub(super) drawn_at: Option<[f64; 2]>,
 }
 
+/// The attributes of an edge.
+#[derive(Debug)]
+pub(super) struct EdgeAttributes {
+    /// Number of cables.
+    pub(super) count: u32,
+    pub(super) link: LinkAttributes,
+    /// The bandwidth, if it was rounded.
+    pub(super) rounded: Option<RoundedRate>,
+}
+
 impl<'a> Attributes<'a> {
     pub(super) fn new(element: Element, place: Position) -> Attributes<'a> {
         Attributes {
@@ -158,42 +168,32 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    /// The attributes of an edge: the number of cables, and what they are.
-    pub(super) fn edge(&self) -> Result<(u32, LinkAttributes), PlanError> {
+    /// The attributes of an edge.
+    pub(super) fn edge(&self) -> Result<EdgeAttributes, PlanError> {
         let count = self.number("count")?.unwrap_or(1);
         let bandwidth = self.one_of(&["bandwidth", "bandwidth_bits_per_s", "bandwidth_gbps"])?;
+        let bandwidth = bandwidth.map(|(name, text)| (name, with_unit(name, text)));
+        let rounded = bandwidth.as_ref().and_then(|(_, text)| Bandwidth::rounding(text));
         let bandwidth = bandwidth
-            .map(|(name, text)| self.bandwidth(name, text))
+            .map(|(name, text)| self.bandwidth(name, &text))
             .transpose()?;
         let latency = self.one_of(&["latency", "latency_ns", "latency_ps"])?;
         let latency = latency.map(|(name, text)| self.latency(name, text)).transpose()?;
-        Ok((
-            count,
-            LinkAttributes {
-                class: self.get("class").map(|class| self.class(class)).transpose()?,
-                speed: LinkSpeed { bandwidth, latency },
-            },
-        ))
+        let link = LinkAttributes {
+            class: self.get("class").map(|class| self.class(class)).transpose()?,
+            speed: LinkSpeed { bandwidth, latency },
+        };
+        Ok(EdgeAttributes { count, link, rounded })
     }
 
     fn bandwidth(&self, name: &str, text: &str) -> Result<Bandwidth, PlanError> {
-        let unit = match name {
-            "bandwidth_bits_per_s" => " bps",
-            "bandwidth_gbps" => " Gbps",
-            _ => "",
-        };
-        let bandwidth = Bandwidth::parse(&format!("{text}{unit}"));
+        let bandwidth = Bandwidth::parse(text);
         let checked = bandwidth.and_then(|bandwidth| check_bandwidth(bandwidth).map(|()| bandwidth));
         checked.map_err(|why| self.fail(format!("{name}: {why}")))
     }
 
     fn latency(&self, name: &str, text: &str) -> Result<Duration, PlanError> {
-        let unit = match name {
-            "latency_ns" => " ns",
-            "latency_ps" => " ps",
-            _ => "",
-        };
-        let latency = Duration::parse(&format!("{text}{unit}"));
+        let latency = Duration::parse(&with_unit(name, text));
         let checked = latency.and_then(|latency| check_latency(latency).map(|()| latency));
         checked.map_err(|why| self.fail(format!("{name}: {why}")))
     }
@@ -247,4 +247,16 @@ impl<'a> Attributes<'a> {
     fn fail(&self, message: impl Into<String>) -> PlanError {
         PlanError::new(self.place, message)
     }
+}
+
+/// The value of a bandwidth or latency with the unit that its name gives.
+fn with_unit(name: &str, text: &str) -> String {
+    let unit = match name {
+        "bandwidth_bits_per_s" => " bps",
+        "bandwidth_gbps" => " Gbps",
+        "latency_ns" => " ns",
+        "latency_ps" => " ps",
+        _ => "",
+    };
+    format!("{text}{unit}")
 }

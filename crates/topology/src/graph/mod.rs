@@ -21,11 +21,12 @@ mod searches;
 
 use std::path::Path;
 
-use config::{Error, Section, Setting, Type, Value, nearest, parameters};
-use serde_json::{Value as Json, json};
+use config::{Bandwidth, Error, Section, Setting, Type, Value, nearest, parameters};
+use serde_json::{Map, Value as Json, json};
 
 use crate::Kind;
 use crate::size::positive;
+use attributes::{Attributes, EdgeAttributes, Element};
 use network::GraphNetwork;
 use plan::{NetworkPlan, PlanError, Position, ROUTER};
 
@@ -35,9 +36,10 @@ pub(crate) const KIND: Kind = Kind {
     parameters: parameters! {
         computed("file", Type::Path, "this or edges",
             "file that describes the network, relative to the experiment's");
-        computed("edges", Type::List(&Type::List(&Type::Either(&[Type::Integer, Type::Text]))), "this or file",
+        computed("edges", Type::List(&Type::List(&Type::Either(&[Type::Integer, Type::Text, Type::Table]))),
+            "this or file",
             "instead of a file, its cables: pairs of router names, with a third number where they are \
-             several");
+             several, and a table of attributes at the end, such as { bandwidth = \"200 Gbps\" }");
         computed("format", Type::Choice(&["edge-list", "graphml", "node-link", "anynet"]), "by the ending of the file",
             "format of the file");
         integer("hosts_per_router", 1, "hosts on every router, where the file names no hosts");
@@ -109,7 +111,8 @@ fn read(section: &Section) -> Result<GraphNetwork, Error> {
                     return Err(section.error(key, "is for a file; expected it without edges"));
                 }
             }
-            ("edges", String::new(), String::new(), listed(edges))
+            let plan = listed(&edges, attributes_of(&edges)?);
+            ("edges", String::new(), String::new(), plan)
         }
         (Some(_), Some(_)) => {
             return Err(section.error("edges", "are given beside file; expected one of the two"));
@@ -124,6 +127,7 @@ fn read(section: &Section) -> Result<GraphNetwork, Error> {
         section.error(key, format!("{name}{message}").trim_start_matches(": "))
     };
     let plan = plan.map_err(fail)?;
+    section.set_rounded_rates(key, plan.rounded_rates());
     let hosts_per_router = match (plan.names_hosts(), hosts_per_router) {
         (true, None) => None,
         (true, Some(_)) => {
@@ -163,16 +167,17 @@ fn choose_format(
     found.ok_or_else(|| section.unknown_name("format", &name, names()))
 }
 
-/// An item of `edges`: two routers, by name or number, and the number of cables between them.
+/// An item of `edges`: two routers, by name or number, the number of cables between them, and their attributes.
 #[derive(Debug)]
 struct Edge {
     routers: [String; 2],
     cables: Option<u32>,
+    attributes: Option<Section>,
 }
 
 impl Setting for Edge {
-    const EXPECTED: &'static str =
-        "two names of routers and, if not 1, a number of cables, such as [0, 1] or [\"a\", \"b\", 2]";
+    const EXPECTED: &'static str = "two names of routers and, if not 1, a number of cables, such as [0, 1] or [\"a\", \"b\", 2], with a table of \
+         attributes at the end where it has some, such as [0, 1, { bandwidth = \"200 Gbps\" }]";
 
     fn read(value: &Value) -> Result<Self, String> {
         let name = |value: &Value| match value {
@@ -180,21 +185,30 @@ impl Setting for Edge {
             Value::String(name) => Some(name.clone()),
             _ => None,
         };
-        let edge = match value {
-            Value::List(items) => match &items[..] {
-                [a, b] => name(a).zip(name(b)).map(|(a, b)| ([a, b], None)),
-                [a, b, cables] => {
-                    let routers = name(a).zip(name(b));
-                    routers
-                        .zip(u32::read(cables).ok())
-                        .map(|((a, b), n)| ([a, b], Some(n)))
-                }
-                _ => None,
-            },
+        let items = match value {
+            Value::List(items) => &items[..],
+            _ => &[],
+        };
+        let (items, attributes) = match items {
+            [items @ .., Value::Table(table)] => (items, Some(Section::clone(table))),
+            _ => (items, None),
+        };
+        let edge = match items {
+            [a, b] => name(a).zip(name(b)).map(|(a, b)| ([a, b], None)),
+            [a, b, cables] => {
+                let routers = name(a).zip(name(b));
+                routers
+                    .zip(u32::read(cables).ok())
+                    .map(|((a, b), n)| ([a, b], Some(n)))
+            }
             _ => None,
         };
         let (routers, cables) = edge.ok_or_else(|| format!("an item is not {}", Self::EXPECTED))?;
-        Ok(Edge { routers, cables })
+        Ok(Edge {
+            routers,
+            cables,
+            attributes,
+        })
     }
 
     fn show(&self) -> Json {
@@ -202,22 +216,67 @@ impl Setting for Edge {
             Ok(number) if number.to_string() == *name => json!(number),
             _ => json!(name),
         });
-        match self.cables {
-            Some(cables) => json!([a, b, cables]),
-            None => json!([a, b]),
-        }
+        let attributes = self.attributes.iter().filter_map(|table| {
+            let mut all = table.everything().ok()?;
+            // As other quantities are printed: the exact rate that is used.
+            if let Some(Json::String(text)) = all.get_mut("bandwidth")
+                && let Ok(bandwidth) = Bandwidth::parse(text)
+            {
+                *text = bandwidth.to_string();
+            }
+            Some(Json::Object(all))
+        });
+        let cables = self.cables.iter().map(|cables| json!(cables));
+        [a, b].into_iter().chain(cables).chain(attributes).collect()
     }
 }
 
-fn listed(edges: Vec<Edge>) -> Result<NetworkPlan, PlanError> {
+/// The attributes of each item of `edges`.
+///
+/// # Errors
+/// A wrong attribute, with the line of its table.
+fn attributes_of(edges: &[Edge]) -> Result<Vec<EdgeAttributes>, Error> {
+    let read = |(index, edge): (usize, &Edge)| {
+        let table = edge.attributes.as_ref().map(Section::everything).transpose()?;
+        attributes_of_edge(index, edge.cables, table.unwrap_or_default()).map_err(|fault| {
+            let message = fault.within("");
+            let section = edge.attributes.as_ref();
+            let section = section.expect("only a table can be wrong: the number of cables is one");
+            section.error("", message.trim_start_matches(": "))
+        })
+    };
+    edges.iter().enumerate().map(read).collect()
+}
+
+fn attributes_of_edge(
+    index: usize,
+    cables: Option<u32>,
+    table: Map<String, Json>,
+) -> Result<EdgeAttributes, PlanError> {
+    let mut attributes = Attributes::new(Element::Edge, Position::Item("edges", index));
+    if let Some(cables) = cables {
+        attributes.add("count", Some(cables.to_string().into()))?;
+    }
+    for (name, value) in table {
+        let value = match value {
+            Json::String(text) => Some(text.into()),
+            Json::Number(number) => Some(number.to_string().into()),
+            _ => None,
+        };
+        attributes.add(&name, value)?;
+    }
+    attributes.edge()
+}
+
+fn listed(edges: &[Edge], attributes: Vec<EdgeAttributes>) -> Result<NetworkPlan, PlanError> {
     let mut plan = NetworkPlan::default();
-    for (index, edge) in edges.iter().enumerate() {
+    for (index, (edge, attributes)) in edges.iter().zip(attributes).enumerate() {
         let place = Position::Item("edges", index);
         let ends = edge
             .routers
             .each_ref()
             .map(|name| plan.mention(name, ROUTER, place));
-        plan.link(ends, edge.cables.unwrap_or(1), place)?;
+        plan.connect(ends, false, attributes, place)?;
     }
     Ok(plan)
 }
@@ -232,7 +291,10 @@ mod tests {
             "anynet",
             "router 0 node 0 node 1 router 1 15\nrouter 1 router 2 node 2\nnode 3 router 2 1\n",
         ),
-        ("edge-list", "# three\na b 2\nb c # and back\nc a {}\n"),
+        (
+            "edge-list",
+            "# three\na b 2\nb c # and back\nc a {}\nb c 3 bandwidth=\"200 Gbps\" latency_ns=50 class=\"far #1\"\n",
+        ),
         (
             "graphml",
             r#"<?xml version="1.0" encoding="utf-8"?>

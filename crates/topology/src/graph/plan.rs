@@ -2,12 +2,12 @@
 //! text. Independent of ports and of the file format.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use config::nearest;
+use config::{RoundedRate, nearest};
 
-use super::attributes::NodeAttributes;
+use super::attributes::{EdgeAttributes, NodeAttributes};
 use crate::LinkSpeed;
 
 /// A position in a file.
@@ -142,6 +142,8 @@ pub(super) struct NetworkPlan {
     directed: Vec<Cables>,
     /// Index of a node by name; never iterated over.
     by_name: HashMap<String, usize>,
+    /// One rounded bandwidth of edges for each that is used, by the used one. So there are no more than classes.
+    rounded: BTreeMap<u64, RoundedRate>,
 }
 
 impl NetworkPlan {
@@ -195,8 +197,12 @@ impl NetworkPlan {
 
     /// Adds cables between two nodes that have no attributes.
     pub(super) fn link(&mut self, ends: [usize; 2], count: u32, place: Position) -> Result<(), PlanError> {
-        let attributes = LinkAttributes::default();
-        self.connect(ends, false, (count, attributes), place)
+        let attributes = EdgeAttributes {
+            count,
+            link: LinkAttributes::default(),
+            rounded: None,
+        };
+        self.connect(ends, false, attributes, place)
     }
 
     /// Adds cables between two nodes, or, if `directed`, links from the first to the second.
@@ -204,7 +210,7 @@ impl NetworkPlan {
         &mut self,
         ends: [usize; 2],
         directed: bool,
-        (count, attributes): (u32, LinkAttributes),
+        EdgeAttributes { count, link, rounded }: EdgeAttributes,
         place: Position,
     ) -> Result<(), PlanError> {
         if count == 0 {
@@ -218,9 +224,12 @@ impl NetworkPlan {
         list.push(Cables {
             ends,
             count,
-            attributes,
+            attributes: link,
             place,
         });
+        if let Some(rate) = rounded {
+            self.rounded.entry(rate.used_bits_per_s).or_insert(rate);
+        }
         Ok(())
     }
 
@@ -252,6 +261,11 @@ impl NetworkPlan {
                 .filter(|links| links.ends[0] <= links.ends[1]),
         );
         Ok(())
+    }
+
+    /// Bandwidths of edges that were rounded, in ascending order.
+    pub(super) fn rounded_rates(&self) -> Vec<RoundedRate> {
+        self.rounded.values().cloned().collect()
     }
 
     /// Whether the file says where hosts are.

@@ -446,6 +446,7 @@ mod tests {
             network: Default::default(),
             jobs: vec![job],
             notes: Vec::new(),
+            rounded_rates: Vec::new(),
             interference: None,
             bounds: None,
             collect: None,

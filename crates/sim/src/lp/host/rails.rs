@@ -367,7 +367,7 @@ impl Rail {
             nic: Nic::new(
                 network.rails.end_point(host, rail).0,
                 network.links[usize::from(HOST_LINK.0)].rate,
-                (network.packet, network.buffer_of_vc(network.routing.vcs())),
+                (network.packet, network.buffer_of_vc(HOST_LINK)),
                 arbiter,
                 simulation.warmup,
             ),

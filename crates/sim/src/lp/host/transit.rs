@@ -38,7 +38,12 @@ pub fn through_memory(simulation: &Simulation, bytes: u64) -> Transit {
 
 /// Time of a message at a bandwidth.
 fn serialization(rate: Rate, bytes: u64) -> Time {
+    const MEBIBYTE: u32 = 1 << 20;
+    let rest = rate.serialization((bytes % u64::from(MEBIBYTE)) as u32);
+    let mebibytes = bytes / u64::from(MEBIBYTE);
+    if mebibytes == 0 {
+        return rest;
+    }
     // A message can take longer than a packet: whole mebibytes, then the rest.
-    let mebibytes = rate.serialization(1 << 20).ps() * (bytes >> 20);
-    Time(mebibytes) + rate.serialization((bytes & 0xF_FFFF) as u32)
+    Time(rate.serialization(MEBIBYTE).ps() * mebibytes) + rest
 }

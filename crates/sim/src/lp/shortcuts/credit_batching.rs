@@ -11,11 +11,11 @@
 //! - No checkpoint is written or resumed: the run could not begin anew.
 //! - The end of the run is known, and all jobs are synthetic traffic. A run that ends with its last event may end with a
 //!   credit; ranks fill buffers at once, so that the attempt would be lost.
-//! - A VC's buffer has space for 16 of the largest packets, so that batches are worth an attempt.
+//! - Each VC's buffer has space for 16 of the largest packets, so that batches are worth an attempt.
 //!
 //! # Proof
 //! A batch sets out when it is complete, and not before the tail of its last packet has left: credits come late, never
-//! early. So a sender never has more credits than it would have with each credit by itself. As long as they suffice
+//! early, and the credit delay of the routers is the same for both. So a sender never has more credits than it would have with each credit by itself. As long as they suffice
 //! for each packet, they would have sufficed then, too, and all packets leave at the same times. The first packet that
 //! lacks credits might have found enough: the attempt ends there, and the run begins anew with each credit by itself.
 //! So does a run without an event left, whose end the last credit would have set.
@@ -31,7 +31,7 @@ use super::{Declared, Observed};
 use crate::collect::Series;
 use crate::setup::experiment::CreditSetting;
 
-/// Part of a VC's buffer that is one batch. It is so small that pending credits are seldom missed.
+/// Part of the smallest buffer of a VC that is one batch, whatever the buffer. It is so small that pending credits are seldom missed.
 const PART: u32 = 8;
 
 /// Least number of largest packets in a batch that is worth an attempt.

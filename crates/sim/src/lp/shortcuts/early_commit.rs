@@ -9,6 +9,7 @@
 //! - The end of the run is known.
 //! - All jobs are synthetic traffic: ranks act upon what arrives.
 //! - Nothing observes a host before the end: no time series, no timeline, no waits, no checkpoint.
+//! - No counts of single hosts are collected: a router has one count for all its hosts.
 //! - The executor undoes no events: counts made early are not undone.
 //!
 //! # Proof
@@ -46,6 +47,7 @@ pub fn applies(observed: &Observed, _: &Declared) -> Option<EarlyCommit> {
     let unobserved = observed.series == Series::Off
         && !observed.timeline
         && !observed.waits
+        && !observed.host_latency
         && observed.whole
         && !observed.ranks
         && !observed.undoes;

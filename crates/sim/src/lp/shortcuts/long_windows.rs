@@ -2,14 +2,14 @@
 //!
 //! # Theorem
 //! With [early commit](super::early_commit) and [credit batching](super::credit_batching), each event between two LPs
-//! before the end of the run is at least the shortest link and the pipeline of a router away.
+//! before the end of the run is at least the shortest way to a router away: a link and the pipeline of the router.
 //!
 //! # Preconditions
 //! Those of both.
 //!
 //! # Proof
 //! Synthetic traffic sends three kinds of events between LPs. A packet for a router comes after the link and the
-//! router's pipeline. A packet for a host is an event only if it arrives at the end of the run or later. The credits
+//! router's pipeline for that link class. A packet for a host is an event only if it arrives at the end of the run or later. The credits
 //! of a batch may come late, and are delayed to the lookahead where they would come sooner.
 //!
 //! # Test
@@ -24,5 +24,5 @@ use super::{Declared, Observed, credit_batching, early_commit};
 pub fn applies(observed: &Observed, declared: &Declared) -> Option<Time> {
     credit_batching::applies(observed, declared)?;
     early_commit::applies(observed, declared)?;
-    Some(declared.shortest_link + declared.router_delay)
+    Some(declared.nearest_router)
 }

@@ -30,6 +30,8 @@ pub struct Observed {
     pub timeline: bool,
     /// Where packets wait.
     pub waits: bool,
+    /// Latencies of the packets that each host received.
+    pub host_latency: bool,
     /// Whether the run neither writes a checkpoint nor resumes from one.
     pub whole: bool,
     /// Whether a job has ranks, which react to arrivals.
@@ -49,7 +51,7 @@ pub struct Declared {
     pub reports_credit_waits: bool,
     /// Whether buffers are divided into slots of the largest packet.
     pub slots: bool,
-    /// Buffer of a VC, in bytes.
+    /// Smallest buffer of a VC, in bytes.
     pub vc_buffer: u32,
     /// Largest packet, in bytes.
     pub packet: u32,
@@ -57,8 +59,8 @@ pub struct Declared {
     pub rails: u32,
     /// Latency of the shortest link.
     pub shortest_link: Time,
-    /// Pipeline latency of a router.
-    pub router_delay: Time,
+    /// Shortest time from the start of a packet until a router handles it: a link, and the pipeline of the router.
+    pub nearest_router: Time,
 }
 
 /// The shortcuts of one run.
@@ -83,6 +85,7 @@ impl Observed {
             series: collect.series,
             timeline: collect.timeline,
             waits: collect.waits,
+            host_latency: collect.host_latency,
             whole,
             ranks: !experiment.jobs.iter().all(Job::is_traffic),
             undoes: matches!(run.executor, Executor::Optimistic | Executor::ReverseCheck),
@@ -98,11 +101,11 @@ impl Declared {
             oblivious: network.routing.oblivious().is_some(),
             reports_credit_waits: network.model.reports_credit_waits(),
             slots: network.slot() > 0,
-            vc_buffer: network.buffer_of_vc(network.routing.vcs()),
+            vc_buffer: network.smallest_buffer_of_vc(),
             packet: network.packet,
             rails: network.rails.count(),
             shortest_link: network.lookahead(),
-            router_delay: network.router_delay,
+            nearest_router: network.nearest_router(),
         }
     }
 }
@@ -150,6 +153,7 @@ mod tests {
             series: Series::Off,
             timeline: false,
             waits: false,
+            host_latency: false,
             whole: true,
             ranks: false,
             undoes: false,
@@ -163,15 +167,16 @@ mod tests {
             packet: 10,
             rails: 1,
             shortest_link: Time(10),
-            router_delay: Time(20),
+            nearest_router: Time(30),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
-        let seen: [Case<Observed>; 9] = [
+        let seen: [Case<Observed>; 10] = [
             (|o| o.until = None, ""),
             (|o| o.series = Series::Classes, "batches"),
             (|o| o.series = Series::Links, ""),
             (|o| o.timeline = true, "batches"),
             (|o| o.waits = true, "batches"),
+            (|o| o.host_latency = true, "batches"),
             (|o| o.whole = false, ""),
             (|o| o.ranks = true, ""),
             (|o| o.undoes = true, "batches"),
