@@ -27,6 +27,7 @@ mod segments;
 mod source_destination_hashed;
 mod ugal;
 mod valiant;
+mod weight;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
 pub use planes::InPlanes;

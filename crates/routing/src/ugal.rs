@@ -15,6 +15,8 @@
 //! L is the number of links between routers on a path. The first rule is that of BookSim 2 for its dragonfly, the
 //! second is Singh's and, with `weight` c_SF and `candidates` n_i, that of Kathareios et al.
 //!
+//! `weight` is a fixed-point number ([`Weight`]).
+//!
 //! UGAL-L uses the load of a path's first port. With `information = "group"` (UGAL-G of Kim et al.) the source router
 //! knows the reported loads of all links that leave its group ([`Reports`]), and uses the load of the path's first
 //! such link if that is greater.
@@ -30,6 +32,7 @@ use crate::registry::is_groups;
 use crate::segments::{
     self, INTERMEDIATE, INTERMEDIATES, LOCAL, OverSegments, PATHS, PathSegments, PathStart, is_decided,
 };
+use crate::weight::Weight;
 use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -90,8 +93,8 @@ pub(crate) fn read_period(section: &Section) -> Result<u64, Error> {
 pub(crate) const PARAMETERS: &[Parameter] = parameters! {
     computed("bias", Type::Size, "7680 B, thirty packets of 256 B, in networks of groups; elsewhere 0 B",
         "bytes by which the minimal path's port may be more loaded");
-    computed("weight", Type::Integer, "2 in networks of groups; elsewhere 1",
-        "factor on the cost of the non-minimal path before the comparison");
+    computed("weight", Type::Number, "2 in networks of groups; elsewhere 1",
+        "factor on the cost of the non-minimal path before the comparison, in steps of 1/65536");
     computed("cost", Type::Choice(&["load", "load-hops"]), "load in networks of groups; elsewhere load-hops",
         "compared quantity: load, or load-hops, the load times the links of the path");
     computed("candidates", Type::Integer, "1; 4 where there are neither groups nor dimensions",
@@ -105,7 +108,7 @@ pub(crate) const PARAMETERS: &[Parameter] = parameters! {
 #[derive(Clone, Copy)]
 pub(crate) struct UgalRule {
     bias: u64,
-    weight: u64,
+    weight: Weight,
     cost: CostRule,
     candidates: u32,
     /// Whether one random path is compared by load alone.
@@ -142,7 +145,7 @@ impl UgalRule {
             _ => 1,
         };
         let bias = section.or("bias", Bytes { bytes: bias })?.bytes;
-        let weight: u32 = section.or("weight", weight)?;
+        let weight = section.or("weight", Weight::whole(weight))?;
         let cost = match section.choice_or("cost", cost, &["load", "load-hops"])? {
             "load" => CostRule::Load,
             _ => CostRule::LoadHops,
@@ -153,7 +156,7 @@ impl UgalRule {
         }
         Ok(UgalRule {
             bias,
-            weight: u64::from(weight),
+            weight,
             cost,
             candidates,
             simple: cost == CostRule::Load && candidates == 1,
@@ -164,7 +167,7 @@ impl UgalRule {
     /// The rule with all defaults in networks of groups.
     pub(crate) const IN_GROUPS: UgalRule = UgalRule {
         bias: 7680,
-        weight: 2,
+        weight: Weight::whole(2),
         cost: CostRule::Load,
         candidates: 1,
         simple: true,
@@ -179,8 +182,9 @@ impl UgalRule {
         other: &PathStart,
         congestion: &dyn Congestion,
     ) -> bool {
-        let allowed = load(other, congestion)
-            .saturating_mul(self.weight)
+        let allowed = self
+            .weight
+            .times(load(other, congestion))
             .saturating_add(self.bias);
         load(minimal, congestion) <= allowed
     }
@@ -357,7 +361,7 @@ impl<L: PathSegments> Ugal<L> {
             }
         }
         let excess = self.load(at, target, &minimal, congestion).saturating_sub(bias);
-        if excess.saturating_mul(u64::from(links)) <= cost.saturating_mul(weight) {
+        if excess.saturating_mul(u64::from(links)) <= weight.times(cost) {
             minimal
         } else {
             other

@@ -141,6 +141,7 @@ pub const VARIANTS: &[(&str, &str, Knows)] = &[
     ),
     ("ugal", "intermediate = \"group\"", is_groups),
     ("ugal", "bias = \"0 B\"\nweight = 0", |_| true),
+    ("ugal", "bias = \"0 B\"\nweight = 0.5", |_| true),
     (
         "ugal",
         "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",

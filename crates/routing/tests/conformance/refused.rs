@@ -45,7 +45,13 @@ fn wrong_parameters_are_refused_where_they_stand() {
             "ugal",
             "weight = -1",
             &dragonfly,
-            "x.toml:2: weight: -1 is out of range",
+            "x.toml:2: weight: -1 is out of range; expected a number from 0 to 4294967295",
+        ),
+        (
+            "par",
+            "weight = \"2\"",
+            &dragonfly,
+            "x.toml:2: weight: \"2\" is not a number such as 2 or 0.5",
         ),
         (
             "ugal",
