@@ -19,13 +19,14 @@ use topology::{Groups, Port, RouterId, Topology};
 
 use crate::choice::LeastLoadedHop;
 use crate::groups::GroupNetwork;
-use crate::{Congestion, Hop, Random};
+use crate::{Congestion, Hop, LoadMetric, Random};
 
 /// The rule of a router that chooses among equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     AtRandom,
-    LeastLoaded,
+    /// By this metric.
+    LeastLoaded(LoadMetric),
 }
 
 pub(crate) const NAMES: &[&str] = &["hashed", "random", "adaptive"];
@@ -46,7 +47,7 @@ pub(crate) fn rule_in_groups(section: &Section, groups: &dyn Groups) -> Result<O
     };
     Ok(match section.choice_or("paths", default, NAMES)? {
         "random" => Some(Rule::AtRandom),
-        "adaptive" => Some(Rule::LeastLoaded),
+        "adaptive" => Some(Rule::LeastLoaded(LoadMetric::read(section)?)),
         _ => None,
     })
 }
@@ -78,6 +79,16 @@ pub(crate) struct EqualPaths<T> {
     rule: Rule,
     /// Number of different paths inside a group.
     paths: u16,
+}
+
+impl Rule {
+    /// The metric of compared loads; the default if none are compared.
+    pub(crate) fn metric(self) -> LoadMetric {
+        match self {
+            Rule::LeastLoaded(metric) => metric,
+            Rule::AtRandom => LoadMetric::DEFAULT,
+        }
+    }
 }
 
 impl<T: Topology + Groups> EqualPaths<T> {
@@ -204,11 +215,11 @@ impl<T: Topology + Groups> EqualPaths<T> {
         best.hop()
     }
 
-    /// The load of a hop's port, if it counts.
+    /// The load of a hop's output, if it counts.
     #[inline]
     fn load(&self, hop: Hop, congestion: &dyn Congestion) -> u64 {
         match self.rule {
-            Rule::LeastLoaded => congestion.load(hop.port),
+            Rule::LeastLoaded(metric) => metric.of(congestion, hop),
             Rule::AtRandom => 0,
         }
     }
