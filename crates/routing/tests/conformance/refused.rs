@@ -55,6 +55,42 @@ fn wrong_parameters_are_refused_where_they_stand() {
         ),
         (
             "ugal",
+            "metric = \"credit\"",
+            &dragonfly,
+            "x.toml:2: metric: unknown name 'credit'; did you mean 'credits'?",
+        ),
+        (
+            "doal",
+            "metric_scope = \"vcs\"",
+            &hyperx,
+            "x.toml:2: metric_scope: unknown name 'vcs'; did you mean 'vc'?",
+        ),
+        (
+            "minimal",
+            "metric = \"queue\"",
+            &dragonfly,
+            "x.toml:2: metric: unless paths = \"adaptive\" no loads are compared; expected total, or no metric",
+        ),
+        (
+            "minimal",
+            "metric_scope = \"vc\"",
+            &slim_fly,
+            "x.toml:2: metric_scope: unless paths = \"adaptive\" no loads are compared; expected port, or no metric_scope",
+        ),
+        (
+            "valiant",
+            "metric = \"queue\"\npaths = \"random\"",
+            &dragonfly,
+            "x.toml:2: metric: unless paths = \"adaptive\" or local = \"ugal\" no loads are compared; expected total, or no metric",
+        ),
+        (
+            "valiant",
+            "metric_scope = \"vc\"",
+            &torus,
+            "x.toml:2: metric_scope: unless paths = \"adaptive\" or local = \"ugal\" no loads are compared",
+        ),
+        (
+            "ugal",
             "intermediate = \"routers\"",
             &dragonfly,
             "x.toml:2: intermediate: unknown name 'routers'; did you mean 'router'?",
