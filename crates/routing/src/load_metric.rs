@@ -1,7 +1,8 @@
 //! The load that adaptive routing compares: which bytes of an output count, and of which VCs.
 //!
-//! Simulators differ in this. Merlin (SST) compares credits in its dragonfly and queue lengths of single VCs in its
-//! HyperX; CODES compares all bytes of a port, waiting or not credited.
+//! Simulators differ in this. Merlin (SST) compares credits of the packet's VC in its dragonfly and the queue length of
+//! that VC in its HyperX. BookSim 2 compares the taken credits of a port in its dragonfly. CODES compares all bytes of a
+//! port, waiting or not credited.
 
 use config::{Error, Parameter, Section};
 
@@ -88,7 +89,7 @@ impl LoadMetric {
     /// Refuses `metric` and `metric_scope` where no loads are compared, unless they have their defaults.
     pub(crate) fn refuse(section: &Section, reason: &str) -> Result<(), Error> {
         for (key, names) in [(METRIC.name, QUANTITIES), (METRIC_SCOPE.name, SCOPES)] {
-            if section.has(key) && section.choice(key)? != names[0] {
+            if section.choice(key)? != names[0] {
                 let default = names[0];
                 let text = format!("{reason} no loads are compared; expected {default}, or no {key}");
                 return Err(section.error(key, text));
