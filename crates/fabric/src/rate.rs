@@ -26,6 +26,13 @@ impl Rate {
         let fixed = u128::from(bytes) * u128::from(self.0);
         Time(((fixed + (1 << FRACTION_BITS) - 1) >> FRACTION_BITS) as u64)
     }
+
+    /// Bytes that a link of this rate carries in a span, rounded down: of the serialization time of a packet, its bytes,
+    /// unless a byte takes less than a picosecond.
+    pub(crate) fn bytes_in(self, span: Time) -> u64 {
+        let bytes = (u128::from(span.ps()) << FRACTION_BITS) / u128::from(self.0);
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +59,17 @@ mod tests {
             let exact = (u128::from(bytes) * 8_000_000_000_000).div_ceil(u128::from(bits)) as u64;
             let ps = Rate::bits_per_s(bits).serialization(bytes).ps();
             prop_assert!(ps == exact || ps == exact + 1, "{} ps, exactly {}", ps, exact);
+        }
+
+        #[test]
+        fn the_time_of_a_packet_has_its_bytes(
+            bits in Rate::MIN_BITS_PER_S..8_000_000_000_000u64,
+            bytes in 1u32..1 << 20,
+        ) {
+            let rate = Rate::bits_per_s(bits);
+            prop_assert_eq!(rate.bytes_in(rate.serialization(bytes)), u64::from(bytes));
+            let almost = Time(rate.serialization(bytes).ps() - 1);
+            prop_assert!(rate.bytes_in(almost) < u64::from(bytes));
         }
     }
 }

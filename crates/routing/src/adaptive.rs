@@ -8,23 +8,32 @@
 
 use std::sync::Arc;
 
+use config::parameters;
 use topology::{Port, Topology};
 
 use crate::destination_mod_k::tree;
+use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::registry::is_tree;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "adaptive",
     works_on: "fat-tree",
     summary: "upwards through the least loaded port, downwards on the unique path",
-    parameters: &[],
+    parameters: parameters! {
+        METRIC;
+        METRIC_SCOPE;
+    },
     routes: is_tree,
-    build: |_, topology| Ok(Box::new(Adaptive { topology })),
+    build: |section, topology| {
+        let metric = LoadMetric::read(section)?;
+        Ok(Box::new(Adaptive { topology, metric }))
+    },
 };
 
 struct Adaptive {
     topology: Arc<dyn Topology>,
+    metric: LoadMetric,
 }
 
 impl Routing for Adaptive {
@@ -32,11 +41,15 @@ impl Routing for Adaptive {
         1
     }
 
+    fn load_metric(&self) -> LoadMetric {
+        self.metric
+    }
+
     fn route(&self, at: At, _: &mut RouteState, congestion: &dyn Congestion, random: &mut dyn Random) -> Hop {
         let tree = tree(&*self.topology);
         let port = tree
             .down_port(at.router, at.destination)
-            .unwrap_or_else(|| least_loaded(tree.up_ports(at.router), congestion, random));
+            .unwrap_or_else(|| least_loaded(tree.up_ports(at.router), self.metric, congestion, random));
         Hop::new(port, 0)
     }
 
@@ -52,11 +65,16 @@ impl Routing for Adaptive {
     }
 }
 
-fn least_loaded(ports: std::ops::Range<u16>, congestion: &dyn Congestion, random: &mut dyn Random) -> Port {
+fn least_loaded(
+    ports: std::ops::Range<u16>,
+    metric: LoadMetric,
+    congestion: &dyn Congestion,
+    random: &mut dyn Random,
+) -> Port {
     let start = ports.start + random.below(u32::from(ports.end - ports.start)) as u16;
     let mut best = (u64::MAX, start);
     for port in (start..ports.end).chain(ports.start..start) {
-        let load = congestion.load(Port(port));
+        let load = metric.of(congestion, Hop::new(Port(port), 0));
         if load < best.0 {
             best = (load, port);
         }

@@ -26,8 +26,9 @@ use topology::{Port, Shape, Topology};
 use crate::choice::{CheapestHop, kept};
 use crate::dimension_order::hyperx;
 use crate::doal::{BIAS, LinkCost, detour_load, read_bias};
+use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::minimal_adaptive::Vcs;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "dal",
@@ -36,6 +37,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: parameters! {
         integer("adaptive_vcs", 1, "VCs on which any dimension and detour may be taken");
         BIAS;
+        METRIC;
+        METRIC_SCOPE;
     },
     routes: |shape| matches!(shape, Shape::HyperX(_)),
     build: |section, topology| {
@@ -43,6 +46,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             topology,
             vcs: Vcs::read(section, 1)?,
             bias: read_bias(section)?,
+            metric: LoadMetric::read(section)?,
         }))
     },
 };
@@ -51,6 +55,7 @@ struct Dal {
     topology: Arc<dyn Topology>,
     vcs: Vcs,
     bias: u64,
+    metric: LoadMetric,
 }
 
 /// The kind of a link, for a packet.
@@ -97,6 +102,10 @@ impl Routing for Dal {
         self.vcs.all()
     }
 
+    fn load_metric(&self) -> LoadMetric {
+        self.metric
+    }
+
     fn detour_load(&self) -> Option<u64> {
         detour_load(self.bias, &*self.topology)
     }
@@ -117,20 +126,22 @@ impl Routing for Dal {
         let mut straight_has_room = false;
         self.links(at, *state, |port, link, flags| {
             if let Some(vc) = self.vcs.roomiest(port, congestion) {
-                let load = congestion.load(port);
+                let hop = kept(port, vc);
+                let load = self.metric.of(congestion, hop);
                 let cost = match link {
                     LinkKind::First | LinkKind::Straight => LinkCost::straight(load, links),
                     LinkKind::Detour => LinkCost::detour(load, links, self.bias),
                 };
                 straight_has_room |= link != LinkKind::Detour;
-                choice.offer(cost, kept(port, vc), flags);
+                choice.offer(cost, hop, flags);
             }
         });
         if !straight_has_room {
             self.links(at, *state, |port, link, flags| {
                 if link == LinkKind::First {
-                    let cost = LinkCost::straight(congestion.load(port), links);
-                    choice.offer(cost, Hop::new(port, 0), flags);
+                    let hop = Hop::new(port, 0);
+                    let cost = LinkCost::straight(self.metric.of(congestion, hop), links);
+                    choice.offer(cost, hop, flags);
                 }
             });
         }

@@ -24,7 +24,8 @@ use topology::{Shape, Topology};
 
 use crate::choice::CheapestHop;
 use crate::dimension_order::hyperx;
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+use crate::load_metric::{METRIC, METRIC_SCOPE};
+use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "doal",
@@ -32,11 +33,16 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "dimension after dimension, in each straight or by one detour, by load (Ahn et al. 2009; DimWAR)",
     parameters: parameters! {
         BIAS;
+        METRIC;
+        METRIC_SCOPE;
     },
     routes: |shape| matches!(shape, Shape::HyperX(_)),
     build: |section, topology| {
-        let bias = read_bias(section)?;
-        Ok(Box::new(Doal { topology, bias }))
+        Ok(Box::new(Doal {
+            topology,
+            bias: read_bias(section)?,
+            metric: LoadMetric::read(section)?,
+        }))
     },
 };
 
@@ -84,6 +90,7 @@ const STRAIGHT_VC: u8 = 1;
 struct Doal {
     topology: Arc<dyn Topology>,
     bias: u64,
+    metric: LoadMetric,
 }
 
 impl Doal {
@@ -122,6 +129,10 @@ impl Routing for Doal {
         2
     }
 
+    fn load_metric(&self) -> LoadMetric {
+        self.metric
+    }
+
     fn detour_load(&self) -> Option<u64> {
         detour_load(self.bias, &*self.topology)
     }
@@ -141,7 +152,7 @@ impl Routing for Doal {
         let links = self.topology.distance(at.router, target);
         let mut choice = CheapestHop::new(&*self.topology, at.router, random);
         self.hops(at, *state, |hop, phase| {
-            let load = congestion.load(hop.port);
+            let load = self.metric.of(congestion, hop);
             let cost = if hop.vc == STRAIGHT_VC {
                 LinkCost::straight(load, links)
             } else {

@@ -18,13 +18,14 @@ use config::{Error, Section, Type};
 use topology::{Groups, Port, RouterId, Topology};
 
 use crate::groups::GroupNetwork;
-use crate::{Congestion, Hop, Random};
+use crate::{Congestion, Hop, LoadMetric, Random};
 
 /// The rule of a router that chooses among equal paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     AtRandom,
-    LeastLoaded,
+    /// By this metric.
+    LeastLoaded(LoadMetric),
 }
 
 pub(crate) const NAMES: &[&str] = &["hashed", "random", "adaptive"];
@@ -45,7 +46,7 @@ pub(crate) fn rule_in_groups(section: &Section, groups: &dyn Groups) -> Result<O
     };
     Ok(match section.choice_or("paths", default, NAMES)? {
         "random" => Some(Rule::AtRandom),
-        "adaptive" => Some(Rule::LeastLoaded),
+        "adaptive" => Some(Rule::LeastLoaded(LoadMetric::read(section)?)),
         _ => None,
     })
 }
@@ -138,6 +139,16 @@ impl GlobalLinks {
     fn between(&self, here: u32, there: u32) -> &[GlobalLink] {
         let pair = (here * self.groups + there) as usize;
         &self.links[self.first[pair] as usize..self.first[pair + 1] as usize]
+    }
+}
+
+impl Rule {
+    /// The metric of compared loads; the default if none are compared.
+    pub(crate) fn metric(self) -> LoadMetric {
+        match self {
+            Rule::LeastLoaded(metric) => metric,
+            Rule::AtRandom => LoadMetric::DEFAULT,
+        }
     }
 }
 
@@ -373,11 +384,11 @@ impl<T: Topology + Groups> EqualPaths<T> {
         picked.unwrap_or(first)
     }
 
-    /// The load of a hop's port, if it counts.
+    /// The load of a hop's output, if it counts.
     #[inline]
     fn load(&self, hop: Hop, congestion: &dyn Congestion) -> u64 {
         match self.rule {
-            Rule::LeastLoaded => congestion.load(hop.port),
+            Rule::LeastLoaded(metric) => metric.of(congestion, hop),
             Rule::AtRandom => 0,
         }
     }

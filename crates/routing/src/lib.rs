@@ -13,6 +13,7 @@ mod doal;
 mod equal_paths;
 mod fixed;
 mod groups;
+mod load_metric;
 mod minimal;
 mod minimal_adaptive;
 mod minimal_in_groups;
@@ -27,8 +28,10 @@ mod segments;
 mod source_destination_hashed;
 mod ugal;
 mod valiant;
+mod weight;
 
 pub use deadlock::{Channel, Cycle, DeadlockFree, Fault, Misroute, NotProven, prove_deadlock_free};
+pub use load_metric::{LoadMetric, LoadQuantity, LoadScope};
 pub use planes::InPlanes;
 pub use registry::{Algorithm, Build, REGISTRY, build};
 pub use reports::Reports;
@@ -121,6 +124,15 @@ pub trait Congestion {
     /// credits, over all VCs.
     fn load(&self, port: Port) -> u64;
 
+    /// The load of this port by a metric, in bytes, for a packet that would take this VC of the buffer behind it.
+    ///
+    /// The default is [`Congestion::load`], for views without other metrics: a router model says whether it has them,
+    /// and others are refused with routing of another [`Routing::load_metric`].
+    fn load_by(&self, metric: LoadMetric, port: Port, vc: u8) -> u64 {
+        let _ = (metric, vc);
+        self.load(port)
+    }
+
     /// Bytes of free space on a VC of the buffer behind this port that no packet has taken, reserved or waits for:
     /// the space that a packet with [`BufferClaim::Reserved`] can have. 0 if it is too small for the packet that
     /// asks, so that any other value suffices.
@@ -148,6 +160,11 @@ pub trait Routing: Send + Sync {
     /// The load reports between routers; `None` for most algorithms.
     fn reports(&self) -> Option<&Reports> {
         None
+    }
+
+    /// The metric by which it compares the loads of its router's ports.
+    fn load_metric(&self) -> LoadMetric {
+        LoadMetric::DEFAULT
     }
 
     /// The load of a minimal path's port, in bytes, above which a packet may take a detour over idle links; 0 if any

@@ -17,12 +17,15 @@ use config::{Error, Section, parameters};
 use topology::{Graph, HostId, Onward, RouterId, Shape, Topology};
 
 use crate::choice::LeastLoadedHop;
-use crate::equal_paths::{DEFAULT_PATHS, PATHS, rule_in_groups};
+use crate::equal_paths::{DEFAULT_PATHS, PATHS, Rule, rule_in_groups};
 use crate::fixed::Fixed;
 use crate::groups::compiled;
+use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::minimal_in_groups::MinimalInGroups;
 use crate::registry::is_groups;
-use crate::{Algorithm, At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread};
+use crate::{
+    Algorithm, At, Chance, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing, spread,
+};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal",
@@ -32,21 +35,31 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         computed("paths", PATHS, DEFAULT_PATHS,
             "which of several shortest paths: hashed, by source and destination; adaptive, by load; in networks \
              of groups also random");
+        METRIC;
+        METRIC_SCOPE;
     },
     routes: |shape| is_groups(shape) || shape.graph().is_some(),
     build: |section, topology| {
         if let Shape::Groups(groups) = topology.shape() {
             let rule = rule_in_groups(section, groups)?;
+            if !matches!(rule, Some(Rule::LeastLoaded(_))) {
+                LoadMetric::refuse(section, NOT_ADAPTIVE)?;
+            }
             return Ok(compiled(&*topology, MinimalInGroups(rule)));
         }
         let adaptive = section.choice_or("paths", "hashed", &["hashed", "adaptive"])? == "adaptive";
         let (graph, vcs) = counted_links(section, topology)?;
-        Ok(match adaptive {
-            true => Box::new(LeastLoaded { graph, vcs }),
-            false => Box::new(ShortestPaths { graph, vcs }),
-        })
+        if adaptive {
+            let metric = LoadMetric::read(section)?;
+            return Ok(Box::new(LeastLoaded { graph, vcs, metric }));
+        }
+        LoadMetric::refuse(section, NOT_ADAPTIVE)?;
+        Ok(Box::new(ShortestPaths { graph, vcs }))
     },
 };
+
+/// Why a load metric has no effect.
+const NOT_ADAPTIVE: &str = "unless paths = \"adaptive\"";
 
 struct ShortestPaths {
     graph: Arc<dyn Graph>,
@@ -108,11 +121,16 @@ impl Fixed for ShortestPaths {
 struct LeastLoaded {
     graph: Arc<dyn Graph>,
     vcs: u8,
+    metric: LoadMetric,
 }
 
 impl Routing for LeastLoaded {
     fn vcs(&self) -> u8 {
         self.vcs
+    }
+
+    fn load_metric(&self) -> LoadMetric {
+        self.metric
     }
 
     fn route(
@@ -128,7 +146,8 @@ impl Routing for LeastLoaded {
         }
         let mut best = LeastLoadedHop::new();
         self.graph.shortest_ports(at.router, target, &mut |port| {
-            best.offer(0, congestion.load(port), Hop::new(port, state.phase), random);
+            let hop = Hop::new(port, state.phase);
+            best.offer(0, self.metric.of(congestion, hop), hop, random);
         });
         state.phase += 1;
         best.hop()

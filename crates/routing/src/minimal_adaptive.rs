@@ -27,7 +27,8 @@ use topology::{Port, Shape, Topology};
 
 use crate::choice::{CheapestHop, kept};
 use crate::dimension_order::{Rings, Shorter, Ways, cartesian, hyperx};
-use crate::{Algorithm, At, Congestion, Hop, Random, RouteState, Routing};
+use crate::load_metric::{METRIC, METRIC_SCOPE};
+use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "minimal-adaptive",
@@ -37,16 +38,24 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         integer("adaptive_vcs", 1, "VCs on which any shortest path may be taken");
         choice("escape", &["dateline", "bubble"],
             "what keeps the escape rings of a torus moving: dateline (2 VCs) or bubble (1 VC)");
+        METRIC;
+        METRIC_SCOPE;
     },
     routes: |shape| matches!(shape, Shape::Cartesian(_) | Shape::HyperX(_)),
     build: |section, topology| {
         let rings = Rings::read(section, "escape", &*topology)?;
         let vcs = Vcs::read(section, rings.vcs())?;
+        let metric = LoadMetric::read(section)?;
         Ok(match topology.shape() {
-            Shape::HyperX(_) => Box::new(AcrossHyperX { topology, vcs }),
+            Shape::HyperX(_) => Box::new(AcrossHyperX {
+                topology,
+                vcs,
+                metric,
+            }),
             _ => Box::new(AcrossGrid {
                 escape: Ways::new(topology, rings),
                 vcs,
+                metric,
             }),
         })
     },
@@ -94,6 +103,7 @@ impl Vcs {
 struct AcrossGrid {
     escape: Ways,
     vcs: Vcs,
+    metric: LoadMetric,
 }
 
 impl AcrossGrid {
@@ -134,6 +144,10 @@ impl Routing for AcrossGrid {
         self.vcs.all()
     }
 
+    fn load_metric(&self) -> LoadMetric {
+        self.metric
+    }
+
     fn packets_per_vc(&self) -> u32 {
         self.escape.rings().packets_per_vc()
     }
@@ -152,7 +166,8 @@ impl Routing for AcrossGrid {
         let mut choice = CheapestHop::new(self.escape.topology(), at.router, random);
         self.ports(at, |port| {
             if let Some(vc) = self.vcs.roomiest(port, congestion) {
-                choice.offer(congestion.load(port), kept(port, vc), ());
+                let hop = kept(port, vc);
+                choice.offer(self.metric.of(congestion, hop), hop, ());
             }
         });
         choice.best().map_or(escape, |(hop, ())| hop)
@@ -172,6 +187,7 @@ impl Routing for AcrossGrid {
 struct AcrossHyperX {
     topology: Arc<dyn Topology>,
     vcs: Vcs,
+    metric: LoadMetric,
 }
 
 impl AcrossHyperX {
@@ -199,6 +215,10 @@ impl Routing for AcrossHyperX {
         self.vcs.all()
     }
 
+    fn load_metric(&self) -> LoadMetric {
+        self.metric
+    }
+
     fn route(&self, at: At, _: &mut RouteState, congestion: &dyn Congestion, random: &mut dyn Random) -> Hop {
         let (target, port) = self.topology.attachment(at.destination);
         if target == at.router {
@@ -207,12 +227,12 @@ impl Routing for AcrossHyperX {
         let mut choice = CheapestHop::new(&*self.topology, at.router, random);
         self.ports(at, |port, is_first| {
             // Any free space is preferred to the escape.
-            let load = congestion.load(port);
-            match self.vcs.roomiest(port, congestion) {
-                Some(vc) => choice.offer((false, load), kept(port, vc), ()),
-                None if is_first => choice.offer((true, load), Hop::new(port, 0), ()),
-                None => {}
-            }
+            let (is_escape, hop) = match self.vcs.roomiest(port, congestion) {
+                Some(vc) => (false, kept(port, vc)),
+                None if is_first => (true, Hop::new(port, 0)),
+                None => return,
+            };
+            choice.offer((is_escape, self.metric.of(congestion, hop)), hop, ());
         });
         let (hop, ()) = choice.best().expect("a dimension is left, with a link");
         hop

@@ -20,7 +20,7 @@ use topology::{Groups, HostId, RouterId, Topology};
 use crate::equal_paths::{EqualPaths, Goal, Rule, Segment};
 use crate::fixed::Fixed;
 use crate::groups::{GroupNetwork, PerTopology, add};
-use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, Routing, spread};
+use crate::{At, Chance, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing, spread};
 
 /// Builds the routing for any topology of groups; `None` is `hashed`.
 pub(crate) struct MinimalInGroups(pub(crate) Option<Rule>);
@@ -121,6 +121,10 @@ impl<T: Topology + Groups> ByRouter<T> {
 impl<T: Topology + Groups> Routing for ByRouter<T> {
     fn vcs(&self) -> u8 {
         2
+    }
+
+    fn load_metric(&self) -> LoadMetric {
+        self.paths.rule().metric()
     }
 
     fn route(

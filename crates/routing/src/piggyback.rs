@@ -32,6 +32,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         PARAMETERS[4],
         PARAMETERS[5],
         PARAMETERS[6],
+        PARAMETERS[7],
+        PARAMETERS[8],
         Parameter::size(
             "threshold",
             "1280 B",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use topology::{Divisor, HostId, Planes, Port, RouterId};
 
-use crate::{At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
+use crate::{At, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing};
 
 /// The routing of one plane, applied to all planes.
 pub struct InPlanes {
@@ -50,6 +50,10 @@ impl InPlanes {
 impl Routing for InPlanes {
     fn vcs(&self) -> u8 {
         self.plane.vcs()
+    }
+
+    fn load_metric(&self) -> LoadMetric {
+        self.plane.load_metric()
     }
 
     fn detour_load(&self) -> Option<u64> {

@@ -15,6 +15,8 @@
 //! L is the number of links between routers on a path. The first rule is that of BookSim 2 for its dragonfly, the
 //! second is Singh's and, with `weight` c_SF and `candidates` n_i, that of Kathareios et al.
 //!
+//! The load is that of the metric ([`LoadMetric`]); reports carry all bytes of a port. `weight` is a fixed-point number ([`Weight`]).
+//!
 //! UGAL-L uses the load of a path's first port. With `information = "group"` (UGAL-G of Kim et al.) the source router
 //! knows the reported loads of all links that leave its group ([`Reports`]), and uses the load of the path's first
 //! such link if that is greater.
@@ -26,11 +28,13 @@
 use config::{Bytes, Duration, Error, Parameter, Section, Type, parameters};
 use topology::{Port, RouterId, Topology};
 
+use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::registry::is_groups;
 use crate::segments::{
     self, INTERMEDIATE, INTERMEDIATES, LOCAL, OverSegments, PATHS, PathSegments, PathStart, is_decided,
 };
-use crate::{Algorithm, At, Congestion, Hop, Random, Reports, RouteState, Routing};
+use crate::weight::Weight;
+use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, Reports, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "ugal",
@@ -61,6 +65,8 @@ const PARAMETERS_AND_INFORMATION: &[Parameter] = &[
     PARAMETERS[4],
     PARAMETERS[5],
     PARAMETERS[6],
+    PARAMETERS[7],
+    PARAMETERS[8],
     Parameter::choice(
         "information",
         &["router", "group"],
@@ -90,8 +96,8 @@ pub(crate) fn read_period(section: &Section) -> Result<u64, Error> {
 pub(crate) const PARAMETERS: &[Parameter] = parameters! {
     computed("bias", Type::Size, "7680 B, thirty packets of 256 B, in networks of groups; elsewhere 0 B",
         "bytes by which the minimal path's port may be more loaded");
-    computed("weight", Type::Integer, "2 in networks of groups; elsewhere 1",
-        "factor on the cost of the non-minimal path before the comparison");
+    computed("weight", Type::Number, "2 in networks of groups; elsewhere 1",
+        "factor on the cost of the non-minimal path before the comparison, in steps of 1/65536");
     computed("cost", Type::Choice(&["load", "load-hops"]), "load in networks of groups; elsewhere load-hops",
         "compared quantity: load, or load-hops, the load times the links of the path");
     computed("candidates", Type::Integer, "1; 4 where there are neither groups nor dimensions",
@@ -99,15 +105,18 @@ pub(crate) const PARAMETERS: &[Parameter] = parameters! {
     INTERMEDIATE;
     PATHS;
     LOCAL;
+    METRIC;
+    METRIC_SCOPE;
 };
 
 /// The comparison of the minimal path with others.
 #[derive(Clone, Copy)]
 pub(crate) struct UgalRule {
     bias: u64,
-    weight: u64,
+    weight: Weight,
     cost: CostRule,
     candidates: u32,
+    metric: LoadMetric,
     /// Whether one random path is compared by load alone.
     simple: bool,
     /// The use of reported loads, and the period of reports in ps.
@@ -142,7 +151,7 @@ impl UgalRule {
             _ => 1,
         };
         let bias = section.or("bias", Bytes { bytes: bias })?.bytes;
-        let weight: u32 = section.or("weight", weight)?;
+        let weight = section.or("weight", Weight::whole(weight))?;
         let cost = match section.choice_or("cost", cost, &["load", "load-hops"])? {
             "load" => CostRule::Load,
             _ => CostRule::LoadHops,
@@ -153,9 +162,10 @@ impl UgalRule {
         }
         Ok(UgalRule {
             bias,
-            weight: u64::from(weight),
+            weight,
             cost,
             candidates,
+            metric: LoadMetric::read(section)?,
             simple: cost == CostRule::Load && candidates == 1,
             reported: None,
         })
@@ -164,12 +174,24 @@ impl UgalRule {
     /// The rule with all defaults in networks of groups.
     pub(crate) const IN_GROUPS: UgalRule = UgalRule {
         bias: 7680,
-        weight: 2,
+        weight: Weight::whole(2),
         cost: CostRule::Load,
         candidates: 1,
+        metric: LoadMetric::DEFAULT,
         simple: true,
         reported: None,
     };
+
+    /// The same rule by another metric.
+    pub(crate) fn by(self, metric: LoadMetric) -> UgalRule {
+        UgalRule { metric, ..self }
+    }
+
+    /// The load of a path from the view of its first router: the load of its first hop's output.
+    #[inline]
+    fn load(&self, start: &PathStart, congestion: &dyn Congestion) -> u64 {
+        self.metric.of(congestion, start.0)
+    }
 
     /// Whether the minimal path is better than another one, by the loads of their first ports alone.
     #[inline]
@@ -179,10 +201,11 @@ impl UgalRule {
         other: &PathStart,
         congestion: &dyn Congestion,
     ) -> bool {
-        let allowed = load(other, congestion)
-            .saturating_mul(self.weight)
+        let allowed = self
+            .weight
+            .times(self.load(other, congestion))
             .saturating_add(self.bias);
-        load(minimal, congestion) <= allowed
+        self.load(minimal, congestion) <= allowed
     }
 
     /// The same rule with reported loads at this period.
@@ -214,12 +237,6 @@ struct Ugal<L> {
     rule: UgalRule,
     /// The load reports between routers.
     reports: Option<Reports>,
-}
-
-/// The load of a path from the view of its first router: the load of its first port.
-#[inline]
-fn load(start: &PathStart, congestion: &dyn Congestion) -> u64 {
-    congestion.load(start.0.port)
 }
 
 /// A packet's position, the router it goes to, and the ends of a possible detour.
@@ -263,7 +280,7 @@ impl<L: PathSegments> Ugal<L> {
     /// The load of a path from the view of its first router, with reported loads. Of several links to another group
     /// that the path can take, the least loaded one counts.
     fn load(&self, at: At, target: RouterId, start: &PathStart, congestion: &dyn Congestion) -> u64 {
-        let first = load(start, congestion);
+        let first = self.rule.load(start, congestion);
         let (Some(reports), Some((ReportUse::Loads, _))) = (&self.reports, self.rule.reported) else {
             return first;
         };
@@ -293,7 +310,7 @@ impl<L: PathSegments> Ugal<L> {
         let (mut links, mut congested) = (0, 0);
         self.segments
             .each_global_link(at, target, start, &mut |gateway, port| {
-                // A router reads the loads of its own ports directly.
+                // A router reads the loads of its own ports directly, in the metric of reports.
                 let load = |port: Port| match gateway == at.router {
                     true => congestion.load(port),
                     false => congestion.reported_load(reports.slot(gateway, port)),
@@ -357,7 +374,7 @@ impl<L: PathSegments> Ugal<L> {
             }
         }
         let excess = self.load(at, target, &minimal, congestion).saturating_sub(bias);
-        if excess.saturating_mul(u64::from(links)) <= cost.saturating_mul(weight) {
+        if excess.saturating_mul(u64::from(links)) <= weight.times(cost) {
             minimal
         } else {
             other
@@ -372,6 +389,10 @@ impl<L: PathSegments> Routing for Ugal<L> {
 
     fn reports(&self) -> Option<&Reports> {
         self.reports.as_ref()
+    }
+
+    fn load_metric(&self) -> LoadMetric {
+        self.rule.metric
     }
 
     fn detour_load(&self) -> Option<u64> {

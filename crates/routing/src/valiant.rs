@@ -19,12 +19,14 @@
 //! With `intermediate = "any-router"` (Valiant's own scheme) the place is drawn from all routers with hosts,
 //! independent of source and destination. The path is minimal if the place is one of the two ends.
 
-use config::parameters;
-use topology::{HostId, Port, RouterId};
+use config::{Error, Section, parameters};
+use topology::{HostId, Port, RouterId, Shape, Topology};
 
+use crate::equal_paths::{Rule, rule_in_groups};
+use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::segments::{self, OverSegments, PATHS, PathSegments, is_decided};
 use crate::ugal::UgalRule;
-use crate::{Algorithm, At, Congestion, Hop, Oblivious, Random, RouteState, Routing};
+use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "valiant",
@@ -39,21 +41,40 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         choice("local", &["minimal", "valiant", "ugal"],
             "paths of packets that stay in their group, in networks of groups: minimal, or through a random router of \
              the group, always (valiant) or by load (ugal)");
+        METRIC;
+        METRIC_SCOPE;
     },
     routes: segments::routes,
     build: |section, topology| {
-        let inside = match section.choice("local")? {
-            "ugal" => Some(UgalRule::IN_GROUPS),
-            _ => None,
+        let by_load = section.choice("local")? == "ugal";
+        let metric = match by_load || chooses_by_load(section, &*topology)? {
+            true => LoadMetric::read(section)?,
+            false => {
+                LoadMetric::refuse(section, "unless paths = \"adaptive\" or local = \"ugal\"")?;
+                LoadMetric::DEFAULT
+            }
         };
-        segments::build::<false>(section, topology, INTERMEDIATES, AnyValiant { inside })
+        let inside = by_load.then_some(UgalRule::IN_GROUPS.by(metric));
+        segments::build::<false>(section, topology, INTERMEDIATES, AnyValiant { inside, metric })
     },
 };
 
 const INTERMEDIATES: &[&str] = &["router", "group", "any-router", "global-link"];
 
+/// Whether routers choose the least loaded of equal paths.
+fn chooses_by_load(section: &Section, topology: &dyn Topology) -> Result<bool, Error> {
+    match topology.shape() {
+        Shape::Groups(groups) => {
+            let rule = rule_in_groups(section, groups)?;
+            Ok(matches!(rule, Some(Rule::LeastLoaded(_))))
+        }
+        _ => Ok(false),
+    }
+}
+
 struct AnyValiant {
     inside: Option<UgalRule>,
+    metric: LoadMetric,
 }
 
 impl OverSegments for AnyValiant {
@@ -61,6 +82,7 @@ impl OverSegments for AnyValiant {
         Box::new(Valiant {
             segments,
             inside: self.inside,
+            metric: self.metric,
         })
     }
 }
@@ -69,6 +91,8 @@ struct Valiant<L> {
     segments: L,
     /// The rule for packets that stay in their group, if loads decide about their detours.
     inside: Option<UgalRule>,
+    /// The metric of all compared loads.
+    metric: LoadMetric,
 }
 
 impl<L: PathSegments> Valiant<L> {
@@ -84,6 +108,10 @@ impl<L: PathSegments> Valiant<L> {
 impl<L: PathSegments> Routing for Valiant<L> {
     fn vcs(&self) -> u8 {
         self.segments.vcs()
+    }
+
+    fn load_metric(&self) -> LoadMetric {
+        self.metric
     }
 
     fn route(

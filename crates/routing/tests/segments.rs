@@ -273,6 +273,10 @@ fn hop_weighted_cost_is_load_times_links() {
     // Neighbours: minimal while load <= 2 * other.
     assert_eq!(refused("", (0, 1), 100), Some(210));
     assert_eq!(refused("weight = 3", (0, 1), 100), Some(610));
+    assert_eq!(refused("weight = 3.0", (0, 1), 100), Some(610));
+    assert_eq!(refused("weight = 0.75", (0, 1), 100), Some(160));
+    // With one link on both paths 0.3 * 100 is just above 30.
+    assert_eq!(refused("cost = \"load\"\nweight = 0.3", (0, 1), 100), Some(40));
     assert_eq!(refused("bias = \"500 B\"", (0, 1), 100), Some(710));
     assert_eq!(refused("cost = \"load\"", (0, 1), 100), Some(110));
     assert_eq!(refused("weight = 0", (0, 1), 100), Some(10));

@@ -21,10 +21,11 @@
 
 use config::{Section, parameters};
 use des::Time;
-use routing::{At, BufferClaim, Congestion, Random, RouteState};
+use routing::{At, BufferClaim, Congestion, LoadMetric, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
+use super::output_load::OutputLoad;
 use super::{
     Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
 };
@@ -193,6 +194,8 @@ struct Decision {
 /// The buffer of one VC at the far end of an output.
 #[derive(Clone, Debug)]
 struct FarBuffer {
+    /// Size, a setting.
+    size: u32,
     credits: u32,
     /// Packets that wait for its credits.
     waiting: u32,
@@ -268,6 +271,7 @@ struct QueueState {
 /// The congestion that the routing of a packet of this size sees.
 struct LocalCongestion<'a> {
     router: &'a Router,
+    now: Time,
     bytes: u32,
     context: &'a RoutingContext<'a>,
 }
@@ -275,6 +279,10 @@ struct LocalCongestion<'a> {
 impl Congestion for LocalCongestion<'_> {
     fn load(&self, port: Port) -> u64 {
         self.router.load(port.0)
+    }
+
+    fn load_by(&self, metric: LoadMetric, port: Port, vc: u8) -> u64 {
+        self.router.output_load(self.now, port.0, vc).by(metric)
     }
 
     fn reported_load(&self, slot: usize) -> u64 {
@@ -296,6 +304,44 @@ impl Router {
     #[inline]
     fn index(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
+    }
+
+    /// The load of an output, with that of one VC. Visits the packets that are routed to the output.
+    ///
+    /// A packet whose credits are reserved waits in the router until the output takes it.
+    fn output_load(&self, now: Time, port: u16, vc: u8) -> OutputLoad {
+        let output = &self.outputs[usize::from(port)];
+        let (mut waiting, mut waiting_for_vc, mut reserved_of_vc) = (0u64, 0u64, 0u64);
+        for queue in self.requesting(port) {
+            let Some(decision) = self.queues[queue].decision else {
+                continue;
+            };
+            let bytes = u64::from(self.head(queue).packet.bytes);
+            waiting += bytes;
+            if decision.vc == vc {
+                waiting_for_vc += bytes;
+                if decision.claim == BufferClaim::Reserved {
+                    reserved_of_vc += bytes;
+                }
+            }
+        }
+        if output.to_host {
+            // Hosts take all packets and return no credits.
+            return OutputLoad {
+                all: output.load,
+                waiting_for_vc,
+                ..OutputLoad::default()
+            };
+        }
+        let buffer = &self.far_buffers[self.index(port, vc)];
+        let without_credits = u64::from(buffer.size.saturating_sub(buffer.credits));
+        OutputLoad {
+            all: output.load,
+            waiting_for_vc,
+            taken: output.load.saturating_sub(waiting),
+            taken_of_vc: without_credits.saturating_sub(reserved_of_vc),
+            unsent: output.rate.bytes_in(output.busy_until.saturating_sub(now)),
+        }
     }
 
     /// Routes the first packet of a queue. Returns the output.
@@ -324,6 +370,7 @@ impl Router {
         let mut route = before;
         let seen = LocalCongestion {
             router: self,
+            now,
             bytes,
             context,
         };
@@ -673,6 +720,7 @@ impl RouterModel for Router {
     const HAS_SLOTS: bool = false;
     // A credit that arrives at the time of a timer lets its output choose before the others.
     const REPORTS_CREDIT_WAITS: bool = false;
+    const HAS_LOAD_METRICS: bool = true;
 
     type Parameters = Parameters;
     type Undo = InputQueuedUndo;
@@ -713,6 +761,7 @@ impl RouterModel for Router {
             decision: None,
         });
         let far_buffers = setup.per_vc(|p| FarBuffer {
+            size: p.credits,
             credits: p.credits,
             waiting: 0,
         });
@@ -924,7 +973,11 @@ impl RouterModel for Router {
             }
         }
         for (buffer, credits) in self.far_buffers.iter_mut().zip(state.credits) {
-            *buffer = FarBuffer { credits, waiting: 0 };
+            *buffer = FarBuffer {
+                credits,
+                waiting: 0,
+                ..*buffer
+            };
         }
         self.requests.fill(0);
         self.pool.clear();

@@ -2,7 +2,7 @@ use super::*;
 use crate::reverse_check::{Reversible, check, script};
 use crate::router::bench::{self, Output, RouterRecorder, credits, packets, ports, setup};
 use proptest::prelude::*;
-use routing::{Hop, Routing};
+use routing::{Hop, LoadQuantity, LoadScope, Routing};
 use topology::HostId;
 
 type Bench = bench::Bench<Router>;
@@ -20,9 +20,14 @@ const EXPLICIT: RoutingContext<'static> = RoutingContext {
 };
 
 fn seen(router: &Router, bytes: u32) -> LocalCongestion<'_> {
+    seen_at(Time::ZERO, router, bytes)
+}
+
+fn seen_at(now: Time, router: &Router, bytes: u32) -> LocalCongestion<'_> {
     let context = &EXPLICIT;
     LocalCongestion {
         router,
+        now,
         bytes,
         context,
     }
@@ -385,4 +390,86 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     );
     assert_eq!(fresh.restore(good.clone()), Ok(()));
     assert_eq!(fresh.state(), good);
+}
+
+/// All loads of an output: total, queue and credits of the port, then the same of each VC.
+fn loads(now: u64, router: &Router, port: u16) -> [[u64; 3]; 3] {
+    let view = seen_at(Time(now), router, 1);
+    let of = |scope, vc| {
+        [LoadQuantity::Total, LoadQuantity::Queue, LoadQuantity::Credits]
+            .map(|quantity| view.load_by(LoadMetric { quantity, scope }, Port(port), vc))
+    };
+    [of(LoadScope::Port, 0), of(LoadScope::Vc, 0), of(LoadScope::Vc, 1)]
+}
+
+/// Bytes take 1 ns each. Each VC has space for 250 bytes.
+#[test]
+fn each_metric_counts_its_bytes_of_its_channels() {
+    let mut bench = Bench::new(250);
+    assert_eq!(loads(0, &bench.router, 2), [[0; 3]; 3]);
+    bench.arrive_on(0, (0, 0), (2, source(0, BufferClaim::Credit)), 100);
+    bench.arrive_on(0, (1, 0), (2, source(1, BufferClaim::Credit)), 60);
+    bench.arrive_on(0, (1, 1), (2, source(0, BufferClaim::Credit)), 80);
+    // Not the first of its queue, so it is not routed and counts nowhere.
+    bench.arrive_on(0, (1, 1), (2, source(0, BufferClaim::Credit)), 90);
+    // The first packet has the link; no byte has left. The two others wait for it.
+    assert_eq!(
+        loads(0, &bench.router, 2),
+        [[240, 240, 0], [180, 180, 0], [60, 160, 0]]
+    );
+    assert_eq!(
+        loads(70_000, &bench.router, 2),
+        [[240, 170, 70], [180, 110, 70], [60, 90, 0]]
+    );
+    bench.until(Time(1_000_000));
+    // All have left, except for the last one of VC 0, which lacks credits.
+    assert_eq!(
+        loads(1_000_000, &bench.router, 2),
+        [[330, 90, 240], [270, 90, 180], [60, 0, 60]]
+    );
+    bench.credit(1_000_000, 2, 0, 180);
+    // It has the link. Of its 90 bytes, which take three fifths of all credits, 54 count as those of VC 0.
+    assert_eq!(
+        loads(1_000_000, &bench.router, 2),
+        [[150, 90, 60], [90, 90, 36], [60, 90, 24]]
+    );
+    assert_eq!(
+        loads(2_000_000, &bench.router, 2),
+        [[150, 0, 150], [90, 0, 90], [60, 0, 60]]
+    );
+}
+
+/// A packet with reserved credits waits in the router until its output takes it.
+#[test]
+fn reserved_credits_are_not_taken_before_the_packet_leaves() {
+    let mut bench = Bench::new(300);
+    bench.arrive(0, 0, 2, 50);
+    bench.arrive_on(0, (1, 0), (2, source(1, BufferClaim::Reserved)), 200);
+    assert_eq!(
+        loads(0, &bench.router, 2),
+        [[250, 250, 0], [50, 50, 0], [200, 250, 0]]
+    );
+    assert_eq!(
+        loads(150_000, &bench.router, 2)[0],
+        [250, 200, 50],
+        "before the output has chosen again"
+    );
+    bench.until(Time(1_000_000));
+    assert_eq!(
+        loads(1_000_000, &bench.router, 2),
+        [[250, 0, 250], [50, 0, 50], [200, 0, 200]]
+    );
+}
+
+#[test]
+fn towards_a_host_only_waiting_packets_count() {
+    let mut bench = Bench::new(100);
+    bench.arrive(0, 1, 3, 100);
+    bench.arrive(0, 0, 3, 60);
+    // At twice the speed the shorter packet may leave at 30 ns, and takes 30 ns. The other one waits for it.
+    assert_eq!(loads(0, &bench.router, 3)[0], [160, 160, 0]);
+    bench.until(Time(40_000));
+    assert_eq!(loads(40_000, &bench.router, 3)[0], [100, 100, 0]);
+    bench.until(Time(60_000));
+    assert_eq!(loads(60_000, &bench.router, 3)[0], [0, 0, 0]);
 }

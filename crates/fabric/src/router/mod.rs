@@ -7,6 +7,7 @@
 pub(crate) mod bench;
 pub mod input_queued;
 mod model;
+mod output_load;
 pub mod packet;
 
 use config::Section;
@@ -141,6 +142,13 @@ macro_rules! router_models {
             pub fn has_slots(&self) -> bool {
                 match self {
                     $(RouterParameters::$name(_) => $module::Router::HAS_SLOTS,)*
+                }
+            }
+
+            /// See [`RouterModel::HAS_LOAD_METRICS`].
+            pub fn has_load_metrics(&self) -> bool {
+                match self {
+                    $(RouterParameters::$name(_) => $module::Router::HAS_LOAD_METRICS,)*
                 }
             }
 

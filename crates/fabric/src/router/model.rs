@@ -126,6 +126,10 @@ pub trait RouterModel: Sized {
     /// credits have no other effect. The arrival time of a credit then has no effect before the first report.
     const REPORTS_CREDIT_WAITS: bool;
 
+    /// Whether routing can ask it for other loads than [`RouterModel::load`] ([`routing::Congestion::load_by`]);
+    /// routing by another metric needs such a model.
+    const HAS_LOAD_METRICS: bool = false;
+
     /// Its parameters in experiments.
     type Parameters: Copy + Debug + PartialEq + Eq;
     /// An undo step.

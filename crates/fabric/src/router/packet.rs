@@ -29,10 +29,11 @@
 
 use config::Section;
 use des::Time;
-use routing::{At, BufferClaim, Congestion, Random};
+use routing::{At, BufferClaim, Congestion, LoadMetric, Random};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
+use super::output_load::OutputLoad;
 use super::{
     Arrival, BufferedPacket, FEW_PORTS, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
     RouterSetup, RoutingContext,
@@ -255,6 +256,8 @@ pub struct Router {
     outputs: Vec<Output>,
     /// Counters by output; empty until the first one is needed.
     stalls: Vec<StallCounters>,
+    /// Size of each VC's buffer at the far end, by output.
+    far_buffers: Vec<u32>,
     /// Free bytes at the far end, by output, then VC.
     credits: Vec<u32>,
     /// Packets that wait for credits, by output, then VC; behind these, under bubble flow control, packets that wait
@@ -286,6 +289,7 @@ struct OutputState {
 /// The congestion that the routing of a packet of this size sees.
 struct LocalCongestion<'a> {
     router: &'a Router,
+    now: Time,
     bytes: u32,
     /// A reference: a copy of the router would be read before its stores complete.
     context: &'a RoutingContext<'a>,
@@ -294,6 +298,10 @@ struct LocalCongestion<'a> {
 impl Congestion for LocalCongestion<'_> {
     fn load(&self, port: Port) -> u64 {
         self.router.load(port.0)
+    }
+
+    fn load_by(&self, metric: LoadMetric, port: Port, vc: u8) -> u64 {
+        self.router.output_load(self.now, port.0, vc).by(metric)
     }
 
     fn reported_load(&self, slot: usize) -> u64 {
@@ -326,9 +334,65 @@ impl Router {
         }
     }
 
+    /// The load of an output, with that of one VC. Walks the queue of the VC, or the queues of all other VCs where
+    /// packets can underrun, if packets wait.
+    ///
+    /// A packet that waits until it cannot underrun is in no queue, and counts for every VC.
+    #[inline(never)]
+    fn output_load(&self, now: Time, port: u16, vc: u8) -> OutputLoad {
+        let output = &self.outputs[usize::from(port)];
+        if output.to_host {
+            // Hosts take all packets and return no credits.
+            return OutputLoad {
+                all: output.load,
+                waiting_for_vc: output.load,
+                ..OutputLoad::default()
+            };
+        }
+        let size = self.far_buffers[usize::from(port)];
+        let taken_of = |vc| u64::from(size.saturating_sub(self.credits[self.vc_index(port, vc)]));
+        let taken = (0..self.vcs).map(taken_of).sum();
+        let waiting_for_vc = match (self.one_rate, output.waiting) {
+            (true, 0) => 0,
+            (true, _) => self.queued(port, vc),
+            (false, waiting) => {
+                let others = (0..self.vcs).filter(|other| *other != vc && waiting > 0);
+                let others: u64 = others.map(|other| self.queued(port, other)).sum();
+                output.load.saturating_sub(taken).saturating_sub(others)
+            }
+        };
+        OutputLoad {
+            all: output.load,
+            waiting_for_vc,
+            taken,
+            taken_of_vc: taken_of(vc),
+            unsent: output.rate.bytes_in(output.busy_until.saturating_sub(now)),
+        }
+    }
+
+    /// Bytes of credits for which packets wait, of one VC.
+    fn queued(&self, port: u16, vc: u8) -> u64 {
+        let vc_index = self.vc_index(port, vc);
+        let entering = self.queue_index(vc_index, BufferClaim::Bubble);
+        let queues = [Some(vc_index), Some(entering).filter(|queue| *queue != vc_index)];
+        let packets = queues
+            .into_iter()
+            .flatten()
+            .flat_map(|queue| self.pool.iter(self.queues[queue]));
+        packets
+            .map(|routed| u64::from(routed.packet.bytes.max(self.slot)))
+            .sum()
+    }
+
     /// Routes a packet.
     #[inline]
-    fn route(&self, routed: &mut RoutedPacket, context: &RoutingContext<'_>, random: &mut dyn Random) {
+    fn route(
+        &self,
+        now: Time,
+        routed: &mut RoutedPacket,
+        context: &RoutingContext<'_>,
+        random: &mut dyn Random,
+    ) {
         let RoutedPacket { packet, .. } = routed;
         let at = At {
             router: self.id,
@@ -339,6 +403,7 @@ impl Router {
         };
         let seen = LocalCongestion {
             router: self,
+            now,
             bytes: packet.bytes,
             context,
         };
@@ -724,6 +789,7 @@ impl RouterModel for Router {
     };
     const HAS_SLOTS: bool = true;
     const REPORTS_CREDIT_WAITS: bool = true;
+    const HAS_LOAD_METRICS: bool = true;
 
     type Parameters = ();
     type Undo = PacketUndo;
@@ -740,7 +806,8 @@ impl RouterModel for Router {
     fn bytes_per_port(_: u64, vcs: u64, bubbles: bool) -> u64 {
         let queues = if bubbles { 2 } else { 1 };
         let per_vc = size_of::<u32>() + queues * size_of::<Fifo>();
-        (size_of::<Output>() + size_of::<StallCounters>()) as u64 + vcs * per_vc as u64
+        let port = size_of::<Output>() + size_of::<StallCounters>() + size_of::<u32>();
+        port as u64 + vcs * per_vc as u64
     }
 
     fn new(setup: &RouterSetup<'_>, (): ()) -> Router {
@@ -764,6 +831,7 @@ impl RouterModel for Router {
             stalls: Vec::new(),
             outputs: setup.ports.iter().map(output).collect(),
             queues: vec![Fifo::EMPTY; queues * credits.len()],
+            far_buffers: setup.ports.iter().map(|port| port.credits).collect(),
             credits,
             pool: PacketPool::default(),
         }
@@ -785,7 +853,7 @@ impl RouterModel for Router {
             output_vc: 0,
             claim: BufferClaim::Credit,
         };
-        self.route(&mut routed, context, &mut out.random());
+        self.route(now, &mut routed, context, &mut out.random());
         self.enter(now, &routed, out);
     }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::reverse_check::{Reversible, check, script};
 use crate::router::bench::{self, Output, RouterRecorder, SLOW, credits, packets, ports, setup};
 use proptest::prelude::*;
-use routing::{Hop, RouteState, Routing};
+use routing::{Hop, LoadQuantity, LoadScope, RouteState, Routing};
 use topology::HostId;
 
 type Bench = bench::Bench<Router>;
@@ -17,9 +17,14 @@ const EXPLICIT: RoutingContext<'static> = RoutingContext {
 };
 
 fn seen(router: &Router, bytes: u32) -> LocalCongestion<'_> {
+    seen_at(Time::ZERO, router, bytes)
+}
+
+fn seen_at(now: Time, router: &Router, bytes: u32) -> LocalCongestion<'_> {
     let context = &EXPLICIT;
     LocalCongestion {
         router,
+        now,
         bytes,
         context,
     }
@@ -360,4 +365,108 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     );
     assert_eq!(fresh.restore(good.clone()), Ok(()));
     assert_eq!(fresh.state(), good);
+}
+
+/// All loads of an output: total, queue and credits of the port, then the same of each VC.
+fn loads(now: u64, router: &Router, port: u16) -> [[u64; 3]; 3] {
+    let view = seen_at(Time(now), router, 1);
+    let of = |scope, vc| {
+        [LoadQuantity::Total, LoadQuantity::Queue, LoadQuantity::Credits]
+            .map(|quantity| view.load_by(LoadMetric { quantity, scope }, Port(port), vc))
+    };
+    [of(LoadScope::Port, 0), of(LoadScope::Vc, 0), of(LoadScope::Vc, 1)]
+}
+
+/// Bytes take 1 ns each. VC 0 has space for two packets of 100 bytes, VC 1 has as much.
+#[test]
+fn each_metric_counts_its_bytes_of_its_channels() {
+    let mut bench = Bench::new(200);
+    assert_eq!(loads(0, &bench.router, 2), [[0; 3]; 3]);
+    for vc in [0, 1, 0, 0] {
+        bench.arrive(0, 0, 2, vc, 100);
+    }
+    // The link is reserved for 300 bytes, and none is on it. The last packet of VC 0 waits for credits.
+    assert_eq!(
+        loads(0, &bench.router, 2),
+        [[400, 400, 0], [300, 400, 0], [100, 300, 0]]
+    );
+    // 150 bytes have left. Of the 150 others, two thirds count as those of VC 0.
+    assert_eq!(
+        loads(150_000, &bench.router, 2),
+        [[400, 250, 150], [300, 250, 100], [100, 150, 50]]
+    );
+    // All have left. A byte that has begun has not left.
+    assert_eq!(loads(299_500, &bench.router, 2)[0], [400, 100, 300]);
+    assert_eq!(
+        loads(1_000_000, &bench.router, 2),
+        [[400, 100, 300], [300, 100, 200], [100, 0, 100]]
+    );
+    // A credit of VC 0 lets the last packet go.
+    bench.credit(1_000_000, 2, 0, 100);
+    assert_eq!(
+        loads(1_000_000, &bench.router, 2),
+        [[300, 100, 200], [200, 100, 134], [100, 100, 67]]
+    );
+    bench.credit(2_000_000, 2, 0, 200);
+    assert_eq!(
+        loads(2_000_000, &bench.router, 2),
+        [[100, 0, 100], [0, 0, 0], [100, 0, 100]]
+    );
+}
+
+#[test]
+fn one_channel_has_the_load_of_its_port() {
+    let mut bench = Bench::new(250);
+    for at in 0..4 {
+        bench.arrive(at * 60_000, 0, 2, 1, 90);
+        let now = at * 60_000 + 7_000;
+        let [port, _, of_vc] = loads(now, &bench.router, 2);
+        assert_eq!(port, of_vc, "at {now} ps");
+        assert_eq!(port[0], port[1] + port[2], "at {now} ps");
+    }
+    // Two of the four packets have left, and two lack credits.
+    assert_eq!(loads(250_000, &bench.router, 2)[0], [360, 180, 180]);
+}
+
+/// Slots of 100 bytes: a packet of any size takes one. Entering packets wait in a queue of their own.
+#[test]
+fn metrics_count_slots_and_packets_that_wait_for_bubbles() {
+    let mut bench = Bench::with_slots(200);
+    bench.arrive(0, 0, 2, 1, 40);
+    bench.arrive_for(BufferClaim::Bubble, 0, 0, 2, 1, 40);
+    bench.until(Time(1_000_000));
+    assert_eq!(
+        loads(1_000_000, &bench.router, 2),
+        [[200, 100, 100], [0, 0, 0], [200, 100, 100]]
+    );
+}
+
+/// The guard of a packet that arrives slowly and leaves fast holds it outside all queues: it counts for every VC.
+#[test]
+fn a_packet_that_could_underrun_waits_for_every_channel() {
+    let mut ports = ports(100);
+    ports[1].rate = Rate::bits_per_s(2 * SLOW);
+    let mut bench = Bench::of(Router::new(&setup(&ports, 100, false), ()), EXPLICIT);
+    bench.arrive(0, 0, 1, 0, 100);
+    assert_eq!(
+        loads(0, &bench.router, 1),
+        [[100, 100, 0], [100, 100, 0], [100, 100, 0]]
+    );
+    bench.until(Time(200_000));
+    // It has left. The next one waits for credits of VC 0.
+    bench.arrive(200_000, 0, 1, 0, 100);
+    bench.until(Time(400_000));
+    assert_eq!(
+        loads(400_000, &bench.router, 1),
+        [[200, 100, 100], [200, 100, 100], [0, 0, 0]]
+    );
+}
+
+#[test]
+fn towards_a_host_only_waiting_packets_count() {
+    let mut bench = Bench::new(100);
+    bench.arrive(0, 0, 3, 0, 100);
+    assert_eq!(loads(0, &bench.router, 3)[0], [100, 100, 0]);
+    bench.until(Time(50_000));
+    assert_eq!(loads(50_000, &bench.router, 3)[0], [0, 0, 0]);
 }

@@ -59,6 +59,39 @@ pub const NETWORKS: &[&str] = &[
 
 /// Parameters of algorithms besides their defaults, and the networks that support them.
 pub const VARIANTS: &[(&str, &str, Knows)] = &[
+    ("adaptive", "metric = \"queue\"", is_tree),
+    (
+        "dal",
+        "metric = \"queue\"\nmetric_scope = \"vc\"\nbias = \"0 B\"",
+        is_hyperx,
+    ),
+    (
+        "doal",
+        "metric = \"credits\"\nmetric_scope = \"vc\"\nbias = \"0 B\"",
+        is_hyperx,
+    ),
+    ("minimal-adaptive", "metric_scope = \"vc\"", |shape| {
+        is_torus(shape) || is_mesh(shape) || is_hyperx(shape)
+    }),
+    ("minimal", "paths = \"adaptive\"\nmetric = \"credits\"", |shape| {
+        shape.graph().is_some() || is_groups(shape)
+    }),
+    ("par", "metric = \"queue\"\nbias = \"0 B\"", |_| true),
+    (
+        "piggyback",
+        "metric = \"credits\"\nmetric_scope = \"vc\"\nbias = \"0 B\"",
+        is_groups,
+    ),
+    (
+        "ugal",
+        "metric = \"credits\"\nmetric_scope = \"vc\"\nbias = \"0 B\"",
+        |_| true,
+    ),
+    (
+        "valiant",
+        "local = \"ugal\"\nmetric = \"queue\"\nmetric_scope = \"vc\"",
+        is_groups,
+    ),
     ("minimal", "paths = \"adaptive\"", |shape| {
         shape.graph().is_some() || is_groups(shape)
     }),
@@ -141,6 +174,7 @@ pub const VARIANTS: &[(&str, &str, Knows)] = &[
     ),
     ("ugal", "intermediate = \"group\"", is_groups),
     ("ugal", "bias = \"0 B\"\nweight = 0", |_| true),
+    ("ugal", "bias = \"0 B\"\nweight = 0.5", |_| true),
     (
         "ugal",
         "bias = \"0 B\"\ncost = \"load-hops\"\ncandidates = 3",
@@ -258,6 +292,10 @@ pub type Knows = fn(&Shape<'_>) -> bool;
 
 fn is_groups(shape: &Shape<'_>) -> bool {
     matches!(shape, Shape::Groups(_))
+}
+
+fn is_tree(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Tree(_))
 }
 
 fn is_hyperx(shape: &Shape<'_>) -> bool {

@@ -6,7 +6,7 @@ use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type,
 use des::Time;
 use fabric::router::RouterParameters;
 use fabric::{NicArbiter, Rate};
-use routing::{InPlanes, Routing};
+use routing::{InPlanes, LoadQuantity, LoadScope, Routing};
 use topology::{
     HOST_LINK, HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth,
     check_latency,
@@ -165,6 +165,12 @@ impl NetworkModel {
         if routing.packets_per_vc() > 1 && !model.has_slots() {
             let message = "routing with bubbles needs the router model packet; \
                            expected model = \"packet\", or routing without bubbles";
+            return Err(router.error("model", message));
+        }
+        if !routing.load_metric().is_default() && !model.has_load_metrics() {
+            let message = "this router model knows no loads but the default of network.routing.metric and \
+                           metric_scope; expected a model such as packet, or routing with metric = \"total\" and \
+                           metric_scope = \"port\"";
             return Err(router.error("model", message));
         }
         let delays = read_delays(section, topology.as_ref())?;
@@ -384,8 +390,9 @@ fn read_buffers(
     topology.link_classes().into_iter().map(read).collect()
 }
 
-/// Refuses routing whose detours no load can begin. A port's load is what waits for it in the input buffers of its router,
-/// what is in flight, and what fills the buffer behind it.
+/// Refuses routing whose detours no load can begin. Packets that wait for a port are in the input buffers of its router.
+/// Bytes in flight take space of the buffer behind the port, as bytes in that buffer do. Each metric counts packets of the
+/// one kind, of the other or of both; with the load of one VC only the part of the buffer of that VC.
 fn check_detours(
     section: &Section,
     topology: &dyn Topology,
@@ -397,32 +404,55 @@ fn check_detours(
     };
     let buffers = || buffers.iter().map(|buffer| buffer.bytes);
     let (least, most) = (buffers().min().unwrap_or(0), buffers().max().unwrap_or(0));
+    let metric = routing.load_metric();
+    let behind = |buffer: u64| match metric.scope {
+        LoadScope::Port => buffer,
+        LoadScope::Vc => buffer / u64::from(routing.vcs().max(1)),
+    };
+    let greatest = |inputs: u64, largest: u64| match metric.quantity {
+        LoadQuantity::Total => inputs.saturating_add(behind(largest)),
+        LoadQuantity::Queue => inputs,
+        LoadQuantity::Credits => behind(largest),
+    };
     let greatest_of = |router: RouterId| {
         let ports = topology.ports(router);
         if least == most {
-            return (most.saturating_mul(u64::from(ports) + 1), ports);
+            return (greatest(most.saturating_mul(u64::from(ports)), most), ports);
         }
         let class = |port| topology.link_class(router, Port(port)).0;
         let of_port = |port| buffers().nth(usize::from(class(port))).unwrap_or(most);
         let (sum, largest) = (0..ports).map(of_port).fold((0u64, 0), |(sum, largest), buffer| {
             (sum + buffer, largest.max(buffer))
         });
-        (sum + largest, ports)
+        (greatest(sum, largest), ports)
     };
     let routers = (0..topology.routers()).map(RouterId);
-    let (greatest, ports) = routers.map(greatest_of).max().unwrap_or((most, 0));
-    if threshold < greatest {
+    let (bound, ports) = routers.map(greatest_of).max().unwrap_or((most, 0));
+    if threshold < bound {
         return Ok(());
     }
     let sizes = match least == most {
         true => format!("{}", Bytes { bytes: most }),
         false => format!("{} to {}", Bytes { bytes: least }, Bytes { bytes: most }),
     };
+    let inputs = format!("the {ports} input buffers of {sizes} of its router");
+    let buffer = match metric.scope {
+        LoadScope::Port => "the buffer behind it".to_string(),
+        LoadScope::Vc => format!(
+            "the part of one of {} virtual channels in the buffer behind it",
+            routing.vcs()
+        ),
+    };
+    let places = match metric.quantity {
+        LoadQuantity::Total => format!("{inputs}, and {buffer}"),
+        LoadQuantity::Queue => inputs,
+        LoadQuantity::Credits => buffer,
+    };
     let message = format!(
-        "detours begin above a load of {} of the minimal port, and no port can have more than {}: the {ports} input \
-         buffers of {sizes} of its router, and the buffer behind it; expected a smaller bias",
+        "detours begin above a load of {} of the minimal port, and no port can have more than {}: {places}; expected a \
+         smaller bias",
         Bytes { bytes: threshold },
-        Bytes { bytes: greatest }
+        Bytes { bytes: bound }
     );
     Err(section.section("routing")?.error("bias", message))
 }

@@ -95,6 +95,59 @@ fn a_bias_that_no_load_can_exceed_is_refused() {
     }
 }
 
+/// Seven input buffers of 32 KiB, as much behind the port, and four VCs.
+#[test]
+fn the_greatest_load_is_that_of_the_metric() {
+    for (metric, scope, greatest, places) in [
+        (
+            "total",
+            "vc",
+            7 * 32768 + 8192,
+            "the 7 input buffers of 32 KiB of its router, and the part of one of 4 virtual",
+        ),
+        (
+            "queue",
+            "port",
+            7 * 32768,
+            "more than 224 KiB: the 7 input buffers of 32 KiB of its router; expected",
+        ),
+        (
+            "queue",
+            "vc",
+            7 * 32768,
+            "more than 224 KiB: the 7 input buffers of 32 KiB of its router; expected",
+        ),
+        (
+            "credits",
+            "port",
+            32768,
+            "more than 32 KiB: the buffer behind it; expected a smaller bias",
+        ),
+        (
+            "credits",
+            "vc",
+            8192,
+            "more than 8 KiB: the part of one of 4 virtual channels in the buffer behind it",
+        ),
+    ] {
+        for (bias, is_refused) in [(greatest - 1, false), (greatest, true)] {
+            let routing = format!(
+                r#"algorithm = "ugal", bias = "{bias} B", metric = "{metric}", metric_scope = "{scope}""#
+            );
+            let text = text(
+                DRAGONFLY,
+                &routing,
+                "32 KiB",
+                r#"pattern = "adversarial", load = 0.4"#,
+            );
+            let error = Experiment::from_toml(&text, "x.toml", &[]).err();
+            let message = error.as_ref().map(ToString::to_string).unwrap_or_default();
+            assert_eq!(error.is_some(), is_refused, "{metric} {scope} {bias}: {message}");
+            assert_eq!(message.contains(places), is_refused, "{message}");
+        }
+    }
+}
+
 #[test]
 fn detours_that_wait_for_full_buffers_are_noted() {
     let adversarial = r#"pattern = "adversarial", load = 0.4"#;

@@ -121,6 +121,50 @@ fn detours_inside_a_group_share_its_links() {
     }
 }
 
+/// Accepted load and mean latency of `ugal` by each load metric, in the router `packet`.
+#[test]
+fn load_metrics_of_ugal_differ_in_their_detours() {
+    let measure = |metric: &str, scope: &str, pattern: &str, load: f64| {
+        let result = run(&experiment(&format!(
+            "[network]\n\
+             topology = {{ kind = \"dragonfly\", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }}\n\
+             routing = {{ algorithm = \"ugal\", bias = \"1 KiB\", metric = \"{metric}\", metric_scope = \"{scope}\" }}\n\
+             link = {{ bandwidth = \"100 Gbps\", latency = \"50 ns\" }}\n\
+             links = {{ global.latency = \"300 ns\" }}\n\
+             router = {{ delay = \"100 ns\", buffer = \"64 KiB\" }}\n\
+             packet = \"256 B\"\n\
+             [[job]]\n\
+             traffic = {{ pattern = \"{pattern}\", load = {load} }}\n\
+             [run]\n\
+             until = \"100 us\"\n\
+             warmup = \"40 us\"\n"
+        )));
+        let network = &result.summary.network;
+        let latency = network.latency_ns.mean.expect("packets arrive");
+        let hops = network.mean_hops.expect("packets arrive");
+        println!(
+            "{metric}, {scope}, {pattern} {load}: accepted load {:.3}, mean latency {latency:.0} ns, {hops:.2} hops",
+            network.accepted_load
+        );
+        (network.accepted_load, hops)
+    };
+    let mut hops = Vec::new();
+    for metric in ["total", "queue", "credits"] {
+        for scope in ["port", "vc"] {
+            let (uniform, hops_uniform) = measure(metric, scope, "uniform", 0.8);
+            let (adversarial, hops_adversarial) = measure(metric, scope, "adversarial", 0.4);
+            hops.push((hops_uniform, hops_adversarial));
+            assert!(uniform > 0.5, "{metric}, {scope}: {uniform}");
+            // Without detours it is an eighth.
+            assert!(adversarial > 0.2, "{metric}, {scope}: {adversarial}");
+        }
+    }
+    // Each metric takes other detours.
+    for (number, one) in hops.iter().enumerate() {
+        assert!(!hops[..number].contains(one), "{hops:?}");
+    }
+}
+
 /// 2 p flows share a link, except for the two remaining routers of fifty.
 #[test]
 fn adversarial_on_a_slim_fly() {
