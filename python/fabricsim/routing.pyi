@@ -24,7 +24,20 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Adaptive(Routing):
-    """Upwards through the least loaded port, downwards on the unique path (on fat-tree)."""
+    """Upwards through the least loaded port, downwards on the unique path (on fat-tree).
+
+    Parameters
+    ----------
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
+    """
+
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Dal(Routing):
@@ -37,10 +50,18 @@ class Dal(Routing):
         VCs on which any dimension and detour may be taken (default: 1).
     bias : Size, such as "4 KiB"
         Bytes by which the path without a detour may cost more; thirty packets of 256 B (default: 7680 B).
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
     """
 
     adaptive_vcs: int | None = ...
     bias: Size | None = ...
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DestinationModK(Routing):
@@ -68,9 +89,17 @@ class Doal(Routing):
     ----------
     bias : Size, such as "4 KiB"
         Bytes by which the path without a detour may cost more; thirty packets of 256 B (default: 7680 B).
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
     """
 
     bias: Size | None = ...
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Minimal(Routing):
@@ -82,9 +111,17 @@ class Minimal(Routing):
     paths : {"hashed", "random", "adaptive"}
         Which of several shortest paths: hashed, by source and destination; adaptive, by load; in networks
         of groups also random (default: adaptive in a dragonfly-plus; elsewhere hashed).
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
     """
 
     paths: Literal["hashed", "random", "adaptive"] | None = ...
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MinimalAdaptive(Routing):
@@ -98,10 +135,18 @@ class MinimalAdaptive(Routing):
     escape : {"dateline", "bubble"}
         What keeps the escape rings of a torus moving: dateline (2 VCs) or bubble (1 VC) (default:
         dateline).
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
     """
 
     adaptive_vcs: int | None = ...
     escape: Literal["dateline", "bubble"] | None = ...
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Par(Routing):
@@ -113,9 +158,9 @@ class Par(Routing):
     bias : Size, such as "4 KiB"
         Bytes by which the minimal path's port may be more loaded (default: 7680 B, thirty packets of 256
         B, in networks of groups; elsewhere 0 B).
-    weight : int
-        Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
-        groups; elsewhere 1).
+    weight : float
+        Factor on the cost of the non-minimal path before the comparison, in steps of 1/65536 (default: 2
+        in networks of groups; elsewhere 1).
     cost : {"load", "load-hops"}
         Compared quantity: load, or load-hops, the load times the links of the path (default: load in
         networks of groups; elsewhere load-hops).
@@ -132,15 +177,23 @@ class Par(Routing):
     local : {"minimal", "ugal"}
         Paths of packets that stay in their group, in networks of groups: minimal, or ugal, also through a
         random router of the group (default: minimal).
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
     """
 
     bias: Size | None = ...
-    weight: int | None = ...
+    weight: float | None = ...
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
     intermediate: Literal["router", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Piggyback(Routing):
@@ -152,9 +205,9 @@ class Piggyback(Routing):
     bias : Size, such as "4 KiB"
         Bytes by which the minimal path's port may be more loaded (default: 7680 B, thirty packets of 256
         B, in networks of groups; elsewhere 0 B).
-    weight : int
-        Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
-        groups; elsewhere 1).
+    weight : float
+        Factor on the cost of the non-minimal path before the comparison, in steps of 1/65536 (default: 2
+        in networks of groups; elsewhere 1).
     cost : {"load", "load-hops"}
         Compared quantity: load, or load-hops, the load times the links of the path (default: load in
         networks of groups; elsewhere load-hops).
@@ -171,6 +224,12 @@ class Piggyback(Routing):
     local : {"minimal", "ugal"}
         Paths of packets that stay in their group, in networks of groups: minimal, or ugal, also through a
         random router of the group (default: minimal).
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
     threshold : Size, such as "4 KiB"
         Bytes above twice the mean of its router's links from which on a link is congested (five packets
         of 256 B) (default: 1280 B).
@@ -179,12 +238,14 @@ class Piggyback(Routing):
     """
 
     bias: Size | None = ...
-    weight: int | None = ...
+    weight: float | None = ...
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
     intermediate: Literal["router", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...
     threshold: Size | None = ...
     period: Time | None = ...
 
@@ -206,9 +267,9 @@ class Ugal(Routing):
     bias : Size, such as "4 KiB"
         Bytes by which the minimal path's port may be more loaded (default: 7680 B, thirty packets of 256
         B, in networks of groups; elsewhere 0 B).
-    weight : int
-        Factor on the cost of the non-minimal path before the comparison (default: 2 in networks of
-        groups; elsewhere 1).
+    weight : float
+        Factor on the cost of the non-minimal path before the comparison, in steps of 1/65536 (default: 2
+        in networks of groups; elsewhere 1).
     cost : {"load", "load-hops"}
         Compared quantity: load, or load-hops, the load times the links of the path (default: load in
         networks of groups; elsewhere load-hops).
@@ -225,6 +286,12 @@ class Ugal(Routing):
     local : {"minimal", "ugal"}
         Paths of packets that stay in their group, in networks of groups: minimal, or ugal, also through a
         random router of the group (default: minimal).
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
     information : {"router", "group"}
         Whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all
         links that leave it, too (UGAL-G) (default: router).
@@ -233,12 +300,14 @@ class Ugal(Routing):
     """
 
     bias: Size | None = ...
-    weight: int | None = ...
+    weight: float | None = ...
     cost: Literal["load", "load-hops"] | None = ...
     candidates: int | None = ...
     intermediate: Literal["router", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "ugal"] | None = ...
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...
     information: Literal["router", "group"] | None = ...
     period: Time | None = ...
 
@@ -260,8 +329,16 @@ class Valiant(Routing):
     local : {"minimal", "valiant", "ugal"}
         Paths of packets that stay in their group, in networks of groups: minimal, or through a random
         router of the group, always (valiant) or by load (ugal) (default: minimal).
+    metric : {"total", "queue", "credits"}
+        Bytes that are the load of an output: those that wait in the router (queue), those in flight or in
+        the buffer behind the link by its credits (credits), or both (total) (default: total).
+    metric_scope : {"port", "vc"}
+        Virtual channels whose bytes count: all of the port (port), or the one that the packet would take
+        (vc) (default: port).
     """
 
     intermediate: Literal["router", "any-router", "group", "global-link"] | None = ...
     paths: Literal["hashed", "random", "adaptive"] | None = ...
     local: Literal["minimal", "valiant", "ugal"] | None = ...
+    metric: Literal["total", "queue", "credits"] | None = ...
+    metric_scope: Literal["port", "vc"] | None = ...

@@ -78,7 +78,7 @@ pub(crate) struct EqualPaths<T> {
     rule: Rule,
     /// Number of different paths inside a group.
     paths: u16,
-    links: Option<GlobalLinks>,
+    links: Option<LinksBetweenGroups>,
     /// Whether all links between two groups are equally far from any router with hosts, at both ends: spines have the
     /// links, and every router with hosts is linked to every spine.
     alike: bool,
@@ -86,7 +86,7 @@ pub(crate) struct EqualPaths<T> {
 
 /// The links between groups by group and other group, each with its router, its port and its far end. Decisions that
 /// compare many links would spend most of their time on the formulas of the topology.
-struct GlobalLinks {
+struct LinksBetweenGroups {
     /// By group, then other group: the first of their links.
     first: Vec<u32>,
     /// By pair of groups, then router.
@@ -105,8 +105,8 @@ struct GlobalLink {
 /// between two of them.
 const MAX_PAIRS: u32 = 1 << 22;
 
-impl GlobalLinks {
-    fn new<T: Topology + Groups>(network: &GroupNetwork<T>) -> Option<GlobalLinks> {
+impl LinksBetweenGroups {
+    fn new<T: Topology + Groups>(network: &GroupNetwork<T>) -> Option<LinksBetweenGroups> {
         let topology = network.groups();
         let groups = topology.groups();
         if groups.checked_mul(groups).is_none_or(|pairs| pairs > MAX_PAIRS) {
@@ -132,7 +132,7 @@ impl GlobalLinks {
                 first.push(links.len() as u32);
             }
         }
-        Some(GlobalLinks { first, links, groups })
+        Some(LinksBetweenGroups { first, links, groups })
     }
 
     #[inline]
@@ -164,7 +164,7 @@ impl<T: Topology + Groups> EqualPaths<T> {
             && from_leaves.all(|(leaf, spine)| groups.distance(RouterId(leaf), RouterId(spine)) == 1);
         EqualPaths {
             paths: network.distinct_local_paths(),
-            links: GlobalLinks::new(&network),
+            links: LinksBetweenGroups::new(&network),
             rule,
             network,
             alike,
