@@ -318,7 +318,7 @@ impl<T: Topology + Groups> EqualPaths<T> {
         random: &mut dyn Random,
     ) -> Hop {
         self.pick(congestion, random, |each| {
-            self.candidates(router, segment, |rank, hop, paths| each(rank, hop, paths));
+            self.candidates(router, segment, each);
         })
     }
 
