@@ -16,6 +16,7 @@ mod gather;
 mod model;
 mod optimistic;
 mod partition;
+mod pending;
 mod prefetch;
 mod processes;
 mod queue;

@@ -1,21 +1,21 @@
 //! Pending events in the total order.
 
-use std::collections::BinaryHeap;
-
 use crate::event::Indexed;
+use crate::pending::Pending;
 use crate::{Event, Time};
 
-/// Pending events: a heap of keys over a slab, so that sifting moves 24 bytes instead of whole events.
+/// Pending events: an ordered list of keys over a slab, so that sorting moves 24 bytes instead of whole events.
 pub(crate) struct Queue<P> {
-    heap: BinaryHeap<Indexed>,
+    keys: Pending,
     slab: Vec<Event<P>>,
     free: Vec<u32>,
 }
 
 impl<P: Copy> Queue<P> {
-    pub(crate) fn new() -> Self {
+    /// An empty queue for a model with this lookahead.
+    pub(crate) fn new(lookahead: Time) -> Self {
         Queue {
-            heap: BinaryHeap::new(),
+            keys: Pending::new(Time(lookahead.0 / 64)),
             slab: Vec::new(),
             free: Vec::new(),
         }
@@ -33,26 +33,27 @@ impl<P: Copy> Queue<P> {
                 (self.slab.len() - 1) as u32
             }
         };
-        self.heap.push(Indexed { key, index });
+        self.keys.push(Indexed { key, index });
     }
 
     /// Time of the first event.
-    pub(crate) fn next(&self) -> Option<Time> {
-        self.heap.peek().map(|first| first.key.time)
+    pub(crate) fn next(&mut self) -> Option<Time> {
+        self.keys.peek().map(|first| first.key.time)
     }
 
     /// Removes the first event if it is before `limit`.
     pub(crate) fn pop_before(&mut self, limit: Time) -> Option<Event<P>> {
-        if self.heap.peek()?.key.time >= limit {
+        let Indexed { key, index } = self.keys.peek()?;
+        if key.time >= limit {
             return None;
         }
-        let Indexed { index, .. } = self.heap.pop()?;
+        self.keys.pop();
         self.free.push(index);
         Some(self.slab[index as usize])
     }
 
     /// All events, in no particular order.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event<P>> + '_ {
-        self.heap.iter().map(|pending| self.slab[pending.index as usize])
+        self.keys.iter().map(|pending| self.slab[pending.index as usize])
     }
 }

@@ -158,7 +158,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         ..
     } = *run;
     let mut slots = run.slots(0..model.lps())?;
-    let mut queue = Queue::new();
+    let mut queue = Queue::new(model.lookahead());
     let mut recorder = Recorder::new(run);
     let mut now = run.from.map_or(Time::ZERO, |snapshot| snapshot.time);
     let mut stop = run.from.map_or(Time::MAX, |snapshot| snapshot.stop);

@@ -62,7 +62,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     let mut context = Sequential::<M> {
         signer: EventSigner::new(model.lookahead(), settings),
         now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
-        queue: Queue::new(),
+        queue: Queue::new(model.lookahead()),
         observer,
         stop: run.from.map_or(Time::MAX, |snapshot| snapshot.stop),
         failure: None,

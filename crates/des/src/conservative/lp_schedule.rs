@@ -1,5 +1,7 @@
 //! The schedule of a block of LPs in one window: which LPs have events, and which events each has.
 
+use std::cmp::Ordering;
+
 use crate::prefetch::prefetch_begin;
 use crate::{Event, Time};
 
@@ -8,6 +10,15 @@ const AHEAD: usize = 24;
 
 /// Largest number of entries that are sorted by counting; a power of two.
 const FEW: usize = 16;
+
+/// Largest number of entries that are sorted by bins of time.
+const MANY: usize = 4096;
+
+/// Largest number of bins of time; a power of two.
+const BINS: usize = 256;
+
+/// Largest number of entries of a bin. Insertion within a bin takes the square of it.
+const BIN: u16 = 16;
 
 /// LPs of a block that have events in a window, in LP order, each with its events side by side (a counting sort by
 /// LP).
@@ -38,17 +49,37 @@ pub(super) struct ScheduleSorter {
     inside: Vec<u32>,
     /// Right shift that makes times within a window fit 32 bits.
     shift: u32,
+    time_sorter: TimeSorter,
+}
+
+/// Sorts the entries of an LP.
+pub(super) struct TimeSorter {
+    /// Bits of the greatest time of an entry.
+    bits: u32,
+    /// Scratch memory: entries by bin.
+    binned: Vec<u64>,
 }
 
 impl ScheduleSorter {
     /// Scratch memory for blocks of this many LPs and windows of length `width`.
     pub(super) fn new(block: usize, width: Time) -> ScheduleSorter {
+        let bits = 64 - width.ps().leading_zeros();
+        let shift = bits.saturating_sub(32);
         ScheduleSorter {
             places: vec![0; block],
             entries: Vec::new(),
             inside: Vec::new(),
-            shift: (64 - width.ps().leading_zeros()).saturating_sub(32),
+            shift,
+            time_sorter: TimeSorter {
+                bits: bits - shift,
+                binned: Vec::new(),
+            },
         }
+    }
+
+    /// What sorts the entries of one LP.
+    pub(super) fn time_sorter(&mut self) -> &mut TimeSorter {
+        &mut self.time_sorter
     }
 }
 
@@ -71,6 +102,7 @@ impl LpSchedule {
             entries,
             inside,
             shift,
+            ..
         } = sorter;
         let places = &mut places[..];
         for list in [&mut *entries, &mut self.entries] {
@@ -126,24 +158,64 @@ impl LpSchedule {
     }
 }
 
-/// Sorts the entries of one LP into the total order. Times nearly always decide, so keys are compared for ties only.
-pub(super) fn sort<P>(entries: &mut [u64], events: &[Event<P>]) {
-    match entries.len() {
-        1 => return,
-        2..=FEW => sort_few(entries),
-        _ => entries.sort_unstable(),
+impl TimeSorter {
+    /// Sorts the entries of one LP into the total order.
+    #[inline]
+    pub(super) fn sort<P>(&mut self, entries: &mut [u64], events: &[Event<P>]) {
+        match entries.len() {
+            1 => return,
+            2..=FEW => sort_few(entries),
+            _ => self.sort_many(entries),
+        }
+        // Times nearly always decide, so keys are compared for ties only.
+        let key = |entry: u64| events[entry as u32 as usize].key();
+        let before = |a: u64, b: u64| match (a >> 32).cmp(&(b >> 32)) {
+            Ordering::Equal => key(a) < key(b),
+            order => order.is_lt(),
+        };
+        for end in 1..entries.len() {
+            let moving = entries[end];
+            let mut hole = end;
+            while hole > 0 && before(moving, entries[hole - 1]) {
+                entries[hole] = entries[hole - 1];
+                hole -= 1;
+            }
+            if hole < end {
+                entries[hole] = moving;
+            }
+        }
     }
-    let key = |entry: u64| events[entry as u32 as usize].key();
-    for end in 1..entries.len() {
-        let moving = entries[end];
-        let mut hole = end;
-        while hole > 0 && entries[hole - 1] >> 32 == moving >> 32 && key(moving) < key(entries[hole - 1]) {
-            entries[hole] = entries[hole - 1];
-            hole -= 1;
+
+    /// Sorts entries by bin of time, as many bins as entries (W. Dobosiewicz, Information Processing Letters 7(1),
+    /// 1978). Events of a router are spread over its window, so that a bin holds one or two, and insertion does the
+    /// rest. Entries that crowd in a bin are sorted by comparison.
+    #[inline(never)]
+    fn sort_many(&mut self, entries: &mut [u64]) {
+        if entries.len() > MANY {
+            return entries.sort_unstable();
         }
-        if hole < end {
-            entries[hole] = moving;
+        let bins = entries.len().next_power_of_two().min(BINS);
+        let shift = 32 + self.bits.saturating_sub(bins.ilog2());
+        let bin = |entry: u64| (entry >> shift) as usize % BINS;
+        let mut places = [0u16; BINS];
+        for entry in &*entries {
+            places[bin(*entry)] += 1;
         }
+        let (mut end, mut largest) = (0, 0);
+        for place in &mut places[..bins] {
+            largest = largest.max(*place);
+            end += std::mem::replace(place, end);
+        }
+        if largest > BIN {
+            return entries.sort_unstable();
+        }
+        self.binned.resize(entries.len(), 0);
+        for entry in &*entries {
+            let place = &mut places[bin(*entry)];
+            self.binned[*place as usize] = *entry;
+            *place += 1;
+        }
+        entries.copy_from_slice(&self.binned);
     }
 }
 
@@ -190,7 +262,7 @@ mod tests {
                 let mut seen = 0;
                 for lp in schedule.lps().to_vec() {
                     let entries = schedule.entries(lp);
-                    sort(entries, &events);
+                    sorter.time_sorter().sort(entries, &events);
                     let of: Vec<_> = entries.iter().map(|e| events[*e as u32 as usize]).collect();
                     prop_assert!(of.iter().all(|e| e.target.0 - origin == lp.local));
                     prop_assert!(of.is_sorted_by_key(|e| e.key()));

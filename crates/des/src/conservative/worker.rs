@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Windows;
 use super::calendar::Calendar;
-use super::lp_schedule::{self, LpSchedule, ScheduleSorter, ScheduledLp};
+use super::lp_schedule::{LpSchedule, ScheduleSorter, ScheduledLp};
 use crate::commit::{Committer, Emitted};
 use crate::event::{Indexed, Key};
 use crate::event_signer::EventSigner;
@@ -413,7 +413,7 @@ impl<'a, M: Model> Worker<'a, M> {
     fn execute_lp(&mut self, lp: ScheduledLp, events: &[Event<M::Payload>], limit: Time) {
         let local = lp.local as usize;
         let entries = self.schedule.entries(lp);
-        lp_schedule::sort(entries, events);
+        self.sorter.time_sorter().sort(entries, events);
 
         let (model, slot, context) = (self.model, &mut self.slots[local], &mut self.context);
         context

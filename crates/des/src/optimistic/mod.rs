@@ -20,7 +20,6 @@
 //! the queue.
 
 mod message;
-mod pending;
 mod worker;
 mod worker_context;
 

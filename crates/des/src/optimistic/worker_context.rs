@@ -6,10 +6,10 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::message::EventMessage;
-use super::pending::Pending;
 use crate::commit::Emitted;
 use crate::event::{Indexed, Key};
 use crate::event_signer::EventSigner;
+use crate::pending::Pending;
 use crate::slot::Slot;
 use crate::{Context, Event, LpId, Model, Partition, Settings, Time};
 

@@ -1,4 +1,4 @@
-//! The pending events of one thread of the optimistic executor, in the total order.
+//! The pending events of one thread, in the total order: of the sequential and of the optimistic executor.
 //!
 //! A calendar queue (R. Brown, CACM 31(10), 1988) whose buckets are sorted only when they become current. An event is
 //! appended to its bucket and sorted once, where a heap would move it through memory several times. Events before the
@@ -18,7 +18,7 @@ const WANTED: std::ops::Range<usize> = 8..128;
 /// Number of buckets between two adjustments of their width.
 const LOOKS: usize = 16;
 
-pub(super) struct Pending {
+pub(crate) struct Pending {
     /// Width of a bucket, in ps.
     width: u64,
     /// Number of the next bucket, counted from time zero.
@@ -27,7 +27,7 @@ pub(super) struct Pending {
     current: Vec<Indexed>,
     /// Events before the end of the current bucket that arrived after it was sorted.
     early: BinaryHeap<Indexed>,
-    ring: Vec<Vec<Indexed>>,
+    ring: Box<[Vec<Indexed>; BUCKETS]>,
     /// Number of events in the ring.
     near: usize,
     far: BinaryHeap<Indexed>,
@@ -38,13 +38,13 @@ pub(super) struct Pending {
 
 impl Pending {
     /// An empty queue. `width` is a first estimate of the bucket width, in ps.
-    pub(super) fn new(width: Time) -> Pending {
+    pub(crate) fn new(width: Time) -> Pending {
         Pending {
             width: width.0.max(1),
             next: 0,
             current: Vec::new(),
             early: BinaryHeap::new(),
-            ring: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            ring: Box::new([const { Vec::new() }; BUCKETS]),
             near: 0,
             far: BinaryHeap::new(),
             opened: 0,
@@ -53,7 +53,7 @@ impl Pending {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, entry: Indexed) {
+    pub(crate) fn push(&mut self, entry: Indexed) {
         let bucket = entry.key.time.0 / self.width;
         if bucket < self.next {
             self.early.push(entry);
@@ -67,7 +67,7 @@ impl Pending {
 
     /// The first event in the total order.
     #[inline]
-    pub(super) fn peek(&mut self) -> Option<Indexed> {
+    pub(crate) fn peek(&mut self) -> Option<Indexed> {
         loop {
             match (self.current.last(), self.early.peek()) {
                 (Some(current), Some(early)) if early.key < current.key => return Some(*early),
@@ -80,7 +80,7 @@ impl Pending {
 
     /// Removes the event that [`Pending::peek`] returned.
     #[inline]
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         match (self.current.last(), self.early.peek()) {
             (Some(current), Some(early)) if early.key < current.key => drop(self.early.pop()),
             (Some(_), _) => drop(self.current.pop()),
@@ -143,7 +143,7 @@ impl Pending {
     }
 
     /// All pending events, in no particular order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Indexed> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Indexed> {
         let near = self.ring.iter().flatten();
         self.current
             .iter()
