@@ -621,8 +621,9 @@ fn parts_that_cannot_be_written_end_the_run() {
     }
 }
 
-/// Two hosts send ten packets each over one link, in two VCs. In a ring of five routers, packets from router 4 have
-/// crossed the wrap-around link at router 0 and use VC 1 from there, and those of router 0 use VC 0.
+/// Two hosts send ten packets each over one link, in two VCs. In a ring of five routers, packets from router 3 to
+/// router 0 go to router 4 in VC 0, since they have the wrap-around link before them, and those from router 2 to
+/// router 4 in VC 1.
 fn two_senders(router: &str) -> RunResult {
     let network = format!(
         r#"
@@ -632,35 +633,44 @@ fn two_senders(router: &str) -> RunResult {
         link = {{ bandwidth = "100 Gbps", latency = "1 us" }}
         router = {{ model = "{router}", delay = "100 ns", buffer = "100 KB" }}
         packet = "500 B"
-        [collect]
-        series = "vcs"
-        bin = "2406 ns"
         "#
     );
-    // A packet takes 40 ns. Those from router 4 reach router 0 from a = 1 + 2 * (1000 + 100) = 2201 ns on, those of
-    // host 0 10 ns later. The first bin ends at a + 205 ns.
+    // A packet takes 40 ns. Those from router 2 reach router 3 from a = 1 + 2 * (1000 + 100) = 2201 ns on, those of
+    // host 3 10 ns later. The first bin ends at a + 205 ns. A message has an envelope of 32 bytes.
     let programs = vec![
-        vec![compute(1111), send(1, 5000)],
-        vec![receive(0, 5000), receive(4, 5000)],
+        vec![receive(3, 4968)],
         vec![],
-        vec![],
-        vec![compute(1), send(1, 5000)],
+        vec![compute(1), send(4, 4968)],
+        vec![compute(1111), send(0, 4968)],
+        vec![receive(2, 4968)],
     ];
     let settings = mpi::MpiSettings {
         eager_threshold: 1 << 30,
+        send_overhead: des::Time::ZERO,
         ..mpi::MpiSettings::default()
     };
     let job = job("two", programs, &settings, &[0, 1, 2, 3, 4]);
-    run_everywhere(&mut jobs_on(&network, vec![job]))
+    let mut experiment = jobs_on(&network, vec![job]);
+    let collecting = r#"
+        [[job]]
+        traffic = { pattern = "uniform", load = 0.5 }
+        [run]
+        until = "1 us"
+        [collect]
+        series = "vcs"
+        bin = "2406 ns"
+        "#;
+    experiment.collect = self::experiment(&(network + collecting)).collect;
+    run_everywhere(&mut experiment)
 }
 
-/// Rows of the link from router 0 to router 1 by VC: bin, used bytes and their peak, waiting packets and their peak.
+/// Rows of the link from router 3 to router 4 by VC: bin, used bytes and their peak, waiting packets and their peak.
 fn of_shared_link(result: &RunResult) -> [Vec<(u64, u32, u32, u32, u32)>; 2] {
     let links = table(result, "links");
     let link = (0..links.rows()).find(|row| {
         let kind = |name| links.texts(name).unwrap().nth(*row).flatten() == Some("router");
         let id = |name| links.u32s(name).unwrap()[*row];
-        kind("from_kind") && kind("to_kind") && (id("from_id"), id("to_id")) == (0, 1)
+        kind("from_kind") && kind("to_kind") && (id("from_id"), id("to_id")) == (3, 4)
     });
     let link = link.expect("a ring") as u32;
     let levels = vc_levels(table(result, "vc_series"));
