@@ -67,10 +67,11 @@ def _link_and_vc_series(folder: Path, links: int, vcs: int) -> None:
     ]
     table(folder, "link_series", columns, rows)
     columns = {"begin_ps": U64, "end_ps": U64, "link": U32, "vc": U8}
-    columns |= {"used_bytes": U32, "capacity_bytes": U32}
+    columns |= {"used_bytes": U32, "capacity_bytes": U32, "used_bytes_max": U32}
+    columns |= {"waiting_packets": U32, "waiting_packets_max": U32}
     # Each buffer fills once, at its own time, and keeps its level.
     rows = [
-        (*BINS_PS[(link + vc) % len(BINS)], link, vc, 1000 * (link + 1) // links, 1000)
+        (*BINS_PS[(link + vc) % len(BINS)], link, vc, 1000 * (link + 1) // links, 1000, 1000, 0, 1)
         for link in range(links)
         for vc in range(vcs)
     ]

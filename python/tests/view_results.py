@@ -44,6 +44,8 @@ TYPES = {
     "to_rank": pa.uint32(),
     "waiting_packets": pa.uint32(),
     "used_bytes": pa.uint32(),
+    "used_bytes_max": pa.uint32(),
+    "waiting_packets_max": pa.uint32(),
     "capacity_bytes": pa.uint32(),
     "tag": pa.int32(),
 }
@@ -103,7 +105,8 @@ def series(folder: Path) -> None:
             of_link.append({**span, "link": link, **rest, **full, **waiting})
             if kind in ("local", "global"):
                 vc = {"link": link, "vc": number % 2, "used_bytes": busy_ps // 100, "capacity_bytes": 10_000}
-                of_vc.append({**span, **vc})
+                waiting = {"waiting_packets": number % 3, "waiting_packets_max": 3}
+                of_vc.append({**span, **vc, "used_bytes_max": busy_ps // 90, **waiting})
         for kind, loads in sums.items():
             total = {"class": kind, "links": kinds.count(kind), "busy_ps": sum(loads)}
             of_class.append({**span, **total, "bytes": 0, "packets": 0, "buffer_full_ps": 0})

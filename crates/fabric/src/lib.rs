@@ -33,5 +33,5 @@ pub use rate::Rate;
 pub use waits::{
     InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, NicWaitTracker,
     NicWaitTrackerUndo, PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, QueuedPacket, Reason,
-    RouterDeparture, Span, SpanList, SpansUndo, VcQueue, Wait, WaitOutputs, WaitTracker,
+    RouterDeparture, Span, SpanList, SpansUndo, VcQueue, Wait, WaitOutputs, WaitTracker, WaitingChange,
 };

@@ -381,7 +381,8 @@ table! {
 }
 
 table! {
-    /// Occupied space of a buffer at the end of a bin of time in which it changed.
+    /// The buffer of one VC and the packets that wait for it, in a bin of time in which one of the two levels changed.
+    /// A peak includes the level at the begin of the bin.
     VcSeriesRow, vc_series {
         /// Begin of the bin, in picoseconds.
         begin_ps: u64,
@@ -395,6 +396,13 @@ table! {
         used_bytes: u32,
         /// Size of the buffer in bytes.
         capacity_bytes: u32,
+        /// Peak of the occupied bytes in the bin.
+        used_bytes_max: u32,
+        /// Packets that wait for the link and this virtual channel at the end of the bin. Summed over the virtual
+        /// channels, those of the table `link_series`.
+        waiting_packets: u32,
+        /// Peak of these packets in the bin.
+        waiting_packets_max: u32,
     }
 }
 

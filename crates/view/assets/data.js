@@ -7,7 +7,7 @@ const EMPTY = 0xffffffff;
 
 async function get(address) {
   const answer = await fetch(address);
-  if (!answer.ok) throw new Error(await answer.text());
+  if (!answer.ok) throw Object.assign(new Error(await answer.text()), { status: answer.status });
   return answer;
 }
 
@@ -49,6 +49,16 @@ export class Result {
   table(name, columns, where = {}) {
     const query = new URLSearchParams({ columns: columns.join(","), ...where });
     return this.fetchSlice(`table/${name}?${query}`);
+  }
+
+  /** As `table`. Without the `added` columns if the result is of a version that did not have them. */
+  async tableWith(name, columns, added, where) {
+    try {
+      return await this.table(name, [...columns, ...added], where);
+    } catch (error) {
+      if (error.status !== 400) throw error;
+      return this.table(name, columns, where);
+    }
   }
 
   timeline(where) {

@@ -144,13 +144,27 @@ export class Detail {
     this.history("Packets waiting", line("packets", s.waiting_packets), { until, holds: true }, add);
     if (s.rows === 0) add(element("p", "This link was idle or not sampled."));
     if (!result.has("vc_series")) return;
-    const vcs = await result.table("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"], { link });
-    const lines = [...new Set(vcs.vc)].sort((a, b) => a - b).map((vc) => {
+    const vcs = await result.tableWith("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"],
+      ["waiting_packets", "waiting_packets_max"], { link });
+    // `after` is the value from the end of a row until the next row of the VC.
+    const lines = (value, after = value) => [...new Set(vcs.vc)].sort((a, b) => a - b).map((vc) => {
       const of = [...vcs.vc.keys()].filter((i) => vcs.vc[i] === vc);
-      return { name: `VC ${vc}`, begin: of.map((i) => vcs.begin_ps[i]), end: of.map((i) => vcs.end_ps[i]),
-        value: of.map((i) => vcs.used_bytes[i] / vcs.capacity_bytes[i]) };
+      const line = { name: `VC ${vc}`, begin: [], end: [], value: [] };
+      const add = (begin, end, shown) => [line.begin.push(begin), line.end.push(end), line.value.push(shown)];
+      of.forEach((i, n) => {
+        add(vcs.begin_ps[i], vcs.end_ps[i], value(i));
+        const next = n + 1 < of.length ? vcs.begin_ps[of[n + 1]] : until;
+        if (vcs.end_ps[i] < next) add(vcs.end_ps[i], next, after(i));
+      });
+      return line;
     });
-    if (lines.length > 0) this.history("Buffer occupancy by VC", lines, { until, format: percent, holds: true, most: 1 }, add);
+    if (vcs.rows === 0) return;
+    const occupancy = lines((i) => vcs.used_bytes[i] / vcs.capacity_bytes[i]);
+    this.history("Buffer occupancy by VC", occupancy, { until, format: percent, holds: true, most: 1 }, add);
+    if (vcs.waiting_packets === undefined) return;
+    this.history("Packets waiting by VC", lines((i) => vcs.waiting_packets[i]), { until, holds: true }, add);
+    const peaks = lines((i) => vcs.waiting_packets_max[i], (i) => vcs.waiting_packets[i]);
+    this.history("Most packets waiting by VC", peaks, { until, holds: true }, add);
   }
 
   /** The links of a router or host, the most loaded first. */

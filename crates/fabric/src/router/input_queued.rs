@@ -393,6 +393,11 @@ impl Router {
             *credits = credits.wrapping_sub(bytes);
         }
         out.note(|| InputQueuedUndo::Routed { input, vc, before });
+        if out.tracks_waits() {
+            let packet = self.head(queue).packet;
+            let output = (decision.output, decision.vc);
+            out.observe(packet, output, InputQueuedObservation::Routed);
+        }
         let ready = self.ready_at(queue, decision);
         if ready > now {
             out.timer((), ready - now);
@@ -552,10 +557,6 @@ impl Router {
 
     /// Sends the first packet of a queue to its output.
     fn send<O: RouterOutputs<Router>>(&mut self, now: Time, queue: usize, out: &mut O) {
-        let decision = self.queues[queue].decision;
-        let ready = decision
-            .filter(|_| out.tracks_waits())
-            .map(|decision| self.ready_at(queue, decision));
         let Some(decision) = self.withdraw(queue) else {
             return;
         };
@@ -596,8 +597,7 @@ impl Router {
             progress,
         });
         out.note(|| InputQueuedUndo::Released(identity));
-        self.pool.pop_front(&mut self.queues[queue].packets);
-        if let Some(ready) = ready {
+        if out.tracks_waits() {
             let departure = RouterDeparture {
                 input,
                 input_vc: vc,
@@ -605,12 +605,13 @@ impl Router {
                 output_vc: decision.vc,
                 job: packet.job,
                 arrived,
-                ready,
+                ready: self.ready_at(queue, decision),
                 serialization,
             };
             let observation = InputQueuedObservation::Departed(departure);
             out.observe(packet, (decision.output, decision.vc), observation);
         }
+        self.pool.pop_front(&mut self.queues[queue].packets);
         packet.hops = packet.hops.saturating_add(1);
         out.depart(decision.output, decision.vc, packet, Time::ZERO, serialization);
         out.credit(input, vc, bytes, serialization);

@@ -141,7 +141,8 @@ pub trait RouterModel: Sized {
     /// Content of links besides packets and credits: tails, flits, acknowledgements, numbered packets. At most 40
     /// bytes, so that an event fits a cache line.
     type Signal: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
-    /// Tracks the waits of packets and their causes.
+    /// Tracks the waits of packets and their causes. Its observations also count the packets that wait for a VC
+    /// ([`WaitTracker::change`]).
     type WaitTracker: WaitTracker;
 
     /// Reads the parameters from the section `network.router` of an experiment.
@@ -278,14 +279,14 @@ pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
     #[inline]
     fn lacks_credits(&mut self) {}
 
-    /// Whether waits are tracked.
+    /// Whether the model has to report observations: waits are tracked, or packets that wait are counted by VC.
     #[inline]
     fn tracks_waits(&self) -> bool {
         false
     }
 
-    /// Reports an observation of a packet for an output port and VC to the wait tracker, if waits are tracked. It
-    /// precedes the packet's departure.
+    /// Reports an observation of a packet for an output port and VC, if [`RouterOutputs::tracks_waits`]. It precedes
+    /// the packet's departure.
     fn observe(
         &mut self,
         packet: Packet,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, WaitTracker, show};
+use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, WaitTracker, WaitingChange, show};
 
 /// A packet that starts onto the link of its output.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,8 @@ pub struct RouterDeparture {
 pub enum InputQueuedObservation {
     /// Its head has arrived.
     Arrived,
+    /// It is the first of its queue and was routed to the output, for which it waits from now on.
+    Routed,
     /// It starts onto the link of its output.
     Departed(RouterDeparture),
 }
@@ -244,6 +246,14 @@ impl WaitTracker for InputQueuedWaitTracker {
     type Undo = InputQueuedWaitTrackerUndo;
     type Observation = InputQueuedObservation;
 
+    fn change(observation: &InputQueuedObservation) -> Option<WaitingChange> {
+        match observation {
+            InputQueuedObservation::Arrived => None,
+            InputQueuedObservation::Routed => Some(WaitingChange::Began),
+            InputQueuedObservation::Departed(_) => Some(WaitingChange::Ended),
+        }
+    }
+
     fn new(ports: usize, vcs: u8) -> InputQueuedWaitTracker {
         let vc_queues = ports * usize::from(vcs);
         InputQueuedWaitTracker {
@@ -265,6 +275,8 @@ impl WaitTracker for InputQueuedWaitTracker {
     ) {
         match observation {
             InputQueuedObservation::Arrived => self.arrived(now, out),
+            // The reasons of a wait follow from the departures.
+            InputQueuedObservation::Routed => {}
             InputQueuedObservation::Departed(departure) => self.sent(now, departure, out),
         }
     }

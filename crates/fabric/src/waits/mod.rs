@@ -35,6 +35,10 @@ pub trait WaitTracker: Serialize + DeserializeOwned {
     /// An observation of a packet.
     type Observation;
 
+    /// What an observation changes about the packets that wait for its output. The changes of an output and VC add up
+    /// to [`crate::router::RouterModel::waiting_at`] and the packets whose link reservation has not begun.
+    fn change(observation: &Self::Observation) -> Option<WaitingChange>;
+
     /// An empty tracker for a router with this many ports and VCs.
     fn new(ports: usize, vcs: u8) -> Self;
 
@@ -53,6 +57,10 @@ impl WaitTracker for () {
     type Undo = ();
     type Observation = ();
 
+    fn change((): &()) -> Option<WaitingChange> {
+        None
+    }
+
     fn new(_: usize, _: u8) {}
 
     fn observe<W: WaitOutputs<()>>(&mut self, _: Time, (): (), _: &mut W) {}
@@ -62,6 +70,17 @@ impl WaitTracker for () {
     fn fits(&self, (): &()) -> bool {
         true
     }
+}
+
+/// A change of the packets that wait for a VC of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitingChange {
+    /// One more packet waits.
+    Began,
+    /// One of these packets no longer waits.
+    Ended,
+    /// A packet has reserved the link. It waits for this span, longer than 0, until it starts.
+    Reserved(Time),
 }
 
 /// The reason for a wait.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, WaitTracker};
+use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, WaitTracker, WaitingChange};
 
 /// The wait tracker of the router model `packet`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -180,6 +180,16 @@ impl PacketWaitTracker {
 impl WaitTracker for PacketWaitTracker {
     type Undo = PacketWaitTrackerUndo;
     type Observation = PacketObservation;
+
+    fn change(observation: &PacketObservation) -> Option<WaitingChange> {
+        match *observation {
+            PacketObservation::Queued(_) => Some(WaitingChange::Began),
+            PacketObservation::HasCredits(_) => Some(WaitingChange::Ended),
+            PacketObservation::Departed { wait, .. } => {
+                (wait > Time::ZERO).then_some(WaitingChange::Reserved(wait))
+            }
+        }
+    }
 
     fn new(ports: usize, vcs: u8) -> PacketWaitTracker {
         PacketWaitTracker {

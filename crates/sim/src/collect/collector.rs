@@ -289,23 +289,23 @@ impl Collector {
             Record::VcSample {
                 bin,
                 link,
-                first,
-                changed,
-                used,
+                vc,
+                levels,
                 capacity,
             } => {
                 self.turn_to(bin)?;
                 let BinSums { begin_ps, end_ps, .. } = self.bin;
-                for (index, used_bytes) in (0..).zip(used).filter(|(index, _)| changed >> index & 1 == 1) {
-                    self.tables.vc_series.push(VcSeriesRow {
-                        begin_ps,
-                        end_ps,
-                        link,
-                        vc: first + index,
-                        used_bytes,
-                        capacity_bytes: capacity,
-                    })?;
-                }
+                self.tables.vc_series.push(VcSeriesRow {
+                    begin_ps,
+                    end_ps,
+                    link,
+                    vc,
+                    used_bytes: levels.used,
+                    capacity_bytes: capacity,
+                    used_bytes_max: levels.used_max,
+                    waiting_packets: levels.waiting,
+                    waiting_packets_max: levels.waiting_max,
+                })?;
             }
             Record::HostSample {
                 bin,

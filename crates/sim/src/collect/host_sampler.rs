@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 use super::plan::{INJECTION, Plan};
-use super::sampled_link::{SampledLink, add, bytes_of_links, record_vc_use};
+use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
 use crate::lp::counts::JobCounts;
 use crate::lp::net_event::Record;
 use crate::lp::simulation::Simulation;
@@ -19,8 +19,8 @@ pub struct HostSamples {
     open: Option<u64>,
     /// One entry for each rail, or one for all of them.
     links: Vec<SampledLink>,
-    /// Buffer space in use by rail; empty unless VCs are sampled.
-    vc_use: Vec<u32>,
+    /// The VC of each rail; empty unless VCs are sampled.
+    vcs: Vec<SampledVc>,
     /// Jobs in the order of the host's counts.
     jobs: Vec<JobCountsSeen>,
     packets_sent: u64,
@@ -42,7 +42,7 @@ struct JobCountsSeen {
 /// Samples a host.
 pub struct HostSampler {
     /// See [`super::RouterSampler`].
-    until: Time,
+    due: Time,
     details: bool,
     samples: Option<Box<HostSamples>>,
 }
@@ -88,7 +88,7 @@ impl HostSampler {
         let (plan, network) = (&simulation.plan, &simulation.network);
         if !plan.samples() {
             return HostSampler {
-                until: Time::MAX,
+                due: Time::MAX,
                 details: false,
                 samples: None,
             };
@@ -97,17 +97,17 @@ impl HostSampler {
         let (router, _) = network.attachment(host, 0);
         let details = plan.setting.details(router);
         let rails = network.rails.count() as usize;
-        let (links, vc_use) = match details {
+        let (links, vcs) = match details {
             true if plan.vcs() => (rails, rails),
             true => (rails, 0),
             false => (1, 0),
         };
         HostSampler {
-            until: Time::ZERO,
+            due: Time::ZERO,
             details,
             samples: Some(Box::new(HostSamples {
                 links: vec![SampledLink::default(); links],
-                vc_use: vec![0; vc_use],
+                vcs: vec![SampledVc::default(); vcs],
                 ..HostSamples::default()
             })),
         }
@@ -116,7 +116,35 @@ impl HostSampler {
     /// Whether a sample must precede an event at this time.
     #[inline(always)]
     pub fn is_due(&self, now: Time) -> bool {
-        now >= self.until
+        now >= self.due
+    }
+
+    /// Raises the peaks of VCs to their levels before the event that is executed next. `note` gets the previous state
+    /// of each that has changed.
+    pub fn raise_peaks<R: Fn(u32, Time) -> RailView>(
+        &mut self,
+        simulation: &Simulation,
+        seen: &HostView<'_, R>,
+        now: Time,
+        mut note: impl FnMut(u8, SampledVc),
+    ) {
+        let vcs = self.samples.iter_mut().flat_map(|samples| &mut samples.vcs);
+        for (rail, sampled) in (0..).zip(vcs) {
+            let (used, waiting) = levels(simulation, &(seen.rail)(rail, now));
+            let before = *sampled;
+            sampled.raise(used, waiting);
+            if *sampled != before {
+                note(rail as u8, before);
+            }
+        }
+    }
+
+    /// Undoes a step of [`HostSampler::raise_peaks`].
+    pub fn undo_raise(&mut self, rail: u8, before: SampledVc) {
+        let vcs = self.samples.as_mut().map(|samples| &mut samples.vcs);
+        if let Some(sampled) = vcs.and_then(|vcs| vcs.get_mut(usize::from(rail))) {
+            *sampled = before;
+        }
     }
 
     /// As [`super::RouterSampler::sample`].
@@ -129,8 +157,11 @@ impl HostSampler {
         emit: &mut impl FnMut(Record),
     ) -> Option<Box<HostSamples>> {
         let samples = &mut **self.samples.as_mut()?;
-        let before = reversible.then(|| Box::new(samples.clone()));
         let bins = simulation.plan.bins();
+        if samples.open.is_some_and(|open| now < bins.end(open)) {
+            return None;
+        }
+        let before = reversible.then(|| Box::new(samples.clone()));
         let bin = bins.of(now);
         if let Some(open) = samples.open {
             for bin in open..bin {
@@ -140,7 +171,7 @@ impl HostSampler {
             }
         }
         samples.open = Some(bin);
-        self.until = bins.end(bin);
+        self.due = samples.due(bins);
         before
     }
 
@@ -166,7 +197,7 @@ impl HostSampler {
 
     /// Restores the state before a sample.
     pub fn undo(&mut self, bins: super::Bins, before: Box<HostSamples>) {
-        self.until = before.open.map_or(Time::ZERO, |bin| bins.end(bin));
+        self.due = before.due(bins);
         self.samples = Some(before);
     }
 
@@ -180,7 +211,7 @@ impl HostSampler {
     /// # Errors
     /// The state belongs to another host, or the collection settings differ.
     pub fn restore(&mut self, bins: super::Bins, saved: Option<HostSamples>) -> Result<(), String> {
-        let shape = |samples: &HostSamples| (samples.links.len(), samples.vc_use.len());
+        let shape = |samples: &HostSamples| (samples.links.len(), samples.vcs.len());
         if self.samples.as_deref().map(shape) != saved.as_ref().map(shape) {
             return Err("the host was sampled differently".into());
         }
@@ -191,7 +222,23 @@ impl HostSampler {
     }
 }
 
+/// Bytes in use of the router's buffer, and the least number of packets that the bytes in the queue make.
+fn levels(simulation: &Simulation, rail: &RailView) -> (u32, u32) {
+    let network = &simulation.network;
+    let used = network
+        .buffer_of_vc(topology::HOST_LINK)
+        .saturating_sub(rail.credits);
+    let packets = rail.backlog.div_ceil(u64::from(network.packet));
+    (used, u32::try_from(packets).unwrap_or(u32::MAX))
+}
+
 impl HostSamples {
+    /// See [`super::router_sampler::RouterSamples::due`].
+    fn due(&self, bins: super::Bins) -> Time {
+        let open = self.open.filter(|_| self.vcs.is_empty());
+        open.map_or(Time::ZERO, |bin| bins.end(bin))
+    }
+
     /// Samples one bin, which ends at a time. Returns whether anything happens after it.
     fn sample<R: Fn(u32, Time) -> RailView>(
         &mut self,
@@ -202,15 +249,16 @@ impl HostSamples {
         emit: &mut impl FnMut(Record),
     ) -> bool {
         let (network, bin) = (&simulation.network, bin as u32);
-        let capacity = network.buffer_of_vc(topology::HOST_LINK);
         let (mut goes_on, mut all, mut queue_bytes) = (false, Flow::default(), 0);
         for rail in 0..seen.rails {
+            let view = (seen.rail)(rail, end);
+            let (used, packets) = levels(simulation, &view);
             let RailView {
                 flow,
                 backlog,
-                credits,
                 is_active,
-            } = (seen.rail)(rail, end);
+                ..
+            } = view;
             goes_on |= is_active;
             queue_bytes += backlog;
             add(&mut all, flow);
@@ -220,7 +268,6 @@ impl HostSamples {
             let link = seen.id.0 * seen.rails + rail;
             let slot = &mut self.links[rail as usize];
             let flow = slot.advance(flow);
-            let packets = u32::try_from(backlog.div_ceil(u64::from(network.packet))).unwrap_or(u32::MAX);
             if slot.wait(packets, backlog) || !flow.is_nothing() {
                 emit(Record::LinkSample {
                     bin,
@@ -231,8 +278,15 @@ impl HostSamples {
                     waiting_bytes: backlog,
                 });
             }
-            if let Some(known) = self.vc_use.get_mut(rail as usize..=rail as usize) {
-                record_vc_use(bin, link, 0, known, (capacity, |_| credits), emit);
+            let sampled = self.vcs.get_mut(rail as usize);
+            if let Some(levels) = sampled.and_then(|sampled| sampled.close(used, packets)) {
+                emit(Record::VcSample {
+                    bin,
+                    link,
+                    vc: 0,
+                    levels,
+                    capacity: network.buffer_of_vc(topology::HOST_LINK),
+                });
             }
         }
         if details {

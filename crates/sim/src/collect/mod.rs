@@ -19,4 +19,5 @@ pub use collector::{COLLECTED, Collector, CollectorState};
 pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
 pub use plan::Plan;
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
+pub use sampled_link::SampledVc;
 pub use setting::{CollectSetting, Series};

@@ -1,14 +1,16 @@
 //! Samples a router: its links, their buffers and its packets.
 
+use std::collections::VecDeque;
+
 use des::Time;
-use fabric::Flow;
 use fabric::router::Router;
+use fabric::{Flow, WaitingChange};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
 use super::plan::{Plan, RouterLinks};
-use super::sampled_link::{SampledLink, add, bytes_of_links, record_vc_use};
-use crate::lp::net_event::{Record, VCS_PER_RECORD};
+use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
+use crate::lp::net_event::Record;
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
@@ -21,10 +23,25 @@ pub struct RouterSamples {
     /// Bin of the latest event; `None` before the first event.
     open: Option<u64>,
     slots: Vec<SampledLink>,
-    /// Buffer space in use, by slot, then VC; empty unless VCs are sampled.
-    vc_use: Vec<u32>,
+    /// By slot, then VC; empty unless VCs are sampled.
+    vcs: Vec<SampledVc>,
+    /// Empty unless VCs are sampled.
+    waiting: WaitingPackets,
     /// Packets received.
     received: u64,
+}
+
+/// The packets that wait for each VC of links between routers, as the router's observations add up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct WaitingPackets {
+    /// Packets by slot, then VC.
+    counts: Vec<u32>,
+    /// The counted packets that have reserved the link, by slot: start and VC, in order. Some may have started
+    /// since the last change.
+    reserved: Vec<VecDeque<(Time, u8)>>,
+    /// Where packets began to wait in the latest event. The peaks do not include it yet: a packet that leaves in the
+    /// same event has not waited.
+    grown: Vec<u32>,
 }
 
 /// The constant part of a router's sampler.
@@ -40,9 +57,9 @@ struct RouterSlots {
 
 /// Samples a router.
 pub struct RouterSampler {
-    /// End of the open bin. A sample must precede the next event from then on. The largest time if nothing is
-    /// sampled.
-    until: Time,
+    /// Time from which [`RouterSampler::sample`] must precede the next event: the end of the open bin; zero if VCs are
+    /// sampled, whose peaks need every event; the largest time if nothing is sampled.
+    due: Time,
     /// Packets received.
     received: u64,
     sampled: Option<Box<(RouterSlots, RouterSamples)>>,
@@ -62,6 +79,46 @@ pub enum RouterSamplerUndo {
         bytes: u32,
         /// The bin.
         bin: u64,
+    },
+    /// A packet began to wait for a VC.
+    WaitBegan {
+        /// Index of the VC.
+        vc_index: u32,
+    },
+    /// A packet ended to wait for a VC.
+    WaitEnded {
+        /// Index of the VC.
+        vc_index: u32,
+    },
+    /// A packet reserved a link.
+    LinkReserved {
+        /// The slot.
+        slot: u16,
+        /// The VC.
+        vc: u8,
+    },
+    /// A packet with a reservation started.
+    Started {
+        /// The slot.
+        slot: u16,
+        /// The VC.
+        vc: u8,
+        /// Begin of the reservation.
+        start: Time,
+    },
+    /// Packets began to wait for a VC in the latest event, and count for its peak.
+    PeakSettled {
+        /// Index of the VC.
+        vc_index: u32,
+        /// Its samples before.
+        before: SampledVc,
+    },
+    /// The peak of a buffer's use rose.
+    UsePeakRaised {
+        /// Index of the VC.
+        vc_index: u32,
+        /// Its samples before.
+        before: SampledVc,
     },
 }
 
@@ -85,7 +142,7 @@ impl RouterSampler {
         let plan = &simulation.plan;
         if !plan.samples() {
             return RouterSampler {
-                until: Time::MAX,
+                due: Time::MAX,
                 received: 0,
                 sampled: None,
             };
@@ -109,9 +166,17 @@ impl RouterSampler {
                 slots.len() - 1
             }) as u16;
         }
-        let vc_use = match first {
+        let sampled_vcs = match first {
             Some(_) if plan.vcs() => slots.len() * usize::from(vcs),
             _ => 0,
+        };
+        let waiting = match sampled_vcs {
+            0 => WaitingPackets::default(),
+            _ => WaitingPackets {
+                counts: vec![0; sampled_vcs],
+                reserved: vec![VecDeque::new(); slots.len()],
+                grown: Vec::new(),
+            },
         };
         let ports = match first {
             Some(_) => 0..network.topology.ports(router),
@@ -129,20 +194,99 @@ impl RouterSampler {
         let samples = RouterSamples {
             open: None,
             slots,
-            vc_use: vec![0; vc_use],
+            vcs: vec![SampledVc::default(); sampled_vcs],
+            waiting,
             received: 0,
         };
         RouterSampler {
-            until: Time::ZERO,
+            due: Time::ZERO,
             received: 0,
             sampled: Some(Box::new((router_slots, samples))),
         }
     }
 
-    /// Whether a sample must precede an event at this time.
+    /// Whether [`RouterSampler::sample`] must precede an event at this time.
     #[inline(always)]
     pub fn is_due(&self, now: Time) -> bool {
-        now >= self.until
+        now >= self.due
+    }
+
+    /// Whether the packets that wait are counted by VC. The router's observations must then be reported to
+    /// [`RouterSampler::count_waiting`].
+    pub fn counts_waiting(&self) -> bool {
+        self.sampled
+            .as_ref()
+            .is_some_and(|sampled| !sampled.1.vcs.is_empty())
+    }
+
+    /// Index of a VC of a link between routers, if VCs are sampled.
+    fn vc_index(&self, port: u16, vc: u8) -> Option<(u16, u32)> {
+        let (router_slots, samples) = &**self.sampled.as_ref()?;
+        let slot = *router_slots.slots.get(usize::from(port))?;
+        let is_to_router = samples.slots.get(usize::from(slot))?.class > super::plan::EJECTION;
+        let vc_index = u32::from(slot) * u32::from(router_slots.vcs) + u32::from(vc);
+        (is_to_router && (vc_index as usize) < samples.vcs.len()).then_some((slot, vc_index))
+    }
+
+    /// Counts a change of the packets that wait for a VC of a port.
+    pub fn count_waiting(
+        &mut self,
+        now: Time,
+        (port, vc): (u16, u8),
+        change: WaitingChange,
+        note: &mut impl FnMut(RouterSamplerUndo),
+    ) {
+        let Some((slot, vc_index)) = self.vc_index(port, vc) else {
+            return;
+        };
+        let Some(sampled) = &mut self.sampled else { return };
+        let (router_slots, samples) = &mut **sampled;
+        let waiting = &mut samples.waiting;
+        waiting.forget_started(slot, router_slots.vcs, |start| start <= now, note);
+        match change {
+            WaitingChange::Began => {
+                waiting.begin(vc_index);
+                note(RouterSamplerUndo::WaitBegan { vc_index });
+            }
+            WaitingChange::Ended => {
+                waiting.add(vc_index, 1u32.wrapping_neg());
+                note(RouterSamplerUndo::WaitEnded { vc_index });
+            }
+            WaitingChange::Reserved(wait) => {
+                waiting.begin(vc_index);
+                waiting.reserved[usize::from(slot)].push_back((now + wait, vc));
+                note(RouterSamplerUndo::LinkReserved { slot, vc });
+            }
+        }
+    }
+
+    /// Adds to the peaks of waiting packets what the latest event has changed. It precedes each event if VCs are
+    /// sampled.
+    pub fn settle(&mut self, note: &mut impl FnMut(RouterSamplerUndo)) {
+        if let Some(sampled) = &mut self.sampled {
+            sampled.1.settle(note);
+        }
+    }
+
+    /// Adds the use of a VC's buffer to its peak. It precedes each return of credits: the use grows until then.
+    pub fn raise_use(
+        &mut self,
+        switch: &Router,
+        (port, vc): (u16, u8),
+        note: impl FnOnce(RouterSamplerUndo),
+    ) {
+        let Some((_, vc_index)) = self.vc_index(port, vc) else {
+            return;
+        };
+        let Some(sampled) = &mut self.sampled else { return };
+        let (router_slots, samples) = &mut **sampled;
+        let used = router_slots.used(switch, port, vc);
+        let sampled_vc = &mut samples.vcs[vc_index as usize];
+        let before = *sampled_vc;
+        sampled_vc.raise(used, 0);
+        if *sampled_vc != before {
+            note(RouterSamplerUndo::UsePeakRaised { vc_index, before });
+        }
     }
 
     /// Samples up to the bin of the event that is executed next. Returns the state before, if it may have to be
@@ -158,6 +302,9 @@ impl RouterSampler {
         emit: &mut impl FnMut(Record),
     ) -> Option<Box<RouterSamples>> {
         let (router_slots, samples) = &mut **self.sampled.as_mut()?;
+        if samples.open.is_some_and(|open| now < plan.bins().end(open)) {
+            return None;
+        }
         let before = reversible.then(|| Box::new(samples.clone()));
         let bin = plan.bins().of(now);
         if let Some(open) = samples.open {
@@ -171,7 +318,7 @@ impl RouterSampler {
             wanted.sample(samples, open..bin, None, emit);
         }
         samples.open = Some(bin);
-        self.until = plan.bins().end(bin);
+        self.due = samples.due(plan);
         before
     }
 
@@ -187,6 +334,7 @@ impl RouterSampler {
         let Some(sampled) = &self.sampled else { return };
         let (router_slots, mut samples) = (&sampled.0, sampled.1.clone());
         let Some(open) = samples.open else { return };
+        samples.settle(&mut |_| {});
         let wanted = SampleInput {
             plan,
             router_slots,
@@ -200,23 +348,26 @@ impl RouterSampler {
     /// Counts a received packet. Returns whether it was counted.
     #[inline(always)]
     pub fn receive(&mut self) -> bool {
-        let samples = self.until != Time::MAX;
+        let samples = self.due != Time::MAX;
         self.received += u64::from(samples);
         samples
     }
 
-    /// Whether a link reservation that begins at this time must be counted.
+    /// Whether [`RouterSampler::note_later`] must see a link reservation that begins at this time.
     #[inline(always)]
     pub fn is_later(&self, start: Time) -> bool {
-        start >= self.until
+        start >= self.due
     }
 
-    /// Counts a link reservation in a later bin. Returns the bin.
+    /// Counts a link reservation if it begins in a later bin. Returns the bin.
     #[cold]
     #[inline(never)]
     pub fn note_later(&mut self, plan: &Plan, port: u16, start: Time, bytes: u32) -> Option<u64> {
         let (router_slots, samples) = &mut **self.sampled.as_mut()?;
         let bin = plan.bins().of(start);
+        if samples.open.is_some_and(|open| bin <= open) {
+            return None;
+        }
         let slot = router_slots.slots[usize::from(port)];
         samples.slots.get_mut(usize::from(slot))?.add_later(bin, bytes);
         Some(bin)
@@ -229,7 +380,7 @@ impl RouterSampler {
         match step {
             RouterSamplerUndo::Sampled(before) => {
                 *samples = *before;
-                self.until = samples.open.map_or(Time::ZERO, |bin| plan.bins().end(bin));
+                self.due = samples.due(plan);
             }
             RouterSamplerUndo::Received => self.received -= 1,
             RouterSamplerUndo::LaterReservation { port, bytes, bin } => {
@@ -237,6 +388,25 @@ impl RouterSampler {
                 if let Some(slot) = samples.slots.get_mut(slot) {
                     slot.take_later(bin, bytes);
                 }
+            }
+            RouterSamplerUndo::WaitBegan { vc_index } => samples.waiting.undo_begin(vc_index),
+            RouterSamplerUndo::WaitEnded { vc_index } => samples.waiting.add(vc_index, 1),
+            RouterSamplerUndo::LinkReserved { slot, vc } => {
+                samples.waiting.reserved[usize::from(slot)].pop_back();
+                let vc_index = u32::from(slot) * u32::from(router_slots.vcs) + u32::from(vc);
+                samples.waiting.undo_begin(vc_index);
+            }
+            RouterSamplerUndo::Started { slot, vc, start } => {
+                samples.waiting.reserved[usize::from(slot)].push_front((start, vc));
+                let vc_index = u32::from(slot) * u32::from(router_slots.vcs) + u32::from(vc);
+                samples.waiting.add(vc_index, 1);
+            }
+            RouterSamplerUndo::PeakSettled { vc_index, before } => {
+                samples.vcs[vc_index as usize] = before;
+                samples.waiting.grown.push(vc_index);
+            }
+            RouterSamplerUndo::UsePeakRaised { vc_index, before } => {
+                samples.vcs[vc_index as usize] = before;
             }
         }
     }
@@ -259,15 +429,89 @@ impl RouterSampler {
         let Some(sampled) = &mut self.sampled else {
             return Ok(());
         };
-        let samples = &mut sampled.1;
-        let shape = |samples: &RouterSamples| (samples.slots.len(), samples.vc_use.len());
-        if shape(samples) != shape(&saved) {
+        let (router_slots, samples) = &mut **sampled;
+        let shape = |samples: &RouterSamples| {
+            let waiting = &samples.waiting;
+            let of_waiting = (waiting.counts.len(), waiting.reserved.len());
+            (samples.slots.len(), samples.vcs.len(), of_waiting)
+        };
+        let vcs = router_slots.vcs;
+        let fits = |saved: &RouterSamples| {
+            let mut reserved = saved.waiting.reserved.iter().flatten();
+            let mut grown = saved.waiting.grown.iter();
+            reserved.all(|(_, vc)| *vc < vcs) && grown.all(|index| (*index as usize) < saved.vcs.len())
+        };
+        if shape(samples) != shape(&saved) || !fits(&saved) {
             return Err("the router was sampled differently".into());
         }
         self.received = received;
-        self.until = saved.open.map_or(Time::ZERO, |bin| plan.bins().end(bin));
+        self.due = saved.due(plan);
         *samples = saved;
         Ok(())
+    }
+}
+
+impl RouterSlots {
+    /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
+    fn used(&self, switch: &Router, port: u16, vc: u8) -> u32 {
+        self.capacities[usize::from(port)].saturating_sub(switch.credits(port, vc))
+    }
+}
+
+impl RouterSamples {
+    /// See [`RouterSampler::due`].
+    fn due(&self, plan: &Plan) -> Time {
+        let open = self.open.filter(|_| self.vcs.is_empty());
+        open.map_or(Time::ZERO, |bin| plan.bins().end(bin))
+    }
+
+    /// See [`RouterSampler::settle`].
+    fn settle(&mut self, note: &mut impl FnMut(RouterSamplerUndo)) {
+        while let Some(vc_index) = self.waiting.grown.pop() {
+            let sampled = &mut self.vcs[vc_index as usize];
+            let before = *sampled;
+            sampled.raise(0, self.waiting.counts[vc_index as usize]);
+            note(RouterSamplerUndo::PeakSettled { vc_index, before });
+        }
+    }
+}
+
+impl WaitingPackets {
+    fn add(&mut self, vc_index: u32, packets: u32) {
+        let count = &mut self.counts[vc_index as usize];
+        *count = count.wrapping_add(packets);
+    }
+
+    fn begin(&mut self, vc_index: u32) {
+        self.add(vc_index, 1);
+        self.grown.push(vc_index);
+    }
+
+    fn undo_begin(&mut self, vc_index: u32) {
+        self.grown.pop();
+        self.add(vc_index, 1u32.wrapping_neg());
+    }
+
+    /// Packets of a slot whose reservation has begun no longer wait.
+    fn forget_started(
+        &mut self,
+        slot: u16,
+        vcs: u8,
+        has_begun: impl Fn(Time) -> bool,
+        note: &mut impl FnMut(RouterSamplerUndo),
+    ) {
+        while let Some((start, vc)) = self.reserved[usize::from(slot)]
+            .front()
+            .copied()
+            .filter(|(start, _)| has_begun(*start))
+        {
+            self.reserved[usize::from(slot)].pop_front();
+            self.add(
+                u32::from(slot) * u32::from(vcs) + u32::from(vc),
+                1u32.wrapping_neg(),
+            );
+            note(RouterSamplerUndo::Started { slot, vc, start });
+        }
     }
 }
 
@@ -357,7 +601,7 @@ impl SampleInput<'_> {
             let is_to_router = slot.class > super::plan::EJECTION;
             let taken = match is_to_router {
                 true => (0..self.router_slots.vcs)
-                    .map(|vc| self.used(port, vc))
+                    .map(|vc| self.router_slots.used(self.switch, port, vc))
                     .fold(0, |sum, used| sum + u64::from(used)),
                 false => 0,
             };
@@ -378,12 +622,24 @@ impl SampleInput<'_> {
                     waiting_bytes,
                 });
             }
-            if is_to_router && let Some(vc_use) = samples.vc_use.get_mut(index * vcs..(index + 1) * vcs) {
-                for (part, known) in vc_use.chunks_mut(VCS_PER_RECORD).enumerate() {
-                    let capacity = self.router_slots.capacities[usize::from(port)];
-                    let credits = |vc| self.switch.credits(port, vc);
-                    let first_vc = part * VCS_PER_RECORD;
-                    record_vc_use(number, link, first_vc, known, (capacity, credits), emit);
+            if is_to_router && let Some(of_link) = samples.vcs.get_mut(index * vcs..(index + 1) * vcs) {
+                let waiting = &mut samples.waiting;
+                // A packet that starts at the end of the bin belongs to the next one.
+                let slot = index as u16;
+                waiting.forget_started(slot, self.router_slots.vcs, |start| start < end, &mut |_| {});
+                for (vc, (sampled, waiting)) in
+                    (0..).zip(of_link.iter_mut().zip(&waiting.counts[index * vcs..]))
+                {
+                    let used = self.router_slots.used(self.switch, port, vc);
+                    if let Some(levels) = sampled.close(used, *waiting) {
+                        emit(Record::VcSample {
+                            bin: number,
+                            link,
+                            vc,
+                            levels,
+                            capacity: self.router_slots.capacities[usize::from(port)],
+                        });
+                    }
                 }
             }
         }
@@ -398,11 +654,6 @@ impl SampleInput<'_> {
             });
         }
         goes_on
-    }
-
-    /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
-    fn used(&self, port: u16, vc: u8) -> u32 {
-        self.router_slots.capacities[usize::from(port)].saturating_sub(self.switch.credits(port, vc))
     }
 
     /// Samples the sums by class. Returns whether anything happens after the bin.

@@ -5,8 +5,9 @@
 //! stall) follows from the state. Sampling needs no events, changes nothing that is simulated, and costs an idle LP
 //! nothing.
 //!
-//! A sample is the difference of counters that the LP has anyway. The sampler counts one thing itself: packets of
-//! the model `packet` whose link reservation begins in a later bin.
+//! A sample is the difference of counters that the LP has anyway. The sampler counts two things itself: packets of
+//! the model `packet` whose link reservation begins in a later bin, and, if VCs are sampled, the peaks of their levels
+//! and the packets that wait for each.
 
 use std::collections::VecDeque;
 
@@ -14,7 +15,7 @@ use fabric::Flow;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
-use crate::lp::net_event::{BinFlow, Record, VCS_PER_RECORD};
+use crate::lp::net_event::{BinFlow, VcLevels};
 
 /// One link, or all links of one class, sampled together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,32 +109,34 @@ impl BinFlow {
     }
 }
 
-/// Records the buffer space in use of up to [`VCS_PER_RECORD`] VCs, if any has changed. Space in use is the capacity of
-/// a VC less the credits for it at the sender.
-pub fn record_vc_use(
-    bin: u32,
-    link: u32,
-    first: usize,
-    known: &mut [u32],
-    (capacity, credits): (u32, impl Fn(u8) -> u32),
-    emit: &mut impl FnMut(Record),
-) {
-    let (mut changed, mut now) = (0, [0; VCS_PER_RECORD]);
-    for (index, known) in known.iter_mut().enumerate() {
-        now[index] = capacity.saturating_sub(credits((first + index) as u8));
-        if std::mem::replace(known, now[index]) != now[index] {
-            changed |= 1 << index;
-        }
+/// One VC of a link: its levels at the last sample, and their peaks since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledVc(VcLevels);
+
+impl SampledVc {
+    /// Raises the peaks to these levels.
+    pub fn raise(&mut self, used: u32, waiting: u32) {
+        self.0.used_max = self.0.used_max.max(used);
+        self.0.waiting_max = self.0.waiting_max.max(waiting);
     }
-    if changed != 0 {
-        emit(Record::VcSample {
-            bin,
-            link,
-            first: first as u8,
-            changed,
-            used: now,
-            capacity,
-        });
+
+    /// Ends a bin with these levels. Returns the levels of the bin, if they are not one constant known from before.
+    pub fn close(&mut self, used: u32, waiting: u32) -> Option<VcLevels> {
+        self.raise(used, waiting);
+        let before = self.0;
+        let levels = VcLevels {
+            used,
+            waiting,
+            ..before
+        };
+        // The next bin begins with the levels at the end of this one.
+        self.0 = VcLevels {
+            used,
+            used_max: used,
+            waiting,
+            waiting_max: waiting,
+        };
+        (levels != self.0 || levels != before).then_some(levels)
     }
 }
 
@@ -142,6 +145,6 @@ pub fn bytes_of_links(plan: &Plan, links: u64, vcs: u64) -> u64 {
     let details = plan.setting.series >= super::Series::Links;
     // An LP has links of about this many classes.
     let slots = if details { links } else { links.min(3) };
-    let vc_use = if plan.vcs() { links * vcs } else { 0 };
-    slots * size_of::<SampledLink>() as u64 + vc_use * 4
+    let vcs = if plan.vcs() { links * vcs } else { 0 };
+    slots * size_of::<SampledLink>() as u64 + vcs * size_of::<SampledVc>() as u64
 }

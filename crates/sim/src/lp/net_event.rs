@@ -143,18 +143,16 @@ pub enum Record {
         /// Bytes of these packets.
         waiting_bytes: u64,
     },
-    /// Buffer space in use at the far end of a link at the end of a bin.
+    /// One VC of a link in a bin.
     VcSample {
         /// The bin.
         bin: u32,
         /// The link.
         link: u32,
-        /// First VC of the record.
-        first: u8,
-        /// One bit for each VC from `first`, set if its use has changed.
-        changed: u8,
-        /// Bytes in use.
-        used: [u32; VCS_PER_RECORD],
+        /// The VC.
+        vc: u8,
+        /// Levels in the bin.
+        levels: VcLevels,
         /// Bytes of the buffer of one VC.
         capacity: u32,
     },
@@ -205,8 +203,18 @@ pub enum Record {
     },
 }
 
-/// Number of VCs in one record.
-pub const VCS_PER_RECORD: usize = 8;
+/// Levels of one VC of a link in one bin. A peak includes the level at the begin of the bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VcLevels {
+    /// Bytes in use of the buffer at the far end, at the end of the bin.
+    pub used: u32,
+    /// Their peak.
+    pub used_max: u32,
+    /// Packets that wait for the link and this VC, at the end of the bin.
+    pub waiting: u32,
+    /// Their peak.
+    pub waiting_max: u32,
+}
 
 /// The flow of one link in one bin. Packets of one link and bin fit 32 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,14 +32,20 @@ pub struct RouterLp {
     load_reports: Option<Box<LoadReports>>,
     /// Samples the router.
     pub sampler: RouterSampler,
-    /// Tracks which packets wait for whom, if waits are collected.
-    wait_tracker: Option<Box<RouterWaitTracker>>,
+    /// What its observations are for, if anything.
+    observer: Option<Box<RouterObserver>>,
     /// Credits that wait for a complete batch.
     credit_batches: CreditBatches,
     /// Early committed deliveries to its hosts.
     delivered: AllCounts,
     /// Waits of the messages of ranks.
     rank_waits: RankWaits,
+}
+
+/// The receiver of a router's observations, besides its sampler. It exists if waits are collected or VCs sampled.
+struct RouterObserver {
+    /// Tracks which packets wait for whom, if waits are collected.
+    wait_tracker: Option<RouterWaitTracker>,
 }
 
 /// The random stream of the executing LP, for routing.
@@ -50,7 +56,7 @@ struct RouterLinkAdapter<'a, 'c, C> {
     link_ends: &'a [Option<LinkEnd>],
     simulation: &'a Simulation,
     sampler: &'a mut RouterSampler,
-    wait_tracker: Option<&'a mut RouterWaitTracker>,
+    observer: Option<&'a mut RouterObserver>,
     credit_batches: &'a mut CreditBatches,
     delivered: &'a mut AllCounts,
     rank_waits: &'a mut RankWaits,
@@ -93,6 +99,11 @@ impl RouterLp {
             bubbles: network.slot() > 0,
             measured: simulation.measured,
         };
+        let sampler = RouterSampler::new(simulation, router);
+        let wait_tracker = simulation
+            .waits
+            .then(|| RouterWaitTracker::new(network.model, ports.len(), vcs));
+        let is_observed = wait_tracker.is_some() || sampler.counts_waiting();
         RouterLp {
             switch: Router::new(&setup, network.model),
             link_ends: (0..topology.ports(router))
@@ -106,10 +117,8 @@ impl RouterLp {
                 .routing
                 .reports()
                 .map(|reports| Box::new(LoadReports::new(reports))),
-            sampler: RouterSampler::new(simulation, router),
-            wait_tracker: simulation
-                .waits
-                .then(|| Box::new(RouterWaitTracker::new(network.model, ports.len(), vcs))),
+            sampler,
+            observer: is_observed.then(|| Box::new(RouterObserver { wait_tracker })),
             credit_batches: CreditBatches::new(simulation.shortcuts.credit_batching, ports.len(), vcs),
             delivered: AllCounts::new(),
             rank_waits: RankWaits::default(),
@@ -168,7 +177,7 @@ impl RouterLp {
             link_ends: &self.link_ends,
             simulation,
             sampler: &mut self.sampler,
-            wait_tracker: self.wait_tracker.as_deref_mut(),
+            observer: self.observer.as_deref_mut(),
             credit_batches: &mut self.credit_batches,
             delivered: &mut self.delivered,
             rank_waits: &mut self.rank_waits,
@@ -194,7 +203,7 @@ impl RouterLp {
         context: &mut impl Context<Simulation>,
     ) {
         if self.sampler.is_due(context.now()) {
-            self.sample(simulation, context);
+            self.sample(simulation, event, context);
         }
         if let NetEvent::PacketArrived { .. } = event
             && self.sampler.receive()
@@ -212,17 +221,23 @@ impl RouterLp {
         });
     }
 
-    /// Samples the bins that end before the event.
+    /// Samples the bins that end before the event, and the peaks before it.
     #[cold]
     #[inline(never)]
-    fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
+    fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, event: &NetEvent, context: &mut C) {
         let now = context.now();
+        self.sampler
+            .settle(&mut |step| context.undo(LpUndo::RouterSampler(step)));
         let emit = &mut |record| context.emit(record);
         let before = self
             .sampler
             .sample(&simulation.plan, &self.switch, now, C::REVERSIBLE, emit);
         if let Some(before) = before {
             context.undo(LpUndo::RouterSampler(RouterSamplerUndo::Sampled(before)));
+        }
+        if let NetEvent::CreditReturned { port, vc, .. } = *event {
+            let note = |step| context.undo(LpUndo::RouterSampler(step));
+            self.sampler.raise_use(&self.switch, (port, vc), note);
         }
     }
 
@@ -258,6 +273,10 @@ impl RouterLp {
         }
     }
 
+    fn wait_tracker(&mut self) -> Option<&mut RouterWaitTracker> {
+        self.observer.as_mut()?.wait_tracker.as_mut()
+    }
+
     /// Undoes one step.
     #[inline]
     pub fn undo(&mut self, simulation: &Simulation, step: LpUndo) {
@@ -265,7 +284,7 @@ impl RouterLp {
             (LpUndo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
             (LpUndo::LoadReports(step), Some(load_reports)) => load_reports.undo(step),
             (LpUndo::WaitTracker(step), _) => {
-                if let Some(wait_tracker) = &mut self.wait_tracker {
+                if let Some(wait_tracker) = self.wait_tracker() {
                     wait_tracker.undo(step);
                 }
             }
@@ -302,7 +321,8 @@ impl RouterLp {
         if let Some(samples) = self.sampler.state() {
             model::write(&samples, bytes);
         }
-        if let Some(wait_tracker) = &self.wait_tracker {
+        let observer = self.observer.as_ref();
+        if let Some(wait_tracker) = observer.and_then(|observer| observer.wait_tracker.as_ref()) {
             model::write(wait_tracker, bytes);
         }
         model::write(&self.switch.state(), bytes);
@@ -328,12 +348,12 @@ impl RouterLp {
             self.sampler.restore(&simulation.plan, received, samples)?;
             bytes = rest;
         }
-        if let Some(wait_tracker) = &mut self.wait_tracker {
+        if let Some(wait_tracker) = self.wait_tracker() {
             let (saved, rest): (RouterWaitTracker, _) = model::read_first(bytes)?;
             if !saved.fits(wait_tracker) {
                 return Err("its wait tracker is that of another router".into());
             }
-            **wait_tracker = saved;
+            *wait_tracker = saved;
             bytes = rest;
         }
         let state: RouterState = model::read(bytes)?;
@@ -599,7 +619,7 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
 
     #[inline]
     fn tracks_waits(&self) -> bool {
-        self.0.wait_tracker.is_some()
+        self.0.observer.is_some()
     }
 
     // Takes the packet by value: with a reference, it would be kept in memory.
@@ -612,11 +632,16 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
         observation: <M::WaitTracker as WaitTracker>::Observation,
     ) {
         let adapter = &mut self.0;
-        let wait_tracker = adapter.wait_tracker.as_deref_mut();
+        let now = adapter.context.now();
+        if let Some(change) = M::WaitTracker::change(&observation) {
+            let note = &mut |step| adapter.context.undo(LpUndo::RouterSampler(step));
+            adapter.sampler.count_waiting(now, (port, vc), change, note);
+        }
+        let observer = adapter.observer.as_deref_mut();
+        let wait_tracker = observer.and_then(|observer| observer.wait_tracker.as_mut());
         let Some(wait_tracker) = wait_tracker.and_then(M::own_wait_tracker) else {
             return;
         };
-        let now = adapter.context.now();
         let mut sink = WaitSink {
             port,
             vc,

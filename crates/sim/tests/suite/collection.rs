@@ -121,13 +121,103 @@ pub fn series_add_up(experiment: &Experiment, result: &RunResult) {
         }
     }
     if let Some(series) = result.table("vc_series") {
-        let rooms = series.u32s("used_bytes").unwrap().iter();
+        let peaks = series.u32s("used_bytes_max").unwrap().iter();
         let capacities = series.u32s("capacity_bytes").unwrap();
-        assert!(rooms.zip(capacities).all(|(used, capacity)| used <= capacity));
+        assert!(peaks.zip(capacities).all(|(used, capacity)| used <= capacity));
+        for rows in vc_levels(series).values() {
+            let mut before = VcRow::default();
+            for row in rows {
+                assert!(row.used.max(before.used) <= row.used_max, "{before:?} {row:?}");
+                assert!(
+                    row.waiting.max(before.waiting) <= row.waiting_max,
+                    "{before:?} {row:?}"
+                );
+                let constant = VcRow {
+                    used_max: row.used,
+                    waiting_max: row.waiting,
+                    ..*row
+                };
+                let moved = (row.used, row.waiting) != (before.used, before.waiting);
+                assert!(moved || *row != constant, "a row without a change: {row:?}");
+                before = *row;
+            }
+        }
+        vcs_add_up(result, series);
+    }
+}
+
+/// One row of `vc_series`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct VcRow {
+    begin: u64,
+    used: u32,
+    used_max: u32,
+    waiting: u32,
+    waiting_max: u32,
+}
+
+/// The rows of `vc_series` by link and VC.
+fn vc_levels(series: &Table) -> BTreeMap<(u32, u8), Vec<VcRow>> {
+    let vcs = results::BatchColumns::new(series.batch()).bytes("vc").unwrap();
+    let column = |name| series.u32s(name).unwrap();
+    let mut rows: BTreeMap<_, Vec<VcRow>> = BTreeMap::new();
+    for (row, vc) in vcs.iter().enumerate() {
+        let of = rows.entry((column("link")[row], *vc)).or_default();
+        of.push(VcRow {
+            begin: series.u64s("begin_ps").unwrap()[row],
+            used: column("used_bytes")[row],
+            used_max: column("used_bytes_max")[row],
+            waiting: column("waiting_packets")[row],
+            waiting_max: column("waiting_packets_max")[row],
+        });
+    }
+    rows
+}
+
+/// In each bin, the packets that wait for the VCs of a link are those that wait for the link.
+fn vcs_add_up(result: &RunResult, series: &Table) {
+    let classes: Vec<String> = table(result, "links")
+        .texts("class")
+        .unwrap()
+        .map(|class| class.unwrap().to_string())
+        .collect();
+    // By link, then begin of the bin: packets that wait for the link, and for single VCs.
+    let mut changes: BTreeMap<u32, BTreeMap<u64, (Option<u32>, Vec<(u8, u32)>)>> = BTreeMap::new();
+    let links = table(result, "link_series");
+    for row in 0..links.rows() {
+        let link = links.u32s("link").unwrap()[row];
+        if classes[link as usize] != "ejection" {
+            let begin = links.u64s("begin_ps").unwrap()[row];
+            let waiting = links.u32s("waiting_packets").unwrap()[row];
+            changes.entry(link).or_default().entry(begin).or_default().0 = Some(waiting);
+        }
+    }
+    for ((link, vc), rows) in vc_levels(series) {
+        for row in rows {
+            let change = changes.entry(link).or_default().entry(row.begin).or_default();
+            change.1.push((vc, row.waiting));
+        }
+    }
+    for (link, changes) in changes {
+        let (mut of_link, mut of_vcs) = (0, BTreeMap::new());
+        for (begin, (waiting, vcs)) in changes {
+            of_link = waiting.unwrap_or(of_link);
+            of_vcs.extend(vcs);
+            let sum: u32 = of_vcs.values().sum();
+            assert_eq!(sum, of_link, "link {link}, bin from {begin} ps: {of_vcs:?}");
+        }
     }
 }
 
 fn crowded(topology: &str, routing: &str, router: &str, pattern: &str, until_us: u32) -> Experiment {
+    crowded_in_bins("1 us", (topology, routing, router, pattern), until_us)
+}
+
+fn crowded_in_bins(
+    bin: &str,
+    (topology, routing, router, pattern): (&str, &str, &str, &str),
+    until_us: u32,
+) -> Experiment {
     experiment(&format!(
         r#"
         [network]
@@ -141,7 +231,7 @@ fn crowded(topology: &str, routing: &str, router: &str, pattern: &str, until_us:
         until = "{until_us} us"
         [collect]
         series = "vcs"
-        bin = "1 us"
+        bin = "{bin}"
         "#
     ))
 }
@@ -528,5 +618,146 @@ fn parts_that_cannot_be_written_end_the_run() {
             matches!(&error, Error::Collect(_)) && error.to_string().contains("missing"),
             "{error}"
         );
+    }
+}
+
+/// Two hosts send ten packets each over one link, in two VCs. In a ring of five routers, packets from router 3 to
+/// router 0 go to router 4 in VC 0, since they have the wrap-around link before them, and those from router 2 to
+/// router 4 in VC 1.
+fn two_senders(router: &str) -> RunResult {
+    let network = format!(
+        r#"
+        [network]
+        topology = {{ kind = "torus", sizes = [5] }}
+        routing = {{ algorithm = "dimension-order" }}
+        link = {{ bandwidth = "100 Gbps", latency = "1 us" }}
+        router = {{ model = "{router}", delay = "100 ns", buffer = "100 KB" }}
+        packet = "500 B"
+        "#
+    );
+    // A packet takes 40 ns. Those from router 2 reach router 3 from a = 1 + 2 * (1000 + 100) = 2201 ns on, those of
+    // host 3 10 ns later. The first bin ends at a + 205 ns. A message has an envelope of 32 bytes.
+    let programs = vec![
+        vec![receive(3, 4968)],
+        vec![],
+        vec![compute(1), send(4, 4968)],
+        vec![compute(1111), send(0, 4968)],
+        vec![receive(2, 4968)],
+    ];
+    let settings = mpi::MpiSettings {
+        eager_threshold: 1 << 30,
+        send_overhead: des::Time::ZERO,
+        ..mpi::MpiSettings::default()
+    };
+    let job = job("two", programs, &settings, &[0, 1, 2, 3, 4]);
+    let mut experiment = jobs_on(&network, vec![job]);
+    let collecting = r#"
+        [[job]]
+        traffic = { pattern = "uniform", load = 0.5 }
+        [run]
+        until = "1 us"
+        [collect]
+        series = "vcs"
+        bin = "2406 ns"
+        "#;
+    experiment.collect = self::experiment(&(network + collecting)).collect;
+    run_everywhere(&mut experiment)
+}
+
+/// Rows of the link from router 3 to router 4 by VC: bin, used bytes and their peak, waiting packets and their peak.
+fn of_shared_link(result: &RunResult) -> [Vec<(u64, u32, u32, u32, u32)>; 2] {
+    let links = table(result, "links");
+    let link = (0..links.rows()).find(|row| {
+        let kind = |name| links.texts(name).unwrap().nth(*row).flatten() == Some("router");
+        let id = |name| links.u32s(name).unwrap()[*row];
+        kind("from_kind") && kind("to_kind") && (id("from_id"), id("to_id")) == (3, 4)
+    });
+    let link = link.expect("a ring") as u32;
+    let levels = vc_levels(table(result, "vc_series"));
+    [0, 1].map(|vc| {
+        let rows = levels[&(link, vc)].iter();
+        rows.map(|row| {
+            let bin = row.begin / 2_406_000;
+            (bin, row.used, row.used_max, row.waiting, row.waiting_max)
+        })
+        .collect()
+    })
+}
+
+#[test]
+fn waiting_packets_and_peaks_of_two_vcs() {
+    // The packets of VC 1 arrive at a + 40 k and start at a + 80 k, those of VC 0 arrive at a + 10 + 40 k and start at
+    // a + 40 + 80 k. At the end of the first bin, packets 3 to 5 of VC 1 and 3 to 4 of VC 0 wait; packet 2 of VC 0 has
+    // waited until a + 200. Each takes its 500 B when it arrives, and its credit returns 2140 ns after its start: before
+    // the end of the second bin, at 4812 ns, six credits of each VC.
+    let expected = [
+        vec![(0, 2500, 2500, 2, 3), (1, 2000, 5000, 0, 5), (2, 0, 2000, 0, 0)],
+        vec![(0, 3000, 3000, 3, 3), (1, 2000, 5000, 0, 5), (2, 0, 2000, 0, 0)],
+    ];
+    assert_eq!(of_shared_link(&two_senders("packet")), expected);
+    // Here only the heads of the two queues wait, and a packet takes its bytes when it starts. The first bin ends
+    // while packet 2 of VC 0 leaves: it is not the head of its queue any more, and the one behind it not yet.
+    let expected = [
+        vec![(0, 1500, 1500, 0, 1), (1, 2000, 5000, 0, 1), (2, 0, 2000, 0, 0)],
+        vec![(0, 1500, 1500, 1, 1), (1, 2000, 5000, 0, 1), (2, 0, 2000, 0, 0)],
+    ];
+    assert_eq!(of_shared_link(&two_senders("input-queued")), expected);
+}
+
+/// The peak in a wide bin is the highest peak in the narrow bins of the same time.
+#[test]
+fn peaks_do_not_depend_on_the_width_of_bins() {
+    let bubbles = r#"algorithm = "dimension-order", deadlock = "bubble""#;
+    let cases = [
+        (DRAGONFLY, r#"algorithm = "minimal""#, "packet", r#""uniform""#),
+        (DRAGONFLY, r#"algorithm = "ugal""#, "input-queued", r#""uniform""#),
+        (
+            r#"kind = "torus", sizes = [4, 3]"#,
+            bubbles,
+            "packet",
+            r#""uniform""#,
+        ),
+        (
+            r#"kind = "torus", sizes = [4, 3]"#,
+            r#"algorithm = "minimal-adaptive""#,
+            "packet",
+            r#""uniform""#,
+        ),
+    ];
+    for (topology, routing, router, pattern) in cases {
+        let [wide, narrow] = ["1 us", "10 ns"].map(|bin| {
+            let experiment = crowded_in_bins(bin, (topology, routing, router, pattern), 6);
+            vc_levels(table(&run(&experiment), "vc_series"))
+        });
+        assert_eq!(
+            wide.keys().collect::<Vec<_>>(),
+            narrow.keys().collect::<Vec<_>>(),
+            "{topology}"
+        );
+        let mut higher = 0;
+        for (of, wide) in &wide {
+            let mut narrow = narrow[of].iter().peekable();
+            let (mut wide, mut before) = (wide.iter().peekable(), VcRow::default());
+            for begin in (0..6_000_000).step_by(1_000_000) {
+                let mut expected = VcRow {
+                    begin,
+                    used_max: before.used,
+                    waiting_max: before.waiting,
+                    ..before
+                };
+                let quiet = expected;
+                while let Some(row) = narrow.next_if(|row| row.begin < begin + 1_000_000) {
+                    expected.used_max = expected.used_max.max(row.used_max);
+                    expected.waiting_max = expected.waiting_max.max(row.waiting_max);
+                    (expected.used, expected.waiting) = (row.used, row.waiting);
+                }
+                let found = wide.next_if(|row| row.begin == begin).copied();
+                assert_eq!(found.unwrap_or(quiet), expected, "{topology} {router} {of:?}");
+                higher += u32::from(expected.waiting_max > expected.waiting.max(before.waiting));
+                before = expected;
+            }
+            assert!(wide.next().is_none());
+        }
+        assert!(higher > 20, "{topology} {router}: {higher} peaks inside of bins");
     }
 }

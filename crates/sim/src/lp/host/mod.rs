@@ -197,6 +197,8 @@ impl Host {
     fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
         let now = context.now();
         let seen = self.nic.seen();
+        let note = |rail, before| context.undo(HostUndo::PeaksRaised { rail, before }.into());
+        self.sampler.raise_peaks(simulation, &seen, now, note);
         let emit = &mut |record| context.emit(record);
         if let Some(before) = self.sampler.sample(simulation, &seen, now, C::REVERSIBLE, emit) {
             context.undo(HostUndo::Sampled(before).into());
@@ -231,6 +233,7 @@ impl Host {
     pub fn undo(&mut self, simulation: &Simulation, step: HostUndo) {
         match step {
             HostUndo::Sampled(before) => self.sampler.undo(simulation.plan.bins(), before),
+            HostUndo::PeaksRaised { rail, before } => self.sampler.undo_raise(rail, before),
             HostUndo::Nic { rail, step } => self.nic.undo_port(rail, step),
             HostUndo::NextRail { before } => self.nic.undo_next_rail(before),
             HostUndo::Divided { message, before } => self.nic.undo_divided(message, before),

@@ -5,7 +5,7 @@ use fabric::{InboxUndo, NicUndo, NicWaitTrackerUndo};
 use mpi::Changes;
 use serde::{Deserialize, Serialize};
 
-use crate::collect::HostSamples;
+use crate::collect::{HostSamples, SampledVc};
 use crate::lp::counts::CountsUndo;
 use crate::lp::host_message::HostMessage;
 use crate::lp::simulation::Simulation;
@@ -44,6 +44,8 @@ pub enum HostUndo {
     MessageReceived,
     /// It was sampled.
     Sampled(Box<HostSamples>),
+    /// The peaks of the VC of a rail have grown.
+    PeaksRaised { rail: u8, before: SampledVc },
     /// The wait tracker of a port of its NIC has changed.
     WaitTracker { rail: u8, step: NicWaitTrackerUndo },
     /// The gap after a message has moved the time of the next handover.
