@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use config::{DefaultValue, Parameter, Section, Type, parameters};
 use des::{RandomStream, Time};
+use fabric::PacketFormat;
 use mpi::ComputeRule;
 use topology::HostId;
 use workload::traffic::{
@@ -161,6 +162,15 @@ impl TrafficJob {
     /// Mean size of a message, in bytes.
     pub fn mean_bytes(&self) -> f64 {
         self.size.mean().as_f64()
+    }
+
+    /// Bytes on the wire for each byte of a message, in the mean: 1 without headers of packets.
+    pub fn wire_factor(&self, packet: PacketFormat) -> f64 {
+        if packet.header == 0 {
+            return 1.0;
+        }
+        let packets = self.size.mean_packets(packet.payload.into());
+        1.0 + packets * f64::from(packet.header) / self.mean_bytes()
     }
 
     /// Largest size of a message, in bytes, as [`SizeDistribution::largest`].
@@ -368,7 +378,7 @@ impl HostAllocator<'_> {
         };
         let pattern = workload::traffic::pattern(traffic, &mut place)?;
         let arrival = workload::traffic::arrival(traffic)?;
-        let size = workload::traffic::size::size(traffic, u64::from(network.packet), folder)?;
+        let size = workload::traffic::size::size(traffic, u64::from(network.packet.payload), folder)?;
         let load: f64 = traffic.declare(TRAFFIC).get("load")?;
         if !(load > 0.0 && load <= 1.0) {
             let message = format!(

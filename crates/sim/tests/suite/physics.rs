@@ -245,7 +245,7 @@ fn no_link_carries_more_than_its_bandwidth() {
         let experiment = Experiment::load(&path, &set).unwrap();
         let result = run(&experiment);
         let span = (result.summary.network.measured_ns * 1000.0) as u64;
-        let packet = u64::from(experiment.network.packet);
+        let packet = u64::from(experiment.network.packet.largest());
         let mut busiest = 0.0f64;
         for (class, bandwidth, bytes, busy, fraction) in links(&result) {
             assert!(busy <= span && fraction <= 1.0, "{name}, {class}: {fraction}");
