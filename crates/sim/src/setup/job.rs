@@ -225,7 +225,8 @@ pub const JOB: &[Parameter] = parameters! {
 /// Keys of `job.traffic`, beside those of its pattern, arrival process and message sizes.
 pub const TRAFFIC: &[Parameter] = parameters! {
     required("pattern", Type::Text, "destinations (fabricsim list patterns)");
-    required("load", Type::Number, "bytes sent by each host, as a fraction of its injection bandwidth");
+    required("load", Type::Number,
+        "bytes sent by each host, without headers of packets, as a fraction of its injection bandwidth");
     text("arrival", workload::traffic::DEFAULT_ARRIVAL.name,
         "times between messages (fabricsim list arrivals)");
     computed("message", Type::Size, "network.packet", "size of each message");
