@@ -153,7 +153,10 @@ class Network(Given):
     router : Router
         All routers.
     packet : Size, such as "256 B"
-        Largest packet; longer messages are divided. 1 B to 16 MiB (default: 256 B).
+        Largest payload of a packet; longer messages are divided. 1 B to 16 MiB (default: 256 B).
+    packet_header : Size, such as "26 B"
+        Bytes that every packet has on links and in buffers besides its payload, at most 64 KiB
+        (default: 0 B).
     nic_arbiter : {"round-robin", "deficit-round-robin", "by-message"}
         How ranks and jobs of one host share its NIC (default: round-robin).
     nic_injection_delay : Time, such as "150 ns"
@@ -185,6 +188,7 @@ class Network(Given):
     links: Mapping[str, LinkClass | Link | Table] | None = None
     router: Router | Table | None = None
     packet: Size | None = None
+    packet_header: Size | None = None
     nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message"] | None = None
     nic_injection_delay: Time | None = None
     nic_reception_delay: Time | None = None

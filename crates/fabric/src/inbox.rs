@@ -15,7 +15,7 @@ use table::{OpenMessages, TablePlace};
 /// Incomplete messages. `T` is the content of an announcement.
 ///
 /// The sender announces a message out of band when it hands the message to the NIC. The announcement replaces
-/// header fields that every packet would carry, and has no effect on timing.
+/// fields of the header that every packet carries, and has no effect on timing.
 #[derive(Clone, Debug)]
 pub struct Inbox<T> {
     partial: OpenMessages<T>,
@@ -113,7 +113,7 @@ impl<T: Copy> Inbox<T> {
         });
     }
 
-    /// Accepts a packet. Returns the message's announcement, its bytes and content, if this was its last packet.
+    /// Accepts a packet with `bytes` bytes of payload. Returns the message's announcement, its bytes and content, if this was its last packet.
     pub fn packet<J: Journal<InboxUndo<T>>>(
         &mut self,
         source: HostId,

@@ -27,7 +27,7 @@ pub use link::{Flow, LinkUse, Measured};
 pub use nic::{
     NIC_ARBITERS, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, Outgoing, TurnUndo,
 };
-pub use packet::{Packet, PacketIdentity, PacketProgress};
+pub use packet::{Packet, PacketFormat, PacketIdentity, PacketProgress};
 pub use packet_pool::Previous;
 pub use rate::Rate;
 pub use waits::{

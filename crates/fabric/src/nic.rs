@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 use crate::link::{LinkCounters, StallCounters};
-use crate::{LinkUse, Measured, Packet, Rate};
+use crate::{LinkUse, Measured, Packet, PacketFormat, Rate};
 
 pub use arbiter::{NIC_ARBITERS, NicArbiter, NicSource, TurnUndo};
 use arbiter::{OtherSources, Sending, SourceQueue};
@@ -25,7 +25,7 @@ pub struct Outgoing<T> {
     pub destination: HostId,
     /// Its number, which its packets carry.
     pub number: u32,
-    /// Bytes on the wire, summed over its packets; at least 1.
+    /// Payload of its packets in bytes, at least 1.
     pub bytes: u64,
     /// Job.
     pub job: u16,
@@ -79,7 +79,7 @@ pub enum NicUndo<T> {
     Blocked,
     /// A packet of the first message departed.
     Departed {
-        /// Bytes of the packet.
+        /// Bytes of the packet on the wire.
         bytes: u32,
         /// End of the previous link reservation.
         busy_until: Time,
@@ -206,7 +206,7 @@ pub struct Nic<T> {
     counters: LinkCounters,
     /// Free bytes in the router's input buffer.
     credits: u32,
-    packet_bytes: u32,
+    format: PacketFormat,
     end_point: HostId,
     wake_pending: bool,
     arbiter: NicArbiter,
@@ -216,26 +216,25 @@ pub struct Nic<T> {
     queue: VecDeque<Queued<T>>,
     /// `None` until two sources compete.
     others: Option<Box<OtherSources<Queued<T>>>>,
-    /// Bytes in all queues.
+    /// Bytes in all queues, without headers.
     backlog: u64,
     blocked_since: Option<Time>,
     stalls: StallCounters,
 }
 
 impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
-    /// An idle NIC that sends packets of at most `packet_bytes` bytes, and may send `credits` bytes before the router
-    /// returns any.
+    /// An idle NIC that sends packets of this format, and may send `credits` bytes before the router returns any.
     pub fn new(
         end_point: HostId,
         rate: Rate,
-        (packet_bytes, credits): (u32, u32),
+        (format, credits): (PacketFormat, u32),
         arbiter: NicArbiter,
         measured: Measured,
     ) -> Self {
         Nic {
             end_point,
             rate,
-            packet_bytes,
+            format,
             measured,
             arbiter,
             source: 0,
@@ -271,7 +270,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         message: &Outgoing<T>,
         out: &mut O,
     ) {
-        let bytes = message.bytes as u32;
+        let bytes = message.bytes as u32 + self.format.header;
         let serialization = self.reserve_link(start, bytes);
         let Outgoing {
             destination,
@@ -318,7 +317,8 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
             return;
         }
         let front = self.queue.front().expect("not empty");
-        let bytes = front.next_packet(self.packet_bytes);
+        let payload = front.next_payload(self.format);
+        let bytes = payload + self.format.header;
         if self.credits < bytes {
             if self.blocked_since.is_none() {
                 self.blocked_since = Some(now);
@@ -337,7 +337,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         }
         let serialization = self.reserve_link(now, bytes);
         let front = self.queue.front_mut().expect("not empty");
-        front.left -= u64::from(bytes);
+        front.left -= u64::from(payload);
         let Queued {
             destination,
             number,
@@ -347,7 +347,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
             ..
         } = *front;
         let packet = self.packet((destination, number, job, standalone), created_at, bytes);
-        self.backlog -= u64::from(bytes);
+        self.backlog -= u64::from(payload);
         let queued = self.queue.pop_front().expect("not empty");
         if self.queue.is_empty() {
             // The next message reuses this memory, which is still in a cache.
@@ -403,7 +403,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         let next = self
             .queue
             .front()
-            .map(|first| first.next_packet(self.packet_bytes));
+            .map(|first| first.next_payload(self.format) + self.format.header);
         if let Some((others, mut sending)) = self.sources()
             && let Some(step) = others.sent(&mut sending, bytes, next, quantum)
         {
@@ -414,7 +414,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     /// Bytes that a turn adds to what a source may send; 0 if a turn has one packet.
     fn quantum(&self) -> u32 {
         match self.arbiter {
-            NicArbiter::DeficitRoundRobin => self.packet_bytes,
+            NicArbiter::DeficitRoundRobin => self.format.largest(),
             NicArbiter::RoundRobin | NicArbiter::ByMessage => 0,
         }
     }
@@ -457,8 +457,9 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         self.busy_until = busy_until;
         self.credits = self.credits.wrapping_add(bytes);
         if let Some(front) = self.queue.front_mut() {
-            front.left += u64::from(bytes);
-            self.backlog += u64::from(bytes);
+            let payload = u64::from(bytes - self.format.header);
+            front.left += payload;
+            self.backlog += payload;
         }
     }
 
@@ -468,7 +469,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         des::prefetch_begin(self.queue.as_slices().0, 0);
     }
 
-    /// Bytes that wait to be sent.
+    /// Bytes that wait to be sent, without headers.
     pub fn backlog(&self) -> u64 {
         self.backlog
     }
@@ -507,7 +508,9 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         message: &Outgoing<T>,
         out: &mut O,
     ) {
-        let has_room = message.bytes <= u64::from(self.packet_bytes.min(self.credits));
+        let PacketFormat { payload, header } = self.format;
+        let has_room = message.bytes <= u64::from(payload)
+            && message.bytes + u64::from(header) <= u64::from(self.credits);
         if !O::KEPT && has_room && self.is_clear() {
             let start = created_at.max(self.busy_until);
             // Ahead of time, messages of several sources would leave in the order in which they came.
@@ -639,10 +642,10 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
 }
 
 impl<T: Copy> Queued<T> {
-    /// Bytes of its next packet.
+    /// Payload of its next packet in bytes.
     #[inline]
-    fn next_packet(&self, packet_bytes: u32) -> u32 {
-        self.left.min(u64::from(packet_bytes)) as u32
+    fn next_payload(&self, format: PacketFormat) -> u32 {
+        self.left.min(u64::from(format.payload)) as u32
     }
 
     /// The step that makes the current first message the first again after its packet has left.

@@ -15,7 +15,7 @@ pub struct Packet {
     pub destination: HostId,
     /// Number of the message among those of the sending host, modulo 2^32.
     pub message: u32,
-    /// Bytes on the wire, at least 1.
+    /// Bytes on the wire: payload and header, at least 1.
     pub bytes: u32,
     created_at: [u32; 2],
     /// State of the routing algorithm.
@@ -26,6 +26,40 @@ pub struct Packet {
     pub hops: u8,
     /// [`STANDALONE`], and the number of far links.
     marks: u8,
+}
+
+/// Sizes of the packets into which NICs divide messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketFormat {
+    /// Largest payload of a packet in bytes, at least 1.
+    pub payload: u32,
+    /// Bytes that each packet has on the wire besides its payload.
+    pub header: u32,
+}
+
+impl PacketFormat {
+    /// Packets without a header.
+    pub fn without_header(payload: u32) -> PacketFormat {
+        PacketFormat { payload, header: 0 }
+    }
+
+    /// Bytes of the largest packet on the wire.
+    pub fn largest(self) -> u32 {
+        self.payload + self.header
+    }
+
+    /// Number of packets of a message with this number of bytes, at least 1.
+    pub fn packets(self, bytes: u64) -> u64 {
+        bytes.div_ceil(u64::from(self.payload)).max(1)
+    }
+
+    /// Bytes on the wire of all packets of a message with this number of bytes.
+    pub fn on_wire(self, bytes: u64) -> u64 {
+        if self.header == 0 {
+            return bytes;
+        }
+        bytes.saturating_add(self.packets(bytes).saturating_mul(u64::from(self.header)))
+    }
 }
 
 /// The mark of a packet that counts individually.

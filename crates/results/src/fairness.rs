@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct HostTraffic {
     /// Bytes generated in the measured span.
     pub offered_bytes: u64,
-    /// Bytes that its NIC sent in the measured span.
+    /// Bytes that its NIC sent in the measured span, without headers of packets.
     pub injected_bytes: u64,
 }
 

@@ -56,7 +56,7 @@ pub struct NetworkTotals {
     pub packets_injected: u64,
     /// Packets that arrived completely, over the whole run.
     pub packets_delivered: u64,
-    /// Bytes of the delivered packets, headers included.
+    /// Payload of the delivered packets in bytes, MPI's headers of messages included.
     pub bytes_delivered: u64,
     /// Links crossed by packets, over the whole run.
     pub packet_hops: u64,

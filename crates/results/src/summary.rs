@@ -117,7 +117,7 @@ pub struct NetworkSummary {
     pub packets_delivered: u64,
     /// Packets still in the network at the end: injected minus delivered.
     pub packets_in_flight: u64,
-    /// Bytes of the delivered packets, headers included.
+    /// Payload of the delivered packets in bytes, MPI's headers of messages included.
     pub bytes_delivered: u64,
     /// Links crossed by packets, injection and ejection included, over the whole run.
     pub packet_hops: u64,

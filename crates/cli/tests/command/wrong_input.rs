@@ -265,6 +265,24 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             ],
         ),
         (
+            "packet = ",
+            "packet_header = \"65537 B\"\npacket = ",
+            &[
+                "experiment.toml:2: network.packet_header: ",
+                "65537 B is out of range; expected at most 64 KiB",
+            ],
+        ),
+        (
+            "packet = \"256 B\"",
+            "packet = \"16 KiB\"\npacket_header = \"1 B\"",
+            &[
+                "experiment.toml:15: network.router.buffer: ",
+                "32 KiB per input port are 16384 B for each of 2 virtual channels",
+                "less than a packet of 16 KiB with a header of 1 B",
+                "expected at least 32770 B",
+            ],
+        ),
+        (
             "[network.router]",
             "[network.links.global]\nbuffer = \"500 B\"\n[network.router]",
             &[

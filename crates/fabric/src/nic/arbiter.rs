@@ -15,7 +15,8 @@ pub enum NicArbiter {
     #[default]
     RoundRobin,
     /// As many bytes of each source in turn: deficit round robin (M. Shreedhar, G. Varghese, "Efficient fair queueing
-    /// using deficit round robin", SIGCOMM 1995). The quantum is the largest packet, so every turn has a packet.
+    /// using deficit round robin", SIGCOMM 1995). Headers count. The quantum is the largest packet with its header, so
+    /// every turn has a packet.
     DeficitRoundRobin,
     /// One packet of each message in turn, whatever its source. With one source all arbiters do this, and this one also
     /// lets the port reserve its link ahead of time ([`NicOutputs::sends_ahead`](crate::NicOutputs::sends_ahead)).

@@ -59,7 +59,7 @@ fn arbitrated(arbiter: NicArbiter, credits: u32) -> Nic<char> {
     Nic::new(
         HostId(0),
         rate,
-        (100, credits),
+        (PacketFormat::without_header(100), credits),
         arbiter,
         Measured::after(Time::ZERO),
     )
@@ -234,9 +234,9 @@ impl<const KEPT: bool> NicOutputs<Nic<Report>> for UndoRecorder<NicUndo<Report>,
 }
 
 /// A NIC under the reverse check.
-struct Subject<const ARBITER: usize>(Nic<Report>);
+struct Subject<const ARBITER: usize, const HEADER: u32>(Nic<Report>);
 
-impl<const ARBITER: usize> Subject<ARBITER> {
+impl<const ARBITER: usize, const HEADER: u32> Subject<ARBITER, HEADER> {
     fn assert_backlog(&self) {
         let others = self.0.others.iter().flat_map(|others| &others.queues);
         let others = others.flat_map(|other| &other.messages);
@@ -245,7 +245,7 @@ impl<const ARBITER: usize> Subject<ARBITER> {
     }
 }
 
-impl<const ARBITER: usize> Reversible for Subject<ARBITER> {
+impl<const ARBITER: usize, const HEADER: u32> Reversible for Subject<ARBITER, HEADER> {
     type Op = Op;
     type Step = NicUndo<Report>;
     type Output = Output;
@@ -258,7 +258,11 @@ impl<const ARBITER: usize> Reversible for Subject<ARBITER> {
             from: Time(1_000_000),
             until: Time(2_000_000),
         };
-        Subject(Nic::new(HostId(0), rate, (100, 250), arbiter, measured))
+        let format = PacketFormat {
+            payload: 100,
+            header: HEADER,
+        };
+        Subject(Nic::new(HostId(0), rate, (format, 250), arbiter, measured))
     }
 
     fn apply<const KEPT: bool>(
@@ -321,10 +325,75 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #[test]
     fn every_input_can_be_undone_and_saved(script in script(op(), 150_000)) {
-        check::<Subject<0>>(&script)?;
-        check::<Subject<1>>(&script)?;
-        check::<Subject<2>>(&script)?;
+        check::<Subject<0, 0>>(&script)?;
+        check::<Subject<1, 0>>(&script)?;
+        check::<Subject<2, 0>>(&script)?;
+        check::<Subject<0, 30>>(&script)?;
+        check::<Subject<1, 30>>(&script)?;
+        check::<Subject<2, 30>>(&script)?;
     }
+}
+
+/// Every packet has the header, the last and shortest one, too: on the link, and of the credits. What waits counts
+/// without headers.
+#[test]
+fn packets_have_their_header_on_the_link_and_of_the_credits() {
+    let (rate, measured) = (Rate::bits_per_s(8_000_000_000), Measured::after(Time::ZERO));
+    let format = PacketFormat {
+        payload: 100,
+        header: 30,
+    };
+    let mut nic = Nic::new(HostId(0), rate, (format, 265), NicArbiter::RoundRobin, measured);
+    let mut out = Out::default();
+    nic.send((Time(0), Time(0)), &message(0, 205, 'a'), &mut out);
+    assert_eq!((nic.backlog(), nic.credits()), (105, 135));
+    assert_eq!(out.wake.take(), Some(Time(130_000)));
+    nic.timer(Time(130_000), (), &mut out);
+    assert_eq!((nic.backlog(), nic.credits()), (5, 5));
+    assert_eq!(out.wake.take(), Some(Time(130_000)));
+    nic.timer(Time(260_000), (), &mut out);
+    assert_eq!(nic.credits(), 5, "35 bytes need more credits");
+    nic.credit(Time(261_000), 29, &mut out);
+    assert_eq!(nic.credits(), 34);
+    nic.credit(Time(262_000), 1, &mut out);
+    assert_eq!((nic.backlog(), nic.credits()), (0, 0));
+    assert_eq!(out.departed, [(0, 130), (0, 130), (0, 35)]);
+    let used = nic.used(Time(1_000_000));
+    assert_eq!((used.bytes, used.busy), (295, Time(295_000)));
+}
+
+/// Deficit round robin shares the link by bytes on the link: short packets of the one source have more headers.
+#[test]
+fn deficits_count_headers() {
+    let format = PacketFormat {
+        payload: 100,
+        header: 100,
+    };
+    let rate = Rate::bits_per_s(8_000_000_000);
+    let measured = Measured::after(Time::ZERO);
+    let arbiter = NicArbiter::DeficitRoundRobin;
+    let (mut nic, mut out) = (
+        Nic::new(HostId(0), rate, (format, u32::MAX), arbiter, measured),
+        Out::default(),
+    );
+    for number in 0..40 {
+        nic.send((Time(0), Time(0)), &of((0, 0), 100 + number, 20), &mut out);
+        nic.send((Time(0), Time(0)), &of((1, 0), number, 100), &mut out);
+    }
+    let mut now = Time(0);
+    for _ in 0..30 {
+        now += out.wake.take().unwrap();
+        nic.timer(now, (), &mut out);
+    }
+    let on_link = |short: bool| -> u32 {
+        let packets = out
+            .departed
+            .iter()
+            .filter(|(number, _)| (*number >= 100) == short);
+        packets.map(|(_, bytes)| bytes).sum()
+    };
+    let (short, long) = (on_link(true), on_link(false));
+    assert!(short.abs_diff(long) <= 200, "{short} and {long}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod flow;
 mod tests;
 mod timing;
 
+use fabric::PacketFormat;
 use results::{Bounds, JobBounds, ZeroLoad};
 use routing::Oblivious;
 use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Topology};
@@ -61,11 +62,13 @@ struct Traffic<'a> {
     message_bytes: u64,
     /// Size of the largest message.
     largest_bytes: u64,
+    /// Bytes on the wire for each byte of a message, in the mean.
+    wire_factor: f64,
     load: f64,
 }
 
 impl Traffic<'_> {
-    fn of(job: &Job) -> Option<Traffic<'_>> {
+    fn of(job: &Job, packet: PacketFormat) -> Option<Traffic<'_>> {
         match &job.kind {
             JobKind::Traffic(traffic) => Some(Traffic {
                 name: &job.name,
@@ -73,6 +76,7 @@ impl Traffic<'_> {
                 hosts: (0..traffic.host_count).map(|index| traffic.host(index)).collect(),
                 message_bytes: traffic.mean_bytes().round() as u64,
                 largest_bytes: traffic.largest_bytes(),
+                wire_factor: traffic.wire_factor(packet),
                 load: traffic.load,
             }),
             JobKind::Ranks(_) => None,
@@ -80,7 +84,7 @@ impl Traffic<'_> {
     }
 }
 
-/// Loads of all links, in units of an injection link.
+/// Loads of all links, in units of an injection link. Headers of packets are part of them.
 struct Loads {
     injection: Vec<f64>,
     ejection: Vec<f64>,
@@ -110,7 +114,11 @@ struct Fullest {
 /// The bounds of an experiment's synthetic traffic, within the limits of `effort`; `None` without such traffic.
 pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
     let network = experiment.network.as_ref();
-    let traffic: Vec<Traffic> = experiment.jobs.iter().filter_map(Traffic::of).collect();
+    let traffic: Vec<Traffic> = experiment
+        .jobs
+        .iter()
+        .filter_map(|job| Traffic::of(job, network.packet))
+        .collect();
     if traffic.is_empty() {
         return None;
     }
@@ -130,7 +138,8 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
     for traffic in &traffic {
         let (bounds, loads) = of_job(network, &channels, traffic, effort);
         all_known &= bounds.not_computed.is_empty();
-        offered += traffic.load * loads.as_ref().map_or(traffic.hosts.len() as f64, Loads::sent);
+        let sent = |loads: &Loads| loads.sent() / traffic.wire_factor;
+        offered += traffic.load * loads.as_ref().map_or(traffic.hosts.len() as f64, sent);
         if let Some(loads) = loads {
             total.add(&loads, traffic.load);
             of_jobs.push((traffic, loads));
@@ -147,7 +156,13 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
         of_jobs.iter().max_by(|a, b| load(a).total_cmp(&load(b)))
     });
     let alone = traffic.len() == experiment.jobs.len();
-    let accepted = alone.then(|| (offered - total.excess(network, channels.as_ref().ok())) / hosts as f64);
+    // What is lost may be of the job with the most headers for its bytes.
+    let most_wire = traffic
+        .iter()
+        .map(|traffic| traffic.wire_factor)
+        .fold(1.0, f64::max);
+    let lost = || total.excess(network, channels.as_ref().ok()) / most_wire;
+    let accepted = alone.then(|| (offered - lost()) / hosts as f64);
     Some(Bounds {
         jobs,
         scale: fullest.as_ref().map(|fullest| fullest.factor),
@@ -191,9 +206,13 @@ fn of_job(
         (_, Err(why)) => Err(why.clone()),
         (Some(oblivious), Ok(channels)) => flow(network, channels, &demand, oblivious, &timing, effort),
     };
+    let on_wire = |mut loads: Vec<f64>| {
+        loads.iter_mut().for_each(|load| *load *= traffic.wire_factor);
+        loads
+    };
     let mut loads = Loads {
-        injection: demand.injected,
-        ejection: demand.ejected,
+        injection: on_wire(demand.injected),
+        ejection: on_wire(demand.ejected),
         routers: None,
         most: vec![0; network.links.len()],
     };
@@ -201,7 +220,8 @@ fn of_job(
     bounds.host_throughput = hosts.as_ref().map(|fullest| fullest.factor);
     let mut fullest = hosts;
     match (flow, channels) {
-        (Ok(flow), Ok(channels)) => {
+        (Ok(mut flow), Ok(channels)) => {
+            flow.loads = on_wire(flow.loads);
             let links = flow.loads.iter().sum::<f64>() / network.topology.router_links().max(1) as f64;
             bounds.mean_channel_load = Some(links);
             bounds.max_channel_load = Some(flow.loads.iter().copied().fold(0.0, f64::max));

@@ -63,6 +63,7 @@ fn of(network: &NetworkModel, pattern: &dyn Pattern, effort: Effort) -> (JobBoun
         hosts: (0..network.topology.hosts()).map(HostId).collect(),
         message_bytes: 256,
         largest_bytes: 256,
+        wire_factor: 1.0,
         load: 1.0,
     };
     of_job(

@@ -29,7 +29,7 @@ pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
         .map(|link| link.to_router().ps())
         .max()
         .unwrap_or(0);
-    let packet = network.packet.min(bytes.try_into().unwrap_or(u32::MAX));
+    let payload = network.packet.payload.min(bytes.try_into().unwrap_or(u32::MAX));
     let serialization = |bytes: u32| {
         let times = network
             .links
@@ -40,8 +40,7 @@ pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
     let links = u64::from(2 * longest + 2);
     let nics = network.nic_injection_delay + network.nic_reception_delay;
     let path = links * latency + nics.ps();
-    let packets = bytes.div_ceil(u64::from(network.packet).max(1)).max(1);
-    path + packets * serialization(packet)
+    path + network.packet.packets(bytes) * serialization(payload + network.packet.header)
 }
 
 /// Sizes and speeds that determine the latency of the packets of a message.
@@ -90,9 +89,10 @@ pub struct Tail {
 impl Timing {
     /// The timing of messages of this size.
     pub fn new(network: &NetworkModel, message_bytes: u64) -> Timing {
-        let packets = message_bytes.div_ceil(u64::from(network.packet)).max(1);
-        let last = (message_bytes - (packets - 1) * u64::from(network.packet)) as u32;
-        let full = if packets == 1 { last } else { network.packet };
+        let packet = network.packet;
+        let packets = packet.packets(message_bytes);
+        let last = (message_bytes - (packets - 1) * u64::from(packet.payload)) as u32 + packet.header;
+        let full = if packets == 1 { last } else { packet.largest() };
         let class = |index: usize| {
             let link = network.links[index];
             let same = |other: &crate::LinkSetting| other.rate == link.rate;

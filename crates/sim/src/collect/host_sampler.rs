@@ -228,7 +228,7 @@ fn levels(simulation: &Simulation, rail: &RailView) -> (u32, u32) {
     let used = network
         .buffer_of_vc(topology::HOST_LINK)
         .saturating_sub(rail.credits);
-    let packets = rail.backlog.div_ceil(u64::from(network.packet));
+    let packets = rail.backlog.div_ceil(u64::from(network.packet.payload));
     (used, u32::try_from(packets).unwrap_or(u32::MAX))
 }
 
@@ -290,7 +290,8 @@ impl HostSamples {
             }
         }
         if details {
-            self.sample_host(seen, all, queue_bytes, bin, emit);
+            let header = u64::from(simulation.packet_header);
+            self.sample_host(seen, (all, queue_bytes), header, bin, emit);
         } else {
             let flow = self.links[0].advance(all);
             if !flow.is_nothing() {
@@ -305,15 +306,16 @@ impl HostSamples {
     fn sample_host<R>(
         &mut self,
         seen: &HostView<'_, R>,
-        all: Flow,
-        queue_bytes: u64,
+        (all, queue_bytes): (Flow, u64),
+        header: u64,
         bin: u32,
         emit: &mut impl FnMut(Record),
     ) {
         let since = |known: &mut u64, now: u64| now.saturating_sub(std::mem::replace(known, now));
         let sum = |of: fn(&JobCounts) -> u64| seen.counts.iter().map(of).sum();
         let packets_received = since(&mut self.packets_received, sum(|c| c.packets_delivered)) as u32;
-        let bytes_received = since(&mut self.bytes_received, sum(|c| c.bytes_delivered));
+        let received = sum(|c| c.bytes_delivered) + sum(|c| c.packets_delivered) * header;
+        let bytes_received = since(&mut self.bytes_received, received);
         let packets_sent = since(&mut self.packets_sent, all.packets) as u32;
         let bytes_sent = since(&mut self.bytes_sent, all.bytes);
         let is_other = std::mem::replace(&mut self.queue_bytes, queue_bytes) != queue_bytes;

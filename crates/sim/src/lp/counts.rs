@@ -34,9 +34,9 @@ pub struct JobCounts {
     pub queueing_ps: u64,
     /// Packets received.
     pub packets_delivered: u64,
-    /// Bytes of these packets.
+    /// Bytes of these packets, without their headers.
     pub bytes_delivered: u64,
-    /// Bytes received in the measured part of the run.
+    /// Bytes received in the measured part of the run, without headers of packets.
     pub accepted_bytes: u64,
     /// Growth of the backlog in the measured part: bytes offered minus bytes received, by [`octave`]. Sums over all hosts
     /// are meaningful, since one host offers what another receives.
@@ -46,7 +46,7 @@ pub struct JobCounts {
     pub latency: Histogram,
     /// Links crossed by the same packets.
     pub hops: Histogram,
-    /// Bytes of the same packets.
+    /// Bytes of the same packets, without their headers.
     pub measured_bytes: u64,
     /// Time from the handover of the message to the start of the packet onto the injection link, in ps, for the packets
     /// that leave here of messages handed over in the measured part. Counted only in runs with a drain phase, at whose
@@ -112,7 +112,7 @@ pub enum CountsUndo {
         job: u16,
         /// The octave, if it was in the measured part.
         accepted: Option<u8>,
-        /// Its size.
+        /// Its payload.
         bytes: u32,
     },
     /// The wait of a packet at its source was recorded.
@@ -128,7 +128,7 @@ pub enum CountsUndo {
     Latency {
         /// Job.
         job: u16,
-        /// Its size.
+        /// Its payload.
         bytes: u32,
         /// Latency in ps.
         ps: u64,
@@ -279,16 +279,16 @@ impl JobCounts {
         }
     }
 
-    /// Counts a packet whose tail has arrived. `measured` is the measured part of the run.
+    /// Counts a packet whose tail has arrived. `bytes` is its payload, `measured` the measured part of the run.
     #[inline]
     pub fn delivered<J: Journal<CountsUndo>>(
         &mut self,
         now: Time,
-        packet: &Packet,
+        (packet, bytes): (&Packet, u32),
         measured: Measured,
         journal: &mut J,
     ) {
-        let (job, bytes) = (self.job, packet.bytes);
+        let job = self.job;
         let accepted = measured.contains(now).then(|| octave(now - measured.from) as u8);
         self.packets_delivered += 1;
         self.bytes_delivered += u64::from(bytes);

@@ -95,7 +95,7 @@ impl RouterLp {
             id: router,
             vcs,
             ports: &ports,
-            largest_packet: network.packet,
+            largest_packet: network.packet.largest(),
             bubbles: network.slot() > 0,
             measured: simulation.measured,
         };
@@ -456,7 +456,13 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     #[inline]
     fn count_delivered(&mut self, arrival: Time, packet: &Packet) {
         let counts = counts_of(self.delivered, packet.job, &mut NoJournal);
-        counts.delivered(arrival, packet, self.simulation.measured, &mut NoJournal);
+        let payload = self.simulation.payload(packet);
+        counts.delivered(
+            arrival,
+            (packet, payload),
+            self.simulation.measured,
+            &mut NoJournal,
+        );
     }
 
     /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use des::Time;
-use fabric::Measured;
+use fabric::{Measured, Packet};
 
 use crate::Error;
 use crate::collect::Plan;
@@ -25,6 +25,8 @@ pub struct Simulation {
     pub hop_latency: HopLatency,
     /// The measured part of the run.
     pub measured: Measured,
+    /// Bytes that each packet has on the wire besides its payload.
+    pub packet_header: u32,
     /// Whether the run goes on until the measured packets have arrived.
     pub drains: bool,
     /// Interval of the rounds of the termination detector; `None` if the run ends by itself when ranks wait for ever.
@@ -60,6 +62,7 @@ impl Simulation {
             numbering: Arc::new(Numbering::new(&experiment.network)),
             hop_latency: HopLatency::new(&experiment.network),
             measured: experiment.run.measured(),
+            packet_header: experiment.network.packet.header,
             drains: experiment.run.drains(),
             watchdog: watchdog(experiment),
             plan: Plan::new(&experiment.collect, &experiment.network),
@@ -68,6 +71,12 @@ impl Simulation {
             host_latency: experiment.collect.host_latency,
             shortcuts,
         }
+    }
+
+    /// Payload of a packet in bytes.
+    #[inline]
+    pub fn payload(&self, packet: &Packet) -> u32 {
+        packet.bytes - self.packet_header
     }
 
     /// Number of ranks of all jobs.

@@ -21,7 +21,7 @@ use crate::lp::simulation::Simulation;
 pub struct InFlight {
     /// Packets on links and in buffers.
     pub packets: u64,
-    /// Bytes of these packets.
+    /// Bytes of these packets, with their headers.
     pub bytes: u64,
 }
 

@@ -286,7 +286,10 @@ impl FinalState<'_> {
             let shared = others
                 .filter_map(|job| host.counts(job))
                 .any(|counts| counts.bytes > 0);
-            let injected = (0..rails).map(|rail| host.injection_use(rail, self.end).bytes);
+            let injected = (0..rails).map(|rail| {
+                let used = host.injection_use(rail, self.end);
+                used.bytes - used.packets * u64::from(self.simulation.packet_header)
+            });
             (!shared).then(|| HostTraffic {
                 offered_bytes,
                 injected_bytes: injected.sum(),

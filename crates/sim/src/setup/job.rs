@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use config::{DefaultValue, Parameter, Section, Type, parameters};
 use des::{RandomStream, Time};
+use fabric::PacketFormat;
 use mpi::ComputeRule;
 use topology::HostId;
 use workload::traffic::{
@@ -163,6 +164,15 @@ impl TrafficJob {
         self.size.mean().as_f64()
     }
 
+    /// Bytes on the wire for each byte of a message, in the mean: 1 without headers of packets.
+    pub fn wire_factor(&self, packet: PacketFormat) -> f64 {
+        if packet.header == 0 {
+            return 1.0;
+        }
+        let packets = self.size.mean_packets(packet.payload.into());
+        1.0 + packets * f64::from(packet.header) / self.mean_bytes()
+    }
+
     /// Largest size of a message, in bytes, as [`SizeDistribution::largest`].
     ///
     /// [`SizeDistribution::largest`]: workload::traffic::SizeDistribution::largest
@@ -215,7 +225,8 @@ pub const JOB: &[Parameter] = parameters! {
 /// Keys of `job.traffic`, beside those of its pattern, arrival process and message sizes.
 pub const TRAFFIC: &[Parameter] = parameters! {
     required("pattern", Type::Text, "destinations (fabricsim list patterns)");
-    required("load", Type::Number, "bytes sent by each host, as a fraction of its injection bandwidth");
+    required("load", Type::Number,
+        "bytes sent by each host, without headers of packets, as a fraction of its injection bandwidth");
     text("arrival", workload::traffic::DEFAULT_ARRIVAL.name,
         "times between messages (fabricsim list arrivals)");
     computed("message", Type::Size, "network.packet", "size of each message");
@@ -368,7 +379,7 @@ impl HostAllocator<'_> {
         };
         let pattern = workload::traffic::pattern(traffic, &mut place)?;
         let arrival = workload::traffic::arrival(traffic)?;
-        let size = workload::traffic::size::size(traffic, u64::from(network.packet), folder)?;
+        let size = workload::traffic::size::size(traffic, u64::from(network.packet.payload), folder)?;
         let load: f64 = traffic.declare(TRAFFIC).get("load")?;
         if !(load > 0.0 && load <= 1.0) {
             let message = format!(

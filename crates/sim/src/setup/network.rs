@@ -5,7 +5,7 @@ use std::sync::Arc;
 use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::Time;
 use fabric::router::RouterParameters;
-use fabric::{NicArbiter, Rate};
+use fabric::{NicArbiter, PacketFormat, Rate};
 use routing::{InPlanes, LoadQuantity, LoadScope, Routing};
 use topology::{
     HOST_LINK, HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth,
@@ -21,13 +21,18 @@ const _: () = assert!(topology::LONGEST_LATENCY.ps == LONGEST_DELAY.ps);
 
 /// Keys of `[network]`, beside those of [`Rails`].
 pub const NETWORK: &[Parameter] = parameters! {
-    size("packet", "256 B", "largest packet; longer messages are divided, 1 B to 16 MiB");
+    size("packet", "256 B", "largest payload of a packet; longer messages are divided, 1 B to 16 MiB");
+    size("packet_header", "0 B",
+        "bytes that every packet has on links and in buffers besides its payload, at most 64 KiB");
     choice("nic_arbiter", fabric::NIC_ARBITERS, "how ranks and jobs of one host share its NIC");
     time("nic_injection_delay", "0 ps",
         "pipeline of a NIC, from the start of a packet until its head is on the cable, at most 1 s");
     time("nic_reception_delay", "0 ps",
         "from the arrival of a packet's tail at a NIC until the host has the packet, at most 1 s");
 };
+
+/// Largest header of a packet.
+const MOST_HEADER: Bytes = Bytes { bytes: 1 << 16 };
 
 /// Keys of `[network.link]`.
 pub const LINK: &[Parameter] = &[
@@ -119,8 +124,8 @@ pub struct NetworkModel {
     pub model: RouterParameters,
     /// Time from the departure of a packet's tail until its credit starts back over the cable.
     pub credit_delay: Time,
-    /// Largest packet, in bytes.
-    pub packet: u32,
+    /// Sizes of packets.
+    pub packet: PacketFormat,
     /// How sources on one host share a NIC port.
     pub nic_arbiter: NicArbiter,
     /// Pipeline latency of a NIC, from the start of a packet until its head is on the cable.
@@ -183,6 +188,15 @@ impl NetworkModel {
                 format!("{packet} is out of range; expected 1 B to 16 MiB"),
             ));
         }
+        let header: Bytes = section.get("packet_header")?;
+        if header > MOST_HEADER {
+            let message = format!("{header} is out of range; expected at most {MOST_HEADER}");
+            return Err(section.error("packet_header", message));
+        }
+        let packet = PacketFormat {
+            payload: packet.bytes as u32,
+            header: header.bytes as u32,
+        };
         let buffers = read_buffers(section, topology.as_ref(), routing.as_ref(), packet)?;
         check_detours(section, topology.as_ref(), routing.as_ref(), &buffers)?;
         let links = speeds.into_iter().zip(buffers).zip(delays);
@@ -212,7 +226,7 @@ impl NetworkModel {
             links,
             model,
             credit_delay: Time(credit_delay.ps),
-            packet: packet.bytes as u32,
+            packet,
             nic_injection_delay: nic_delay("nic_injection_delay")?,
             nic_reception_delay: nic_delay("nic_reception_delay")?,
             nic_arbiter: NicArbiter::named(section.choice("nic_arbiter")?),
@@ -261,11 +275,11 @@ impl NetworkModel {
         buffers.min().unwrap_or_else(|| self.buffer_of_vc(HOST_LINK))
     }
 
-    /// Least space that a packet takes in a buffer between routers: the largest packet with bubble flow control,
-    /// otherwise 0.
+    /// Least space that a packet takes in a buffer between routers: the largest packet with its header under bubble flow
+    /// control, otherwise 0.
     pub fn slot(&self) -> u32 {
         if self.routing.packets_per_vc() > 1 {
-            self.packet
+            self.packet.largest()
         } else {
             0
         }
@@ -342,7 +356,7 @@ fn read_buffers(
     section: &Section,
     topology: &dyn Topology,
     routing: &dyn Routing,
-    packet: Bytes,
+    packet: PacketFormat,
 ) -> Result<Vec<Bytes>, config::Error> {
     let vcs = u64::from(routing.vcs().max(1));
     let packets = u64::from(routing.packets_per_vc());
@@ -354,19 +368,25 @@ fn read_buffers(
         Ok(())
     };
     let check_least = |section: &Section, buffer: Bytes| {
-        if buffer.bytes / vcs >= packets * packet.bytes {
+        let needed_bytes = packets * u64::from(packet.largest());
+        if buffer.bytes / vcs >= needed_bytes {
             return Ok(());
         }
         let needed = match packets {
             1 => "a packet".to_string(),
             _ => format!("the {packets} packets that its routing needs there,"),
         };
+        let bytes = |bytes: u32| Bytes { bytes: bytes.into() };
+        let size = match packet.header {
+            0 => bytes(packet.payload).to_string(),
+            header => format!("{} with a header of {}", bytes(packet.payload), bytes(header)),
+        };
         let message = format!(
-            "{buffer} per input port are {} B for each of {vcs} virtual channels, less than {needed} of {packet}; \
+            "{buffer} per input port are {} B for each of {vcs} virtual channels, less than {needed} of {size}; \
              expected at least {}",
             buffer.bytes / vcs,
             Bytes {
-                bytes: packets * packet.bytes * vcs
+                bytes: needed_bytes * vcs
             },
         );
         Err(section.error("buffer", message))

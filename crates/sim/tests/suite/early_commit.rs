@@ -61,11 +61,14 @@ fn nothing_changes_but_the_number_of_events() {
          global.router_delay = \"90 ns\" }}\n\
          nic_injection_delay = \"120 ns\"\nnic_reception_delay = \"80 ns\""
     );
+    let header = format!("{minimal}\npacket_header = \"40 B\"");
     let silent = "traffic = { pattern = \"transpose\", load = 0.3 }\nhosts = 16";
     // The least saving in percent.
     for (network, jobs, spared) in [
         (&minimal, &[low][..], 30),
         (&by_class, &[low], 30),
+        (&header, &[low], 30),
+        (&header, &[long], 5),
         (&slim_fly, &[low], 30),
         (&slim_fly, &[high], 30),
         (&ugal, &[high], 15),

@@ -11,7 +11,7 @@ use crate::support::{experiment, job, jobs_on, receive, root, run, send, table};
 // ---- Zero load ----------------------------------------------------------------------------------------
 
 /// Every topology with links of different speeds, some faster towards the middle and some slower.
-pub const UNEQUAL: [&str; 5] = [
+pub const UNEQUAL: [&str; 6] = [
     r#"
 [network]
 topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }
@@ -63,6 +63,17 @@ routing = { algorithm = "dimension-order" }
 router = { delay = "50 ns", buffer = "64 KiB" }
 packet = "1 KiB"
 link = { bandwidth = "100 Gbps", latency = "50 ns" }
+"#,
+    r#"
+[network]
+topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 2, global_links_per_router = 1 }
+routing = { algorithm = "minimal" }
+router = { delay = "70 ns", buffer = "64 KiB" }
+packet = "1 KiB"
+packet_header = "93 B"
+links.host = { bandwidth = "80 Gbps", latency = "13 ns" }
+links.local = { bandwidth = "25 Gbps", latency = "31 ns" }
+links.global = { bandwidth = "160 Gbps", latency = "240 ns" }
 "#,
 ];
 
@@ -126,7 +137,7 @@ fn zero_load_latency(network: &NetworkModel, links: &[LinkSetting], bytes: u32) 
     let cables: u64 = links.iter().map(|link| link.latency.ps()).sum();
     let pipelines = links[..links.len() - 1].iter();
     let pipelines: u64 = pipelines.map(|link| link.router_delay.ps()).sum();
-    let serialization = |link: &LinkSetting| link.rate.serialization(bytes);
+    let serialization = |link: &LinkSetting| link.rate.serialization(bytes + network.packet.header);
     let waits: u64 = links
         .windows(2)
         .map(|pair| {
@@ -200,7 +211,11 @@ fn a_message_of_many_packets_takes_the_slowest_link_s_time() {
         let first = zero_load_latency(&experiment.network, &links, 1024);
         let slowest = links
             .iter()
-            .map(|link| link.rate.serialization(1024).ps())
+            .map(|link| {
+                link.rate
+                    .serialization(1024 + experiment.network.packet.header)
+                    .ps()
+            })
             .max()
             .unwrap();
         let expected = Time(first.ps() + (PACKETS - 1) * slowest);
@@ -245,7 +260,7 @@ fn no_link_carries_more_than_its_bandwidth() {
         let experiment = Experiment::load(&path, &set).unwrap();
         let result = run(&experiment);
         let span = (result.summary.network.measured_ns * 1000.0) as u64;
-        let packet = u64::from(experiment.network.packet);
+        let packet = u64::from(experiment.network.packet.largest());
         let mut busiest = 0.0f64;
         for (class, bandwidth, bytes, busy, fraction) in links(&result) {
             assert!(busy <= span && fraction <= 1.0, "{name}, {class}: {fraction}");
@@ -408,6 +423,167 @@ warmup = "10 us"
     }
 }
 
+// ---- Headers of packets ---------------------------------------------------------------------------------
+
+/// Two hosts of one router; 80 ps per byte.
+const PAIR_WITH_HEADERS: &str = r#"
+[network]
+topology = { kind = "mesh", sizes = [1], hosts_per_router = 2 }
+routing = { algorithm = "dimension-order" }
+router = { delay = "100 ns", buffer = "64 KiB" }
+link = { bandwidth = "100 Gbps", latency = "50 ns" }
+packet = "256 B"
+"#;
+
+/// 600 B are packets of 256, 256 and 88 B, which are 300, 300 and 132 B on both links. They start 24 ns after each other,
+/// on the second link 150 ns later.
+#[test]
+fn each_packet_of_a_message_has_a_header_on_each_link() {
+    let network = format!("{PAIR_WITH_HEADERS}packet_header = \"44 B\"\n");
+    let (_, result) = one_message(&network, 0, 1, 600);
+    let found = &result.summary.network;
+    assert_eq!((found.packets_delivered, found.bytes_delivered), (3, 600));
+    let last = 2 * 24_000 + 150_000 + 132 * 80 + 50_000;
+    assert_eq!(found.latency_ns.max, Some(Time(last).as_ns()));
+    let sum = 3 * 200_000 + 24_000 + 48_000 + last - 200_000;
+    assert_eq!(found.latency_ns.mean, Some(Time(sum / 3).as_ns()));
+    let used: Vec<_> = links(&result)
+        .into_iter()
+        .filter(|(.., bytes, _, _)| *bytes > 0)
+        .map(|(_, _, bytes, busy, _)| (bytes, busy))
+        .collect();
+    assert_eq!(used, [(732, 732 * 80); 2]);
+}
+
+/// Messages of MPI have their header once, control messages, too. Each of their packets has one more.
+#[test]
+fn messages_of_all_protocols_have_headers_of_packets() {
+    let settings = mpi::MpiSettings {
+        eager_threshold: 2000,
+        send_overhead: Time::ZERO,
+        receive_overhead: Time::ZERO,
+        header_bytes: 40,
+        control_bytes: 64,
+        ..mpi::MpiSettings::default()
+    };
+    let on_wire = |bytes: u64| bytes + 100 * bytes.div_ceil(1024);
+    let keys = "packet_header = \"100 B\"";
+    for bytes in [0, 984, 985, 2000] {
+        let expected = transfer(on_wire(bytes + 40));
+        assert_eq!(
+            ping_pong(keys, &settings, bytes).ps(),
+            expected,
+            "eager, {bytes} B"
+        );
+    }
+    for bytes in [2001, 100_000] {
+        let expected = 2 * transfer(164) + transfer(on_wire(bytes + 40));
+        assert_eq!(
+            ping_pong(keys, &settings, bytes).ps(),
+            expected,
+            "rendezvous, {bytes} B"
+        );
+    }
+}
+
+/// A link carries packet / (packet + header) of its bandwidth as payload, and a message of 100 B less: that is the
+/// greatest accepted load, the bound, and where the traffic is saturated.
+#[test]
+fn the_accepted_load_is_the_share_of_payload_on_the_links() {
+    let run_with = |message: u64, load: f64| {
+        let text = format!(
+            "{PAIR_WITH_HEADERS}packet_header = \"64 B\"\n[[job]]\n\
+             traffic = {{ pattern = \"uniform\", load = {load}, arrival = \"fixed\", message = \"{message} B\" }}\n\
+             [run]\nuntil = \"55 us\"\nwarmup = \"5 us\"\n[collect]\nseries = \"links\"\n"
+        );
+        run(&experiment(&text))
+    };
+    for (message, share) in [(256, 0.8), (512, 0.8), (100, 100.0 / 164.0), (300, 300.0 / 428.0)] {
+        let saturated = run_with(message, 1.0);
+        let network = &saturated.summary.network;
+        assert!(
+            (network.accepted_load - share).abs() < 0.001 && (network.offered_load - 1.0).abs() < 0.001,
+            "{message}: {} of {}",
+            network.accepted_load,
+            network.offered_load
+        );
+        for (class, _, _, busy, fraction) in links(&saturated) {
+            assert_eq!((busy, fraction), (50_000_000, 1.0), "{class}");
+        }
+        let bounds = saturated.summary.bounds.as_ref().unwrap();
+        let close = |a: Option<f64>| assert!((a.unwrap() - share).abs() < 1e-12, "{message}: {a:?}, {share}");
+        close(bounds.scale);
+        close(bounds.accepted_load);
+        close(bounds.jobs[0].host_throughput);
+        let notes = |result: &RunResult| -> Vec<String> {
+            result
+                .summary
+                .notes
+                .iter()
+                .map(|note| note.kind.to_string())
+                .collect()
+        };
+        assert!(
+            notes(&saturated).contains(&"saturated".into()),
+            "{:?}",
+            notes(&saturated)
+        );
+        let fairness = saturated.summary.jobs[0]
+            .traffic
+            .as_ref()
+            .unwrap()
+            .fairness
+            .unwrap();
+        assert!((fairness.mean_load - share).abs() < 0.001, "{fairness:?}");
+
+        let below = run_with(message, share - 0.005);
+        assert!((below.summary.network.accepted_load - (share - 0.005)).abs() < 0.001);
+        assert!(
+            !notes(&below).contains(&"saturated".into()),
+            "{:?}",
+            notes(&below)
+        );
+        // Hosts send and receive whole packets.
+        let hosts = table(&below, "host_series");
+        let sum = |column: &str| hosts.u64s(column).unwrap().iter().sum::<u64>();
+        let (sent, received) = (sum("bytes_sent"), sum("bytes_received"));
+        assert!(
+            sent >= received && sent - received < 4 * 320,
+            "{sent}, {received}"
+        );
+        let packets: u32 = hosts.u32s("packets_received").unwrap().iter().sum();
+        if message % 256 == 0 {
+            assert_eq!(received, u64::from(packets) * 320);
+        }
+    }
+}
+
+/// Two packets with their headers have space behind a link, not three.
+#[test]
+fn headers_take_space_in_buffers() {
+    let expected_of = |buffer: u64, room: u64| {
+        let text = format!(
+            "[network]\ntopology = {{ kind = \"mesh\", sizes = [2] }}\n\
+             routing = {{ algorithm = \"dimension-order\" }}\n\
+             router = {{ delay = \"100 ns\", buffer = \"{buffer} B\" }}\npacket_header = \"44 B\"\n\
+             [[job]]\ntraffic = {{ pattern = \"uniform\", load = 1.0, arrival = \"fixed\" }}\n\
+             [run]\nuntil = \"60 us\"\nwarmup = \"10 us\"\n"
+        );
+        let result = run(&experiment(&text));
+        let round_trip_ps = 2 * 50_000 + 100_000 + 300 * 80;
+        let expected = 50_000_000 * room / round_trip_ps;
+        for (class, _, bytes, _, _) in links(&result) {
+            let packets = bytes / 300;
+            assert!(
+                packets.abs_diff(expected) <= room,
+                "{class}, {buffer} B: {packets} packets, expected {expected}"
+            );
+        }
+    };
+    expected_of(899, 2);
+    expected_of(900, 3);
+}
+
 // ---- One switch ---------------------------------------------------------------------------------------
 
 /// The load that one switch of eight ports accepts when all hosts send all the time, uniformly to all hosts.
@@ -453,20 +629,23 @@ fn output_queues_saturate_at_the_bandwidth() {
 // ---- Ping-pong ----------------------------------------------------------------------------------------
 
 /// Rank 0 sends and receives `rounds` times, and rank 1 answers. Returns the time of half a round.
-fn ping_pong(settings: &mpi::MpiSettings, bytes: u64) -> Time {
+fn ping_pong(keys: &str, settings: &mpi::MpiSettings, bytes: u64) -> Time {
     const ROUNDS: u64 = 5;
-    let network = r#"
+    let network = format!(
+        r#"
 [network]
-topology = { kind = "fat-tree", levels = 2, radix = 4 }
-routing = { algorithm = "destination-mod-k" }
-router = { delay = "100 ns", buffer = "256 KiB" }
+topology = {{ kind = "fat-tree", levels = 2, radix = 4 }}
+routing = {{ algorithm = "destination-mod-k" }}
+router = {{ delay = "100 ns", buffer = "256 KiB" }}
 packet = "1 KiB"
-"#;
+{keys}
+"#
+    );
     let ping = (0..ROUNDS).flat_map(|_| [send(1, bytes), receive(1, bytes)]);
     let pong = (0..ROUNDS).flat_map(|_| [receive(0, bytes), send(0, bytes)]);
     let programs = vec![ping.collect(), pong.collect()];
     let result = run(&jobs_on(
-        network,
+        &network,
         vec![job("ping-pong", programs, settings, &[0, 7])],
     ));
     let ps = table(&result, "ranks").u64s("time_ps").unwrap()[0];
@@ -492,13 +671,13 @@ fn ping_pong_takes_overheads_latency_and_size_over_bandwidth() {
     let overheads = 250_000 + 350_000;
     for bytes in [0, 1, 8, 984, 985, 4096] {
         let expected = overheads + transfer(bytes + 40);
-        assert_eq!(ping_pong(&settings, bytes).ps(), expected, "eager, {bytes} B");
+        assert_eq!(ping_pong("", &settings, bytes).ps(), expected, "eager, {bytes} B");
     }
     for bytes in [4097, 65_536, 1_000_000] {
         // Request to send, clear to send, data. The receive is posted, and control messages cost no CPU time.
         let expected = overheads + 2 * transfer(64) + transfer(bytes + 40);
         assert_eq!(
-            ping_pong(&settings, bytes).ps(),
+            ping_pong("", &settings, bytes).ps(),
             expected,
             "rendezvous, {bytes} B"
         );

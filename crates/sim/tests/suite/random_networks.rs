@@ -322,8 +322,9 @@ const COLLECT: &str = "[collect]\ntimeline = true\nwaits = true\n";
 
 /// Links, routers and packets of at least `least_packet` bytes, and buffers of one packet per VC or more.
 fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
+    let header = prop_oneof![2 => Just(0u32), 1 => 1u32..100];
     let speeds = (
-        least_packet..600,
+        (least_packet..600, header),
         1u32..5,
         5u64..400,
         5u64..400,
@@ -336,20 +337,20 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         1 => Just(r#"model = "input-queued", arbiter = "random""#),
     ];
     (network(), models, speeds, rails()).prop_map(|((network, packets), model, speeds, (rails, keys))| {
-        let (packet, room, gbps, hosts_gbps, latency, delay) = speeds;
+        let ((packet, header), room, gbps, hosts_gbps, latency, delay) = speeds;
         // Other routers have no bubbles.
         let model = if network.contains("bubble") {
             r#"model = "packet""#
         } else {
             model
         };
-        let buffer = packet * room * packets + room - 1;
+        let buffer = (packet + header) * room * packets + room - 1;
         let text = format!(
             "{network}\
              link = {{ bandwidth = \"{gbps} Gbps\", latency = \"{latency} ns\" }}\n\
              links.host.bandwidth = \"{hosts_gbps} Gbps\"\n\
              router = {{ {model}, delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
-             packet = \"{packet} B\"\n"
+             packet = \"{packet} B\"\npacket_header = \"{header} B\"\n"
         );
         // Not every network can be divided among such hosts.
         let with_rails = text.replacen("[network]\n", &format!("[network]\n{keys}"), 1);

@@ -7,7 +7,9 @@ use des::{
     Time, run,
 };
 use fabric::router::{Arrival, PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
-use fabric::{Measured, Nic, NicArbiter, NicModel, NicOutputs, NicSource, Outgoing, Packet, Rate};
+use fabric::{
+    Measured, Nic, NicArbiter, NicModel, NicOutputs, NicSource, Outgoing, Packet, PacketFormat, Rate,
+};
 use fabricsim_testkit::executors::EXECUTORS;
 use routing::{At, Congestion, Hop, Random, RouteState, Routing};
 use serde::{Deserialize, Serialize};
@@ -112,7 +114,7 @@ pub fn nic(host: HostId) -> Nic<()> {
     Nic::new(
         host,
         rate(),
-        (256, CREDITS),
+        (PacketFormat::without_header(256), CREDITS),
         NicArbiter::default(),
         Measured::after(Time::ZERO),
     )

@@ -214,15 +214,13 @@ impl Host {
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
         let notes = &mut HostJournal(context);
         let counts = counts_of(&mut self.nic.counts, packet.job, notes);
-        counts.delivered(notes.0.now(), &packet, simulation.measured, notes);
+        let payload = simulation.payload(&packet);
+        counts.delivered(notes.0.now(), (&packet, payload), simulation.measured, notes);
         if packet.standalone() {
             return;
         }
         let source = simulation.network.rails.host(EndPoint(packet.source));
-        let whole = self
-            .ranks
-            .inbox
-            .packet(source, packet.message, packet.bytes, notes);
+        let whole = self.ranks.inbox.packet(source, packet.message, payload, notes);
         if let Some(message) = whole {
             self.ranks
                 .deliver_packet(&mut self.nic, simulation, &packet, message, context);

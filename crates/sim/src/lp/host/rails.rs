@@ -162,7 +162,7 @@ impl HostNic {
         let Some(more) = &mut self.more else { return };
         let (network, now) = (&simulation.network, context.now());
         let (rails, bytes) = (&network.rails, message.bytes);
-        let unit = rails.unit(bytes, network.packet);
+        let unit = rails.unit(bytes, network.packet.payload);
         let (mut shares, next_rail) = ([0; MAX_RAILS], more.next);
         let shares = &mut shares[..rails.count() as usize];
         let advanced = match rails.choice() {

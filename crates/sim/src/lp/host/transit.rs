@@ -16,7 +16,8 @@ pub fn through_network(simulation: &Simulation, now: Time, last: &Packet, bytes:
         .of_path(last.hops, last.far_hops())
         .min(all);
     let rate = network.links[usize::from(HOST_LINK.0)].rate;
-    let alone = serialization(rate, bytes / network.rails.used_by(bytes, network.packet));
+    let of_rail = bytes / network.rails.used_by(bytes, network.packet.payload);
+    let alone = serialization(rate, network.packet.on_wire(of_rail));
     let serialization = alone.min(all - latency);
     Transit {
         latency,

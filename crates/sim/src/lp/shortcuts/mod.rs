@@ -55,7 +55,7 @@ pub struct Declared {
     pub slots: bool,
     /// Smallest buffer of a VC, in bytes.
     pub vc_buffer: u32,
-    /// Largest packet, in bytes.
+    /// Largest packet with its header, in bytes.
     pub packet: u32,
     /// Number of NIC ports of a host.
     pub rails: u32,
@@ -105,7 +105,7 @@ impl Declared {
             reports_credit_waits: network.model.reports_credit_waits(),
             slots: network.slot() > 0,
             vc_buffer: network.smallest_buffer_of_vc(),
-            packet: network.packet,
+            packet: network.packet.largest(),
             rails: network.rails.count(),
             shortest_link: network.lookahead(),
             nearest_router: network.nearest_router(),

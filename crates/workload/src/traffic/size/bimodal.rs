@@ -67,6 +67,12 @@ impl SizeDistribution for Bimodal {
             _ => self.small.max(self.large),
         }
     }
+
+    fn mean_packets(&self, payload: u64) -> f64 {
+        let large_share = self.steps as f64 / LOAD_STEPS as f64;
+        let packets = |bytes: u64| bytes.div_ceil(payload) as f64;
+        packets(self.large) * large_share + packets(self.small) * (1.0 - large_share)
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! the same size are a step. Empty lines and lines that begin with `#` are skipped. Shares have nine decimals.
 
 use super::super::{MeanBytes, TrafficRandom};
-use super::{LARGEST, SizeDistribution, SizeKind};
+use super::{LARGEST, SizeDistribution, SizeKind, packets_up_to};
 use config::{Type, parameters};
 
 pub(super) const KIND: SizeKind = SizeKind {
@@ -160,6 +160,22 @@ impl SizeDistribution for Cumulative {
             .points
             .partition_point(|point| point.upto < self.points[self.points.len() - 1].upto)]
         .bytes
+    }
+
+    fn mean_packets(&self, payload: u64) -> f64 {
+        let (mut sum, mut before) = (0.0, None::<Point>);
+        for point in &self.points {
+            let packets = match before {
+                Some(before) if before.bytes < point.bytes => {
+                    let packets = packets_up_to(point.bytes, payload) - packets_up_to(before.bytes, payload);
+                    packets / (point.bytes - before.bytes) as f64
+                }
+                _ => point.bytes.div_ceil(payload) as f64,
+            };
+            sum += packets * (point.upto - before.map_or(0, |before| before.upto)) as f64;
+            before = Some(*point);
+        }
+        sum / before.map_or(1, |last| last.upto) as f64
     }
 }
 

@@ -51,6 +51,13 @@ impl SizeDistribution for GeometricSize {
     fn largest(&self) -> u64 {
         (THOUSANDTH * self.mean.as_f64()).ceil() as u64
     }
+
+    /// A message has more than *k* packets if it is longer than *k* payloads, which has the probability
+    /// (1 - 1/mean)^(*k* payload): the sum over all *k*.
+    fn mean_packets(&self, payload: u64) -> f64 {
+        let ln_longer = (-1.0 / self.mean.as_f64()).ln_1p() * payload as f64;
+        -1.0 / ln_longer.exp_m1()
+    }
 }
 
 #[cfg(test)]

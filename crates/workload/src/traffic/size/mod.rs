@@ -26,6 +26,15 @@ pub trait SizeDistribution: Send + Sync {
 
     /// The largest size, in bytes. For a distribution without one, the size that one message in a thousand exceeds.
     fn largest(&self) -> u64;
+
+    /// Mean number of packets of a message, if each packet has `payload` bytes of it, the last one the rest.
+    fn mean_packets(&self, payload: u64) -> f64;
+}
+
+/// Sum over the numbers of packets of messages of 1 to `bytes` bytes.
+fn packets_up_to(bytes: u64, payload: u64) -> f64 {
+    let (whole, rest) = ((bytes / payload) as f64, (bytes % payload) as f64);
+    payload as f64 * whole * (whole + 1.0) / 2.0 + rest * (whole + 1.0)
 }
 
 /// A kind of distribution.
@@ -79,6 +88,10 @@ impl SizeDistribution for Constant {
     fn largest(&self) -> u64 {
         self.bytes
     }
+
+    fn mean_packets(&self, payload: u64) -> f64 {
+        self.bytes.div_ceil(payload) as f64
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +135,16 @@ mod tests {
             size.mean().as_f64()
         );
         assert!(drawn.iter().all(|bytes| (1..=LARGEST.bytes).contains(bytes)));
+        for payload in [1, 7, 256, 1 << 24] {
+            let packets = || drawn.iter().map(|bytes| bytes.div_ceil(payload) as f64);
+            let mean = packets().sum::<f64>() / n as f64;
+            let variance = packets().map(|packets| (packets - mean).powi(2)).sum::<f64>() / n as f64;
+            let expected = size.mean_packets(payload);
+            assert!(
+                (mean - expected).abs() <= 4.5 * (variance / n as f64).sqrt() + 1e-4 * expected,
+                "{mean} packets of {payload} B, not {expected}"
+            );
+        }
         drawn
     }
 

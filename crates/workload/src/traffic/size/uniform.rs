@@ -3,7 +3,7 @@
 use config::{Bytes, Type, parameters};
 
 use super::super::{MeanBytes, TrafficRandom};
-use super::{SizeDistribution, SizeKind, in_range};
+use super::{SizeDistribution, SizeKind, in_range, packets_up_to};
 
 pub(super) const KIND: SizeKind = SizeKind {
     name: "uniform",
@@ -42,6 +42,11 @@ impl SizeDistribution for UniformSize {
 
     fn largest(&self) -> u64 {
         self.max
+    }
+
+    fn mean_packets(&self, payload: u64) -> f64 {
+        let packets = packets_up_to(self.max, payload) - packets_up_to(self.min - 1, payload);
+        packets / (self.max - self.min + 1) as f64
     }
 }
 

@@ -30,4 +30,9 @@ impl SizeDistribution for ToyPowers {
     fn largest(&self) -> u64 {
         64 << 2
     }
+
+    fn mean_packets(&self, payload: u64) -> f64 {
+        let packets = [64u64, 128, 256].map(|bytes| bytes.div_ceil(payload) as f64);
+        packets.iter().sum::<f64>() / 3.0
+    }
 }
