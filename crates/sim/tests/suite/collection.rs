@@ -146,6 +146,12 @@ pub fn series_add_up(experiment: &Experiment, result: &RunResult) {
     }
 }
 
+/// Changes in one bin: packets that wait for a link, and for single VCs of it.
+type WaitingInBin = (Option<u32>, Vec<(u8, u32)>);
+
+/// A bin, used bytes and their peak, waiting packets and their peak.
+type Levels = (u64, u32, u32, u32, u32);
+
 /// One row of `vc_series`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct VcRow {
@@ -181,8 +187,8 @@ fn vcs_add_up(result: &RunResult, series: &Table) {
         .unwrap()
         .map(|class| class.unwrap().to_string())
         .collect();
-    // By link, then begin of the bin: packets that wait for the link, and for single VCs.
-    let mut changes: BTreeMap<u32, BTreeMap<u64, (Option<u32>, Vec<(u8, u32)>)>> = BTreeMap::new();
+    // By link, then begin of the bin.
+    let mut changes: BTreeMap<u32, BTreeMap<u64, WaitingInBin>> = BTreeMap::new();
     let links = table(result, "link_series");
     for row in 0..links.rows() {
         let link = links.u32s("link").unwrap()[row];
@@ -664,8 +670,8 @@ fn two_senders(router: &str) -> RunResult {
     run_everywhere(&mut experiment)
 }
 
-/// Rows of the link from router 3 to router 4 by VC: bin, used bytes and their peak, waiting packets and their peak.
-fn of_shared_link(result: &RunResult) -> [Vec<(u64, u32, u32, u32, u32)>; 2] {
+/// Rows of the link from router 3 to router 4 by VC.
+fn of_shared_link(result: &RunResult) -> [Vec<Levels>; 2] {
     let links = table(result, "links");
     let link = (0..links.rows()).find(|row| {
         let kind = |name| links.texts(name).unwrap().nth(*row).flatten() == Some("router");
