@@ -94,6 +94,27 @@ struct Loads {
     most: Vec<u32>,
 }
 
+/// The part of headers in the traffic of all jobs. Both numbers are 1 without headers.
+#[derive(Clone, Copy)]
+struct Headers {
+    /// Bytes on the wire for each byte of a message, of the job that has most of them.
+    most_wire: f64,
+    /// Greatest share of payload in a packet.
+    greatest_payload: f64,
+}
+
+impl Headers {
+    fn of(traffic: &[Traffic<'_>], packet: PacketFormat) -> Headers {
+        let most_wire = traffic.iter().map(|traffic| traffic.wire_factor);
+        let largest = traffic.iter().map(|traffic| traffic.largest_bytes).max();
+        let payload = largest.unwrap_or(1).min(packet.payload.into()) as f64;
+        Headers {
+            most_wire: most_wire.fold(1.0, f64::max),
+            greatest_payload: payload / (payload + f64::from(packet.header)),
+        }
+    }
+}
+
 /// A link.
 #[derive(Clone, Copy)]
 enum Link {
@@ -156,12 +177,8 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
         of_jobs.iter().max_by(|a, b| load(a).total_cmp(&load(b)))
     });
     let alone = traffic.len() == experiment.jobs.len();
-    // What is lost may be of the job with the most headers for its bytes.
-    let most_wire = traffic
-        .iter()
-        .map(|traffic| traffic.wire_factor)
-        .fold(1.0, f64::max);
-    let lost = || total.excess(network, channels.as_ref().ok()) / most_wire;
+    let headers = Headers::of(&traffic, network.packet);
+    let lost = || total.excess(network, channels.as_ref().ok(), headers);
     let accepted = alone.then(|| (offered - lost()) / hosts as f64);
     Some(Bounds {
         jobs,
@@ -366,8 +383,14 @@ impl Loads {
     /// Least part of the offered load that is lost. A packet crosses one injection link, one ejection link and a
     /// limited number of links of each other class. The load beyond the capacity of a class, divided by that number, is
     /// lost at least.
-    fn excess(&self, network: &NetworkModel, channels: Option<&Channels>) -> f64 {
-        let too_much = |loads: &[f64]| loads.iter().map(|load| (load - 1.0).max(0.0)).sum::<f64>();
+    ///
+    /// Which packets are lost is not known: messages that compete may send their long packets and keep their short last
+    /// ones. So the payload that a link carries is at most that of the packets with the smallest share of headers.
+    fn excess(&self, network: &NetworkModel, channels: Option<&Channels>, headers: Headers) -> f64 {
+        let over = |load: f64, capacity: f64| {
+            (load / headers.most_wire - capacity * headers.greatest_payload).max(0.0)
+        };
+        let too_much = |loads: &[f64]| loads.iter().map(|load| over(*load, 1.0)).sum::<f64>();
         let mut excess = too_much(&self.injection).max(too_much(&self.ejection));
         let (Some(loads), Some(channels)) = (&self.routers, channels) else {
             return excess;
@@ -376,8 +399,7 @@ impl Loads {
         let mut sums = vec![0.0; self.most.len()];
         for (router, port, channel) in channels.between_routers(topology) {
             let class = topology.link_class(router, port);
-            let over = (loads[channel] - capacity(network, class)).max(0.0);
-            sums[usize::from(class.0)] += over;
+            sums[usize::from(class.0)] += over(loads[channel], capacity(network, class));
         }
         for (sum, most) in sums.iter().zip(&self.most) {
             excess = excess.max(sum / f64::from((*most).max(1)));

@@ -259,7 +259,17 @@ fn a_hot_spot_is_bound_by_its_ejection_link() {
     let loads = loads.unwrap();
     assert_eq!(loads.injection[0], 0.0, "the first host is silent");
     // At a load of 1, one packet of 14 gets through.
-    assert!((loads.excess(&network, None) - 13.0).abs() < 1e-9);
+    let none = Headers {
+        most_wire: 1.0,
+        greatest_payload: 1.0,
+    };
+    assert!((loads.excess(&network, None, none) - 13.0).abs() < 1e-9);
+    // 14 units on the link are 10 of payload, and a full link carries 0.8.
+    let some = Headers {
+        most_wire: 1.4,
+        greatest_payload: 0.8,
+    };
+    assert!((loads.excess(&network, None, some) - 9.2).abs() < 1e-9);
 }
 
 #[test]

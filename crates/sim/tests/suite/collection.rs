@@ -99,9 +99,10 @@ pub fn series_add_up(experiment: &Experiment, result: &RunResult) {
         total(result, "host_series", "packets_received"),
         network.packets_delivered
     );
+    let headers = network.packets_delivered * u64::from(experiment.network.packet.header);
     assert_eq!(
         total(result, "host_series", "bytes_received"),
-        network.bytes_delivered
+        network.bytes_delivered + headers
     );
     if let Some(series) = result.table("link_series") {
         let column = |name| series.u64s(name).unwrap().iter();

@@ -487,7 +487,8 @@ fn messages_of_all_protocols_have_headers_of_packets() {
 }
 
 /// A link carries packet / (packet + header) of its bandwidth as payload, and a message of 100 B less: that is the
-/// greatest accepted load, the bound, and where the traffic is saturated.
+/// greatest accepted load, the bound, and where the traffic is saturated. Beyond it the messages of 300 B wait with their
+/// last 44 B, while new ones send 256 B: accepted is more than the mean share, and less than that of the long packets.
 #[test]
 fn the_accepted_load_is_the_share_of_payload_on_the_links() {
     let run_with = |message: u64, load: f64| {
@@ -501,20 +502,27 @@ fn the_accepted_load_is_the_share_of_payload_on_the_links() {
     for (message, share) in [(256, 0.8), (512, 0.8), (100, 100.0 / 164.0), (300, 300.0 / 428.0)] {
         let saturated = run_with(message, 1.0);
         let network = &saturated.summary.network;
+        let accepted = network.accepted_load;
+        let most = if message == 300 { 0.8 } else { share };
         assert!(
-            (network.accepted_load - share).abs() < 0.001 && (network.offered_load - 1.0).abs() < 0.001,
-            "{message}: {} of {}",
-            network.accepted_load,
+            accepted > share - 0.001 && accepted < most + 0.001 && (network.offered_load - 1.0).abs() < 0.001,
+            "{message}: {accepted} of {}",
             network.offered_load
         );
         for (class, _, _, busy, fraction) in links(&saturated) {
             assert_eq!((busy, fraction), (50_000_000, 1.0), "{class}");
         }
         let bounds = saturated.summary.bounds.as_ref().unwrap();
-        let close = |a: Option<f64>| assert!((a.unwrap() - share).abs() < 1e-12, "{message}: {a:?}, {share}");
-        close(bounds.scale);
-        close(bounds.accepted_load);
-        close(bounds.jobs[0].host_throughput);
+        for (bound, expected) in [
+            (bounds.scale, share),
+            (bounds.accepted_load, most),
+            (bounds.jobs[0].host_throughput, share),
+        ] {
+            assert!(
+                (bound.unwrap() - expected).abs() < 1e-12,
+                "{message}: {bounds:?}, {expected}"
+            );
+        }
         let notes = |result: &RunResult| -> Vec<String> {
             result
                 .summary
@@ -534,7 +542,7 @@ fn the_accepted_load_is_the_share_of_payload_on_the_links() {
             .unwrap()
             .fairness
             .unwrap();
-        assert!((fairness.mean_load - share).abs() < 0.001, "{fairness:?}");
+        assert!((fairness.mean_load - accepted).abs() < 0.001, "{fairness:?}");
 
         let below = run_with(message, share - 0.005);
         assert!((below.summary.network.accepted_load - (share - 0.005)).abs() < 0.001);
@@ -543,17 +551,16 @@ fn the_accepted_load_is_the_share_of_payload_on_the_links() {
             "{:?}",
             notes(&below)
         );
-        // Hosts send and receive whole packets.
+        // Hosts send and receive whole packets; some are under way at the end.
         let hosts = table(&below, "host_series");
         let sum = |column: &str| hosts.u64s(column).unwrap().iter().sum::<u64>();
         let (sent, received) = (sum("bytes_sent"), sum("bytes_received"));
         assert!(
-            sent >= received && sent - received < 4 * 320,
+            sent >= received && sent - received < 40 * 320,
             "{sent}, {received}"
         );
-        let packets: u32 = hosts.u32s("packets_received").unwrap().iter().sum();
         if message % 256 == 0 {
-            assert_eq!(received, u64::from(packets) * 320);
+            assert_eq!(received, sum("packets_received") * 320);
         }
     }
 }
