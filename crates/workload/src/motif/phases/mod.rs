@@ -12,7 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use config::{DefaultValue, Parameter, Type, parameters};
+use config::{Parameter, Type, parameters};
 
 use super::Motif;
 use super::parameters::{iterations, ranks};
@@ -25,7 +25,7 @@ const MAX_DEPTH: usize = 8;
 pub(super) const MOTIF: Motif = Motif {
     name: "phases",
     summary: "motifs, collectives and computations in sequence, repeated and nested",
-    source: "the phases of the experiment",
+    source: "composed by the experiment",
     parameters: parameters! {
         required("ranks", Type::Integer, "number of ranks");
         required("phases", Type::List(&Type::Table), "the phases in their order");
@@ -50,16 +50,13 @@ pub(super) const MOTIF: Motif = Motif {
 
 /// Keys of `job.workload.phases`, beside those of a motif.
 pub const PHASE: &[Parameter] = parameters! {
-    computed("motif", Type::Text, "one of these",
-        "a motif, whose parameters follow; its ranks are those of the job");
     computed("collective", Type::Choice(COLLECTIVE_NAMES), "one of these", "a blocking collective");
     computed("compute", Type::Time, "one of these", "a computation; its mean time");
     computed("phases", Type::List(&Type::Table), "one of these", "phases in sequence");
     integer("iterations", 1, "repetitions of a collective, a computation or phases");
     computed("bytes", Type::Size, "required, except for a barrier", "size as in the arguments of the call");
     integer("root", 0, "bcast, reduce, gather, scatter: the root, a rank of each group");
-    new("over", Type::Either(&[Type::Choice(over::NAMES), Type::Table]), DefaultValue::Text("all"),
-        "ranks that take part in one collective; a table for other groups");
+    choice("over", over::NAMES, "ranks that take part in one collective, in the grid; or a table of other groups");
     number("imbalance", 0.0, "greatest deviation of a rank's mean time from compute, as a fraction");
     choice("distribution", &["fixed", "uniform", "exponential"],
         "times of a rank's computations around its mean");

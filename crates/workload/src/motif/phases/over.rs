@@ -43,7 +43,7 @@ impl Over {
     /// Reads `over` of a phase of a job with `ranks` ranks, whose process grid is `grid`.
     pub(super) fn read(phase: &Section, ranks: u32, grid: &[u32]) -> Result<Over, Error> {
         if !phase.has("over") || phase.section("over").is_err() {
-            return match phase.choice_of("over", NAMES)? {
+            return match phase.choice("over")? {
                 "row" => along(phase, "over", grid, &[0]),
                 "column" => along(phase, "over", grid, &[1]),
                 "plane" => along(phase, "over", grid, &[0, 1]),
