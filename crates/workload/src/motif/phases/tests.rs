@@ -311,15 +311,13 @@ fn times_depend_on_rank_and_draw_only() {
     let workload = phases(text);
     let alone: Vec<Vec<u64>> = (0..3).rev().map(|rank| times(&workload, rank)).collect();
     let mut programs: Vec<_> = (0..3).map(|rank| workload.program(rank).unwrap()).collect();
-    for draw in 0..10 {
-        for rank in 0..3 {
-            let next = programs[rank].next().unwrap();
+    let mut expected: Vec<_> = alone.iter().rev().map(|times| times.iter()).collect();
+    for _ in 0..10 {
+        for (program, expected) in programs.iter_mut().zip(&mut expected) {
+            let ps = *expected.next().unwrap();
             assert_eq!(
-                next,
-                Some(Operation::Compute {
-                    ps: alone[2 - rank][draw],
-                    region: None
-                })
+                program.next().unwrap(),
+                Some(Operation::Compute { ps, region: None })
             );
         }
     }
