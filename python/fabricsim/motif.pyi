@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fabricsim.kinds import Motif
-from fabricsim.part import Size, Time
+from fabricsim.part import Size, Table, Time
+from fabricsim.workload import Phase
 
 __all__ = [
     "AllToAll",
@@ -17,6 +18,7 @@ __all__ = [
     "Incast",
     "Motif",
     "Multigrid",
+    "Phases",
     "PingPong",
     "RandomPairs",
     "Stencil4d",
@@ -375,6 +377,28 @@ class Multigrid(Motif):
     compute_per_cell: Time | None = ...
     periodic: bool | None = ...
     reduce: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Phases(Motif):
+    """Motifs, collectives and computations in sequence, repeated and nested (composed by the experiment).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    phases : Sequence[Phase or Motif or Mapping]
+        The phases in their order.
+    iterations : int
+        How many times all phases (default: 1).
+    grid : Sequence[int]
+        Ranks in each dimension of the process grid, the first fastest: of rows, columns and planes
+        (default: three sides, as cubic as can be).
+    """
+
+    ranks: int
+    phases: Sequence[Phase | Motif | Table]
+    iterations: int | None = ...
+    grid: Sequence[int] | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PingPong(Motif):

@@ -17,7 +17,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fabricsim import _core
-from fabricsim.part import Part, Path, Rate, Size, Time
+from fabricsim.kinds import Motif
+from fabricsim.part import Part, Path, Rate, Size, Table, Time
+from fabricsim.workload import Phase
 
 __all__ = ["Description", "classes", "describe"]
 
@@ -32,14 +34,18 @@ _TYPES = {
     "size": ("Size", 'Size, such as "4 KiB"'),
     "path": ("Path", "Path"),
     "table": ("Mapping[str, int | float | str]", "Mapping"),
+    "list of table": ("Sequence[Phase | Motif | Table]", "Sequence[Phase or Motif or Mapping]"),
 }
 _NAMES = {
     "Literal": Literal,
     "Mapping": Mapping,
+    "Motif": Motif,
     "Path": Path,
+    "Phase": Phase,
     "Rate": Rate,
     "Sequence": Sequence,
     "Size": Size,
+    "Table": Table,
     "Time": Time,
 }
 _WIDTH = 102
@@ -117,6 +123,8 @@ def _typed(parameter: dict[str, Any]) -> tuple[str, str]:
 
 def _type(kind: str) -> tuple[str, str]:
     """The same for a type as the registry writes it; ``list of`` binds what follows, to the end."""
+    if kind in _TYPES:
+        return _TYPES[kind]
     if kind.startswith("list of "):
         annotation, described = _type(kind.removeprefix("list of "))
         return f"Sequence[{annotation}]", f"Sequence[{described}]"

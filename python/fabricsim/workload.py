@@ -6,12 +6,14 @@ Recorded applications, schedules and programs in a file. Motifs are in :mod:`fab
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fabricsim.part import Given, Part, Path, Table, Time, given
+from fabricsim.kinds import Motif
+from fabricsim.part import Given, Part, Path, Size, Table, Time, given
 
-__all__ = ["Dumpi", "Goal", "Liballprof", "Otf2", "Python", "Source", "Window"]
+__all__ = ["Dumpi", "Goal", "Liballprof", "Otf2", "Over", "Phase", "Python", "Source", "Window"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,6 +39,97 @@ class Window(Given):
     start: Time | int | None = None
     end: Time | int | None = None
     region: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Over(Given):
+    """Groups of ranks of a collective in a phase: ``group``, ``axes`` or ``ranks``.
+
+    Parameters
+    ----------
+    group : int
+        Groups of this many consecutive ranks; the last may be smaller.
+    axes : Sequence[int]
+        Groups of the ranks that differ along these dimensions of the grid only, numbered from 0.
+    grid : Sequence[int]
+        With axes: ranks in each dimension, the first fastest (default: the grid of the workload).
+    ranks : int
+        One group of this many ranks; the others do not take part.
+    first : int
+        With ranks: the first (default: 0).
+    stride : int
+        With ranks: distance from one to the next (default: 1).
+    """
+
+    group: int | None = None
+    axes: Sequence[int] | None = None
+    grid: Sequence[int] | None = None
+    ranks: int | None = None
+    first: int | None = None
+    stride: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Phase(Given):
+    """A phase of :class:`fabricsim.motif.Phases`: a collective, a computation, or phases in sequence.
+
+    A motif as a phase is an object of :mod:`fabricsim.motif`, or its table without the number of ranks. The
+    rules: ``docs/methods/motifs.md``.
+
+    Parameters
+    ----------
+    collective : {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "gather", "scatter", \
+            "reduce-scatter", "scan", "exscan"}
+        A blocking collective.
+    compute : Time, such as "10 us"
+        A computation; its mean time.
+    phases : Sequence[Phase or Motif or Mapping]
+        Phases in sequence.
+    iterations : int
+        Repetitions of the collective, the computation or the phases (default: 1).
+    bytes : Size, such as "8 B"
+        Size as in the arguments of the call; required, except for a barrier.
+    root : int
+        Bcast, reduce, gather, scatter: the root, a rank of each group (default: 0).
+    over : {"all", "row", "column", "plane"} or Over
+        Ranks that take part in one collective, in the grid of the workload; or other groups (default: all).
+    imbalance : float
+        Greatest deviation of a rank's mean time from compute, as a fraction (default: 0.0).
+    distribution : {"fixed", "uniform", "exponential"}
+        Times of a rank's computations around its mean (default: fixed).
+    variation : float
+        Uniform: greatest deviation of a time from the rank's mean, as a fraction (default: 0.5).
+    seed : int
+        Seed of the random times; ranks have the same deviation in all phases with the same seed
+        (default: 1331).
+    """
+
+    collective: (
+        Literal[
+            "barrier",
+            "bcast",
+            "reduce",
+            "allreduce",
+            "allgather",
+            "alltoall",
+            "gather",
+            "scatter",
+            "reduce-scatter",
+            "scan",
+            "exscan",
+        ]
+        | None
+    ) = None
+    compute: Time | None = None
+    phases: Sequence[Phase | Motif | Table] | None = None
+    iterations: int | None = None
+    bytes: Size | None = None
+    root: int | None = None
+    over: Literal["all", "row", "column", "plane"] | Over | Table | None = None
+    imbalance: float | None = None
+    distribution: Literal["fixed", "uniform", "exponential"] | None = None
+    variation: float | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True, repr=False)

@@ -20,7 +20,8 @@ HEADER = "# Made from the registry: UPDATE_EXPECTED=1 pytest python/tests/test_p
 IMPORTS = {
     "collections.abc": {"Mapping", "Sequence"},
     "typing": {"Literal"},
-    "fabricsim.part": {"Path", "Rate", "Size", "Time"},
+    "fabricsim.part": {"Path", "Rate", "Size", "Table", "Time"},
+    "fabricsim.workload": {"Phase"},
 }
 
 

@@ -41,6 +41,8 @@ CLASSES: dict[str, type] = {
     "job.compute": experiment.Compute,
     "job.traffic": kinds.Pattern,
     "job.workload.window": workload.Window,
+    "job.workload.phases": workload.Phase,
+    "job.workload.phases.over": workload.Over,
     "mpi": experiment.Mpi,
     "run": experiment.Run,
     "collect": experiment.Collect,

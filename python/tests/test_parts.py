@@ -211,6 +211,12 @@ def paths(hint: Any, path: str) -> Iterator[str]:
             member is experiment.Rule for member in _alternatives(typing.get_args(member)[0])
         ):
             yield from paths(experiment.Rule, "mpi.collectives.COLLECTIVE")
+        elif origin is Sequence and workloads.Phase in _alternatives(typing.get_args(member)[0]):
+            yield path
+            # A motif can be a phase, and phases contain phases.
+            if not path.endswith(".phases.phases"):
+                yield f"{path}.{kinds.Motif.part_key}"
+                yield from paths(workloads.Phase, path)
         elif isinstance(member, type) and issubclass(member, Part):
             yield from parts_of(member, path)
         elif member is fabricsim.Program:
@@ -295,6 +301,29 @@ def test_a_file_is_the_same_as_a_typed_object(file: Path) -> None:
     typed = fabricsim.Experiment.from_dict(filled)
     assert typed.to_dict() == filled
     assert list(untyped(typed)) == []
+
+
+def test_phases_are_typed_at_every_depth() -> None:
+    inner = [{"collective": "alltoall", "bytes": "4 KiB", "over": {"axes": [0], "grid": [4, 2]}}]
+    table = {
+        "motif": "phases",
+        "ranks": 8,
+        "phases": [{"motif": "halo3d", "nx": 4}, {"phases": inner, "iterations": 3}, {"compute": "1 us"}],
+    }
+    job = {"workload": table}
+    typed = fabricsim.Experiment.from_dict({"network": {"topology": {"kind": "torus"}}, "job": [job]})
+    found = typed.jobs[0].workload  # type: ignore[union-attr]
+    over = workloads.Over(axes=[0], grid=[4, 2])
+    alltoall = workloads.Phase(collective="alltoall", bytes="4 KiB", over=over)
+    assert found == motif.Phases(
+        ranks=8,
+        phases=[
+            motif.Halo3d(nx=4),
+            workloads.Phase(iterations=3, phases=[alltoall]),
+            workloads.Phase(compute="1 us"),
+        ],
+    )
+    assert typed.to_dict()["job"] == [job]
 
 
 def untyped(value: Any, path: str = "") -> Iterator[str]:

@@ -40,6 +40,8 @@ pub struct Section {
     declared: RefCell<Vec<&'static [Parameter]>>,
     /// Empty tables in place of those that the file leaves out.
     absent: FrozenBTreeMap<String, Box<Section>>,
+    /// Values of an outer table, for keys that this table leaves out.
+    inherited: FrozenBTreeMap<String, Box<SectionEntry>>,
 }
 
 impl fmt::Debug for Section {
@@ -93,6 +95,7 @@ impl Section {
             rounded: RefCell::default(),
             declared: RefCell::default(),
             absent: FrozenBTreeMap::default(),
+            inherited: FrozenBTreeMap::default(),
         }
     }
 
@@ -175,17 +178,29 @@ impl Section {
         &self.path
     }
 
-    /// Whether the file or an override gives this key.
+    /// Whether the file or an override gives this key, here or in the table that it is [inherited](Section::inherit)
+    /// from.
     pub fn has(&self, key: &str) -> bool {
-        self.entries.contains_key(key)
+        self.entry(key).is_some()
+    }
+
+    /// Takes the value of `key` from another table, with its location, if this table does not give it. For parts in a
+    /// list of a table, which share a value of that table.
+    pub fn inherit(&self, key: &str, from: &Section) {
+        if let Some(entry) = from.entry(key)
+            && !self.has(key)
+        {
+            self.inherited.insert(key.into(), Box::new(entry.clone()));
+        }
+    }
+
+    fn entry(&self, key: &str) -> Option<&SectionEntry> {
+        self.entries.get(key).or_else(|| self.inherited.get(key))
     }
 
     /// Location of the key, or of the table if the key is not given.
     pub fn location(&self, key: &str) -> Location {
-        self.entries
-            .get(key)
-            .map_or(&self.location, |e| &e.location)
-            .clone()
+        self.entry(key).map_or(&self.location, |e| &e.location).clone()
     }
 
     /// An error about this key, with its location. The key `""` stands for the table.
@@ -214,7 +229,7 @@ impl Section {
     /// # Errors
     /// The value is not a `T`.
     pub fn optional<T: Setting>(&self, key: &str) -> Result<Option<T>, Error> {
-        let Some(entry) = self.entries.get(key) else {
+        let Some(entry) = self.entry(key) else {
             self.note(key, Json::Null);
             return Ok(None);
         };
@@ -653,6 +668,27 @@ mod tests {
         assert_eq!(keys(&file), ["b.c", "e.0.f"]);
         file.set_rounded_rates("file", Bandwidth::rounding("7.5 bps").into_iter().collect());
         assert_eq!(keys(&file), ["file", "b.c", "e.0.f"]);
+    }
+
+    #[test]
+    fn inherited_values_keep_their_line_and_yield_to_given_ones() {
+        let text = "ranks = 8\n[[a]]\nb = 1\n[[a]]\nranks = 4\n";
+        let file = Section::from_toml(text, "x.toml").unwrap();
+        let tables = file.sections("a").unwrap();
+        for table in tables {
+            table.inherit("ranks", &file);
+            table.inherit("absent", &file);
+            assert!(table.has("ranks") && !table.has("absent"));
+        }
+        assert_eq!(tables[0].required::<u32>("ranks").unwrap(), 8);
+        assert_eq!(tables[1].required::<u32>("ranks").unwrap(), 4);
+        assert_eq!(tables[0].required::<u32>("b").unwrap(), 1);
+        let e = tables[0].error("ranks", "is wrong").to_string();
+        assert_eq!(e, "x.toml:1: a.0.ranks: is wrong");
+        assert_eq!(tables[0].keys(), ["b"]);
+        file.required::<u32>("ranks").unwrap();
+        let all = file.finish().unwrap();
+        assert_eq!(all["a"].to_string(), r#"[{"ranks":8,"b":1},{"ranks":4}]"#);
     }
 
     #[test]

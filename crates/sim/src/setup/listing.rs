@@ -70,6 +70,16 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
         "the part of a recording that is replayed",
         &[workload::window::PARAMETERS],
     ),
+    (
+        "job.workload.phases",
+        "one phase of the motif phases",
+        &[workload::motif::PHASE],
+    ),
+    (
+        "job.workload.phases.over",
+        "groups of ranks of a collective",
+        &[workload::motif::OVER],
+    ),
     ("job.traffic", "synthetic traffic", &[job::TRAFFIC]),
     ("mpi", "the MPI library of all jobs", &[MpiSettings::PARAMETERS]),
     ("run", "the execution", &[experiment::RUN]),

@@ -21,6 +21,7 @@ mod halo3d_26;
 mod incast;
 mod multigrid;
 mod parameters;
+mod phases;
 mod ping_pong;
 mod random_pairs;
 mod skeleton;
@@ -37,6 +38,7 @@ use config::{Error, Parameter, Section};
 use crate::Workload;
 
 pub use grid::RankGrid;
+pub use phases::{OVER, PHASE};
 pub use skeleton::{Script, Skeleton, workload};
 
 /// One motif.
@@ -66,6 +68,7 @@ pub static MOTIFS: &[Motif] = &[
     halo3d_26::MOTIF,
     incast::MOTIF,
     multigrid::MOTIF,
+    phases::MOTIF,
     ping_pong::MOTIF,
     random_pairs::MOTIF,
     stencil4d::MOTIF,

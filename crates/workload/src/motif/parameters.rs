@@ -87,11 +87,16 @@ pub(super) fn compute(section: &Section, cells: &[u64]) -> Result<u64, Error> {
 
 /// Picoseconds of one computation without cells.
 pub(super) fn pause(section: &Section) -> Result<u64, Error> {
-    let ps = section.get::<Duration>("compute")?.ps;
-    if u128::from(ps) > MAX_PS {
+    let whole = section.get::<Duration>("compute")?;
+    pause_of(section, whole)
+}
+
+/// Picoseconds of one computation of the time `compute`.
+pub(super) fn pause_of(section: &Section, compute: Duration) -> Result<u64, Error> {
+    if u128::from(compute.ps) > MAX_PS {
         return Err(section.error("compute", "makes a computation of more than 100 days"));
     }
-    Ok(ps)
+    Ok(compute.ps)
 }
 
 /// Cells along the sides of each rank's part of the problem.

@@ -33,6 +33,23 @@ pub fn workload(skeleton: impl Skeleton) -> Arc<dyn Workload> {
     })
 }
 
+/// The blocking call of a collective.
+pub(super) const fn blocking_call(collective: Collective) -> Call {
+    match collective {
+        Collective::Barrier => Call::Barrier,
+        Collective::Bcast => Call::Bcast,
+        Collective::Reduce => Call::Reduce,
+        Collective::Allreduce => Call::Allreduce,
+        Collective::Allgather => Call::Allgather,
+        Collective::Alltoall => Call::Alltoall,
+        Collective::Gather => Call::Gather,
+        Collective::Scatter => Call::Scatter,
+        Collective::ReduceScatter => Call::ReduceScatter,
+        Collective::Scan => Call::Scan,
+        Collective::Exscan => Call::Exscan,
+    }
+}
+
 /// The next operations of a rank.
 #[derive(Default)]
 pub struct Script {
@@ -123,15 +140,7 @@ impl Script {
 
     /// A collective without root; `bytes` as in [`Collective`].
     pub fn collective(&mut self, collective: Collective, communicator: Communicator, bytes: u64) {
-        let call = match collective {
-            Collective::Barrier => Call::Barrier,
-            Collective::Allreduce => Call::Allreduce,
-            Collective::Allgather => Call::Allgather,
-            Collective::Alltoall => Call::Alltoall,
-            Collective::Scan => Call::Scan,
-            Collective::Exscan => Call::Exscan,
-            _ => Call::Other,
-        };
+        let call = blocking_call(collective);
         self.push(Operation::Collective {
             collective,
             communicator,
@@ -200,14 +209,7 @@ impl<S: Skeleton> Workload for SkeletonWorkload<S> {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        let ranks = self.skeleton.ranks();
-        if rank >= ranks {
-            return Err(TraceError {
-                file: "motif".into(),
-                rank: Some(rank),
-                message: format!("does not exist; there are {ranks} ranks"),
-            });
-        }
+        rank_exists(rank, self.skeleton.ranks())?;
         Ok(Box::new(SkeletonProgram {
             skeleton: self.skeleton.clone(),
             rank,
@@ -219,6 +221,18 @@ impl<S: Skeleton> Workload for SkeletonWorkload<S> {
     fn reopens(&self) -> bool {
         true
     }
+}
+
+/// Refuses a rank that the motif does not have.
+pub(super) fn rank_exists(rank: u32, ranks: u32) -> Result<(), TraceError> {
+    if rank < ranks {
+        return Ok(());
+    }
+    Err(TraceError {
+        file: "motif".into(),
+        rank: Some(rank),
+        message: format!("does not exist; there are {ranks} ranks"),
+    })
 }
 
 struct SkeletonProgram<S> {

@@ -43,6 +43,7 @@ mod uniform;
 use config::{Error, Parameter, Section};
 
 pub use gap::{MeanBytes, MeanGap};
+pub(crate) use logarithm::minus_ln;
 pub use place::{Geometry, GridKind, PatternContext, RouterGrid};
 pub(crate) use random::SplitMix;
 pub use random::TrafficRandom;
