@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use crate::motif::test_support::{error, open, totals};
+use crate::motif::test_support::{error, open, section, totals};
 use crate::{Call, Collective, Operation, WORLD, Workload};
 
 use super::program::PhasesProgram;
+use super::{OVER, PHASE};
 
 /// All operations of a rank.
 fn operations(workload: &Arc<dyn Workload>, rank: u32) -> Vec<Operation> {
@@ -607,5 +608,43 @@ fn unused_keys_are_refused() {
             found.contains(&format!("phases.0.{key}: unknown key '{last}'")),
             "{found}"
         );
+    }
+}
+
+/// Every constant default of the registry is that of a phase that has the key.
+#[test]
+fn keys_have_their_registered_defaults() {
+    let text = "ranks = 4\nphases = [
+        { collective = \"bcast\", bytes = \"8 B\" },
+        { compute = \"1 us\", distribution = \"uniform\" },
+        { compute = \"1 us\" },
+        { collective = \"barrier\", over = { ranks = 2 } } ]";
+    let section = section("phases", text);
+    crate::motif::read(&section).unwrap();
+    let settings = section.finish().unwrap();
+    let phases = settings["phases"].as_array().unwrap();
+    let over: Vec<_> = phases.iter().map(|phase| phase["over"].clone()).collect();
+    for (parameters, tables) in [(PHASE, phases), (OVER, &over)] {
+        for parameter in parameters {
+            let default = parameter.default.to_json();
+            let given = |table: &&serde_json::Value| match parameter.name {
+                // The second phase has another one, and the last has a table.
+                "distribution" => table.get("variation").is_none(),
+                "over" => table["collective"] != "barrier",
+                _ => true,
+            };
+            let found: Vec<_> = tables
+                .iter()
+                .filter(given)
+                .filter_map(|table| table.get(parameter.name))
+                .collect();
+            if !default.is_null() {
+                assert!(!found.is_empty(), "{parameter}");
+                assert!(
+                    found.iter().all(|value| **value == default),
+                    "{parameter}: {found:?}"
+                );
+            }
+        }
     }
 }
