@@ -164,7 +164,11 @@ impl TimeSorter {
     pub(super) fn sort<P>(&mut self, entries: &mut [u64], events: &[Event<P>]) {
         match entries.len() {
             1 => return,
-            2..=FEW => sort_few(entries),
+            2 => order(entries, 0, 1),
+            3 => [(0, 1), (1, 2), (0, 1)]
+                .iter()
+                .for_each(|(a, b)| order(entries, *a, *b)),
+            4..=FEW => sort_few(entries),
             _ => self.sort_many(entries),
         }
         // Times nearly always decide, so keys are compared for ties only.
@@ -217,6 +221,13 @@ impl TimeSorter {
         }
         entries.copy_from_slice(&self.binned);
     }
+}
+
+/// Swaps two entries that are out of order, without a branch that depends on the data.
+#[inline(always)]
+fn order(entries: &mut [u64], first: usize, second: usize) {
+    let (a, b) = (entries[first], entries[second]);
+    (entries[first], entries[second]) = (a.min(b), a.max(b));
 }
 
 /// Counts for each entry the entries below it. For a few entries this takes more work than insertion sort, but it has
