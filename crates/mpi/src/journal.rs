@@ -3,7 +3,7 @@
 //! Each part of a rank changes only by methods that also note the inverse change. The `undo` of the part
 //! applies the inverse. A note owns all that it needs.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::mem;
 use std::ops::Deref;
 
@@ -146,9 +146,10 @@ impl<T> Deref for Journaled<T> {
     }
 }
 
-/// A journaled map from a key to a request handle or another number.
+/// A journaled map from a key to a request handle or another number: entries in the order of their keys. Keys mostly
+/// rise, and the oldest entry mostly leaves first, so that both ends change and a tree would cost more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct HandleMap<K: Ord>(BTreeMap<K, u32>);
+pub(crate) struct HandleMap<K: Ord>(VecDeque<(K, u32)>);
 
 /// The previous value of a key.
 #[derive(Debug)]
@@ -159,7 +160,7 @@ pub(crate) struct HandleChange<K> {
 
 impl<K: Ord> Default for HandleMap<K> {
     fn default() -> HandleMap<K> {
-        HandleMap(BTreeMap::new())
+        HandleMap(VecDeque::new())
     }
 }
 
@@ -167,25 +168,48 @@ impl<K: Ord + Copy> HandleMap<K>
 where
     HandleChange<K>: Into<RankChange>,
 {
+    /// The place of a key, or the place where it would be.
+    fn place(&self, key: K) -> Result<usize, usize> {
+        match self.0.back() {
+            Some((last, _)) if *last < key => Err(self.0.len()),
+            _ => self.0.binary_search_by(|(other, _)| other.cmp(&key)),
+        }
+    }
+
+    fn set(&mut self, key: K, handle: u32) -> Option<u32> {
+        match self.place(key) {
+            Ok(place) => Some(std::mem::replace(&mut self.0[place].1, handle)),
+            Err(place) => {
+                self.0.insert(place, (key, handle));
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, key: K) -> Option<u32> {
+        let place = self.place(key).ok()?;
+        self.0.remove(place).map(|(_, handle)| handle)
+    }
+
     pub fn contains(&self, key: K) -> bool {
-        self.0.contains_key(&key)
+        self.place(key).is_ok()
     }
 
     pub fn insert(&mut self, key: K, handle: u32, journal: &mut RankJournal) {
-        let old = self.0.insert(key, handle);
+        let old = self.set(key, handle);
         journal.note(|| HandleChange { key, old });
     }
 
     pub fn remove(&mut self, key: K, journal: &mut RankJournal) -> Option<u32> {
-        let old = self.0.remove(&key)?;
+        let old = self.take(key)?;
         journal.note(|| HandleChange { key, old: Some(old) });
         Some(old)
     }
 
     fn undo(&mut self, HandleChange { key, old }: HandleChange<K>) {
         match old {
-            Some(handle) => self.0.insert(key, handle),
-            None => self.0.remove(&key),
+            Some(handle) => self.set(key, handle),
+            None => self.take(key),
         };
     }
 }
