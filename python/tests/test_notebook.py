@@ -69,9 +69,9 @@ def test_an_experiment_shows_what_differs_from_the_defaults(traffic: dict[str, A
         "nic_injection_delay": "90 ns",
         "packet_header": "16 B",
     }
-    traffic["job"][0]["traffic"]["arrival"] = {"process": "fixed", "phase": "zero"}
+    traffic["job"][0]["traffic"] |= {"arrival": "fixed", "phase": "zero"}
     traffic["job"].append(
-        {"name": "steps", "workload": {"motif": "phases", "phases": [{"motif": "barrier"}]}}
+        {"name": "steps", "workload": {"motif": "phases", "phases": [{"collective": "barrier"}]}}
     )
     traffic["run"] = {**traffic["run"], "drain": "10 us"}
     traffic["collect"] = {"host_latency": True}
@@ -81,8 +81,8 @@ def test_an_experiment_shows_what_differs_from_the_defaults(traffic: dict[str, A
         "credit_delay = 5 ns",
         "nic_injection_delay = 90 ns",
         "packet_header = 16 B",
-        "arrival = { process = fixed, phase = zero }",
-        "motif phases (phases = [{ motif = barrier }])",
+        "arrival = fixed, phase = zero",
+        "motif phases (phases = [{ collective = barrier }])",
         "drain = 10 us",
         "host_latency = true",
     ):
