@@ -12,6 +12,9 @@ from typing import Any
 
 __all__ = ["check", "experiment", "result"]
 
+_SHOWN_APART = ("topology", "routing", "link", "links", "router")
+"""Tables of ``[network]`` with a row of their own."""
+
 _SIZE = ("topology", "hosts", "rails", "planes", "routers", "router_links", "virtual_channels")
 
 
@@ -23,6 +26,12 @@ def experiment(tables: Mapping[str, Any], toml: str) -> str:
         "topology": _part(_table(network.get("topology")), "kind"),
         "routing": _part(_table(network.get("routing")), "algorithm"),
         "links": ", ".join(str(link[key]) for key in ("bandwidth", "latency") if key in link),
+        "link classes": "; ".join(
+            f"{name}: {_parameters(_table(settings))}"
+            for name, settings in _table(network.get("links")).items()
+        ),
+        "router": _parameters(_table(network.get("router"))),
+        "network": _parameters({key: value for key, value in network.items() if key not in _SHOWN_APART}),
         "run": _parameters(_table(tables.get("run"))),
         "collect": _parameters(_table(tables.get("collect"))),
     }
@@ -51,6 +60,7 @@ def result(summary: Mapping[str, Any], digest: str, folder: str, tables: Iterabl
     """A result: the network in one line, a row for each job, and the folder."""
     network = summary["network"]
     latency = network["latency_ns"]
+    drained = network.get("source_wait_ns") is not None
     rows = [
         [
             job["name"],
@@ -61,18 +71,33 @@ def result(summary: Mapping[str, Any], digest: str, folder: str, tables: Iterabl
             f"{job['compute_ns'] / 1e6:.6g}",
             f"{job['mpi_ns'] / 1e6:.6g}",
             _value(job["latency_ns"]["mean"], ".6g"),
+            *([_value(time, ".6g") for time in _apart(job)] if drained else ()),
             _bound_by(job.get("bound_by")),
         ]
         for job in summary["jobs"]
     ]
-    heads = ["job", "kind", "ranks", "hosts", "time (ms)", "computation (ms)", "MPI (ms)"]
+    heads = [
+        "job",
+        "kind",
+        "ranks",
+        "hosts",
+        "time (ms)",
+        "computation (ms)",
+        "MPI (ms)",
+        "packet latency (ns)",
+    ]
+    apart = ""
+    if drained:
+        heads += ["network latency (ns)", "wait at the source (ns)"]
+        in_network, wait = (_value(time, ".6g") for time in _apart(network))
+        apart = f"{in_network} ns mean in the network, {wait} ns mean wait at the source, "
     return (
         f"<p><b>{escape(str(network['topology']))}</b>: accepted load {network['accepted_load']:.1%}, "
         f"packet latency {_value(latency['mean'], '.6g')} ns mean, "
-        f"{_value(latency['p99'], '.6g')} ns p99, "
+        f"{_value(latency['p99'], '.6g')} ns p99, {apart}"
         f"{_value(network['mean_hops'], '.2f')} hops; digest {escape(digest[:12])}</p>"
         + "".join(_note(note) for note in summary.get("notes", ()))
-        + _rows([*heads, "packet latency (ns)", "bound by"], rows)
+        + _rows([*heads, "bound by"], rows)
         + f"<p>Tables: {escape(', '.join(tables))}. Folder: <code>{escape(folder)}</code></p>"
     )
 
@@ -91,6 +116,12 @@ def _bound_by(bound_by: Mapping[str, Any] | None) -> str:
     }
     cause = max(shares, key=lambda name: shares[name])
     return f"{cause} ({shares[cause]:.1%})"
+
+
+def _apart(summary: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Of a run with a drain phase: mean latency without the wait at the source, and mean of that wait."""
+    wait = summary.get("source_wait_ns") or {}
+    return summary.get("mean_network_latency_ns"), wait.get("mean")
 
 
 def _value(value: float | None, form: str) -> str:
@@ -130,7 +161,18 @@ def _part(table: Mapping[str, Any], key: str) -> str:
 
 
 def _parameters(table: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in table.items())
+    return ", ".join(f"{name} = {_setting(value)}" for name, value in table.items())
+
+
+def _setting(value: Any) -> str:
+    """A value of an experiment; tables, also those in lists, as in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return f"{{ {_parameters(value)} }}" if value else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_setting(item) for item in value)}]"
+    return str(value)
 
 
 def _table(value: Any) -> Mapping[str, Any]:

@@ -60,6 +60,35 @@ def test_an_experiment_shows_names_as_they_are(evil: fabricsim.Experiment) -> No
     assert "100 Gbps, 50 ns" in found.text
 
 
+def test_an_experiment_shows_what_differs_from_the_defaults(traffic: dict[str, Any]) -> None:
+    network = traffic["network"]
+    network["routing"] = {**network["routing"]}
+    network |= {
+        "links": {"injection": {"buffer": "64 KiB", "router_delay": "40 ns"}},
+        "router": {"credit_delay": "5 ns"},
+        "nic_injection_delay": "90 ns",
+        "packet_header": "16 B",
+    }
+    traffic["job"][0]["traffic"] |= {"arrival": "fixed", "phase": "zero"}
+    traffic["job"].append(
+        {"name": "steps", "workload": {"motif": "phases", "phases": [{"collective": "barrier"}]}}
+    )
+    traffic["run"] = {**traffic["run"], "drain": "10 us"}
+    traffic["collect"] = {"host_latency": True}
+    found = read(fabricsim.Experiment.from_dict(traffic)._repr_html_())
+    for setting in (
+        "injection: buffer = 64 KiB, router_delay = 40 ns",
+        "credit_delay = 5 ns",
+        "nic_injection_delay = 90 ns",
+        "packet_header = 16 B",
+        "arrival = fixed, phase = zero",
+        "motif phases (phases = [{ collective = barrier }])",
+        "drain = 10 us",
+        "host_latency = true",
+    ):
+        assert setting in found.text, setting
+
+
 def test_an_experiment_that_is_none_shows_itself_all_the_same() -> None:
     strange = fabricsim.Experiment(network={"topology": EVIL, "link": 3}, jobs=[{"workload": 7}])
     found = read(strange._repr_html_())
@@ -81,6 +110,17 @@ def test_a_result_shows_itself(evil: fabricsim.Experiment, tmp_path: Path) -> No
     assert "script" not in found.seen
     assert EVIL in found.text and "<b>out</b>" in found.text
     assert "links" in found.text and result.digest[:12] in found.text
+
+
+def test_a_drained_result_shows_the_wait_at_the_source_apart(traffic: dict[str, Any]) -> None:
+    plain = read(fabricsim.run(traffic)._repr_html_())
+    assert "wait at the source" not in plain.text
+    result = fabricsim.run({**traffic, "run": {**traffic["run"], "drain": "20 us"}})
+    network = result.summary.network
+    found = read(result._repr_html_())
+    assert f"{network.mean_network_latency_ns:.6g} ns mean in the network" in found.text
+    assert f"{network.source_wait_ns.mean:.6g} ns mean wait at the source" in found.text
+    assert "network latency (ns)" in found.text and "wait at the source (ns)" in found.text
 
 
 # Progress

@@ -13,7 +13,7 @@ import pytest
 import recorded
 
 import fabricsim
-from fabricsim import plot
+from fabricsim import ResultError, plot
 from fabricsim.plot import content
 from fabricsim.plot.chart import Arrows, Bars, Chart, Curve, Heat, Points, Spans
 
@@ -27,12 +27,15 @@ EXPERIMENT: dict[str, Any] = {
         {"name": "noise", "traffic": {"pattern": "uniform", "load": 0.2}, "hosts": "free"},
     ],
     "run": {"until": "12 us"},
+    "collect": {"host_latency": True},
 }
 
 FIGURES: dict[str, Callable[[plot.Plots, Any], Any]] = {
     "latency": lambda p, b: p.latency(backend=b),
     "latency tail": lambda p, b: p.latency(job="noise", tail=True, backend=b),
     "hops": lambda p, b: p.hops(backend=b),
+    "host_latency": lambda p, b: p.host_latency(backend=b),
+    "host_latency hops": lambda p, b: p.host_latency(what="hops", job="halo", backend=b),
     "link_load": lambda p, b: p.link_load(backend=b),
     "link_load_cdf": lambda p, b: p.link_load_cdf(backend=b),
     "class_load": lambda p, b: p.class_load(backend=b),
@@ -249,6 +252,38 @@ def test_the_parts_of_a_time_add_up(shown: fabricsim.Result) -> None:
         assert sum(bar.y[place] for bar in bars(ranks).values()) * ps == pytest.approx(told, rel=1e-6)
 
 
+def test_hosts_are_sorted_by_the_mean_of_their_packets(shown: fabricsim.Result) -> None:
+    rows = [row for row in shown.hosts.to_pylist() if row["packets_received"] > 0]
+    of_halo = {row["host"] for row in shown.ranks.to_pylist()}
+    assert 0 < len(of_halo) < len(rows)
+    for what, column, scale in (("latency", "latency_sum_ps", 1e3), ("hops", "hops_sum", 1.0)):
+        chart = only(content.host_latency({"": shown}, what, None))  # type: ignore[arg-type]
+        if what == "latency":
+            scale = 1e6 if "\u00b5s" in chart.y.label else 1e3
+        drawn = curves(chart)
+        assert list(drawn) == ["all hosts", "halo"]
+        for name, hosts in (("all hosts", {row["host"] for row in rows}), ("halo", of_halo)):
+            chosen = [row for row in rows if row["host"] in hosts]
+            means = sorted(row[column] / row["packets_received"] / scale for row in chosen)
+            assert drawn[name].y == pytest.approx([*means, means[-1]])
+            assert (drawn[name].x[0], drawn[name].x[-1], len(drawn[name].x)) == (0, 100, len(means) + 1)
+    one = curves(only(content.host_latency({"": shown}, "latency", "halo")))
+    assert list(one) == ["halo"]
+    both = curves(only(content.host_latency({"a": shown, "b": shown}, "latency", None)))
+    assert list(both) == ["a", "b"] and both["a"].y == both["b"].y
+
+
+def test_hosts_without_counted_packets_say_what_to_set() -> None:
+    result = fabricsim.run({**EXPERIMENT, "collect": {}})
+    with pytest.raises(ResultError, match="set collect.host_latency = true"):
+        content.host_latency({"": result}, "latency", None)
+
+
+def test_ranks_of_an_unknown_job_are_an_error(shown: fabricsim.Result) -> None:
+    with pytest.raises(ResultError, match="no ranks of a job 'noise'; there are those of: halo"):
+        content.host_latency({"": shown}, "latency", "noise")
+
+
 def test_a_timeline_has_every_state_and_message(shown: fabricsim.Result) -> None:
     chart = only(content.timeline(shown, None, None, None, None, None))
     spans = {layer.name: layer for layer in chart.layers if isinstance(layer, Spans)}
@@ -326,7 +361,19 @@ def test_both_libraries_draw_it_with_units(name: str, backend: str, shown: fabri
 
 
 @pytest.mark.parametrize("backend", ["matplotlib", "plotly"])
-@pytest.mark.parametrize("what", ["latency", "hops", "link_load", "link_load_cdf", "class_load", "job_time"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "latency",
+        "hops",
+        "host_latency",
+        "host_hops",
+        "link_load",
+        "link_load_cdf",
+        "class_load",
+        "job_time",
+    ],
+)
 def test_results_are_compared_in_one_figure(what: Any, backend: Any, shown: fabricsim.Result) -> None:
     pytest.importorskip(backend)
     figure = plot.compare({"first": shown, "second": shown}, what, backend=backend)

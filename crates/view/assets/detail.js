@@ -82,7 +82,11 @@ export class Detail {
       add(table([
         ["network", n.topology], ["hosts", number(n.hosts)], ["routers", number(n.routers)], ["links", number(n.links)],
         ["packets delivered", number(n.packets_delivered)], ["latency, mean", latency(n.latency_ns.mean)],
-        ["latency, 99th percentile", latency(n.latency_ns.p99)], ["measured", time(n.measured_ns * 1000)],
+        ["latency, 99th percentile", latency(n.latency_ns.p99)],
+        // A run without drain phase has neither.
+        ["network latency, mean", n.source_wait_ns ? latency(n.mean_network_latency_ns) : null],
+        ["wait at the source, mean", n.source_wait_ns ? latency(n.source_wait_ns.mean) : null],
+        ["measured", time(n.measured_ns * 1000)],
       ]));
       for (const note of summary.notes ?? []) {
         add(element("p", `${note.kind}: ${note.job ? `job ${note.job}: ` : ""}${note.found}. ${note.advice}.`));
@@ -208,6 +212,17 @@ export class Detail {
       for (let i = 0; i < Math.min(ranks.rows, 16); i++) {
         const job = text(ranks, "job", i);
         pairs.push(["rank", this.go(panel, `${ranks.rank[i]} of ${job}`, { kind: "rank", id: ranks.rank[i], job })]);
+      }
+    }
+    const counted = ["packets_received", "latency_sum_ps", "latency_max_ps", "hops_sum"];
+    const of = await result.tableWith("hosts", ["host"], counted, { host });
+    // Null without collect.host_latency.
+    const packets = of.packets_received?.[0];
+    if (Number.isFinite(packets)) {
+      pairs.push(["packets received", number(packets)]);
+      if (packets > 0) {
+        pairs.push(["their latency, mean", time(of.latency_sum_ps[0] / packets)], ["their latency, largest", time(of.latency_max_ps[0])]);
+        pairs.push(["their hops, mean", (of.hops_sum[0] / packets).toFixed(2)]);
       }
     }
     add(table(pairs));

@@ -65,6 +65,26 @@ class Plots:
         """
         return _draw(content.hops(self._one, job), backend)
 
+    def host_latency(
+        self,
+        *,
+        what: Literal["latency", "hops"] = "latency",
+        job: str | None = None,
+        backend: Backend = "matplotlib",
+    ) -> Any:
+        """Mean latency or hops of the packets that each host received, hosts sorted, from ``hosts``.
+
+        Parameters
+        ----------
+        what : {"latency", "hops"}
+            Which mean. It is of the measured packets of all jobs.
+        job : str
+            Hosts of the ranks of this job only; else a curve for each job of ranks, and one for all hosts.
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(content.host_latency(self._one, what, job), backend)
+
     def link_load(self, *, backend: Backend = "matplotlib") -> Any:
         """Load of the links of each class: mean, and the most loaded one, in percent of the measured time.
 
@@ -217,7 +237,9 @@ class Plots:
 
 def compare(
     results: Mapping[str, Result],
-    what: Literal["latency", "hops", "link_load", "link_load_cdf", "class_load", "job_time"] = "latency",
+    what: Literal[
+        "latency", "hops", "host_latency", "host_hops", "link_load", "link_load_cdf", "class_load", "job_time"
+    ] = "latency",
     *,
     job: str | None = None,
     link_class: str | None = None,
@@ -230,10 +252,11 @@ def compare(
     ----------
     results : Mapping[str, Result]
         Results by the names that they have in the figure.
-    what : {"latency", "hops", "link_load", "link_load_cdf", "class_load", "job_time"}
-        The function of :class:`Plots` whose figure it is.
+    what : str
+        One of the names above: the function of :class:`Plots` whose figure it is. ``host_hops`` is
+        ``host_latency(what="hops")``.
     job : str
-        Of latency, hops and job_time: this job only.
+        Of latency, hops, host_latency, host_hops and job_time: this job only.
     link_class : str
         Of link_load_cdf and class_load: links of this class only; else link_load_cdf has all between routers.
     tail : bool
@@ -263,6 +286,8 @@ def compare(
     charts = {
         "latency": lambda: content.latency(results, job, tail),
         "hops": lambda: content.hops(results, job),
+        "host_latency": lambda: content.host_latency(results, "latency", job),
+        "host_hops": lambda: content.host_latency(results, "hops", job),
         "link_load": lambda: content.link_load(results),
         "link_load_cdf": lambda: content.link_load_cdf(results, link_class),
         "class_load": lambda: content.class_load(results, "busy", link_class),

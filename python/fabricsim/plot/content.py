@@ -93,6 +93,72 @@ def hops(results: Results, job: str | None) -> list[Chart]:
     return [Chart(f"Hops{of_job}", x_axis, Axis("packets (%)", low=0), bars, legend=len(bars) > 1)]
 
 
+def host_latency(results: Results, what: Literal["latency", "hops"], job: str | None) -> list[Chart]:
+    """Mean latency or hops of the packets that each host received, hosts in ascending order."""
+    means: dict[str, list[float]] = {}
+    for result_name, result in results.items():
+        by_host = _means(result, "latency_sum_ps" if what == "latency" else "hops_sum")
+        of_jobs = _hosts_of_jobs(result) if "ranks" in result.tables else {}
+        if job is not None and job not in of_jobs:
+            raise ResultError(f"no ranks of a job '{job}'; there are those of: {', '.join(of_jobs)}")
+        if job is not None or len(results) == 1:
+            chosen = of_jobs if job is None else {job: of_jobs[job]}
+            whole = job is None and not (len(of_jobs) == 1 and by_host.keys() <= next(iter(of_jobs.values())))
+            if whole:
+                means["all hosts"] = list(by_host.values())
+            for job_name, hosts in list(chosen.items())[: len(COLOURS) - whole]:
+                called = _called(result_name, job_name, results, job)
+                means[called] = [value for host, value in by_host.items() if host in hosts]
+        else:
+            means[result_name] = list(by_host.values())
+    means = {name: sorted(values) for name, values in means.items() if values}
+    if not means:
+        raise ResultError("no host received a measured packet")
+    label, scale = "mean hops (links crossed)", 1.0
+    if what == "latency":
+        unit, scale = of_time(max(values[-1] for values in means.values()))
+        label = f"mean latency ({unit})"
+    curves = []
+    for number, (name, values) in enumerate(means.items()):
+        step = -(-len(values) // _MOST_POINTS)
+        places = [*range(0, len(values) - 1, step), len(values) - 1]
+        x = [100 * place / len(values) for place in places]
+        y = [values[place] / scale for place in places]
+        curves.append(Curve(name, [*x, 100.0], [*y, y[-1]], number))
+    title = {"latency": "Packet latency", "hops": "Hops"}[what]
+    of_job = f" of {job}" if job is not None else ""
+    return [
+        Chart(
+            f"{title} by receiving host{of_job}",
+            Axis("hosts, sorted (%)", low=0, high=100),
+            Axis(label, low=0),
+            curves,
+        )
+    ]
+
+
+def _means(result: Result, column: str) -> dict[int, float]:
+    """A column of ``hosts`` per packet, by host, for the hosts that received packets."""
+    if column not in result.tables.dataset("hosts").schema.names:
+        raise ResultError(
+            "the table 'hosts' of this version has no packets of hosts: run the experiment again"
+        )
+    rows = list(_rows(result, "hosts", ["host", "packets_received", column]))
+    if any(packets is None for _, packets, _ in rows):
+        raise ResultError(
+            "the packets of hosts were not recorded: set collect.host_latency = true in the experiment"
+        )
+    return {host: total / packets for host, packets, total in rows if packets > 0}
+
+
+def _hosts_of_jobs(result: Result) -> dict[str, set[int]]:
+    """The hosts of the ranks of each job."""
+    hosts: dict[str, set[int]] = defaultdict(set)
+    for job, host in _rows(result, "ranks", ["job", "host"]):
+        hosts[job].add(host)
+    return dict(hosts)
+
+
 def _distributions(results: Results, name: str, value: str, job: str | None) -> dict[str, Counts]:
     """Histograms by name: the jobs of one result, or the results."""
     found: dict[str, Counts] = {}

@@ -8,6 +8,7 @@
 mod anatomy;
 mod buffers;
 mod classes;
+mod host_latency;
 mod hosts;
 mod links;
 mod messages;
@@ -122,6 +123,7 @@ pub(super) fn figures(summary: &Summary, source: TableSource) -> Result<Vec<Figu
     figures.extend(messages::phases(source)?);
     figures.extend(source.table("latency_histogram").and_then(packets::latency));
     figures.extend(source.table("hops_histogram").and_then(packets::hops));
+    figures.extend(host_latency::sorted(summary, source)?);
     if let Some(links) = links {
         figures.extend(links::hottest(links));
         figures.extend(routers::hottest(links));

@@ -10,7 +10,7 @@ use crate::summary::{JobSummary, NetworkSummary};
 use crate::{Summary, Table};
 
 /// Sections with a table of their own: name of the table, id of the section.
-const SECTIONS: [(&str, &str); 8] = [
+const SECTIONS: [(&str, &str); 9] = [
     ("timeline", "split"),
     ("critical_path", "critical-path"),
     ("job_series", "progress"),
@@ -19,6 +19,7 @@ const SECTIONS: [(&str, &str); 8] = [
     ("waits", "waits"),
     ("vc_series", "buffers"),
     ("host_series", "hosts"),
+    ("hosts", "host-latency"),
 ];
 
 const NAMES: [&str; 2] = ["halo", "background"];
@@ -176,6 +177,7 @@ fn tables(size: Size) -> Vec<Table> {
         ),
     ];
     tables.extend(of_ranks(size));
+    tables.push(of_hosts(size));
     tables.push(links((0..size.links).map(|link| LinkRow {
         link,
         class: of_class(u64::from(link) % 4).into(),
@@ -204,6 +206,26 @@ fn tables(size: Size) -> Vec<Table> {
         ..LinkRow::default()
     })));
     tables
+}
+
+/// The packets that hosts received.
+fn of_hosts(size: Size) -> Table {
+    let cells = |of: fn(u64) -> u64| {
+        ColumnCells::MaybeU64((0..size.hosts).map(|host| Some(of(host.into()))).collect())
+    };
+    made(
+        "hosts",
+        vec![
+            ("host", ColumnCells::U32((0..size.hosts).collect())),
+            ("packets_received", cells(|host| 1 + host)),
+            (
+                "latency_sum_ps",
+                cells(|host| (1 + host) * wave(2, host, 900_000)),
+            ),
+            ("latency_max_ps", cells(|_| 1_000_000)),
+            ("hops_sum", cells(|host| (1 + host) * (3 + host % 3))),
+        ],
+    )
 }
 
 /// Tables of runs of ranks with full collection.
