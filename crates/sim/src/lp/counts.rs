@@ -48,13 +48,13 @@ pub struct JobCounts {
     pub hops: Histogram,
     /// Bytes of the same packets, without their headers.
     pub measured_bytes: u64,
+    /// The latency in two parts, if it is collected. `None` until a packet that carries its wait is counted. Boxed, since
+    /// most runs have none, and here, where alignment leaves room for it.
+    pub parts: Option<Box<LatencyParts>>,
     /// Time from the handover of the message to the start of the packet onto the injection link, in ps, for the packets
     /// that leave here of messages handed over in the measured part. Counted only in runs with a drain phase, at whose
     /// end these are the packets whose latency is known.
     pub source_wait: Histogram,
-    /// The latency in two parts, if it is collected. `None` until a packet that carries its wait is counted. Boxed, since
-    /// most runs have none.
-    pub parts: Option<Box<LatencyParts>>,
 }
 
 /// The latency of the measured packets that arrived, in two parts.
