@@ -504,6 +504,9 @@ class Collect(Given):
     host_latency : bool
         Number, latency and hops of the packets that each host received, in the table ``hosts``
         (default: false).
+    network_latency : bool
+        Latency of the packets of synthetic traffic in the network, and their wait at the source, with
+        percentiles (default: false).
     """
 
     series: Literal["auto", "off", "classes", "links", "vcs"] | None = None
@@ -512,6 +515,7 @@ class Collect(Given):
     timeline: bool | None = None
     waits: bool | None = None
     host_latency: bool | None = None
+    network_latency: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

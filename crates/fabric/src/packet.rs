@@ -13,7 +13,8 @@ pub struct Packet {
     pub source: HostId,
     /// The receiving end point.
     pub destination: HostId,
-    /// Number of the message among those of the sending host, modulo 2^32.
+    /// Number of the message among those of the sending host, modulo 2^32. A packet that carries its
+    /// [wait at the source](Packet::source_wait) has a part of that here.
     pub message: u32,
     /// Bytes on the wire: payload and header, at least 1.
     pub bytes: u32,
@@ -24,7 +25,8 @@ pub struct Packet {
     pub job: u16,
     /// Links entered so far; saturates at 255.
     pub hops: u8,
-    /// [`STANDALONE`], and the number of far links.
+    /// Of a packet of a rank, the number of far links. Of one that counts individually, [`STANDALONE`], and either
+    /// nothing else, or [`HAS_WAIT`] with [`WAIT_TOP`] and [`WAIT_SHIFT`].
     marks: u8,
 }
 
@@ -68,6 +70,21 @@ const STANDALONE: u8 = 0x80;
 /// The bits that count far links.
 const FAR_LINKS: u8 = 0x7F;
 
+/// The mark of a packet that carries its wait at the source. Only standalone packets have it: those of ranks need the
+/// number of their message and the far links.
+const HAS_WAIT: u8 = 0x40;
+
+/// The highest bit of the significant bits of the wait, the others of which are in [`Packet::message`].
+const WAIT_TOP: u8 = 0x20;
+
+/// The number of low bits of the wait that are left out.
+const WAIT_SHIFT: u8 = 0x1F;
+
+/// Number of significant bits of the wait that a packet carries.
+const WAIT_BITS: u32 = 33;
+
+const _: () = assert!(u64::BITS - WAIT_BITS == WAIT_SHIFT as u32);
+
 impl Packet {
     /// A packet that has not left its NIC.
     pub fn new(
@@ -101,6 +118,34 @@ impl Packet {
     #[inline]
     pub fn set_standalone(&mut self, standalone: bool) {
         self.marks = self.marks & FAR_LINKS | if standalone { STANDALONE } else { 0 };
+    }
+
+    /// The time from the handover of its message to the start of the packet onto the injection link, if the packet
+    /// carries it: see [`Packet::set_source_wait`].
+    #[inline]
+    pub fn source_wait(&self) -> Option<Time> {
+        // Packets of ranks have smaller marks.
+        (self.marks >= STANDALONE | HAS_WAIT).then(|| {
+            let top = u64::from(self.marks & WAIT_TOP != 0) << (WAIT_BITS - 1);
+            Time((top | u64::from(self.message)) << (self.marks & WAIT_SHIFT))
+        })
+    }
+
+    /// Makes a standalone packet carry its wait at the source, in place of the number of its message, which nobody
+    /// reads. Waits below 2^33 ps (8.6 ms) are exact. Longer ones, which sources above saturation have, are rounded down
+    /// to 33 significant bits: by less than one part in 2^32.
+    pub fn set_source_wait(&mut self, wait: Time) {
+        debug_assert!(self.standalone(), "ranks await the message");
+        let used = u64::BITS - wait.ps().leading_zeros();
+        let shift = used.saturating_sub(WAIT_BITS);
+        let significant = wait.ps() >> shift;
+        let top = if significant >> (WAIT_BITS - 1) == 0 {
+            0
+        } else {
+            WAIT_TOP
+        };
+        self.message = significant as u32;
+        self.marks = STANDALONE | HAS_WAIT | top | shift as u8;
     }
 
     /// Number of far links entered so far, as [`Packet::count_far_link`] counts them; saturates at 127.
@@ -207,5 +252,37 @@ mod tests {
             Packet::new(HostId(1), HostId(2), 3, 4, created_at, 5).created_at(),
             created_at
         );
+    }
+
+    #[test]
+    fn a_standalone_packet_carries_its_wait_at_the_source() {
+        let mut packet = Packet::new(HostId(1), HostId(2), 3, 4, Time(5), 6);
+        (0..300).for_each(|_| packet.count_far_link());
+        assert_eq!((packet.source_wait(), packet.far_hops()), (None, 127));
+        let mut packet = Packet::new(HostId(1), HostId(2), 3, 4, Time(5), 6);
+        packet.set_standalone(true);
+        assert_eq!(packet.source_wait(), None);
+        let largest = u64::MAX;
+        for wait in [0, 1, u64::from(u32::MAX), 1 << 32, (1 << 33) - 1] {
+            packet.set_source_wait(Time(wait));
+            assert_eq!(packet.source_wait(), Some(Time(wait)), "exact below 2^33 ps");
+            assert!(packet.standalone());
+        }
+        for wait in [
+            1 << 33,
+            (1 << 33) + 1,
+            0x0123_4567_89AB_CDEF,
+            largest / 2 + 1,
+            largest,
+        ] {
+            packet.set_source_wait(Time(wait));
+            let carried = packet.source_wait().expect("it was set").ps();
+            assert!(
+                carried <= wait && wait - carried <= wait >> 32,
+                "{carried} of {wait}"
+            );
+            assert!(packet.standalone());
+        }
+        assert_eq!((packet.created_at(), packet.job, packet.bytes), (Time(5), 6, 4));
     }
 }

@@ -134,6 +134,7 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
             };
             rows.extend(parts_of_latency(
                 of(|job| job.mean_network_latency_ns),
+                of(|job| job.network_latency_ns?.p99),
                 of(|job| job.source_wait_ns?.mean),
             ));
         }
@@ -242,15 +243,21 @@ fn ties(runs: &[(&str, Summary)]) -> String {
     first.jobs.iter().filter_map(tie).collect()
 }
 
-/// The mean latency in the network and at the source, of runs that have a drain phase.
-fn parts_of_latency(network: Vec<Option<f64>>, source_wait: Vec<Option<f64>>) -> Vec<Row> {
+/// The latency in the network and at the source, of runs that have a drain phase or collect it.
+fn parts_of_latency(
+    network: Vec<Option<f64>>,
+    network_p99: Vec<Option<f64>>,
+    source_wait: Vec<Option<f64>>,
+) -> Vec<Row> {
     if source_wait.iter().all(Option::is_none) {
         return Vec::new();
     }
-    vec![
-        Row::new("  network latency, mean", times(&network)),
-        Row::new("  wait at the source, mean", times(&source_wait)),
-    ]
+    let mut rows = vec![Row::new("  network latency, mean", times(&network))];
+    if network_p99.iter().any(Option::is_some) {
+        rows.push(Row::new("  network latency, p99", times(&network_p99)));
+    }
+    rows.push(Row::new("  wait at the source, mean", times(&source_wait)));
+    rows
 }
 
 /// The time of one repetition of a job that repeats its workload.
@@ -296,6 +303,7 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
     };
     let parts = parts_of_latency(
         of(|network| network.mean_network_latency_ns),
+        of(|network| network.network_latency_ns?.p99),
         of(|network| network.source_wait_ns?.mean),
     );
     let mut rows = vec![

@@ -41,7 +41,7 @@ pub use folder::{
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use notes::{NOTE_KINDS, Note, NoteKind, Severity};
-pub use outcome::{BacklogGrowth, JobTotals, NetworkTotals, Outcome, RunResult, TrafficTotals};
+pub use outcome::{BacklogGrowth, JobTotals, LatencyParts, NetworkTotals, Outcome, RunResult, TrafficTotals};
 pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, RecordingTotals};
 pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder, refuse_in_use};

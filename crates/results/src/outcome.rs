@@ -74,6 +74,30 @@ pub struct NetworkTotals {
     pub hops: Histogram,
     /// As that of the jobs, see [`JobTotals::source_wait_ps`].
     pub source_wait_ps: Option<Histogram>,
+    /// As that of the jobs, if all jobs have it. Not part of the digest.
+    pub parts: Option<LatencyParts>,
+}
+
+/// Latencies of the measured packets that arrived, in two parts. They are collected, and not part of the digest.
+#[derive(Clone, Debug, Default)]
+pub struct LatencyParts {
+    /// Times from the start of a packet onto the injection link to the arrival of its tail, in picoseconds.
+    pub network_latency_ps: Histogram,
+    /// Times from the handover of its message to that start, in picoseconds. Times from 2^33 ps on are rounded down by
+    /// less than one part in 2^32.
+    pub source_wait_ps: Histogram,
+}
+
+impl LatencyParts {
+    /// The sum over jobs. `None` if a job has none: it would not divide the latency of all packets.
+    pub fn of_all<'a>(mut jobs: impl Iterator<Item = Option<&'a LatencyParts>>) -> Option<LatencyParts> {
+        jobs.try_fold(LatencyParts::default(), |mut all, job| {
+            let job = job?;
+            all.network_latency_ps.merge(&job.network_latency_ps);
+            all.source_wait_ps.merge(&job.source_wait_ps);
+            Some(all)
+        })
+    }
 }
 
 /// Totals of one job.
@@ -109,6 +133,8 @@ pub struct JobTotals {
     /// Times from the handover of a message to the start of a packet onto the injection link, in picoseconds, for all
     /// packets that left of messages handed over in the measured span. `None` without a drain phase.
     pub source_wait_ps: Option<Histogram>,
+    /// The latency in two parts, if it is collected, of synthetic traffic only. Not part of the digest.
+    pub parts: Option<LatencyParts>,
     /// Offered and accepted traffic, of synthetic traffic only. Not part of the digest, as the totals of the network
     /// are.
     pub traffic: Option<TrafficTotals>,
@@ -309,6 +335,29 @@ fn mean_network_latency_ns(latency_ps: &Histogram, source_wait_ps: Option<&Histo
     Some(sum as f64 / packets as f64 / 1000.0)
 }
 
+/// The waits at the source, and the latencies in the network, that a summary has. A drain phase counts the waits of all
+/// packets that left; otherwise those of the packets that arrived are known, if they were collected.
+struct LatencyInParts {
+    mean_network_latency_ns: Option<f64>,
+    network_latency_ns: Option<Latency>,
+    source_wait_ns: Option<Latency>,
+}
+
+impl LatencyInParts {
+    fn new(
+        latency_ps: &Histogram,
+        left: Option<&Histogram>,
+        arrived: Option<&LatencyParts>,
+    ) -> LatencyInParts {
+        let wait = left.or(arrived.map(|parts| &parts.source_wait_ps));
+        LatencyInParts {
+            mean_network_latency_ns: mean_network_latency_ns(latency_ps, wait),
+            network_latency_ns: arrived.map(|parts| Latency::of_ps(&parts.network_latency_ps)),
+            source_wait_ns: wait.map(Latency::of_ps),
+        }
+    }
+}
+
 impl NetworkTotals {
     fn digest(&self, digest: &mut Digest) {
         let integers = [
@@ -342,6 +391,11 @@ impl NetworkTotals {
             0 => 0.0,
             capacity => bytes as f64 / capacity as f64,
         };
+        let parts = LatencyInParts::new(
+            &self.latency_ps,
+            self.source_wait_ps.as_ref(),
+            self.parts.as_ref(),
+        );
         NetworkSummary {
             topology: self.topology.clone(),
             hosts: self.hosts,
@@ -358,8 +412,9 @@ impl NetworkTotals {
             packet_hops: self.packet_hops,
             mean_hops: (self.hops.count() > 0).then(|| self.hops.mean()),
             latency_ns: Latency::of_ps(&self.latency_ps),
-            mean_network_latency_ns: mean_network_latency_ns(&self.latency_ps, self.source_wait_ps.as_ref()),
-            source_wait_ns: self.source_wait_ps.as_ref().map(Latency::of_ps),
+            mean_network_latency_ns: parts.mean_network_latency_ns,
+            network_latency_ns: parts.network_latency_ns,
+            source_wait_ns: parts.source_wait_ns,
             offered_load: load(self.offered_bytes),
             accepted_load: load(self.accepted_bytes),
             measured_ns: nanoseconds(self.measured_ps),
@@ -413,6 +468,11 @@ impl JobTotals {
 
     fn summary(&self) -> JobSummary {
         let row = self.row();
+        let parts = LatencyInParts::new(
+            &self.latency_ps,
+            self.source_wait_ps.as_ref(),
+            self.parts.as_ref(),
+        );
         JobSummary {
             name: self.name.clone(),
             kind: self.kind.to_string(),
@@ -427,8 +487,9 @@ impl JobTotals {
             bytes: self.bytes,
             packets: row.packets,
             latency_ns: Latency::of_ps(&self.latency_ps),
-            mean_network_latency_ns: mean_network_latency_ns(&self.latency_ps, self.source_wait_ps.as_ref()),
-            source_wait_ns: self.source_wait_ps.as_ref().map(Latency::of_ps),
+            mean_network_latency_ns: parts.mean_network_latency_ns,
+            network_latency_ns: parts.network_latency_ns,
+            source_wait_ns: parts.source_wait_ns,
             traffic: self.traffic.as_ref().map(TrafficTotals::summary),
             recording: self.recording.summary(),
             unreceived: self.unreceived.filter(|_| self.finished),

@@ -126,12 +126,17 @@ pub struct NetworkSummary {
     /// Latency of the measured packets, in nanoseconds.
     pub latency_ns: Latency,
     /// Mean latency of the measured packets from the start onto the injection link, in nanoseconds: without the wait at
-    /// the source. `None` without a drain phase, if a packet that left had not arrived, without such packets, and in
-    /// results of older versions.
+    /// the source. `None` if [`NetworkSummary::source_wait_ns`] is, if it is of other packets, because some that left in a
+    /// drain phase had not arrived, without such packets, and in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_network_latency_ns: Option<f64>,
-    /// Waits at the source of the packets that left of messages made in the measured time, in nanoseconds. `None`
-    /// without a drain phase, and in results of older versions.
+    /// Latency of the measured packets from the start onto the injection link, in nanoseconds. `None` unless
+    /// `collect.network_latency` is set, with jobs of ranks, and in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_latency_ns: Option<Latency>,
+    /// Waits at the source, in nanoseconds: with a drain phase of the packets that left of messages made in the measured
+    /// time, otherwise of the measured packets. `None` with neither a drain phase nor
+    /// [`NetworkSummary::network_latency_ns`], and in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_wait_ns: Option<Latency>,
     /// Traffic offered after the warm-up, as a fraction of the injection bandwidth of all hosts.
@@ -217,7 +222,11 @@ pub struct JobSummary {
     /// As in [`NetworkSummary`], of these packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_network_latency_ns: Option<f64>,
-    /// As in [`NetworkSummary`], of the packets that left the job's hosts.
+    /// As in [`NetworkSummary`], of these packets. `None` for ranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_latency_ns: Option<Latency>,
+    /// As in [`NetworkSummary`], of the packets that left the job's hosts with a drain phase, otherwise of these packets.
+    /// `None` for ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_wait_ns: Option<Latency>,
     /// Offered and accepted traffic. `None` for ranks, and in results of older versions.

@@ -45,6 +45,9 @@ _NETWORK = {
     "latency_p99_ns": Metric("packet latency, p99", "us", 1e-3, False),
     "latency_max_ns": Metric("packet latency, max", "us", 1e-3, False),
     "network_latency_mean_ns": Metric("network latency, mean", "us", 1e-3, False),
+    "network_latency_p50_ns": Metric("network latency, median", "us", 1e-3, False),
+    "network_latency_p99_ns": Metric("network latency, p99", "us", 1e-3, False),
+    "network_latency_max_ns": Metric("network latency, max", "us", 1e-3, False),
     "source_wait_mean_ns": Metric("wait at the source, mean", "us", 1e-3, False),
     "mean_hops": Metric("hops, mean", "", 1, None),
     "packets_delivered": Metric("packets delivered", "", 1, None),
@@ -72,6 +75,7 @@ _JOB = {
     "latency_mean_ns": Metric("packet latency, mean", "us", 1e-3, False),
     "latency_p99_ns": Metric("packet latency, p99", "us", 1e-3, False),
     "network_latency_mean_ns": Metric("network latency, mean", "us", 1e-3, False),
+    "network_latency_p99_ns": Metric("network latency, p99", "us", 1e-3, False),
     "source_wait_mean_ns": Metric("wait at the source, mean", "us", 1e-3, False),
     "bytes": Metric("sent", "bytes", 1, None),
     "finished": Metric("finished", "", 1, None),
@@ -172,14 +176,18 @@ def _latency(part: str, latency: Mapping[str, float | None]) -> dict[str, Any]:
 
 
 def _parts_of_latency(part: str, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The latency in the network and at the source; nothing without a drain phase."""
-    wait = summary.get("source_wait_ns")
+    """The latency in the network and at the source; nothing if the run neither drains nor collects it."""
+    wait, network = summary.get("source_wait_ns"), summary.get("network_latency_ns")
     if wait is None:
         return {}
-    return {
+    row = {
         f"{part}.network_latency_mean_ns": summary.get("mean_network_latency_ns"),
         f"{part}.source_wait_mean_ns": wait["mean"],
     }
+    if network is not None:
+        names = ("p50", "p99", "max") if part == "network" else ("p99",)
+        row |= {f"{part}.network_latency_{name}_ns": network[name] for name in names}
+    return row
 
 
 def _injection_gbps(outcome: Outcome) -> float:

@@ -93,6 +93,10 @@ pub(super) fn overview(summary: &Summary) -> HtmlSection {
             "network latency, mean",
             show::time_if_any(n.mean_network_latency_ns),
         ));
+        if let Some(network) = &n.network_latency_ns {
+            delivered.push(("network latency, median", show::time_if_any(network.p50)));
+            delivered.push(("network latency, largest", show::time_if_any(network.max)));
+        }
         delivered.push(("wait at the source, mean", show::time_if_any(wait.mean)));
     }
     body += &pairs(&delivered);

@@ -55,6 +55,8 @@ pub struct CollectSetting {
     pub(crate) waits: bool,
     /// Whether the table `hosts` has the latencies and hops of the packets that each host received.
     pub(crate) host_latency: bool,
+    /// Whether the latency of synthetic traffic is divided into the wait at the source and the latency in the network.
+    pub(crate) network_latency: bool,
 }
 
 /// Keys of `[collect]`.
@@ -68,6 +70,8 @@ pub const PARAMETERS: &[Parameter] = parameters! {
     flag("timeline", false, "timelines of ranks, and all messages");
     flag("waits", false, "waits of packets and their causes");
     flag("host_latency", false, "number, latency and hops of the packets that each host received");
+    flag("network_latency", false,
+        "latency of the packets of synthetic traffic in the network, and their wait at the source");
 };
 
 impl Series {
@@ -96,6 +100,7 @@ impl CollectSetting {
             timeline: false,
             waits: false,
             host_latency: false,
+            network_latency: false,
         }
     }
 
@@ -121,6 +126,7 @@ impl CollectSetting {
             timeline: section.get("timeline")?,
             waits: section.get("waits")?,
             host_latency: section.get("host_latency")?,
+            network_latency: section.get("network_latency")?,
         };
         if let Some(end) = latest_end {
             setting.refuse_endless(section, network, end)?;
@@ -177,6 +183,12 @@ impl CollectSetting {
     /// Sets whether the table `hosts` has the latencies and hops of the packets that each host received.
     pub fn set_host_latency(&mut self, host_latency: bool) {
         self.host_latency = host_latency;
+    }
+
+    /// Sets whether the latency of synthetic traffic is divided into the wait at the source and the latency in the
+    /// network.
+    pub fn set_network_latency(&mut self, network_latency: bool) {
+        self.network_latency = network_latency;
     }
 
     /// Sets what is sampled.

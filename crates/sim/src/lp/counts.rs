@@ -48,9 +48,21 @@ pub struct JobCounts {
     pub hops: Histogram,
     /// Bytes of the same packets, without their headers.
     pub measured_bytes: u64,
+    /// The latency in two parts, if it is collected. `None` until a packet that carries its wait is counted. Boxed, since
+    /// most runs have none, and here, where alignment leaves room for it.
+    pub parts: Option<Box<LatencyParts>>,
     /// Time from the handover of the message to the start of the packet onto the injection link, in ps, for the packets
     /// that leave here of messages handed over in the measured part. Counted only in runs with a drain phase, at whose
     /// end these are the packets whose latency is known.
+    pub source_wait: Histogram,
+}
+
+/// The latency of the measured packets that arrived, in two parts.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LatencyParts {
+    /// Time from the start onto the injection link to the arrival of the tail, in ps.
+    pub network_latency: Histogram,
+    /// Time from the handover of the message to that start, in ps.
     pub source_wait: Histogram,
 }
 
@@ -131,6 +143,24 @@ pub enum CountsUndo {
         /// Its payload.
         bytes: u32,
         /// Latency in ps.
+        ps: u64,
+        /// The maximum before.
+        max: u64,
+    },
+    /// Its latency in the network was recorded.
+    NetworkLatency {
+        /// Job.
+        job: u16,
+        /// Latency in the network in ps.
+        ps: u64,
+        /// The maximum before.
+        max: u64,
+    },
+    /// Its wait at the source was recorded where it arrived, before its latency in the network.
+    ArrivedWait {
+        /// Job.
+        job: u16,
+        /// The wait in ps.
         ps: u64,
         /// The maximum before.
         max: u64,
@@ -305,6 +335,34 @@ impl JobCounts {
             journal.note(|| CountsUndo::Latency { job, bytes, ps, max });
             let (hops, max) = (packet.hops, most as u8);
             journal.note(|| CountsUndo::Hops { job, hops, max });
+            if let Some(wait) = packet.source_wait() {
+                self.divided(ps, wait.ps(), journal);
+            }
+        }
+    }
+
+    /// Counts the parts of the latency of a packet, which carries its wait at the source.
+    // Not inlined, to keep the code of runs without it small.
+    #[inline(never)]
+    fn divided<J: Journal<CountsUndo>>(&mut self, latency: u64, wait: u64, journal: &mut J) {
+        let job = self.job;
+        let parts = self.parts.get_or_insert_default();
+        let max = parts.source_wait.record(wait);
+        journal.note(|| CountsUndo::ArrivedWait { job, ps: wait, max });
+        let ps = latency.saturating_sub(wait);
+        let max = parts.network_latency.record(ps);
+        journal.note(|| CountsUndo::NetworkLatency { job, ps, max });
+    }
+
+    /// Undoes the recording of one part of a latency.
+    fn forget_part(&mut self, part: fn(&mut LatencyParts) -> &mut Histogram, (ps, max): (u64, u64)) {
+        let Some(parts) = &mut self.parts else {
+            unreachable!("the step that made it is older")
+        };
+        part(parts).forget(ps, max);
+        // Equal states have equal bytes, and before the first packet there were no parts.
+        if parts.source_wait.count() == 0 {
+            self.parts = None;
         }
     }
 }
@@ -321,6 +379,8 @@ impl CountsUndo {
             | CountsUndo::Delivered { job, .. }
             | CountsUndo::SourceWait { job, .. }
             | CountsUndo::Latency { job, .. }
+            | CountsUndo::NetworkLatency { job, .. }
+            | CountsUndo::ArrivedWait { job, .. }
             | CountsUndo::Hops { job, .. } => job,
         };
         let Some(of) = counts.iter_mut().find(|c| c.job == job) else {
@@ -358,6 +418,12 @@ impl CountsUndo {
             CountsUndo::Latency { bytes, ps, max, .. } => {
                 of.measured_bytes -= u64::from(bytes);
                 of.latency.forget(ps, max);
+            }
+            CountsUndo::NetworkLatency { ps, max, .. } => {
+                of.forget_part(|parts| &mut parts.network_latency, (ps, max));
+            }
+            CountsUndo::ArrivedWait { ps, max, .. } => {
+                of.forget_part(|parts| &mut parts.source_wait, (ps, max));
             }
             CountsUndo::Hops { hops, max, .. } => of.hops.forget(u64::from(hops), u64::from(max)),
         }

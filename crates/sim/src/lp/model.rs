@@ -54,6 +54,10 @@ pub enum LpUndo {
 // Each event keeps several of them.
 const _: () = assert!(size_of::<LpUndo>() <= 40);
 
+// Whole cache lines.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<NetworkLp>() == 896);
+
 impl From<HostUndo> for LpUndo {
     #[inline]
     fn from(step: HostUndo) -> LpUndo {

@@ -39,6 +39,10 @@ pub struct Simulation {
     pub waits: bool,
     /// Whether the table of hosts has the latencies and hops of the packets that each received.
     pub host_latency: bool,
+    /// Whether packets of synthetic traffic carry their wait at the source, and latencies are divided by it.
+    pub network_latency: bool,
+    /// Whether either the drain phase or [`Simulation::network_latency`] needs that wait: one test for each packet.
+    pub uses_source_wait: bool,
     /// The exact shortcuts of this run.
     pub shortcuts: Shortcuts,
 }
@@ -69,6 +73,8 @@ impl Simulation {
             timeline: experiment.collect.timeline,
             waits: experiment.collect.waits,
             host_latency: experiment.collect.host_latency,
+            network_latency: experiment.collect.network_latency,
+            uses_source_wait: experiment.run.drains() || experiment.collect.network_latency,
             shortcuts,
         }
     }

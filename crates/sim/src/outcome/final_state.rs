@@ -8,8 +8,8 @@ use fabric::router::Router;
 use mpi::{Rank, RankStats};
 use results::rows::{CallRow, LinkRow, RankRow, ReceivedPackets, calls, ranks, with_received};
 use results::{
-    BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, NetworkTotals, Outcome,
-    PathTotals, RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
+    BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, LatencyParts,
+    NetworkTotals, Outcome, PathTotals, RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
 };
 use topology::{HostId, Port, RouterId};
 
@@ -55,6 +55,7 @@ impl FinalState<'_> {
                 network.source_wait_ps.get_or_insert_default().merge(wait);
             }
         }
+        network.parts = LatencyParts::of_all(jobs.iter().map(|job| job.parts.as_ref()));
         let received = self.simulation.host_latency.then(|| self.received());
         let mut tables = vec![ranks(rank_rows), calls(call_rows), links];
         let [routers, hosts] = self.drawing;
@@ -228,6 +229,7 @@ impl FinalState<'_> {
             },
             finished: true,
             time_ps: self.end.saturating_sub(job.start).ps(),
+            parts: (self.simulation.network_latency && job.is_traffic()).then(LatencyParts::default),
             ..JobTotals::default()
         };
         let mut latency = Histogram::default();
@@ -240,6 +242,10 @@ impl FinalState<'_> {
             if self.simulation.drains {
                 let wait = totals.source_wait_ps.get_or_insert_default();
                 wait.merge(&counts.source_wait);
+            }
+            if let (Some(parts), Some(counted)) = (&mut totals.parts, &counts.parts) {
+                parts.network_latency_ps.merge(&counted.network_latency);
+                parts.source_wait_ps.merge(&counted.source_wait);
             }
         }
         totals.latency_ps = latency;

@@ -195,6 +195,11 @@ impl Experiment {
                            synthetic traffic, or no drain phase";
             return Err(root.section("run")?.error("drain", message).into());
         }
+        if collect.network_latency && !jobs.iter().any(Job::is_traffic) {
+            let message = "only packets of synthetic traffic carry their wait at the source, and this experiment has \
+                           none; expected a job with the key traffic, or false";
+            return Err(root.section("collect")?.error("network_latency", message).into());
+        }
         Ok(Experiment {
             network: Arc::new(network),
             jobs: jobs.into(),

@@ -181,6 +181,7 @@ fn what_is_collected_goes_on() {
     goes_on_everywhere("collect-jobs-torus.toml");
     goes_on_everywhere("collect-input-queued.toml");
     goes_on_everywhere("collect-host-latency.toml");
+    goes_on_everywhere("collect-network-latency.toml");
 }
 
 /// The first checkpoint lies in a repetition, the second between two.

@@ -20,6 +20,7 @@ mod jobs;
 mod memory;
 mod mpi_semantics;
 mod mutated_input;
+mod network_latency;
 mod nic;
 mod physics;
 mod rails;

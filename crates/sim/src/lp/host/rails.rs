@@ -449,7 +449,7 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
 
 impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
     #[inline]
-    fn depart(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
+    fn depart(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
         if self.tracer.is_some() {
             self.trace_departure(packet, source, serialization, last);
         }
@@ -459,9 +459,14 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
         if !packet.standalone() {
             let start = notes.0.now() + wait;
             counts.message_injected((start, serialization), &packet, last, notes);
-        } else if self.simulation.drains {
+        } else if self.simulation.uses_source_wait {
             let start = notes.0.now() + wait;
-            counts.waited(start, &packet, self.simulation.measured, notes);
+            if self.simulation.drains {
+                counts.waited(start, &packet, self.simulation.measured, notes);
+            }
+            if self.simulation.network_latency {
+                packet.set_source_wait(start.saturating_sub(packet.created_at()));
+            }
         }
         let event = NetEvent::PacketArrived {
             port: self.link_end.port,
