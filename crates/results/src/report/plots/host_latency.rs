@@ -350,7 +350,10 @@ mod tests {
         (3, 4, 8_000, 3_000, 20),
     ];
 
-    fn drawn(summary: &Summary, tables: &[Table]) -> Option<(Figure, Vec<(String, usize, Vec<u64>)>)> {
+    /// Name, number and hosts of a curve.
+    type Shown = (String, usize, Vec<u64>);
+
+    fn drawn(summary: &Summary, tables: &[Table]) -> Option<(Figure, Vec<Shown>)> {
         let source = TableSource::new(tables, None);
         let figure = super::sorted(summary, source).unwrap()?;
         let hosts = received(source).unwrap().unwrap();
