@@ -191,7 +191,7 @@ impl TimeSorter {
     }
 
     /// Sorts entries by bin of time, as many bins as entries (W. Dobosiewicz, Information Processing Letters 7(1),
-    /// 1978). Events of a router are spread over its window, so that a bin holds one or two, and insertion does the
+    /// 1978). Events of an LP are mostly spread over its window, so that a bin holds one or two, and insertion does the
     /// rest. Entries that crowd in a bin are sorted by comparison.
     #[inline(never)]
     fn sort_many(&mut self, entries: &mut [u64]) {

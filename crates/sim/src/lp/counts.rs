@@ -50,7 +50,7 @@ pub struct JobCounts {
     pub measured_bytes: u64,
     /// The latency in two parts, if it is collected. `None` until a packet that carries its wait is counted. Boxed, since
     /// most runs have none, and here, where alignment leaves room for it.
-    pub parts: Option<Box<LatencyParts>>,
+    pub parts: Option<Box<HostLatencyParts>>,
     /// Time from the handover of the message to the start of the packet onto the injection link, in ps, for the packets
     /// that leave here of messages handed over in the measured part. Counted only in runs with a drain phase, at whose
     /// end these are the packets whose latency is known.
@@ -59,7 +59,7 @@ pub struct JobCounts {
 
 /// The latency of the measured packets that arrived, in two parts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LatencyParts {
+pub struct HostLatencyParts {
     /// Time from the start onto the injection link to the arrival of the tail, in ps.
     pub network_latency: Histogram,
     /// Time from the handover of the message to that start, in ps.
@@ -355,7 +355,7 @@ impl JobCounts {
     }
 
     /// Undoes the recording of one part of a latency.
-    fn forget_part(&mut self, part: fn(&mut LatencyParts) -> &mut Histogram, (ps, max): (u64, u64)) {
+    fn forget_part(&mut self, part: fn(&mut HostLatencyParts) -> &mut Histogram, (ps, max): (u64, u64)) {
         let Some(parts) = &mut self.parts else {
             unreachable!("the step that made it is older")
         };

@@ -18,11 +18,11 @@ pub(super) struct Phases {
     /// Members of each communicator, that of all ranks first.
     pub(super) communicators: Arc<[Vec<u32>]>,
     /// Executed from the first to the last.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<PhaseStep>,
 }
 
 /// One step of all ranks.
-pub(super) enum Step {
+pub(super) enum PhaseStep {
     /// All operations of a motif.
     Motif {
         workload: Arc<dyn Workload>,
@@ -102,7 +102,7 @@ pub(super) struct PhasesProgram {
     silent: u16,
     /// Number of random times that were drawn.
     draws: u64,
-    /// As in [`Step::Motif`], of the current motif.
+    /// As in [`PhaseStep::Motif`], of the current motif.
     offset: Communicator,
     /// The current motif.
     motif: Option<Box<dyn Program>>,
@@ -126,12 +126,12 @@ impl Program for PhasesProgram {
             };
             self.step += 1;
             let operation = match step {
-                Step::Motif { workload, offset } => {
+                PhaseStep::Motif { workload, offset } => {
                     self.offset = *offset;
                     self.motif = Some(workload.program(self.rank)?);
                     None
                 }
-                Step::Collective {
+                PhaseStep::Collective {
                     collective,
                     bytes,
                     root,
@@ -147,12 +147,12 @@ impl Program for PhasesProgram {
                     reduction: None,
                     call: blocking_call(*collective),
                 }),
-                Step::Compute(computation) => {
+                PhaseStep::Compute(computation) => {
                     let ps = computation.ps(self.rank, self.draws);
                     self.draws += u64::from(computation.is_drawn());
                     (!computation.is_free()).then_some(Operation::Compute { ps, region: None })
                 }
-                Step::Repeat {
+                PhaseStep::Repeat {
                     first,
                     iterations,
                     level,

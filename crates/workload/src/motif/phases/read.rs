@@ -8,7 +8,7 @@ use crate::{Collective, Communicator, WORLD};
 
 use super::computation::Computation;
 use super::over::{Over, read_grid};
-use super::program::{Phases, Step};
+use super::program::{PhaseStep, Phases};
 use super::{MAX_DEPTH, MOTIF, PHASE};
 
 /// All collectives.
@@ -34,7 +34,7 @@ pub(super) struct Reader<'a> {
     workload: &'a Section,
     ranks: u32,
     grid: Vec<u32>,
-    steps: Vec<Step>,
+    steps: Vec<PhaseStep>,
     communicators: Vec<Vec<u32>>,
     /// First communicator and number of communicators that were added together.
     added: Vec<(Communicator, usize)>,
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         let first = self.steps.len();
         body(self)?;
         if iterations > 1 {
-            self.steps.push(Step::Repeat {
+            self.steps.push(PhaseStep::Repeat {
                 first,
                 iterations,
                 level,
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
             ["collective"] => self.collective(section)?,
             ["compute"] => {
                 let mean: Duration = section.required("compute")?;
-                Step::Compute(Computation::read(section, mean)?)
+                PhaseStep::Compute(Computation::read(section, mean)?)
             }
             _ => {
                 let found = match given.is_empty() {
@@ -154,11 +154,11 @@ impl<'a> Reader<'a> {
             // The first communicator of the motif besides that of all ranks has number 1.
             false => self.add(communicators.to_vec()) - 1,
         };
-        self.steps.push(Step::Motif { workload, offset });
+        self.steps.push(PhaseStep::Motif { workload, offset });
         Ok(())
     }
 
-    fn collective(&mut self, section: &Section) -> Result<Step, Error> {
+    fn collective(&mut self, section: &Section) -> Result<PhaseStep, Error> {
         let name: String = section.required("collective")?;
         let Some(collective) = COLLECTIVES.into_iter().find(|known| known.name() == name) else {
             let names = COLLECTIVES.map(Collective::name);
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
             Over::All => WORLD,
             _ => self.add(over.members(self.ranks)),
         };
-        Ok(Step::Collective {
+        Ok(PhaseStep::Collective {
             collective,
             bytes,
             root,
