@@ -250,6 +250,9 @@ class Job(Given):
         Duration of computations; off: none (default: as in the workload).
     repetitions : int
         Repetitions of the workload, 1 to 1000000000 (default: 1).
+    repeat_until_others_end : bool
+        Whether the ranks go on after the repetitions, unmeasured, until all other ranks are
+        measured (default: false).
     start : Time, such as "10 us"
         Start of its ranks or traffic (default: 0 ps).
     """
@@ -263,6 +266,7 @@ class Job(Given):
     ranks_per_host: int | None = None
     compute: Compute | Literal["off"] | Table | None = None
     repetitions: int | None = None
+    repeat_until_others_end: bool | None = None
     start: Time | None = None
 
 

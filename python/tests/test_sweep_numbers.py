@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 import fabricsim
-from fabricsim import SweepError
-from fabricsim.sweep import charts, load_costs, show
+from fabricsim import SweepError, sweep
+from fabricsim.sweep import charts, derived, load_costs, show
 from fabricsim.sweep.confidence import mean, t_quantile
 from fabricsim.sweep.costs import total
 from fabricsim.sweep.inventory import inventory
+from fabricsim.sweep.table import Row, summary_rows
 
 
 # Table of Student's t, for example Abramowitz and Stegun, Table 26.10, and NIST's handbook, 1.3.6.7.2.
@@ -274,3 +275,110 @@ def test_numbers_for_people() -> None:
         "0.01235",
         "99.99",
     ]
+
+
+def derived_plan(tmp_path: Path, formulas: str, report: str = "") -> Any:
+    (tmp_path / "base.toml").write_text("")
+    file = tmp_path / "sweep.toml"
+    file.write_text(
+        'experiment = "base.toml"\nseeds = 2\n[[axis]]\nkey = "network.packet"\nvalues = ["256 B", "512 B"]\n'
+        f'[[axis]]\nkey = "network.rails"\nvalues = [1, 2]\n{formulas}{report}'
+    )
+    return sweep.load(file)
+
+
+def derived_rows(plan: Any, values: dict[tuple[int, int], dict[str, Any]]) -> list[Row]:
+    """Rows of all cases; `values` has measures by point and seed."""
+    rows = [Row(case) for case in plan.cases]
+    for row in rows:
+        row.measures = dict(values.get((row.case.point.number, row.case.seed), {}))
+    return rows
+
+
+def test_a_derived_column_is_relative_to_the_baseline_of_the_same_seed(tmp_path: Path) -> None:
+    formula = (
+        '[[derived]]\nname = "rate"\nformula = "sum(baseline([job.*.time_ns]) / [job.*.time_ns])"\n'
+        '[[derived]]\nname = "double"\nformula = "2 * [derived.rate] - -1 ** 2"\n'
+    )
+    plan = derived_plan(tmp_path, formula)
+    times = {
+        (0, 1): (10.0, 40.0),
+        (0, 2): (12.0, 40.0),
+        (1, 1): (20.0, 20.0),
+        (2, 1): (5.0, 80.0),
+        (2, 2): (6.0, 20.0),
+        (3, 1): (10.0, 10.0),
+    }
+    rows = derived_rows(
+        plan, {at: {"job.a.time_ns": a, "job.b.c.time_ns": b} for at, (a, b) in times.items()}
+    )
+    assert derived.add(plan, rows) == []
+    found = {(row.case.point.number, row.case.seed): row.measures["derived.rate"] for row in rows}
+    # The first axis has 256 B and 512 B: points 0 and 1 are their own baselines, and those of 2 and 3.
+    assert found[0, 1] == found[0, 2] == found[1, 1] == 2.0
+    assert (found[2, 1], found[2, 2], found[3, 1]) == (2.5, 4.0, 4.0)
+    # Seed 2 of points 1 and 3 has no values.
+    assert found[1, 2] is None and found[3, 2] is None
+    assert rows[0].measures["derived.double"] == 5.0
+    # Over seeds, a mean with its interval.
+    summary = summary_rows(plan, rows)[2]
+    assert summary["derived.rate"] == 3.25 and summary["derived.rate.low"] < 3.25
+
+
+def test_the_report_names_the_baseline_of_derived_columns(tmp_path: Path) -> None:
+    formula = '[[derived]]\nname = "speed-up"\nformula = "baseline([job.a.time_ns]) / [job.a.time_ns]"\n'
+    report = '[report]\ny = ["derived.speed-up"]\n[report.baseline]\n"network.rails" = 2\n'
+    plan = derived_plan(tmp_path, formula, report)
+    rows = derived_rows(plan, {(n, s): {"job.a.time_ns": 10.0 * (n + 1)} for n in range(4) for s in (1, 2)})
+    assert derived.add(plan, rows) == []
+    found = {row.case.point.number: row.measures["derived.speed-up"] for row in rows}
+    assert found == {0: 2.0, 1: 1.0, 2: 40 / 30, 3: 1.0}
+
+
+def test_what_a_derived_column_lacks_is_said(tmp_path: Path) -> None:
+    formula = (
+        '[[derived]]\nname = "x"\nformula = "1 / [job.typo.time_ns]"\n'
+        '[[derived]]\nname = "y"\nformula = "1 / ([job.a.time_ns] - [job.a.time_ns])"\n'
+        '[[derived]]\nname = "z"\nformula = "sum([job.*.jain])"\n'
+    )
+    plan = derived_plan(tmp_path, formula)
+    rows = derived_rows(plan, {(n, s): {"job.a.time_ns": 1.0} for n in range(4) for s in (1, 2)})
+    assert derived.add(plan, rows) == [
+        "derived.x has no value at any point: no run has job.typo.time_ns",
+        "derived.y has no value at any point",
+        "derived.z has no value at any point: no run has job.*.jain",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('formula = "1"', "expected a name of letters"),
+        ('name = "a b"\nformula = "1"', "expected a name of letters"),
+        ('name = "a"', "formula: missing"),
+        ('name = "a"\nformula = "1 + 2"', "no column in brackets"),
+        ('name = "a"\nformula = "[network.cots]"', "did you mean 'network.cost'?"),
+        ('name = "a"\nformula = "[network.cost] +"', "not an expression"),
+        (
+            'name = "a"\nformula = "network.cost"',
+            "no column in brackets|expected numbers, columns in brackets",
+        ),
+        ('name = "a"\nformula = "total([job.*.time_ns])"', "unknown function 'total'"),
+        ('name = "a"\nformula = "[job.*.time_ns]"', "one value for each job"),
+        ('name = "a"\nformula = "__import__(\'os\')"', "unknown function '__import__'"),
+        ('name = "a"\nformula = "[network.cost] if True else 1"', "expected numbers, columns"),
+        ('name = "a"\nformula = "[derived.b]"', "no derived column 'derived.b' above"),
+        ('name = "a"\nformula = "[network.cost]"\nunit = "x"', "unknown key 'unit'"),
+    ],
+)
+def test_wrong_derived_columns_are_refused(tmp_path: Path, table: str, message: str) -> None:
+    with pytest.raises(SweepError, match=message) as error:
+        derived_plan(tmp_path, f"[[derived]]\n{table}\n")
+    assert "sweep.toml:" in str(error.value)
+
+
+def test_the_report_knows_only_derived_columns_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(SweepError, match=r"'derived\.b' is no column of results"):
+        derived_plan(
+            tmp_path, '[[derived]]\nname = "a"\nformula = "[network.cost]"\n', '[report]\ny = ["derived.b"]\n'
+        )

@@ -281,7 +281,7 @@ pub fn check_agreement(
                 program: program(*rank)?,
                 context,
                 own: CollectiveCall::new(own, members.len() as u32, 0, 0),
-                calls: state.map_or(0, |rank| rank.histories.of(context).calls),
+                calls: state.map_or(0, |rank| rank.measured_histories().of(context).calls),
                 finished: state.is_some_and(Rank::finished),
             })
         });
@@ -301,7 +301,11 @@ fn suspects(job: &MpiJob, ranks: &[Option<&Rank>]) -> Vec<u32> {
         transfers: u64,
     }
     let mut totals = BTreeMap::new();
-    for (context, history) in ranks.iter().flatten().flat_map(|rank| &rank.histories.0) {
+    for (context, history) in ranks
+        .iter()
+        .flatten()
+        .flat_map(|rank| &rank.measured_histories().0)
+    {
         let total = totals.entry(*context).or_insert(Total {
             members: 0,
             first: *history,

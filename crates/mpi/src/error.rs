@@ -66,6 +66,15 @@ pub enum ReplayError {
         /// Largest allowed number.
         limit: u32,
     },
+    /// A job that repeats its program until others end would stop the time.
+    #[error(
+        "rank {rank}: many repetitions in a row take no time, so that `repeat_until_others_end` would never end; give \
+         the rank computation, or MPI calls an overhead"
+    )]
+    EndlessRepetition {
+        /// Rank.
+        rank: u32,
+    },
     /// A call names a communicator that the job does not have.
     #[error("rank {rank}: {call}: there is no communicator {communicator}; the job has {known}")]
     NoSuchCommunicator {

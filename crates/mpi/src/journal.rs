@@ -14,7 +14,8 @@ use crate::path::PathState;
 use crate::rank::{CpuActivity, CpuState, Rank};
 use crate::tracing::TracedUntil;
 use crate::{
-    agreement, blocking_collective, matching, nonblocking_collective, ordering, program, requests, statistics,
+    agreement, blocking_collective, matching, nonblocking_collective, ordering, program, repetition,
+    requests, statistics,
 };
 
 /// Changes by calls of a rank, for [`Rank::undo`].
@@ -62,6 +63,8 @@ parts! {
     Collective(blocking_collective::BlockingCollectiveChange): collective,
     NonBlockingCollectives(nonblocking_collective::NonBlockingChange): nonblocking,
     Stats(statistics::StatisticsChange): stats,
+    Repetition(repetition::Repetition): repetition,
+    Measured(repetition::MeasuredChange): measured,
 }
 
 // A call notes about ten changes, and the notes of all uncommitted calls are kept.

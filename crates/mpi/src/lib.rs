@@ -29,6 +29,7 @@ mod presets;
 mod program;
 mod progress;
 mod rank;
+mod repetition;
 mod requests;
 mod settings;
 mod state;

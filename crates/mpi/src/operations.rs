@@ -232,6 +232,7 @@ impl Rank {
                 call,
             } => self.begin_one_sided(SendOrigin::Get, (from, communicator, bytes), call, now, out),
             Operation::Fence { communicator, call } => self.begin_fence(communicator, call, now, out),
+            Operation::RepetitionEnd { number, goes_on } => self.end_repetition((number, goes_on), now, out),
         }
     }
 

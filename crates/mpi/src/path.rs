@@ -133,15 +133,20 @@ impl PackedPath {
 }
 
 impl Rank {
-    /// The critical path of this rank up to the end of what its CPU does now. If the rank has finished, the parts
+    /// The critical path of this rank up to the end of what its CPU does now. If the rank has finished, up to then; the parts
     /// and the transfers add up to the time since the start of the job.
     pub fn path(&self) -> PathTime {
-        self.path.path
+        self.measured_path().path
     }
 
     /// Times of the messages that ended an idle wait.
     pub fn awaited(&self) -> Awaited {
-        self.path.awaited
+        self.measured_path().awaited
+    }
+
+    /// What the rank keeps about its path, up to the end of the part that is measured.
+    fn measured_path(&self) -> &PathState {
+        self.measured.get().map_or(&*self.path, |measured| &measured.path)
     }
 
     /// The path of what this rank does now.

@@ -20,6 +20,7 @@ use crate::nonblocking_collective::NonBlockingCollectives;
 use crate::ordering::MessageOrder;
 use crate::path::{Arriving, PathState, Transit};
 use crate::program::ProgramCursor;
+use crate::repetition::{MeasuredEnd, Repetition};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
 use crate::tracing::TracedUntil;
@@ -34,8 +35,10 @@ pub enum Action {
     Send(Message),
     /// Call [`Rank::resume`] at this later time. At most one is outstanding.
     ResumeAt(Time),
-    /// The program has ended. Messages may still arrive.
+    /// The program has ended, or the part of it that is measured. Messages may still arrive.
     Finished,
+    /// A repetition of the program has ended, with this number, from 1.
+    RepetitionEnded(u64),
     /// A trace event, only after [`Rank::set_tracing`].
     Trace(TraceEvent),
 }
@@ -173,6 +176,9 @@ pub struct Rank {
     pub(crate) collective: BlockingCollective,
     pub(crate) nonblocking: NonBlockingCollectives,
     pub(crate) stats: Statistics,
+    pub(crate) repetition: Journaled<Repetition>,
+    /// The state at the end of the part that is measured, if the program goes on after it.
+    pub(crate) measured: MeasuredEnd,
     /// What the recording of a finished rank tells, from its saved state: its program may not have been read again.
     pub(crate) restored_recording: Option<Box<Recording>>,
 }
@@ -210,6 +216,8 @@ impl Rank {
             collective: BlockingCollective::default(),
             nonblocking: NonBlockingCollectives::default(),
             stats: Statistics::new(RankStats::default()),
+            repetition: Journaled::new(Repetition::default()),
+            measured: MeasuredEnd::default(),
             restored_recording: None,
         }
     }
@@ -270,8 +278,13 @@ impl Rank {
         self.resume_if_complete(now, out)
     }
 
-    /// Whether the program has ended.
+    /// Whether the program has ended, or the part of it that is measured.
     pub fn finished(&self) -> bool {
+        self.ended() || self.measured.get().is_some()
+    }
+
+    /// Whether the program has ended.
+    pub fn ended(&self) -> bool {
         *self.state == CpuState::Finished
     }
 
@@ -280,14 +293,19 @@ impl Rank {
         matches!(*self.state, CpuState::Waiting { .. } | CpuState::Probing { .. })
     }
 
-    /// Statistics of complete operations.
+    /// Statistics of complete operations, up to the end of the part that is measured.
     pub fn stats(&self) -> &RankStats {
-        self.stats.get()
+        self.measured
+            .get()
+            .map_or(self.stats.get(), |measured| &measured.stats)
     }
 
     /// Statistics of a run that ends at this time: those of complete operations, and the one that the end interrupts. So
     /// computation and calls add up to the time of the rank, whether it has finished or not.
     pub fn stats_at(&self, end: Time) -> RankStats {
+        if let Some(measured) = self.measured.get() {
+            return measured.stats.clone();
+        }
         let span = end.saturating_sub(*self.since);
         self.stats.get().with_interrupted(*self.activity, span)
     }

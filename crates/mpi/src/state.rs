@@ -15,6 +15,7 @@ use crate::ordering::MessageOrderState;
 use crate::path::PathState;
 use crate::program::ProgramCursor;
 use crate::rank::{CpuActivity, CpuState, Rank};
+use crate::repetition::{MeasuredEnd, MeasuredPart, Repetition};
 use crate::requests::Requests;
 use crate::statistics::Statistics;
 use crate::tracing::TracedUntil;
@@ -40,6 +41,8 @@ pub struct RankState {
     collective: BlockingCollectiveState,
     nonblocking: NonBlockingCollectives,
     stats: RankStats,
+    repetition: Repetition,
+    measured: Option<Box<MeasuredPart>>,
     /// Of a finished rank.
     recording: Option<Box<Recording>>,
 }
@@ -63,6 +66,8 @@ impl Rank {
             collective: self.collective.state().clone(),
             nonblocking: self.nonblocking.clone(),
             stats: self.stats.get().clone(),
+            repetition: *self.repetition,
+            measured: self.measured.get().cloned().map(Box::new),
             recording: self.recording().cloned().map(Box::new),
         }
     }
@@ -116,6 +121,8 @@ impl Rank {
             collective,
             nonblocking: state.nonblocking,
             stats: Statistics::new(state.stats),
+            repetition: Journaled::new(state.repetition),
+            measured: MeasuredEnd::new(state.measured),
             restored_recording: state.recording,
         })
     }

@@ -374,7 +374,7 @@ pub(crate) fn program_operations(
 /// An operation as one flat table, with MPI's names of calls.
 fn table(operation: &Operation) -> serde_json::Value {
     let call = match operation {
-        Operation::Compute { .. } => None,
+        Operation::Compute { .. } | Operation::RepetitionEnd { .. } => None,
         Operation::Send { call, .. }
         | Operation::Receive { call, .. }
         | Operation::Wait { call, .. }

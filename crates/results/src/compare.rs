@@ -262,8 +262,14 @@ fn parts_of_latency(
 
 /// The time of one repetition of a job that repeats its workload.
 fn repetitions(jobs: &[Option<&JobSummary>]) -> Option<Row> {
-    let repeats = jobs.iter().flatten().any(|job| job.repetitions > 1);
-    let each = |job: &JobSummary| job.time_ns / job.repetitions.max(1) as f64;
+    let repeats = jobs
+        .iter()
+        .flatten()
+        .any(|job| job.repetitions > 1 || job.repetition_times.is_some());
+    let each = |job: &JobSummary| match job.repetition_times {
+        Some(times) => times.mean_ns,
+        None => job.time_ns / job.repetitions.max(1) as f64,
+    };
     let each: Vec<Option<f64>> = jobs.iter().map(|job| job.map(each)).collect();
     repeats.then(|| Row::new("  time per repetition, mean", times(&each)))
 }

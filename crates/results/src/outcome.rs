@@ -14,7 +14,8 @@ use crate::summary::{
     Summary, TrafficSummary, Unreceived, nanoseconds,
 };
 use crate::{
-    Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, PathTotals, RecordingTotals, Table, notes,
+    Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, PathTotals, RecordingTotals,
+    RepetitionTimes, Table, notes,
 };
 
 /// All measurements of a simulation that its digest covers.
@@ -114,6 +115,8 @@ pub struct JobTotals {
     pub hosts: u64,
     /// Number of repetitions of the workload of the ranks. A setting, not part of the digest.
     pub repetitions: u64,
+    /// Times of the repetitions, if the job may have several. Not part of the digest, which has the ends of ranks.
+    pub repetition_times: RepetitionTimes,
     /// Whether all ranks reached their end; true for traffic.
     pub finished: bool,
     /// From the job's start to the end of its last rank, or to the end of the run, in picoseconds.
@@ -479,6 +482,7 @@ impl JobTotals {
             ranks: self.ranks,
             hosts: self.hosts,
             repetitions: self.repetitions,
+            repetition_times: self.repetition_times.summary(),
             finished: self.finished,
             time_ns: nanoseconds(row.time_ps),
             compute_ns: nanoseconds(row.compute_ps),

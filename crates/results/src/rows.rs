@@ -469,6 +469,24 @@ table! {
 }
 
 table! {
+    /// One repetition of a job that repeats its workload, which all ranks have ended.
+    RepetitionRow, repetitions {
+        /// Name of the job.
+        job: Arc<str>,
+        /// Number of the repetition, from 1.
+        repetition: u64,
+        /// When the first rank began it, in picoseconds.
+        begin_ps: u64,
+        /// When the last rank ended it, in picoseconds.
+        end_ps: u64,
+        /// From the end of the repetition before on its last rank, or the start of the job, in picoseconds.
+        time_ps: u64,
+        /// Time of a rank from the begin to the end on the same rank, mean over ranks, in picoseconds.
+        mean_rank_time_ps: u64,
+    }
+}
+
+table! {
     /// A state of one rank, between two operations of its program. A call with waits has a row per change between
     /// working and waiting.
     TimelineRow, timeline {
@@ -609,6 +627,7 @@ mod tests {
             host_series([]),
             router_series([]),
             job_series([]),
+            repetitions([]),
             timeline([]),
             messages([]),
             waits([]),

@@ -7,7 +7,7 @@ use config::RoundedRate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BoundBy, Bounds, Fairness, Histogram, Interference, Note, RecordingSummary};
+use crate::{BoundBy, Bounds, Fairness, Histogram, Interference, Note, RecordingSummary, RepetitionSummary};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -203,6 +203,10 @@ pub struct JobSummary {
     // Absent in results of older versions.
     #[serde(default = "one")]
     pub repetitions: u64,
+    /// Times of the repetitions that all ranks have ended. `None` for a job of one repetition, for traffic, and in
+    /// results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetition_times: Option<RepetitionSummary>,
     /// Whether all ranks reached their end before the run ended; always true for traffic.
     pub finished: bool,
     /// Predicted time: from the job's start to the end of its last rank, or to the end of the run.

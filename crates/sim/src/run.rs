@@ -228,6 +228,7 @@ fn result(
         pending: &finished.pending,
         end: finished.time,
         records: collector.records(),
+        repetitions: collector.repetitions(),
         drawing,
     };
     let not_begun = final_state.not_begun();

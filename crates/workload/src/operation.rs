@@ -346,6 +346,13 @@ pub enum Operation {
         /// Recorded call.
         call: Call,
     },
+    /// Marks the end of a repetition of the workload. It takes no time.
+    RepetitionEnd {
+        /// Number of repetitions that have ended.
+        number: u64,
+        /// Whether the job is measured up to here, and goes on.
+        goes_on: bool,
+    },
 }
 
 /// Bytes that one rank sends to and receives from each rank of a communicator, in its order. Where a rank sends

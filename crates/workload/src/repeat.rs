@@ -10,17 +10,23 @@ use std::sync::Arc;
 
 use crate::{Operation, OtherLocations, Program, Recording, TraceError, Workload};
 
-/// Repeats a workload `times` times.
-pub fn repeated(workload: Arc<dyn Workload>, times: u64) -> Arc<dyn Workload> {
-    match times {
-        1 => workload,
-        _ => Arc::new(Repeated { workload, times }),
+/// Repeats a workload `times` times; more often if it goes on after them, without end. Each repetition ends with an
+/// [`Operation::RepetitionEnd`], unless there is one only.
+pub fn repeated(workload: Arc<dyn Workload>, times: u64, goes_on: bool) -> Arc<dyn Workload> {
+    match (times, goes_on) {
+        (1, false) => workload,
+        _ => Arc::new(Repeated {
+            workload,
+            times,
+            goes_on,
+        }),
     }
 }
 
 struct Repeated {
     workload: Arc<dyn Workload>,
     times: u64,
+    goes_on: bool,
 }
 
 impl Workload for Repeated {
@@ -39,7 +45,9 @@ impl Workload for Repeated {
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
         Ok(Box::new(Repetitions {
             current: None,
-            left: self.times,
+            ended: 0,
+            times: self.times,
+            goes_on: self.goes_on,
             has_begun: false,
             workload: self.workload.clone(),
             rank,
@@ -66,8 +74,11 @@ struct Repetitions {
     rank: u32,
     /// The current repetition; `None` before the next one is opened.
     current: Option<Box<dyn Program>>,
-    /// Number of repetitions that have not been opened.
-    left: u64,
+    /// Number of repetitions that have ended.
+    ended: u64,
+    /// Number of repetitions; the least one, if the program goes on after them.
+    times: u64,
+    goes_on: bool,
     /// Whether the current repetition has given an operation.
     has_begun: bool,
     numbers: RequestNumbers,
@@ -79,10 +90,9 @@ impl Program for Repetitions {
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         loop {
             let Some(program) = &mut self.current else {
-                if self.left == 0 {
+                if self.ended >= self.times && !self.goes_on {
                     return Ok(None);
                 }
-                self.left -= 1;
                 self.has_begun = false;
                 self.current = Some(self.workload.program(self.rank)?);
                 continue;
@@ -94,10 +104,16 @@ impl Program for Repetitions {
             self.recording = program.recording().cloned();
             self.current = None;
             self.numbers.end_repetition();
-            // Repeating an empty program takes no simulated time.
             if !self.has_begun {
-                self.left = 0;
+                // Repeating an empty program takes no simulated time.
+                (self.ended, self.goes_on) = (self.times, false);
+                continue;
             }
+            self.ended += 1;
+            return Ok(Some(Operation::RepetitionEnd {
+                number: self.ended,
+                goes_on: self.goes_on && self.ended == self.times,
+            }));
         }
     }
 
@@ -145,7 +161,8 @@ impl RequestNumbers {
             | Operation::Probe { .. }
             | Operation::Put { .. }
             | Operation::Get { .. }
-            | Operation::Fence { .. } => {}
+            | Operation::Fence { .. }
+            | Operation::RepetitionEnd { .. } => {}
         }
         operation
     }
@@ -228,12 +245,23 @@ mod tests {
         }
     }
 
+    /// All operations but the ends of repetitions, which have to be counted from 1.
     fn repeat(operations: Vec<Operation>, times: u64) -> Vec<Operation> {
-        let mut program = repeated(Arc::new(ListWorkload(operations)), times)
+        let mut program = repeated(Arc::new(ListWorkload(operations)), times, false)
             .program(0)
             .unwrap();
-        let all = std::iter::from_fn(|| program.next().unwrap()).collect();
+        let mut all: Vec<Operation> = std::iter::from_fn(|| program.next().unwrap()).collect();
         assert_eq!(program.next(), Ok(None));
+        let mut ended = 0;
+        all.retain(|operation| match operation {
+            Operation::RepetitionEnd { number, goes_on } => {
+                ended += 1;
+                assert_eq!((*number, *goes_on), (ended, false));
+                false
+            }
+            _ => true,
+        });
+        assert_eq!(ended, if times == 1 || all.is_empty() { 0 } else { times });
         all
     }
 
@@ -269,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_recording_is_that_of_one_repetition() {
-        let mut program = repeated(Arc::new(LeavingWorkload), 3).program(0).unwrap();
+        let mut program = repeated(Arc::new(LeavingWorkload), 3, false).program(0).unwrap();
         assert_eq!(program.recording(), None);
         while program.next().unwrap().is_some() {}
         assert_eq!(
@@ -283,7 +311,7 @@ mod tests {
         let once = vec![Operation::Compute { ps: 3, region: None }, isend(7), wait(&[7])];
         assert_eq!(repeat(once.clone(), 1), once);
         assert_eq!(repeat(once.clone(), 4), vec![once.clone(); 4].concat());
-        let of = repeated(Arc::new(ListWorkload(once)), 3);
+        let of = repeated(Arc::new(ListWorkload(once)), 3, false);
         assert_eq!((of.ranks(), of.regions().len(), of.reopens()), (1, 1, true));
         assert_eq!(of.communicators()[0], [0]);
     }
@@ -292,6 +320,25 @@ mod tests {
     #[test]
     fn an_empty_program_ends_at_once() {
         assert_eq!(repeat(vec![], u64::MAX), []);
+        let mut endless = repeated(Arc::new(ListWorkload(vec![])), 2, true)
+            .program(0)
+            .unwrap();
+        assert_eq!(endless.next(), Ok(None));
+    }
+
+    #[test]
+    fn a_program_that_goes_on_says_where_its_repetitions_end() {
+        let once = Operation::Compute { ps: 3, region: None };
+        let workload = repeated(Arc::new(ListWorkload(vec![once])), 2, true);
+        let mut program = workload.program(0).unwrap();
+        let ends: Vec<(u64, bool)> = std::iter::from_fn(|| program.next().unwrap())
+            .filter_map(|operation| match operation {
+                Operation::RepetitionEnd { number, goes_on } => Some((number, goes_on)),
+                _ => None,
+            })
+            .take(4)
+            .collect();
+        assert_eq!(ends, [(1, false), (2, true), (3, false), (4, false)]);
     }
 
     /// Request 5 is never waited for; a renumbered 5 might become 4.

@@ -16,7 +16,7 @@ import pyarrow
 
 from fabricsim import _core
 from fabricsim._errors import SweepError
-from fabricsim.sweep import metrics
+from fabricsim.sweep import derived, metrics
 from fabricsim.sweep.cache import Cache, Outcome, Resolved, digest
 from fabricsim.sweep.cluster import ClusterSettings
 from fabricsim.sweep.costs import CostTable, Item, load_costs, total
@@ -62,7 +62,8 @@ class Sweep:
         Runs whose result was in the cache, and those that were executed now; the rest failed, or is the
         same experiment as another.
     problems : list of str
-        What else could not be done: costs that the cost table does not have.
+        What else could not be done: costs that the cost table does not have, derived columns without a
+        value.
     """
 
     folder: Path
@@ -176,6 +177,7 @@ class _Conduct:
         failed = [(_name(row.case), row.failure) for row in self._rows if row.failure is not None]
         networks = list(self._networks.values())
         problems = [network.missing for network in networks if network.missing]
+        problems += derived.add(self._plan, self._rows)
         runs, summary = write(folder, self._plan, self._rows, networks, self._costs)
         return Sweep(
             folder, runs, summary, failed, self._cached, self._executed, list(dict.fromkeys(problems))

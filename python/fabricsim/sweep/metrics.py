@@ -61,6 +61,9 @@ _JOB = {
     "time_ns": Metric("time", "us", 1e-3, False),
     "compute_ns": Metric("computation per rank", "us", 1e-3, None),
     "mpi_ns": Metric("MPI per rank", "us", 1e-3, False),
+    "repetitions_complete": Metric("repetitions ended", "", 1, None),
+    "repetition_mean_ns": Metric("time per repetition, mean", "us", 1e-3, False),
+    "repetitions_per_s": Metric("repetitions", "per second", 1, True),
     "computation_share": Metric("critical path: computation", "%", 100, None),
     "imbalance_share": Metric("critical path: imbalance", "%", 100, None),
     "overhead_share": Metric("critical path: MPI overhead", "%", 100, None),
@@ -84,6 +87,8 @@ _RUN = {
     "wall_s": Metric("wall-clock time of the run", "s", 1, None),
     "cpu_s": Metric("processor time of the run", "s", 1, None),
 }
+# First part of the names of derived columns.
+DERIVED = "derived"
 # All columns, for messages.
 COLUMNS = [
     *(f"network.{name}" for name in _NETWORK),
@@ -117,6 +122,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
             row[f"{name}.finished"] = job["finished"]
             row[f"{name}.time_ns"] = job["time_ns"] if job["finished"] else None
             row |= {f"{name}.{key}": job[key] for key in ("compute_ns", "mpi_ns")}
+            row |= _repetitions(name, job.get("repetition_times"))
             row |= _bound_by(name, job.get("bound_by"))
             if job["name"] in slowdowns:
                 row[f"{name}.slowdown"] = slowdowns[job["name"]]
@@ -131,6 +137,8 @@ def measures(outcome: Outcome) -> dict[str, Any]:
 def describe(column: str, currency: str = "") -> Metric | None:
     """The meaning of a column; None if it is not a result."""
     part, _, name = column.partition(".")
+    if part == DERIVED and name:
+        return Metric(name, "", 1, None)
     if part == "network" and name in _NETWORK:
         metric = _NETWORK[name]
         return Metric(metric.title, currency, 1, False) if name.startswith("cost") else metric
@@ -146,6 +154,17 @@ def describe(column: str, currency: str = "") -> Metric | None:
 def notes(outcome: Outcome) -> list[str]:
     """The kinds of the notes of a run, in their order and each once."""
     return list(dict.fromkeys(note["kind"] for note in outcome.summary.get("notes", ())))
+
+
+def _repetitions(name: str, times: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Times of the repetitions of a job; no column for a job of one repetition."""
+    if times is None:
+        return {}
+    return {
+        f"{name}.repetitions_complete": times["complete"],
+        f"{name}.repetition_mean_ns": times["mean_ns"],
+        f"{name}.repetitions_per_s": times["per_s"],
+    }
 
 
 def _bound_by(name: str, bound_by: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim.sweep.cluster import ClusterSettings
-from fabricsim.sweep.metrics import COLUMNS, describe
+from fabricsim.sweep.derived import Derived
+from fabricsim.sweep.derived import read as read_derived
+from fabricsim.sweep.metrics import COLUMNS, DERIVED, describe
 from fabricsim.sweep.quantity import Quantity
 from fabricsim.sweep.section import Section, nearest, read
 from fabricsim.sweep.toml_value import inline
@@ -131,6 +133,7 @@ class Plan:
     interference: bool
     keep_results: bool
     costs: Path | None
+    derived: tuple[Derived, ...]
     report: ReportSettings
     cluster: ClusterSettings
 
@@ -164,6 +167,7 @@ def load(file: str | PathLike[str]) -> Plan:
     if not 0 < confidence < 1:
         raise given.error("confidence", f"expected a number between 0 and 1, found {confidence}")
     keep = given.one_of("keep", ["summaries", "results"])
+    derived = read_derived(given.sections("derived"))
     plan = Plan(
         file=file,
         name=given.text("name") or file.stem,
@@ -174,7 +178,8 @@ def load(file: str | PathLike[str]) -> Plan:
         interference=given.flag("interference"),
         keep_results=keep == "results",
         costs=given.path("costs"),
-        report=_report(given.section("report"), axes),
+        derived=derived,
+        report=_report(given.section("report"), axes, derived),
         cluster=ClusterSettings.of(given.section("cluster")),
     )
     given.close()
@@ -304,10 +309,11 @@ def _no_key_twice(given: Section, axes: list[Axis], seeds: tuple[int | None, ...
         keys.update(axis.keys)
 
 
-def _report(section: Section | None, axes: list[Axis]) -> ReportSettings:
+def _report(section: Section | None, axes: list[Axis], derived: tuple[Derived, ...]) -> ReportSettings:
     if section is None:
         return ReportSettings()
     names = [axis.name for axis in axes]
+    names_of_derived = [column.name for column in derived]
     x = section.one_of("x", names)
     if x is not None and next(axis for axis in axes if axis.name == x).numbers is None:
         raise section.error("x", f"'{x}' is no axis of numbers")
@@ -315,8 +321,10 @@ def _report(section: Section | None, axes: list[Axis]) -> ReportSettings:
     performance = section.text("performance")
     for key, columns in {"y": y or [], "performance": [] if performance is None else [performance]}.items():
         for column in columns:
-            if not isinstance(column, str) or describe(column) is None:
-                raise section.error(key, f"'{column}' is no column of results{nearest(str(column), COLUMNS)}")
+            unknown = str(column).startswith(f"{DERIVED}.") and column not in names_of_derived
+            if not isinstance(column, str) or describe(column) is None or unknown:
+                near = nearest(str(column), [*COLUMNS, *names_of_derived])
+                raise section.error(key, f"'{column}' is no column of results{near}")
     baseline = section.section("baseline")
     values: dict[str, str] = {}
     if baseline is not None:

@@ -9,12 +9,13 @@ use des::{Lps, Time};
 use results::rows::{
     ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, RouterSeriesRow, Row, VcSeriesRow,
 };
-use results::{Chain, Collected, Stream, StreamState, TableStore};
+use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
 use super::plan::classes;
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
+use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{BinFlow, Record};
 use crate::lp::simulation::Simulation;
@@ -73,6 +74,7 @@ tables! {
     job_series: JobSeriesRow,
     link_series: LinkSeriesRow,
     messages: MessageRow,
+    repetitions: RepetitionRow,
     router_series: RouterSeriesRow,
     timeline: TimelineRow,
     vc_series: VcSeriesRow,
@@ -141,6 +143,7 @@ pub struct Collector {
     /// Digest of the records that belong to the results, independent of what is collected.
     records: Chain,
     tables: Tables,
+    repetitions: RepetitionBuilder,
     /// Builds rows from trace records.
     trace_builder: TraceBuilder,
     /// Records since the clock was last read.
@@ -158,6 +161,7 @@ pub struct CollectorState {
     sums: BTreeMap<u32, Sums>,
     tables: Vec<StreamState>,
     message_history: MessageHistory,
+    repetitions: RepetitionBuilder,
 }
 
 impl Collector {
@@ -185,6 +189,7 @@ impl Collector {
             sums: BTreeMap::new(),
             records: Chain::new(),
             tables: Tables::new(&store),
+            repetitions: RepetitionBuilder::new(simulation),
             trace_builder: TraceBuilder::new(simulation, MessageHistory::default()),
             unseen: 0,
             shown: Instant::now(),
@@ -219,6 +224,7 @@ impl Collector {
             records: state.records,
             sums: state.sums,
             tables,
+            repetitions: state.repetitions,
             trace_builder: TraceBuilder::new(simulation, state.message_history),
             ..Collector::new(simulation, setting, store)
         };
@@ -233,6 +239,7 @@ impl Collector {
             sums: self.all_sums(),
             tables: self.tables.states(),
             message_history: self.trace_builder.message_history().clone(),
+            repetitions: self.repetitions.clone(),
         }
     }
 
@@ -257,6 +264,11 @@ impl Collector {
                 if self.setting.series > Series::Off {
                     self.turn_to(self.names.bins.of(time) as u32)?;
                     self.sum_of_job(job).ranks_finished += 1;
+                }
+            }
+            Record::RepetitionDone { job, number } => {
+                if let Some(row) = self.repetitions.ended(job, number, time) {
+                    self.tables.repetitions.push(row)?;
                 }
             }
             Record::ClassSample { bin, class, flow } => {
@@ -457,6 +469,11 @@ impl Collector {
         self.shown = Instant::now();
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         Ok(())
+    }
+
+    /// Times of the complete repetitions of each job.
+    pub fn repetitions(&self) -> Vec<RepetitionTimes> {
+        self.repetitions.times()
     }
 
     /// Digest of the records that belong to the results.

@@ -10,6 +10,7 @@ mod collector;
 mod host_sampler;
 pub mod message_history;
 mod plan;
+mod repetitions;
 mod router_sampler;
 mod sampled_link;
 pub(crate) mod setting;

@@ -108,7 +108,7 @@ impl Model for Simulation {
             LpIdentity::Router(router) => NetworkLp::Router(RouterLp::new(self, router)),
             LpIdentity::Host(host) => NetworkLp::Host(Host::new(self, host)),
             LpIdentity::TerminationDetector => {
-                NetworkLp::TerminationDetector(TerminationDetector::new(self.ranks()))
+                NetworkLp::TerminationDetector(TerminationDetector::new(self.ranks_of_jobs()))
             }
         }
     }

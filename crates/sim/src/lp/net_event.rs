@@ -84,7 +84,10 @@ pub enum NetEvent {
         source: u16,
     },
     /// Termination detector: a rank has finished.
-    RankFinished,
+    RankFinished {
+        /// Its job.
+        job: u16,
+    },
     /// Termination detector, from itself: a round is due.
     RoundDue,
     /// Host: the termination detector asks for the measured traffic that is under way.
@@ -99,6 +102,8 @@ pub enum NetEvent {
     ProgressAsked,
     /// Termination detector: a host's answer.
     ProgressReported {
+        /// Job of its ranks: two jobs of ranks share no host.
+        job: u16,
         /// Ranks of the host that can continue without receiving anything.
         active: u32,
         /// Messages sent by its ranks minus those received by them, modulo 2^32.
@@ -116,6 +121,13 @@ pub enum Record {
         job: u16,
         /// Rank.
         rank: u32,
+    },
+    /// A rank has ended a repetition, at the time of the event.
+    RepetitionDone {
+        /// Job.
+        job: u16,
+        /// Number of the repetition, from 1.
+        number: u64,
     },
     /// A trace record of ranks, NICs and routers.
     Trace(TraceRecord),

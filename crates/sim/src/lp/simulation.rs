@@ -85,13 +85,13 @@ impl Simulation {
         packet.bytes - self.packet_header
     }
 
-    /// Number of ranks of all jobs.
-    pub fn ranks(&self) -> u64 {
+    /// Number of ranks of each job.
+    pub fn ranks_of_jobs(&self) -> impl Iterator<Item = u64> {
         let ranks = |job: &Job| match &job.kind {
             JobKind::Ranks(ranks) => ranks.hosts.len() as u64,
             JobKind::Traffic(_) => 0,
         };
-        self.jobs.iter().map(ranks).sum()
+        self.jobs.iter().map(ranks)
     }
 }
 
@@ -101,8 +101,9 @@ impl From<Error> for LpFailure {
     }
 }
 
-/// Without traffic the last event ends the run. Without ranks, nothing can wait for ever.
+/// Without jobs that go on, the last event ends the run. Without ranks, nothing can wait for ever.
 fn watchdog(experiment: &Experiment) -> Option<Time> {
-    let both = experiment.jobs.iter().any(Job::is_traffic) && !experiment.jobs.iter().all(Job::is_traffic);
-    both.then_some(experiment.run.watchdog)
+    let goes_on = experiment.jobs.iter().any(Job::goes_on);
+    let waits = !experiment.jobs.iter().all(Job::is_traffic);
+    (goes_on && waits).then_some(experiment.run.watchdog)
 }

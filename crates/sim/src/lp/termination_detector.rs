@@ -4,7 +4,10 @@
 //! If nothing else runs, ranks that wait for each other leave no event, and the run ends. Synthetic traffic never ends,
 //! so the detector must look for such ranks. In rounds, one watchdog interval apart, it asks all hosts with ranks how
 //! many ranks are active (not started, computing, or paying an overhead) and how many messages they have sent minus
-//! received. If no rank is active and all messages are received, no rank can ever continue.
+//! received. If no rank of a job is active and all its messages are received, none of its ranks can ever continue.
+//!
+//! A job that goes on after the part that is measured does not end either, so the detector looks for such ranks in the
+//! other jobs, too.
 //!
 //! A distributed system must count twice, since its counts are not taken at one time (F. Mattern, "Algorithms for
 //! distributed termination detection", Distributed Computing 2, 1987: the four-counter method). Here all hosts are
@@ -31,28 +34,41 @@ const PART: u64 = 4;
 /// The state of the termination detector.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TerminationDetector {
-    /// Ranks that have not finished.
+    /// Ranks of all jobs that have not finished.
     unfinished: u64,
     /// Hosts that have not answered in this round.
     awaited: u64,
-    /// Active ranks in this round so far.
-    active: u64,
-    /// Messages sent but not received in this round so far, modulo 2^32.
-    in_flight: u32,
+    /// Progress of each job.
+    jobs: Vec<JobProgress>,
     /// Measured bytes under way in this round of the drain phase so far, modulo 2^64.
     under_way: u64,
     /// When the detector found that the ranks wait for ever.
     stuck: Option<Time>,
 }
 
+/// Progress of the ranks of one job.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct JobProgress {
+    /// Ranks that have not finished.
+    unfinished: u64,
+    /// Active ranks in this round so far.
+    active: u64,
+    /// Messages sent but not received in this round so far, modulo 2^32.
+    in_flight: u32,
+}
+
 impl TerminationDetector {
-    /// The state before the run.
-    pub fn new(ranks: u64) -> TerminationDetector {
+    /// The state before the run. `ranks` has the number of ranks of each job.
+    pub fn new(ranks: impl Iterator<Item = u64>) -> TerminationDetector {
+        let job = |unfinished| JobProgress {
+            unfinished,
+            ..JobProgress::default()
+        };
+        let jobs: Vec<JobProgress> = ranks.map(job).collect();
         TerminationDetector {
-            unfinished: ranks,
+            unfinished: jobs.iter().map(|job| job.unfinished).sum(),
             awaited: 0,
-            active: 0,
-            in_flight: 0,
+            jobs,
             under_way: 0,
             stuck: None,
         }
@@ -84,8 +100,10 @@ impl TerminationDetector {
             context.undo(Box::new(self.clone()).into());
         }
         match *event {
-            NetEvent::RankFinished => {
+            NetEvent::RankFinished { job } => {
                 self.unfinished = self.unfinished.wrapping_sub(1);
+                let job = &mut self.jobs[usize::from(job)];
+                job.unfinished = job.unfinished.wrapping_sub(1);
                 if self.unfinished == 0 {
                     context.stop();
                 }
@@ -100,10 +118,15 @@ impl TerminationDetector {
                     self.conclude_drain(simulation, context);
                 }
             }
-            NetEvent::ProgressReported { active, in_flight } => {
+            NetEvent::ProgressReported {
+                job,
+                active,
+                in_flight,
+            } => {
                 self.awaited = self.awaited.wrapping_sub(1);
-                self.active = self.active.wrapping_add(u64::from(active));
-                self.in_flight = self.in_flight.wrapping_add(in_flight);
+                let job = &mut self.jobs[usize::from(job)];
+                job.active = job.active.wrapping_add(u64::from(active));
+                job.in_flight = job.in_flight.wrapping_add(in_flight);
                 if self.awaited == 0 {
                     self.conclude(simulation, context);
                 }
@@ -118,7 +141,9 @@ impl TerminationDetector {
     }
 
     fn ask(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
-        (self.active, self.in_flight) = (0, 0);
+        for job in &mut self.jobs {
+            (job.active, job.in_flight) = (0, 0);
+        }
         for host in simulation.occupants.hosts() {
             self.awaited = self.awaited.wrapping_add(1);
             let delay = simulation.network.lookahead();
@@ -146,7 +171,8 @@ impl TerminationDetector {
 
     fn conclude(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         // A rank that finished at the time of the question reported it before its host answered.
-        if self.active == 0 && self.in_flight == 0 && self.unfinished > 0 {
+        let is_stuck = |job: &JobProgress| job.active == 0 && job.in_flight == 0 && job.unfinished > 0;
+        if self.jobs.iter().any(is_stuck) {
             self.stuck = Some(context.now().saturating_sub(simulation.network.lookahead()));
             context.stop();
         } else if let Some(interval) = simulation.watchdog {

@@ -9,7 +9,8 @@ use mpi::{Rank, RankStats};
 use results::rows::{CallRow, LinkRow, RankRow, ReceivedPackets, calls, ranks, with_received};
 use results::{
     BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, LatencyParts,
-    NetworkTotals, Outcome, PathTotals, RecordingTotals, Table, TrafficTotals, Unreceived, UnreceivedMessage,
+    NetworkTotals, Outcome, PathTotals, RecordingTotals, RepetitionTimes, Table, TrafficTotals, Unreceived,
+    UnreceivedMessage,
 };
 use topology::{HostId, Port, RouterId};
 
@@ -35,6 +36,8 @@ pub struct FinalState<'a> {
     pub end: Time,
     /// Digest of the records.
     pub records: Chain,
+    /// Times of the repetitions of each job.
+    pub repetitions: Vec<RepetitionTimes>,
     /// The tables `routers` and `hosts`.
     pub drawing: DrawingTables,
 }
@@ -227,6 +230,7 @@ impl FinalState<'_> {
                 JobKind::Ranks(ranks) => ranks.repetitions,
                 JobKind::Traffic(_) => 1,
             },
+            repetition_times: self.repetitions[index],
             finished: true,
             time_ps: self.end.saturating_sub(job.start).ps(),
             parts: (self.simulation.network_latency && job.is_traffic()).then(LatencyParts::default),

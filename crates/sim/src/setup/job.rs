@@ -50,8 +50,10 @@ pub enum JobKind {
 pub struct RankJob {
     /// The operations of the ranks, repetitions included.
     pub workload: Arc<dyn Workload>,
-    /// Number of repetitions, for people.
+    /// Number of repetitions, for people; those that are measured, if the job goes on.
     pub repetitions: u64,
+    /// Whether the job repeats its workload until all jobs of ranks are measured.
+    pub goes_on: bool,
     /// Kind of the workload ([`workload::Source::kind`]), for people.
     pub kind: &'static str,
     /// State that the ranks share.
@@ -90,6 +92,14 @@ impl Job {
     /// Whether the job is synthetic traffic.
     pub(crate) fn is_traffic(&self) -> bool {
         matches!(self.kind, JobKind::Traffic(_))
+    }
+
+    /// Whether the job does not end by itself.
+    pub(crate) fn goes_on(&self) -> bool {
+        match &self.kind {
+            JobKind::Ranks(ranks) => ranks.goes_on,
+            JobKind::Traffic(_) => true,
+        }
     }
 
     /// Number of hosts of the job.
@@ -133,6 +143,7 @@ impl RankJob {
         Ok(RankJob {
             workload,
             repetitions: 1,
+            goes_on: false,
             kind: "program",
             mpi: Arc::new(mpi),
             hosts,
@@ -216,6 +227,8 @@ pub const JOB: &[Parameter] = parameters! {
     computed("name", Type::Text, "job0, job1, ...", "name in results");
     time("start", "0 ps", "start of its ranks or traffic; at most 100 days");
     integer("repetitions", 1, "repetitions of the workload, 1 to 1000000000");
+    flag("repeat_until_others_end", false,
+        "whether the ranks repeat the workload further, unmeasured, until all other ranks are measured");
     computed("ranks_per_host", Type::Integer, "1, or as many as the mapping says",
         "ranks on each host, 1 to 4096");
     new("hosts", Type::Either(&[Type::Choice(&["all", "free"]), Type::Integer]), DefaultValue::Text("all"),
@@ -317,6 +330,7 @@ impl HostAllocator<'_> {
             let message = format!("{repetitions} is out of range; expected 1 to {MAX_REPETITIONS}");
             return Err(section.error("repetitions", message).into());
         }
+        let goes_on: bool = section.get("repeat_until_others_end")?;
         let ranks = workload.ranks();
         let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
         let rank_mapping = mapping::map_ranks(section, ranks, self.folder, stream)?;
@@ -344,11 +358,12 @@ impl HostAllocator<'_> {
         for host in &hosts {
             self.taken[host.0 as usize] = true;
         }
-        let workload = workload::repeated(workload, repetitions);
+        let workload = workload::repeated(workload, repetitions, goes_on);
         let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("", e.to_string()))?;
         let kind = workload::named(source)?.kind;
         Ok(JobKind::Ranks(RankJob {
             repetitions,
+            goes_on,
             kind,
             ..job
         }))

@@ -188,7 +188,7 @@ fn a_repeated_job_takes_as_often_as_long() {
         Arc::new(Programs(programs))
     };
     let once = run(&jobs_on(LINE, vec![on_first_hosts(programs(), &mpi)]));
-    let mut five_times = jobs_on(LINE, vec![on_first_hosts(repeated(programs(), 5), &mpi)]);
+    let mut five_times = jobs_on(LINE, vec![on_first_hosts(repeated(programs(), 5, false), &mpi)]);
     let five_times = run_everywhere(&mut five_times);
     let (one, five) = (&once.summary.jobs[0], &five_times.summary.jobs[0]);
     assert_eq!((five.messages, five.bytes), (5 * one.messages, 5 * one.bytes));
@@ -219,7 +219,7 @@ fn repetitions_do_not_clash() {
         vec![receive(0, 100), compute(3_000), send(2, 40_000)],
         vec![receive(1, 40_000)],
     ];
-    let workload = repeated(Arc::new(Programs(programs)), 20);
+    let workload = repeated(Arc::new(Programs(programs)), 20, false);
     let mut experiment = jobs_on(LINE, vec![on_first_hosts(workload, &mpi::MpiSettings::default())]);
     let result = run_everywhere(&mut experiment);
     assert!(result.summary.jobs[0].finished);

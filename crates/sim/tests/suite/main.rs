@@ -27,6 +27,7 @@ mod rails;
 mod random_networks;
 mod recordings;
 mod registry;
+mod repetitions;
 mod rollbacks;
 mod sanity;
 mod saturation;

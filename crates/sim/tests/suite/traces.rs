@@ -372,7 +372,7 @@ impl Rank {
                 ..
             } => self.meet(communicator, request, world),
             Operation::Fence { communicator, .. } => self.meet(communicator, None, world),
-            Operation::Put { .. } | Operation::Get { .. } => {}
+            Operation::Put { .. } | Operation::Get { .. } | Operation::RepetitionEnd { .. } => {}
             Operation::Probe {
                 from,
                 tag,

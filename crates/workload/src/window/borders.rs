@@ -105,7 +105,7 @@ pub fn match_key(operation: &Operation, rank: u32, communicators: &[Vec<u32>]) -
         Operation::Fence { communicator, .. }
         | Operation::Put { communicator, .. }
         | Operation::Get { communicator, .. } => Some(MatchKey::Fence(communicator)),
-        Operation::Compute { .. } | Operation::Wait { .. } => None,
+        Operation::Compute { .. } | Operation::Wait { .. } | Operation::RepetitionEnd { .. } => None,
     }
 }
 

@@ -167,7 +167,7 @@ impl Host {
             | NetEvent::SignalArrived { .. }
             | NetEvent::ReportDue
             | NetEvent::LoadsReported { .. }
-            | NetEvent::RankFinished
+            | NetEvent::RankFinished { .. }
             | NetEvent::RoundDue
             | NetEvent::DrainReported { .. }
             | NetEvent::ProgressReported { .. } => {

@@ -165,9 +165,13 @@ impl Ranks {
     pub fn report_progress(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         let active = |rank_slot: &&RankSlot| {
             let state = rank_slot.state.as_ref();
-            state.is_none_or(|rank| !rank.finished() && !rank.blocked())
+            state.is_none_or(|rank| !rank.ended() && !rank.blocked())
+        };
+        let Some(RankSlot { job, .. }) = self.slots.first() else {
+            unreachable!("only hosts with ranks are asked")
         };
         let record = NetEvent::ProgressReported {
+            job: *job,
             active: self.slots.iter().filter(active).count() as u32,
             in_flight: self.in_flight,
         };
@@ -251,9 +255,10 @@ impl Ranks {
                     context.send(
                         simulation.numbering.termination_detector(),
                         delay,
-                        NetEvent::RankFinished,
+                        NetEvent::RankFinished { job },
                     );
                 }
+                Action::RepetitionEnded(number) => context.emit(Record::RepetitionDone { job, number }),
                 Action::Trace(note) => asked = trace_note(note, (job, rank), context).or(asked),
             }
         }

@@ -191,6 +191,6 @@ fn renumber(operation: &mut Operation, offset: Communicator) {
                 *communicator += offset;
             }
         }
-        Operation::Compute { .. } | Operation::Wait { .. } => {}
+        Operation::Compute { .. } | Operation::Wait { .. } | Operation::RepetitionEnd { .. } => {}
     }
 }
