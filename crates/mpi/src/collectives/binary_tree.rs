@@ -33,7 +33,7 @@ pub(super) fn down(call: &CollectiveCall, k: u32, bytes: u64, out: &mut Round) -
     if k >= height(call.ranks) {
         return false;
     }
-    let tree = Members::new(call);
+    let tree = TreeNeighbours::new(call);
     if k == tree.depth {
         tree.children().for_each(|rank| out.send(rank, bytes));
     } else if k + 1 == tree.depth {
@@ -51,7 +51,7 @@ pub(super) fn up(call: &CollectiveCall, k: u32, bytes: u64, out: &mut Round) -> 
     if k >= height {
         return false;
     }
-    let tree = Members::new(call);
+    let tree = TreeNeighbours::new(call);
     if k + tree.depth == height {
         tree.parent().into_iter().for_each(|rank| out.send(rank, bytes));
     } else if k + tree.depth + 1 == height {
@@ -70,16 +70,16 @@ pub(super) fn up_and_down(call: &CollectiveCall, k: u32, bytes: u64, out: &mut R
 }
 
 /// The neighbours of a rank in the tree, as ranks.
-struct Members<'a> {
+struct TreeNeighbours<'a> {
     call: &'a CollectiveCall,
     position: u32,
     depth: u32,
 }
 
-impl Members<'_> {
-    fn new(call: &CollectiveCall) -> Members<'_> {
+impl TreeNeighbours<'_> {
+    fn new(call: &CollectiveCall) -> TreeNeighbours<'_> {
         let position = call.rank_before(call.root);
-        Members {
+        TreeNeighbours {
             call,
             position,
             depth: depth(position),

@@ -15,27 +15,28 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// The place of a rank in the tree.
+/// The node of a rank in the tree.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct InOrderNode {
     parent: Option<u32>,
     /// Roots of the subtrees of the lower and the upper half.
     children: [Option<u32>; 2],
     depth: u32,
 }
 
-fn place(rank: u32, ranks: u32) -> Place {
+fn node(rank: u32, ranks: u32) -> InOrderNode {
     // The subtree of the ranks from `first` to `last`.
     let (mut first, mut last) = (0, ranks - 1);
     let (mut parent, mut depth) = (None, 0);
     loop {
-        let lower = (last - first + 1) / 2;
+        // Half of the ranks, rounded down.
+        let lower = (last - first).div_ceil(2);
         let children = [
             (lower > 0).then(|| first + lower - 1),
             (last - first > lower).then(|| last - 1),
         ];
         if rank == last {
-            return Place {
+            return InOrderNode {
                 parent,
                 children,
                 depth,
@@ -63,14 +64,13 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         }
         return true;
     }
-    let place = place(call.rank, call.ranks);
-    if k + place.depth == height {
-        place
-            .parent
+    let node = node(call.rank, call.ranks);
+    if k + node.depth == height {
+        node.parent
             .into_iter()
             .for_each(|rank| out.send(rank, call.bytes));
-    } else if k + place.depth + 1 == height {
-        let children = place.children.into_iter().flatten();
+    } else if k + node.depth + 1 == height {
+        let children = node.children.into_iter().flatten();
         children.for_each(|rank| out.receive(rank, call.bytes));
     }
     true
@@ -98,7 +98,7 @@ mod tests {
             // Lowest rank of the subtree of each rank. Children have smaller numbers than their parents.
             let mut first: Vec<u32> = Vec::new();
             for rank in 0..ranks {
-                let at = place(rank, ranks);
+                let at = node(rank, ranks);
                 assert!(at.depth <= ranks.ilog2());
                 assert_eq!(at.parent.is_none(), rank == ranks - 1);
                 let [lower, upper] = at.children;
@@ -109,7 +109,7 @@ mod tests {
                 let end = upper.or(lower);
                 assert!(end.is_none_or(|end| end + 1 == rank));
                 for child in at.children.into_iter().flatten() {
-                    assert_eq!(place(child, ranks).parent, Some(rank));
+                    assert_eq!(node(child, ranks).parent, Some(rank));
                 }
                 first.push(begin);
             }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use config::Section;
 use mpi::{AlgorithmSelection, CollectiveArgs, CollectiveCall, CollectiveVariant, SelectionTable, TABLES};
 use workload::{Call, Counts};
 
@@ -296,6 +297,35 @@ fn tracer_selects_by_its_limits() {
         }
     }
     assert_eq!(checked.len(), 10, "{checked:?}");
+}
+
+/// The rules that a result prints, read again, are the rules of the table.
+#[test]
+fn printed_rules_are_the_table() {
+    for table in TABLES {
+        let text = format!("table = \"{}\"", table.name);
+        let section = Section::from_toml(&text, "x.toml").unwrap();
+        let rules = AlgorithmSelection::read(&section).unwrap();
+        assert_eq!(rules, AlgorithmSelection::table(table));
+        let shown = section.finish().unwrap();
+        let mut again = Section::empty("");
+        for (key, value) in shown.as_object().unwrap() {
+            if key == "table" {
+                continue;
+            }
+            let rule = |rule: &serde_json::Value| {
+                let entries = rule.as_object().unwrap().iter();
+                let entries: Vec<String> = entries.map(|(key, value)| format!("{key} = {value}")).collect();
+                format!("{{ {} }}", entries.join(", "))
+            };
+            let toml = match value.as_array() {
+                Some(rules) => format!("[{}]", rules.iter().map(rule).collect::<Vec<_>>().join(", ")),
+                None => value.to_string(),
+            };
+            again.set(key, &toml).unwrap();
+        }
+        assert_eq!(AlgorithmSelection::read(&again).unwrap(), rules, "{}", table.name);
+    }
 }
 
 /// Names of stand-ins are algorithms here.

@@ -101,7 +101,7 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("chain").below(32).ranks_below(4),
             always("binary-tree").below(256).ranks_below(4),
             always("chain").below(512).ranks_below(4),
-            always("knomial").below(1 * KIB).ranks_below(4),
+            always("knomial").below(KIB).ranks_below(4),
             always("linear").below(32 * KIB).ranks_below(4),
             always("binary-tree").below(128 * KIB).ranks_below(4),
             always("chain").below(256 * KIB).ranks_below(4),
@@ -168,13 +168,13 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("binomial").ranks_below(512),
             always("binomial").ranks_below(2048),
             always("binomial").below(512).ranks_below(4096),
-            always("in-order-binary-tree").below(1 * KIB).ranks_below(4096),
+            always("in-order-binary-tree").below(KIB).ranks_below(4096),
             always("binomial").below(8 * KIB).ranks_below(4096),
             always("in-order-binary-tree").below(16 * KIB).ranks_below(4096),
             always("binomial").ranks_below(4096),
             always("binomial").below(16),
             always("in-order-binary-tree").below(32),
-            always("binomial").below(1 * KIB),
+            always("binomial").below(KIB),
             always("in-order-binary-tree").below(2 * KIB),
             always("binomial").below(8 * KIB),
             always("in-order-binary-tree").below(16 * KIB),
@@ -259,9 +259,9 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("bruck").ranks_below(32),
             always("recursive-doubling")
                 .power_of_two()
-                .below_per_rank(1 * KIB)
+                .below_per_rank(KIB)
                 .ranks_below(64),
-            always("bruck").below_per_rank(1 * KIB).ranks_below(64),
+            always("bruck").below_per_rank(KIB).ranks_below(64),
             always("neighbor-exchange")
                 .below_per_rank(64 * KIB)
                 .ranks_below(64),
@@ -296,9 +296,9 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("bruck").below_per_rank(128).ranks_below(512),
             always("recursive-doubling")
                 .power_of_two()
-                .below_per_rank(1 * KIB)
+                .below_per_rank(KIB)
                 .ranks_below(512),
-            always("bruck").below_per_rank(1 * KIB).ranks_below(512),
+            always("bruck").below_per_rank(KIB).ranks_below(512),
             always("neighbor-exchange")
                 .below_per_rank(128 * KIB)
                 .ranks_below(512),
@@ -381,7 +381,7 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
                 .ranks_below(8),
             always("bruck").below_per_rank(256 * KIB).ranks_below(8),
             always("neighbor-exchange").ranks_below(8),
-            always("gather-bcast").below_per_rank(1 * KIB).ranks_below(16),
+            always("gather-bcast").below_per_rank(KIB).ranks_below(16),
             always("bruck").ranks_below(16),
             always("gather-bcast").below_per_rank(128).ranks_below(32),
             always("bruck").below_per_rank(256 * KIB).ranks_below(32),
@@ -392,15 +392,15 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("gather-bcast").below_per_rank(256).ranks_below(128),
             always("bruck").below_per_rank(4 * KIB).ranks_below(128),
             always("ring").ranks_below(128),
-            always("bruck").below_per_rank(1 * KIB).ranks_below(256),
+            always("bruck").below_per_rank(KIB).ranks_below(256),
             always("neighbor-exchange")
                 .below_per_rank(64 * KIB)
                 .ranks_below(256),
             always("ring").ranks_below(256),
-            always("bruck").below_per_rank(1 * KIB).ranks_below(512),
+            always("bruck").below_per_rank(KIB).ranks_below(512),
             always("ring").ranks_below(512),
             always("bruck").below_per_rank(512).ranks_below(1024),
-            always("gather-bcast").below_per_rank(1 * KIB).ranks_below(1024),
+            always("gather-bcast").below_per_rank(KIB).ranks_below(1024),
             always("bruck").below_per_rank(4 * KIB).ranks_below(1024),
             always("neighbor-exchange")
                 .below_per_rank(1 << 20)
@@ -425,13 +425,13 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("linear").ranks_below(32),
             always("bruck").below(512).ranks_below(64),
             always("linear").ranks_below(64),
-            always("bruck").below(1 * KIB).ranks_below(128),
+            always("bruck").below(KIB).ranks_below(128),
             always("linear").below(256 * KIB).ranks_below(128),
             always("pairwise").ranks_below(128),
-            always("bruck").below(1 * KIB).ranks_below(256),
+            always("bruck").below(KIB).ranks_below(256),
             always("linear").below(256 * KIB).ranks_below(256),
             always("pairwise").ranks_below(256),
-            always("bruck").below(1 * KIB).ranks_below(512),
+            always("bruck").below(KIB).ranks_below(512),
             always("linear").below(32 * KIB).ranks_below(512),
             always("pairwise").ranks_below(512),
             always("bruck").below(512).ranks_below(1024),
@@ -439,7 +439,7 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("pairwise").ranks_below(1024),
             always("bruck").below(512).ranks_below(2048),
             always("linear").ranks_below(2048),
-            always("bruck").below(1 * KIB).ranks_below(4096),
+            always("bruck").below(KIB).ranks_below(4096),
             always("linear").ranks_below(4096),
             always("bruck").below(2 * KIB),
             always("linear"),
@@ -464,7 +464,7 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("linear").below(64 * KIB).ranks_below(4),
             always("binomial").below(128 * KIB).ranks_below(4),
             always("linear").ranks_below(4),
-            always("binomial").below(1 * KIB).ranks_below(8),
+            always("binomial").below(KIB).ranks_below(8),
             always("linear").below(8 * KIB).ranks_below(8),
             always("binomial").below(32 * KIB).ranks_below(8),
             always("linear").ranks_below(8),
@@ -523,7 +523,7 @@ pub(super) const RULES: &[(&str, &[TableRow])] = &[
             always("recursive-halving").ranks_below(2048),
             always("reduce-scatterv").below(512).ranks_below(4096),
             always("recursive-halving").ranks_below(4096),
-            always("reduce-scatterv").below(1 * KIB),
+            always("reduce-scatterv").below(KIB),
             always("recursive-halving"),
         ],
     ),
