@@ -52,20 +52,31 @@ __all__ = [
     "dumps",
 ]
 
-Barrier: TypeAlias = Literal["dissemination", "recursive-doubling", "tree", "linear"]
+Barrier: TypeAlias = Literal["dissemination", "recursive-doubling", "tree", "linear", "binary-tree"]
 Bcast: TypeAlias = Literal[
-    "binomial", "scatter-recursive-doubling-allgather", "scatter-ring-allgather", "pipeline", "linear"
+    "binomial",
+    "scatter-recursive-doubling-allgather",
+    "scatter-ring-allgather",
+    "pipeline",
+    "linear",
+    "binary-tree",
+    "knomial",
+    "chain",
 ]
-Reduce: TypeAlias = Literal["binomial", "rabenseifner", "pipeline", "linear"]
+Reduce: TypeAlias = Literal[
+    "binomial", "rabenseifner", "pipeline", "linear", "binary-tree", "in-order-binary-tree", "chain"
+]
 Allreduce: TypeAlias = Literal[
-    "recursive-doubling", "rabenseifner", "ring", "reduce-bcast", "double-binary-tree"
+    "recursive-doubling", "rabenseifner", "ring", "reduce-bcast", "double-binary-tree", "binary-tree"
 ]
-Allgather: TypeAlias = Literal["ring", "recursive-doubling", "bruck", "neighbor-exchange"]
-Alltoall: TypeAlias = Literal["pairwise", "scattered", "linear", "bruck"]
-Alltoallv: TypeAlias = Literal["pairwise", "scattered", "linear"]
+Allgather: TypeAlias = Literal["ring", "recursive-doubling", "bruck", "neighbor-exchange", "gather-bcast"]
+Alltoall: TypeAlias = Literal["pairwise", "scattered", "linear", "bruck", "pairwise-exchange", "ring"]
+Alltoallv: TypeAlias = Literal["pairwise", "scattered", "linear", "pairwise-exchange"]
 Gather: TypeAlias = Literal["binomial", "linear"]
 Gatherv: TypeAlias = Literal["linear"]
-ReduceScatter: TypeAlias = Literal["pairwise", "recursive-halving", "recursive-doubling", "ring"]
+ReduceScatter: TypeAlias = Literal[
+    "pairwise", "recursive-halving", "recursive-doubling", "ring", "reduce-scatterv"
+]
 Scan: TypeAlias = Literal["recursive-doubling", "linear"]
 
 
@@ -287,6 +298,10 @@ class Rule(Given):
         Name of the algorithm; ``fabricsim.list_parts("collectives")`` lists them.
     below : Size, such as "12 KiB"
         Payloads below it (default: any).
+    below_per_rank : Size, such as "8 B"
+        Payloads below this times the number of ranks (default: any).
+    below_per_power_of_two : Size, such as "8 B"
+        Payloads below this times the largest power of two in the number of ranks (default: any).
     ranks_below : int
         Communicators with fewer ranks (default: any).
     power_of_two : bool
@@ -295,6 +310,8 @@ class Rule(Given):
 
     algorithm: str
     below: Size | None = None
+    below_per_rank: Size | None = None
+    below_per_power_of_two: Size | None = None
     ranks_below: int | None = None
     power_of_two: bool | None = None
 
@@ -308,7 +325,7 @@ class Collectives(Given):
 
     Parameters
     ----------
-    table : {"thakur-2005"}
+    table : {"thakur-2005", "mpich", "openmpi-4.1", "tracer"}
         Rules for collectives below without a value (default: thakur-2005).
     barrier : Barrier or Sequence[Rule]
         MPI_Barrier (default: dissemination).
@@ -342,7 +359,7 @@ class Collectives(Given):
         MPI_Exscan (default: recursive-doubling).
     """
 
-    table: Literal["thakur-2005"] | None = None
+    table: Literal["thakur-2005", "mpich", "openmpi-4.1", "tracer"] | None = None
     barrier: Barrier | Sequence[Rule | Table] | None = None
     bcast: Bcast | Sequence[Rule | Table] | None = None
     reduce: Reduce | Sequence[Rule | Table] | None = None

@@ -262,6 +262,12 @@ fn list_shows_every_registry() {
     for part in names {
         assert!(text.contains(part["name"].as_str().unwrap()), "{part}: {text}");
     }
+    // The table of a library also says which algorithms stand in for those of the library.
+    let text = bench.succeeds(&["list", "collectives"]);
+    assert!(
+        text.contains("bcast stand-in: binary-tree instead of split_binary_tree: halves of the vector"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -14,7 +14,8 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+/// Other algorithms use it, too.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.ranks - 1 {
         return false;
     }

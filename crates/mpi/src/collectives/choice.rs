@@ -113,6 +113,10 @@ impl CollectiveVariant {
 pub struct SelectionRule {
     /// The call has fewer bytes than this.
     pub below: Option<u64>,
+    /// The call has fewer bytes than this times the number of ranks.
+    pub below_per_rank: Option<u64>,
+    /// The call has fewer bytes than this times the largest power of two in the number of ranks.
+    pub below_per_power_of_two: Option<u64>,
     /// The communicator has fewer ranks than this.
     pub ranks_below: Option<u32>,
     /// The number of ranks is a power of two, or is not.
@@ -125,10 +129,25 @@ impl SelectionRule {
     fn always(algorithm: &'static CollectiveAlgorithm) -> SelectionRule {
         SelectionRule {
             below: None,
+            below_per_rank: None,
+            below_per_power_of_two: None,
             ranks_below: None,
             power_of_two: None,
             algorithm,
         }
+    }
+
+    /// The limits of the size, by key.
+    fn sizes(&self) -> [(&'static str, Option<u64>); 3] {
+        [
+            ("below", self.below),
+            ("below_per_rank", self.below_per_rank),
+            ("below_per_power_of_two", self.below_per_power_of_two),
+        ]
+    }
+
+    fn uses_size(&self) -> bool {
+        self.sizes().iter().any(|(_, bytes)| bytes.is_some())
     }
 
     fn is_unconditional(&self) -> bool {
@@ -136,16 +155,23 @@ impl SelectionRule {
     }
 
     fn matches(&self, size: Option<u64>, ranks: u32) -> bool {
-        self.below
-            .is_none_or(|below| size.is_some_and(|size| size < below))
+        let smaller = |limit: Option<u64>, times: u32| {
+            let limit = limit.map(|limit| u128::from(limit) * u128::from(times));
+            limit.is_none_or(|limit| size.is_some_and(|size| u128::from(size) < limit))
+        };
+        smaller(self.below, 1)
+            && smaller(self.below_per_rank, ranks)
+            && smaller(self.below_per_power_of_two, 1 << ranks.ilog2())
             && self.ranks_below.is_none_or(|below| ranks < below)
             && self.power_of_two.is_none_or(|is| ranks.is_power_of_two() == is)
     }
 
     fn json(&self) -> Json {
         let mut shown = Map::new();
-        if let Some(bytes) = self.below {
-            shown.insert("below".into(), Bytes { bytes }.show());
+        for (key, bytes) in self.sizes() {
+            if let Some(bytes) = bytes {
+                shown.insert(key.into(), Bytes { bytes }.show());
+            }
         }
         if let Some(ranks) = self.ranks_below {
             shown.insert("ranks_below".into(), ranks.show());
@@ -159,16 +185,21 @@ impl SelectionRule {
 
     fn read(section: &Section, variant: CollectiveVariant) -> Result<SelectionRule, Error> {
         let name: String = section.required("algorithm")?;
-        let below: Option<Bytes> = section.optional("below")?;
-        if below.is_some() && !variant.has_size() {
-            let why = format!(
-                "the ranks of an {} do not know each other's sizes and could select different algorithms; leave out below",
-                variant.name()
-            );
-            return Err(section.error("below", why));
-        }
+        let size = |key: &str| -> Result<Option<u64>, Error> {
+            let limit: Option<Bytes> = section.optional(key)?;
+            if limit.is_some() && !variant.has_size() {
+                let why = format!(
+                    "the ranks of an {} do not know each other's sizes and could select different algorithms; leave out {key}",
+                    variant.name()
+                );
+                return Err(section.error(key, why));
+            }
+            Ok(limit.map(|limit| limit.bytes))
+        };
         Ok(SelectionRule {
-            below: below.map(|bytes| bytes.bytes),
+            below: size("below")?,
+            below_per_rank: size("below_per_rank")?,
+            below_per_power_of_two: size("below_per_power_of_two")?,
             ranks_below: section.optional("ranks_below")?,
             power_of_two: section.optional("power_of_two")?,
             algorithm: variant
@@ -181,13 +212,23 @@ impl SelectionRule {
 impl fmt::Display for SelectionRule {
     /// `bruck (below 80 KiB)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let below = self.below.map(|bytes| format!("below {}", Bytes { bytes }));
+        let size =
+            |bytes: Option<u64>, per: &str| bytes.map(|bytes| format!("below {}{per}", Bytes { bytes }));
+        let below = size(self.below, "");
+        let per_rank = size(self.below_per_rank, " per rank");
+        let per_power = size(
+            self.below_per_power_of_two,
+            " per rank of the largest power of two",
+        );
         let ranks = self.ranks_below.map(|ranks| format!("fewer than {ranks} ranks"));
         let power = self.power_of_two.map(|is| match is {
             true => "a power of two of ranks".to_string(),
             false => "no power of two of ranks".to_string(),
         });
-        let conditions: Vec<String> = [below, ranks, power].into_iter().flatten().collect();
+        let conditions: Vec<String> = [below, per_rank, per_power, ranks, power]
+            .into_iter()
+            .flatten()
+            .collect();
         match conditions.is_empty() {
             true => f.write_str(self.algorithm.name),
             false => write!(f, "{} ({})", self.algorithm.name, conditions.join(", ")),
@@ -218,6 +259,8 @@ impl AlgorithmSelection {
     pub fn table(table: &SelectionTable) -> AlgorithmSelection {
         let rule = |variant: CollectiveVariant, line: &TableRow| SelectionRule {
             below: line.below,
+            below_per_rank: line.below_per_rank,
+            below_per_power_of_two: line.below_per_power_of_two,
             ranks_below: line.ranks_below,
             power_of_two: line.power_of_two,
             algorithm: variant
@@ -291,7 +334,7 @@ impl AlgorithmSelection {
         let rules = &self.rules[variant.index()];
         let size = rules
             .iter()
-            .any(|rule| rule.below.is_some())
+            .any(SelectionRule::uses_size)
             .then(|| variant.size(part))
             .flatten();
         let (last, others) = rules.split_last().expect("the last rule is unconditional");
@@ -340,8 +383,8 @@ impl RuleSetting {
 }
 
 impl Setting for RuleSetting {
-    const EXPECTED: &'static str =
-        "the name of an algorithm, or a list of rules { below, ranks_below, power_of_two, algorithm }";
+    const EXPECTED: &'static str = "the name of an algorithm, or a list of rules { below, below_per_rank, below_per_power_of_two, ranks_below, \
+         power_of_two, algorithm }";
 
     fn read(value: &Value) -> Result<RuleSetting, String> {
         match value {
@@ -390,7 +433,7 @@ mod tests {
                 assert_eq!(variant.index(), index);
                 let (last, others) = algorithms.rules(variant).split_last().unwrap();
                 assert!(last.is_unconditional() && !others.iter().any(SelectionRule::is_unconditional));
-                assert!(variant.has_size() || others.iter().all(|rule| rule.below.is_none()));
+                assert!(variant.has_size() || !others.iter().any(SelectionRule::uses_size));
                 assert!(variant.algorithms().count() > 0);
             }
         }
@@ -513,6 +556,42 @@ mod tests {
     }
 
     #[test]
+    fn limits_grow_with_the_ranks() {
+        let text = "reduce = [{ below_per_power_of_two = \"8 B\", algorithm = \"linear\" }, \
+                    { below_per_rank = \"8 B\", algorithm = \"chain\" }, { algorithm = \"binomial\" }]\n\
+                    allgather = [{ below_per_rank = \"10 B\", algorithm = \"bruck\" }, { algorithm = \"ring\" }]";
+        let section = Section::from_toml(text, "x.toml").unwrap();
+        let rules = AlgorithmSelection::read(&section).unwrap();
+        for (collective, ranks, bytes, name) in [
+            (Collective::Reduce, 6, 31, "linear"),
+            (Collective::Reduce, 6, 32, "chain"),
+            (Collective::Reduce, 6, 47, "chain"),
+            (Collective::Reduce, 6, 48, "binomial"),
+            (Collective::Reduce, u32::MAX, u64::MAX, "binomial"),
+            // The size of an allgather is the sum of the contributions.
+            (Collective::Allgather, 7, 9, "bruck"),
+            (Collective::Allgather, 7, 10, "ring"),
+        ] {
+            assert_eq!(
+                chosen(&rules, collective, ranks, bytes),
+                name,
+                "{collective:?} {ranks} {bytes}"
+            );
+        }
+        let shown = section.finish().unwrap();
+        assert_eq!(shown["reduce"][0]["below_per_power_of_two"], "8 B");
+        assert_eq!(shown["reduce"][1]["below_per_rank"], "8 B");
+        let limited = &rules.rules[CollectiveVariant::all().nth(2).unwrap().index()][..2];
+        assert_eq!(
+            limited.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [
+                "linear (below 8 B per rank of the largest power of two)",
+                "chain (below 8 B per rank)"
+            ]
+        );
+    }
+
+    #[test]
     fn wrong_rules_are_refused() {
         for (text, needle) in [
             (
@@ -520,7 +599,7 @@ mod tests {
                 "x.toml:1: allreduce: expected the name of an algorithm, or a list of rules",
             ),
             ("allreduce = []", "expected the name"),
-            ("table = \"mpich\"", "unknown name 'mpich'"),
+            ("table = \"mpic\"", "did you mean 'mpich'"),
             (
                 "\nallreduce = [{ below = \"2 KiB\", algorithm = \"ring\" }]",
                 "x.toml:2: allreduce.0: the last rule must hold",
@@ -539,6 +618,10 @@ mod tests {
             (
                 "alltoallv = [{ below = \"3 B\", algorithm = \"linear\" }, { algorithm = \"pairwise\" }]",
                 "do not know each other's sizes",
+            ),
+            (
+                "gatherv = [{ below_per_rank = \"3 B\", algorithm = \"linear\" }, { algorithm = \"linear\" }]",
+                "leave out below_per_rank",
             ),
         ] {
             let message = read(text).unwrap_err().to_string();

@@ -5,9 +5,11 @@
 //! matching pairs their messages.
 
 mod allgather_bruck;
+mod allgather_gather_bcast;
 mod allgather_neighbor_exchange;
 mod allgather_recursive_doubling;
 mod allgather_ring;
+mod allreduce_binary_tree;
 mod allreduce_double_binary_tree;
 mod allreduce_rabenseifner;
 mod allreduce_recursive_doubling;
@@ -16,16 +18,23 @@ mod allreduce_ring;
 mod alltoall_bruck;
 mod alltoall_linear;
 mod alltoall_pairwise;
+mod alltoall_pairwise_exchange;
+mod alltoall_ring;
 mod alltoall_scattered;
+mod barrier_binary_tree;
 mod barrier_dissemination;
 mod barrier_linear;
 mod barrier_recursive_doubling;
 mod barrier_tree;
+mod bcast_binary_tree;
 mod bcast_binomial;
+mod bcast_chain;
+mod bcast_knomial;
 mod bcast_linear;
 mod bcast_pipeline;
 mod bcast_scatter_recursive_doubling_allgather;
 mod bcast_scatter_ring_allgather;
+mod binary_tree;
 mod binomial_tree;
 mod choice;
 mod exscan_linear;
@@ -33,13 +42,17 @@ mod exscan_recursive_doubling;
 mod folding;
 mod gather_binomial;
 mod gather_linear;
+mod reduce_binary_tree;
 mod reduce_binomial;
+mod reduce_chain;
+mod reduce_in_order_binary_tree;
 mod reduce_linear;
 mod reduce_pipeline;
 mod reduce_rabenseifner;
 mod reduce_scatter_pairwise;
 mod reduce_scatter_recursive_doubling;
 mod reduce_scatter_recursive_halving;
+mod reduce_scatter_reduce_scatterv;
 mod reduce_scatter_ring;
 mod scan_linear;
 mod scan_recursive_doubling;
@@ -56,7 +69,7 @@ use serde::{Deserialize, Serialize};
 use workload::{Collective, Counts};
 
 pub use choice::{AlgorithmSelection, CollectiveVariant, SelectionRule};
-pub use tables::{SelectionTable, TABLES};
+pub use tables::{NamedAlgorithm, SelectionTable, TABLES};
 
 /// One rank's part in one collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -289,28 +302,39 @@ pub static ALGORITHMS: &[&CollectiveAlgorithm] = &[
     &barrier_recursive_doubling::ALGORITHM,
     &barrier_tree::ALGORITHM,
     &barrier_linear::ALGORITHM,
+    &barrier_binary_tree::ALGORITHM,
     &bcast_binomial::ALGORITHM,
     &bcast_scatter_recursive_doubling_allgather::ALGORITHM,
     &bcast_scatter_ring_allgather::ALGORITHM,
     &bcast_pipeline::ALGORITHM,
     &bcast_linear::ALGORITHM,
+    &bcast_binary_tree::ALGORITHM,
+    &bcast_knomial::ALGORITHM,
+    &bcast_chain::ALGORITHM,
     &reduce_binomial::ALGORITHM,
     &reduce_rabenseifner::ALGORITHM,
     &reduce_pipeline::ALGORITHM,
     &reduce_linear::ALGORITHM,
+    &reduce_binary_tree::ALGORITHM,
+    &reduce_in_order_binary_tree::ALGORITHM,
+    &reduce_chain::ALGORITHM,
     &allreduce_recursive_doubling::ALGORITHM,
     &allreduce_rabenseifner::ALGORITHM,
     &allreduce_ring::ALGORITHM,
     &allreduce_reduce_bcast::ALGORITHM,
     &allreduce_double_binary_tree::ALGORITHM,
+    &allreduce_binary_tree::ALGORITHM,
     &allgather_ring::ALGORITHM,
     &allgather_recursive_doubling::ALGORITHM,
     &allgather_bruck::ALGORITHM,
     &allgather_neighbor_exchange::ALGORITHM,
+    &allgather_gather_bcast::ALGORITHM,
     &alltoall_pairwise::ALGORITHM,
     &alltoall_scattered::ALGORITHM,
     &alltoall_linear::ALGORITHM,
     &alltoall_bruck::ALGORITHM,
+    &alltoall_pairwise_exchange::ALGORITHM,
+    &alltoall_ring::ALGORITHM,
     &gather_binomial::ALGORITHM,
     &gather_linear::ALGORITHM,
     &scatter_binomial::ALGORITHM,
@@ -319,6 +343,7 @@ pub static ALGORITHMS: &[&CollectiveAlgorithm] = &[
     &reduce_scatter_recursive_halving::ALGORITHM,
     &reduce_scatter_recursive_doubling::ALGORITHM,
     &reduce_scatter_ring::ALGORITHM,
+    &reduce_scatter_reduce_scatterv::ALGORITHM,
     &scan_recursive_doubling::ALGORITHM,
     &scan_linear::ALGORITHM,
     &exscan_recursive_doubling::ALGORITHM,

@@ -4,6 +4,7 @@ extern crate fabricsim_mpi as mpi;
 
 mod alpha_beta;
 mod collectives;
+mod library_tables;
 mod matching;
 mod network;
 mod nonblocking_collectives;

@@ -17,7 +17,8 @@ pub struct Listing {
     /// Its parameters.
     #[serde(serialize_with = "as_json")]
     pub parameters: Vec<&'static Parameter>,
-    /// The rules for each collective, of a table that selects algorithms.
+    /// The rules for each collective, of a table that selects algorithms, then the algorithms that stand in for
+    /// those of its source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<(String, String)>,
 }
@@ -194,10 +195,23 @@ fn table(table: &mpi::SelectionTable) -> Listing {
             .collect();
         (variant.name().to_string(), rules.join(", "))
     };
+    let stand_ins = table.names.iter().filter_map(|named| {
+        let what = format!("{} instead of {}", named.algorithm, named.name);
+        let shown = |difference| {
+            (
+                format!("{} stand-in", named.collective),
+                format!("{what}: {difference}"),
+            )
+        };
+        named.difference.map(shown)
+    });
     Listing {
         name: format!("table/{}", table.name),
         summary: format!("{} ({})", table.summary, table.source),
         parameters: Vec::new(),
-        rules: mpi::CollectiveVariant::all().map(rules).collect(),
+        rules: mpi::CollectiveVariant::all()
+            .map(rules)
+            .chain(stand_ins)
+            .collect(),
     }
 }

@@ -291,6 +291,23 @@ pub const TOYS: &[Toy] = &[
         listed: Some(("collectives", "bcast/toy-chain")),
     },
     Toy {
+        row: "a table that selects algorithms of collectives",
+        files: &["crates/mpi/src/collectives/tables/toy_table.rs"],
+        edits: &[
+            edit(
+                "crates/mpi/src/collectives/tables/mod.rs",
+                "mod thakur_2005;",
+                "\nmod toy_table;",
+            ),
+            edit(
+                "crates/mpi/src/collectives/tables/mod.rs",
+                "tracer::TABLE",
+                ", toy_table::TABLE",
+            ),
+        ],
+        listed: Some(("collectives", "table/toy-table")),
+    },
+    Toy {
         row: "a router model",
         files: &["crates/fabric/src/router/toy_queues.rs"],
         edits: &[
