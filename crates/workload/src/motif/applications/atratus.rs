@@ -9,7 +9,7 @@ use super::{Application, ITERATIONS, RANKS, SOURCE};
 const PARAMETERS: &[Parameter] = parameters! {
     RANKS;
     ITERATIONS;
-    time("compute", "1 ms", "time of the computation of a rank in an iteration; assumed");
+    time("compute", "35 ms", "time of the computation of a rank in an iteration; assumed, from the share of communication in P4, fig. 7");
     integer("nx", 8, "cells of a rank along x on the finest level; assumed");
     integer("ny", 8, "cells of a rank along y on the finest level; assumed");
     integer("nz", 8, "cells of a rank along z on the finest level; assumed");

@@ -9,7 +9,7 @@ use super::{Application, ITERATIONS, RANKS, SOURCE, none};
 const PARAMETERS: &[Parameter] = parameters! {
     RANKS;
     ITERATIONS;
-    time("compute", "1 ms", "time of the computation of a rank in an iteration; assumed");
+    time("compute", "35 ms", "time of the computation of a rank in an iteration; assumed, from the share of communication in P4, fig. 7");
     integer("nx", 8, "cells of a rank along x on the finest level; source: recording hypre-amg-27");
     integer("ny", 8, "cells of a rank along y on the finest level; source: recording hypre-amg-27");
     integer("nz", 8, "cells of a rank along z on the finest level; source: recording hypre-amg-27");

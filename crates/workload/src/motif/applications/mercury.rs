@@ -9,7 +9,7 @@ use super::{Application, ITERATIONS, RANKS, SOURCE, none};
 const PARAMETERS: &[Parameter] = parameters! {
     RANKS;
     ITERATIONS;
-    time("compute", "1 ms", "time of the computation of a rank in an iteration; assumed");
+    time("compute", "30 ms", "time of the computation of a rank in an iteration; assumed, from the share of communication in P4, fig. 7");
     size("particles", "16 KiB", "message to each of six neighbours; source: P4, medium messages between far ranks; the value is assumed");
     integer("exchanges", 4, "exchanges with the neighbours; assumed");
     size("collective", "1 MB", "an allreduce, a bcast and a reduce of all ranks; source: P4, tables 2 to 4");

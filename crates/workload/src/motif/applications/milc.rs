@@ -9,7 +9,7 @@ use super::{Application, ITERATIONS, RANKS, SOURCE, none};
 const PARAMETERS: &[Parameter] = parameters! {
     RANKS;
     ITERATIONS;
-    time("compute", "1 ms", "time of the computation of a rank in an iteration; assumed");
+    time("compute", "19 ms", "time of the computation of a rank in an iteration; assumed, from the share of communication in P4, fig. 7");
     integer("nx", 16, "sites of a rank along x; source: P4, 16384 sites per rank; the sides are assumed");
     integer("ny", 16, "sites of a rank along y; source: as nx");
     integer("nz", 8, "sites of a rank along z; source: as nx");

@@ -9,7 +9,7 @@ use super::{Application, ITERATIONS, RANKS, SOURCE, none};
 const PARAMETERS: &[Parameter] = parameters! {
     RANKS;
     ITERATIONS;
-    time("compute", "1 ms", "time of the computation of a rank in an iteration; assumed");
+    time("compute", "60 ms", "time of the computation of a rank in an iteration; assumed, from the share of communication in P4, fig. 7");
     number("imbalance", 0.2, "greatest deviation of a rank's mean time from compute, as a fraction; assumed");
     size("small", "256 B", "message to a neighbour at a corner; at an edge four times, at a face 16 times as much; source: P4, small to medium messages; the value is assumed");
     integer("exchanges", 4, "exchanges with 26 neighbours; source: P4, many such messages; the number is assumed");

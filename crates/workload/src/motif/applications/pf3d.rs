@@ -10,7 +10,7 @@ use super::{Application, ITERATIONS, PLANE_DEFAULT, RANKS, SOURCE, plane_of};
 const PARAMETERS: &[Parameter] = parameters! {
     RANKS;
     ITERATIONS;
-    time("compute", "1 ms", "time of the computation of a rank in an iteration; assumed");
+    time("compute", "64 ms", "time of the computation of a rank in an iteration; assumed, from the share of communication in P4, fig. 7");
     computed("plane", Type::Integer, PLANE_DEFAULT, "consecutive ranks of an all-to-all; source: P4, 64 to 256");
     size("pair", "8 KiB", "from each rank to each of its plane; source: P4, 1 MB of a rank in an all-to-all, here of 128 ranks");
     integer("transforms", 2, "all-to-alls, forth and back; assumed");

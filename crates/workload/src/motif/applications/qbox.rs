@@ -9,7 +9,7 @@ use super::{Application, ITERATIONS, PLANE_DEFAULT, RANKS, SOURCE, plane_of};
 const PARAMETERS: &[Parameter] = parameters! {
     RANKS;
     ITERATIONS;
-    time("compute", "1 ms", "time of the computation of a rank in an iteration; assumed");
+    time("compute", "23 ms", "time of the computation of a rank in an iteration; assumed, from the share of communication in P4, fig. 7");
     computed("plane", Type::Integer, PLANE_DEFAULT, "ranks of a column, which are consecutive; source: P4, nearby columns; the value is assumed");
     size("pair", "2 KiB", "from each rank to each of its column; assumed");
     integer("transforms", 2, "all-to-alls in columns, forth and back; assumed");

@@ -112,7 +112,7 @@ fn v_cycle(ranks: u32, each: u64) -> (u64, u64) {
     let (mut messages, mut bytes) = (0, 0);
     // Four, two, one cell; then one cell of every second rank and so on, until one rank is left.
     let longest = sides.iter().max().unwrap();
-    let depth = 2 + longest.next_power_of_two().trailing_zeros().max(0);
+    let depth = 2 + longest.next_power_of_two().trailing_zeros();
     for level in 0..depth {
         let stride = 1u64 << level.saturating_sub(2);
         let cells = (4u64 >> level).max(1);
