@@ -11,15 +11,22 @@ __all__ = [
     "AllToAll",
     "Allreduce",
     "Amg",
+    "Atratus",
     "CrystalRouter",
     "Fft3d",
     "Halo3d",
     "Halo3d26",
+    "Hypre",
     "Incast",
+    "Mercury",
+    "Milc",
     "Motif",
     "Multigrid",
+    "Paradis",
+    "Pf3d",
     "Phases",
     "PingPong",
+    "Qbox",
     "RandomPairs",
     "Stencil4d",
     "Subcom3dA2a",
@@ -95,6 +102,8 @@ class Amg(Motif):
         6 or 26 (default: 6).
     volume : Size, such as "4 KiB"
         Bytes of all messages together (default: 10 GiB for each 13,824 ranks).
+    bytes_per_cell : Size, such as "4 KiB"
+        Instead of volume: bytes for each cell between two neighbours (default: from volume).
     iterations : int
         How many V-cycles (default: 1).
     compute : Time, such as "1 us"
@@ -117,11 +126,55 @@ class Amg(Motif):
     levels: int | None = ...
     neighbours: int | None = ...
     volume: Size | None = ...
+    bytes_per_cell: Size | None = ...
     iterations: int | None = ...
     compute: Time | None = ...
     compute_per_cell: Time | None = ...
     periodic: bool | None = ...
     reduce: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Atratus(Motif):
+    """Stand-in for Atratus: V-cycles with 26 neighbours and small messages, and few large messages (Jain et
+    al., SC 2017 (P4); see docs/methods/applications.md).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    iterations : int
+        How many times all phases (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of a rank in an iteration; assumed, from the share of communication in P4,
+        fig. 7 (default: 35 ms).
+    nx : int
+        Cells of a rank along x on the finest level; assumed (default: 8).
+    ny : int
+        Cells of a rank along y on the finest level; assumed (default: 8).
+    nz : int
+        Cells of a rank along z on the finest level; assumed (default: 8).
+    bytes_per_cell : Size, such as "4 KiB"
+        Bytes for each cell between two neighbours; source: P4, mean message below 1 KB; the value as for
+        hypre is assumed (default: 14 B).
+    sweeps : int
+        V-cycles of messages for one of the solver; assumed (default: 2).
+    reductions : int
+        Allreduces of 8 bytes; assumed (default: 3).
+    large : Size, such as "4 KiB"
+        Message to the ranks before and after; source: P4, largest message above 100 KB; the value is
+        assumed (default: 128 KiB).
+    """
+
+    ranks: int
+    iterations: int | None = ...
+    compute: Time | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    bytes_per_cell: Size | None = ...
+    sweeps: int | None = ...
+    reductions: int | None = ...
+    large: Size | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CrystalRouter(Motif):
@@ -297,6 +350,46 @@ class Halo3d26(Motif):
     barriers: bool | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Hypre(Motif):
+    """Stand-in for Hypre's algebraic multigrid: V-cycles with 26 neighbours and small messages, small
+    allreduces (Jain et al., SC 2017 (P4); see docs/methods/applications.md).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    iterations : int
+        How many times all phases (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of a rank in an iteration; assumed, from the share of communication in P4,
+        fig. 7 (default: 35 ms).
+    nx : int
+        Cells of a rank along x on the finest level; source: recording hypre-amg-27 (default: 8).
+    ny : int
+        Cells of a rank along y on the finest level; source: recording hypre-amg-27 (default: 8).
+    nz : int
+        Cells of a rank along z on the finest level; source: recording hypre-amg-27 (default: 8).
+    bytes_per_cell : Size, such as "4 KiB"
+        Bytes for each cell between two neighbours; source: recording hypre-amg-27 (mean message of 124 B;
+        P4: below 1 KB) (default: 14 B).
+    sweeps : int
+        V-cycles of messages for one of the solver, as smoothing exchanges repeatedly; assumed (default:
+        2).
+    reductions : int
+        Allreduces of 8 bytes (their size: P4), as of conjugate gradients; assumed (default: 3).
+    """
+
+    ranks: int
+    iterations: int | None = ...
+    compute: Time | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    bytes_per_cell: Size | None = ...
+    sweeps: int | None = ...
+    reductions: int | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Incast(Motif):
     """All ranks send to one at the same time (Ember, mpi/incast).
 
@@ -322,6 +415,79 @@ class Incast(Motif):
     iterations: int | None = ...
     compute: Time | None = ...
     barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Mercury(Motif):
+    """Stand-in for Mercury's particle transport: medium messages between far ranks, large collectives of all
+    ranks (Jain et al., SC 2017 (P4); see docs/methods/applications.md).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    iterations : int
+        How many times all phases (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of a rank in an iteration; assumed, from the share of communication in P4,
+        fig. 7 (default: 30 ms).
+    particles : Size, such as "4 KiB"
+        Message to each of six neighbours; source: P4, medium messages between far ranks; the value is
+        assumed (default: 16 KiB).
+    exchanges : int
+        Exchanges with the neighbours; assumed (default: 4).
+    collective : Size, such as "4 KiB"
+        An allreduce, a bcast and a reduce of all ranks; source: P4, tables 2 to 4 (default: 1 MB).
+    """
+
+    ranks: int
+    iterations: int | None = ...
+    compute: Time | None = ...
+    particles: Size | None = ...
+    exchanges: int | None = ...
+    collective: Size | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Milc(Motif):
+    """Stand-in for MILC's lattice QCD: exchange with eight neighbours in four dimensions, small allreduces
+    (Jain et al., SC 2017 (P4); see docs/methods/applications.md).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    iterations : int
+        How many times all phases (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of a rank in an iteration; assumed, from the share of communication in P4,
+        fig. 7 (default: 19 ms).
+    nx : int
+        Sites of a rank along x; source: P4, 16384 sites per rank; the sides are assumed (default: 16).
+    ny : int
+        Sites of a rank along y; source: as nx (default: 16).
+    nz : int
+        Sites of a rank along z; source: as nx (default: 8).
+    nt : int
+        Sites of a rank along t; source: as nx (default: 8).
+    bytes_per_site : Size, such as "4 KiB"
+        Bytes for each site of a face, as of a colour vector of three complex numbers; assumed (default:
+        48 B).
+    exchanges : int
+        Exchanges of the solver before the allreduces; assumed (default: 1).
+    reductions : int
+        Allreduces of 8 bytes, as of conjugate gradients; source: P4, small allreduces; the number is
+        assumed (default: 2).
+    """
+
+    ranks: int
+    iterations: int | None = ...
+    compute: Time | None = ...
+    nx: int | None = ...
+    ny: int | None = ...
+    nz: int | None = ...
+    nt: int | None = ...
+    bytes_per_site: Size | None = ...
+    exchanges: int | None = ...
+    reductions: int | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Multigrid(Motif):
@@ -350,6 +516,8 @@ class Multigrid(Motif):
         6 or 26 (default: 26).
     volume : Size, such as "4 KiB"
         Bytes of all messages together (default: 326 GiB for each 110,592 ranks).
+    bytes_per_cell : Size, such as "4 KiB"
+        Instead of volume: bytes for each cell between two neighbours (default: from volume).
     iterations : int
         How many V-cycles (default: 1).
     compute : Time, such as "1 us"
@@ -372,11 +540,83 @@ class Multigrid(Motif):
     levels: int | None = ...
     neighbours: int | None = ...
     volume: Size | None = ...
+    bytes_per_cell: Size | None = ...
     iterations: int | None = ...
     compute: Time | None = ...
     compute_per_cell: Time | None = ...
     periodic: bool | None = ...
     reduce: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Paradis(Motif):
+    """Stand-in for ParaDiS's dislocation dynamics: imbalance, many small messages, few large ones, large
+    allreduces (Jain et al., SC 2017 (P4); see docs/methods/applications.md).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    iterations : int
+        How many times all phases (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of a rank in an iteration; assumed, from the share of communication in P4,
+        fig. 7 (default: 60 ms).
+    imbalance : float
+        Greatest deviation of a rank's mean time from compute, as a fraction; assumed (default: 0.2).
+    small : Size, such as "4 KiB"
+        Message to a neighbour at a corner; at an edge four times, at a face 16 times as much; source: P4,
+        small to medium messages; the value is assumed (default: 256 B).
+    exchanges : int
+        Exchanges with 26 neighbours; source: P4, many such messages; the number is assumed (default: 4).
+    large : Size, such as "4 KiB"
+        Message to each of six neighbours, once; source: P4, exchanges above 100 KB; the value is assumed
+        (default: 128 KiB).
+    reduction : Size, such as "4 KiB"
+        An allreduce of all ranks; source: P4, large allreduces; the value is assumed (default: 256 KiB).
+    """
+
+    ranks: int
+    iterations: int | None = ...
+    compute: Time | None = ...
+    imbalance: float | None = ...
+    small: Size | None = ...
+    exchanges: int | None = ...
+    large: Size | None = ...
+    reduction: Size | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Pf3d(Motif):
+    """Stand-in for pF3D's laser-plasma interaction: all-to-all in planes of consecutive ranks, exchange with
+    six neighbours (Jain et al., SC 2017 (P4); see docs/methods/applications.md).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    iterations : int
+        How many times all phases (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of a rank in an iteration; assumed, from the share of communication in P4,
+        fig. 7 (default: 64 ms).
+    plane : int
+        Consecutive ranks of an all-to-all; source: P4, 64 to 256 (default: all ranks if these are less
+        than 64, else their divisor from 64 to 256 that is nearest to 128).
+    pair : Size, such as "4 KiB"
+        From each rank to each of its plane; source: P4, 1 MB of a rank in an all-to-all, here of 128
+        ranks (default: 8 KiB).
+    transforms : int
+        All-to-alls, forth and back; assumed (default: 2).
+    face : Size, such as "4 KiB"
+        Message to each of six neighbours; assumed (default: 64 KiB).
+    """
+
+    ranks: int
+    iterations: int | None = ...
+    compute: Time | None = ...
+    plane: int | None = ...
+    pair: Size | None = ...
+    transforms: int | None = ...
+    face: Size | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Phases(Motif):
@@ -433,6 +673,41 @@ class PingPong(Motif):
     iterations: int | None = ...
     compute: Time | None = ...
     barriers: bool | None = ...
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Qbox(Motif):
+    """Stand-in for Qbox's molecular dynamics: all-to-all in columns of consecutive ranks, large collectives
+    in rows (Jain et al., SC 2017 (P4); see docs/methods/applications.md).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks.
+    iterations : int
+        How many times all phases (default: 1).
+    compute : Time, such as "1 us"
+        Time of the computation of a rank in an iteration; assumed, from the share of communication in P4,
+        fig. 7 (default: 23 ms).
+    plane : int
+        Ranks of a column, which are consecutive; source: P4, nearby columns; the value is assumed
+        (default: all ranks if these are less than 64, else their divisor from 64 to 256 that is nearest
+        to 128).
+    pair : Size, such as "4 KiB"
+        From each rank to each of its column; assumed (default: 2 KiB).
+    transforms : int
+        All-to-alls in columns, forth and back; assumed (default: 2).
+    large : Size, such as "4 KiB"
+        a bcast, a reduce and an allreduce in each row; source: P4, large messages of 128 to 1024 ranks;
+        the value is assumed (default: 256 KiB).
+    """
+
+    ranks: int
+    iterations: int | None = ...
+    compute: Time | None = ...
+    plane: int | None = ...
+    pair: Size | None = ...
+    transforms: int | None = ...
+    large: Size | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RandomPairs(Motif):

@@ -95,10 +95,11 @@ class Phase(Given):
         Ranks that take part in one collective, in the grid of the workload; or other groups (default: all).
     imbalance : float
         Greatest deviation of a rank's mean time from compute, as a fraction (default: 0.0).
-    distribution : {"fixed", "uniform", "exponential"}
+    distribution : {"fixed", "uniform", "normal", "exponential"}
         Times of a rank's computations around its mean (default: fixed).
     variation : float
-        Uniform: greatest deviation of a time from the rank's mean, as a fraction (default: 0.5).
+        Of the rank's mean, uniform: greatest deviation of a time; normal: standard deviation
+        (default: 0.5).
     seed : int
         Seed of the random times; ranks have the same deviation in all phases with the same seed
         (default: 1331).
@@ -127,7 +128,7 @@ class Phase(Given):
     root: int | None = None
     over: Literal["all", "row", "column", "plane"] | Over | Table | None = None
     imbalance: float | None = None
-    distribution: Literal["fixed", "uniform", "exponential"] | None = None
+    distribution: Literal["fixed", "uniform", "normal", "exponential"] | None = None
     variation: float | None = None
     seed: int | None = None
 

@@ -147,6 +147,7 @@ def test_every_part_and_parameter_is_documented() -> None:
         "arrivals": "job.traffic",
         "message-sizes": "job.traffic.message",
         "motifs": "job.workload",
+        "presets": "job.workload",
         "router-models": "network.router",
         "placements": "job.placement",
         "mappings": "job.mapping",

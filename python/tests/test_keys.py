@@ -27,6 +27,7 @@ TABLES = {
     "arrivals": "job.traffic",
     "message-sizes": "job.traffic.message",
     "motifs": "job.workload",
+    "presets": "job.workload",
     "placements": "job.placement",
     "mappings": "job.mapping",
     "executors": "run.optimistic",

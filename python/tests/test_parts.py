@@ -78,7 +78,8 @@ def values(hint: Any) -> set[Any]:
 
 
 def test_every_kind_of_parts_is_tested_here() -> None:
-    others = {"collectives", "executors", "keys", "mpi-presets", "router-models"}
+    # Presets are motifs too.
+    others = {"collectives", "executors", "keys", "mpi-presets", "presets", "router-models"}
     assert set(fabricsim.list_parts()) == set(BASES) | others
 
 

@@ -284,3 +284,81 @@ fn incast_is_the_one_recorded_with_dumpi() {
         assert_eq!(counts, (15, 48));
     }
 }
+
+/// Messages and calls of all ranks of a workload.
+#[derive(Debug)]
+struct Profile {
+    /// Per rank.
+    messages: f64,
+    median_bytes: u64,
+    mean_bytes: f64,
+    largest_bytes: u64,
+    /// Per rank.
+    allreduces: f64,
+    /// Ranks that a rank sends to, mean over ranks.
+    neighbours: f64,
+}
+
+fn profile(workload: &dyn Workload) -> Profile {
+    let ranks = workload.ranks();
+    let communicators = workload.communicators();
+    let (mut sizes, mut allreduces, mut pairs) = (Vec::new(), 0, std::collections::BTreeSet::new());
+    for rank in 0..ranks {
+        let mut program = workload.program(rank).unwrap();
+        while let Some(operation) = program.next().unwrap_or_else(|e| panic!("{e}")) {
+            match operation {
+                Operation::Send {
+                    to,
+                    communicator,
+                    bytes,
+                    ..
+                } => {
+                    pairs.insert((rank, communicators[communicator as usize][to as usize]));
+                    sizes.push(bytes);
+                }
+                Operation::Collective {
+                    collective: Collective::Allreduce,
+                    call: Call::Allreduce,
+                    ..
+                } => allreduces += 1,
+                _ => {}
+            }
+        }
+    }
+    sizes.sort_unstable();
+    let per_rank = |all: usize| all as f64 / f64::from(ranks);
+    Profile {
+        messages: per_rank(sizes.len()),
+        median_bytes: sizes[sizes.len() / 2],
+        mean_bytes: sizes.iter().sum::<u64>() as f64 / sizes.len() as f64,
+        largest_bytes: sizes[sizes.len() - 1],
+        allreduces: per_rank(allreduces),
+        neighbours: per_rank(pairs.len()),
+    }
+}
+
+/// The preset `hypre` has the messages of the recorded solver by number and size, and fewer neighbours: its coarse
+/// levels keep the neighbourhood of the finest one. `docs/methods/applications.md` has the table.
+#[test]
+fn hypre_resembles_the_recorded_solver() {
+    let preset = profile(motif("motif = \"hypre\"\nranks = 27\niterations = 22").as_ref());
+    eprintln!("preset: {preset:?}");
+    let Some(recorded) = recorded("hypre-amg-27") else {
+        return;
+    };
+    let recorded = profile(recorded.as_ref());
+    eprintln!("recorded: {recorded:?}");
+    let within = |found: f64, expected: f64, tolerance: f64| {
+        assert!(
+            (found / expected - 1.0).abs() <= tolerance,
+            "{found} and {expected}: {preset:?} {recorded:?}"
+        );
+    };
+    within(preset.messages, recorded.messages, 0.05);
+    within(preset.mean_bytes, recorded.mean_bytes, 0.05);
+    within(preset.median_bytes as f64, recorded.median_bytes as f64, 0.05);
+    within(preset.allreduces, recorded.allreduces, 0.12);
+    // What does not agree: every recorded rank sends to all, and the setup sends larger messages.
+    within(preset.neighbours, 0.5 * recorded.neighbours, 0.05);
+    assert_eq!((preset.largest_bytes, recorded.largest_bytes), (896, 8392));
+}

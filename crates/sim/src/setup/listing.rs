@@ -36,6 +36,7 @@ pub const PART_KINDS: &[&str] = &[
     "arrivals",
     "message-sizes",
     "motifs",
+    "presets",
     "collectives",
     "mpi-presets",
     "placements",
@@ -152,6 +153,11 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
         "arrivals" => parts!(workload::traffic::ARRIVALS),
         "message-sizes" => parts!(workload::traffic::size::SIZES),
         "motifs" => parts!(workload::motif::MOTIFS, |m| format!(
+            "{} ({})",
+            m.summary, m.source
+        )),
+        // Motifs too, listed with the sources of their numbers.
+        "presets" => parts!(workload::motif::PRESETS, |m| format!(
             "{} ({})",
             m.summary, m.source
         )),

@@ -76,9 +76,25 @@ mod tests {
         assert!(found.bytes <= 1_000_000_000 && 1_000_000_000 - found.bytes < found.messages);
     }
 
+    /// As the first test, with 14 bytes for each of the cells: one of each face.
+    #[test]
+    fn bytes_follow_from_cells() {
+        let text =
+            "pex = 4\npey = 1\npez = 1\nnx = 4\nny = 2\nnz = 1\niterations = 3\nbytes_per_cell = \"14 B\"";
+        let found = totals("amg", text);
+        // Faces of two cells on the first level, and of one on the others.
+        assert_eq!(found.messages, 3 * 2 * (2 * 9 + 1));
+        assert_eq!(found.bytes, 3 * 2 * 14 * (2 * (3 * 2 + 3 + 3) + 1));
+    }
+
     #[test]
     fn wrong_parameters() {
         for (text, needle) in [
+            (
+                "ranks = 8\nvolume = \"1 MB\"\nbytes_per_cell = \"8 B\"",
+                "bytes_per_cell: goes without volume",
+            ),
+            ("ranks = 8\nbytes_per_cell = \"900 GiB\"", "more than 1 TiB"),
             ("ranks = 8\nneighbours = 18", "expected 6 or 26"),
             ("ranks = 8\nlevels = 7", "expected at most 6"),
             ("ranks = 8\nnx = 2000000", "expected 1 to 1048576"),

@@ -33,7 +33,7 @@ pub(super) const fn parameters(
     levels: &'static str,
     neighbours: i64,
     volume: &'static str,
-) -> [Parameter; 15] {
+) -> [Parameter; 16] {
     [
         Parameter::computed("ranks", Type::Integer, ranks, "number of ranks"),
         Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
@@ -45,6 +45,12 @@ pub(super) const fn parameters(
         Parameter::computed("levels", Type::Integer, levels, "from the finest to the coarsest"),
         Parameter::integer("neighbours", neighbours, "6 or 26"),
         Parameter::computed("volume", Type::Size, volume, "bytes of all messages together"),
+        Parameter::computed(
+            "bytes_per_cell",
+            Type::Size,
+            "from volume",
+            "instead of volume: bytes for each cell between two neighbours",
+        ),
         Parameter::integer("iterations", 1, "how many V-cycles"),
         Parameter::time(
             "compute",
@@ -101,8 +107,19 @@ impl Cycles {
         };
         let depth = depth(section, &grid, sides, published.all_levels)?;
         let iterations = iterations(section)?;
-        let share = u128::from(published.volume) * u128::from(grid.ranks()) / u128::from(published.ranks);
-        let volume = section.or("volume", Bytes { bytes: share as u64 })?.bytes;
+        let bytes_per_cell = section.optional::<Bytes>("bytes_per_cell")?;
+        if bytes_per_cell.is_some() && section.has("volume") {
+            let message = "goes without volume, which follows from it; remove one of both";
+            return Err(section.error("bytes_per_cell", message));
+        }
+        let volume = match bytes_per_cell {
+            Some(_) => 0,
+            None => {
+                let all = u128::from(published.volume) * u128::from(grid.ranks());
+                let share = (all / u128::from(published.ranks)) as u64;
+                section.or("volume", Bytes { bytes: share })?.bytes
+            }
+        };
         let whole = compute(section, &sides)?;
         let all_cells = sides.map(u128::from).iter().product::<u128>();
 
@@ -121,11 +138,15 @@ impl Cycles {
         for (number, level) in (0..).zip(&mut levels) {
             for direction in &directions {
                 // At most 2^40 by 2^64.
-                let bytes = level.shared(number, direction, sides) * u128::from(volume);
-                let bytes = bytes.checked_div(units).unwrap_or(0);
-                level
-                    .exchanges
-                    .push((direction, in_range(section, "volume", bytes)?));
+                let cells = level.shared(number, direction, sides);
+                let bytes = match bytes_per_cell {
+                    Some(each) => in_range(section, "bytes_per_cell", cells * u128::from(each.bytes))?,
+                    None => {
+                        let bytes = (cells * u128::from(volume)).checked_div(units).unwrap_or(0);
+                        in_range(section, "volume", bytes)?
+                    }
+                };
+                level.exchanges.push((direction, bytes));
             }
             // At most 2^63 by 2^60.
             let local = coarse(sides, number).map(u128::from).iter().product::<u128>();

@@ -11,6 +11,7 @@
 mod all_to_all;
 mod allreduce;
 mod amg;
+mod applications;
 mod crystal_router;
 mod cycle;
 mod fft3d;
@@ -37,6 +38,7 @@ use config::{Error, Parameter, Section};
 
 use crate::Workload;
 
+pub use applications::PRESETS;
 pub use grid::RankGrid;
 pub use phases::{OVER, PHASE};
 pub use skeleton::{Script, Skeleton, workload};
@@ -62,14 +64,21 @@ pub static MOTIFS: &[Motif] = &[
     all_to_all::MOTIF,
     allreduce::MOTIF,
     amg::MOTIF,
+    applications::atratus::MOTIF,
     crystal_router::MOTIF,
     fft3d::MOTIF,
     halo3d::MOTIF,
     halo3d_26::MOTIF,
+    applications::hypre::MOTIF,
     incast::MOTIF,
+    applications::mercury::MOTIF,
+    applications::milc::MOTIF,
     multigrid::MOTIF,
+    applications::paradis::MOTIF,
+    applications::pf3d::MOTIF,
     phases::MOTIF,
     ping_pong::MOTIF,
+    applications::qbox::MOTIF,
     random_pairs::MOTIF,
     stencil4d::MOTIF,
     subcom3d_a2a::MOTIF,
@@ -223,7 +232,9 @@ mod tests {
     fn every_motif_ends_at_any_size() {
         for motif in MOTIFS {
             // Its default grid does not fit other numbers of ranks.
-            let keys = ["pex", "pey", "pez", "pet", "rows", "ranks", "target", "partner"];
+            let keys = [
+                "pex", "pey", "pez", "pet", "rows", "ranks", "target", "partner", "plane",
+            ];
             let kept: Vec<&str> = motif
                 .example
                 .lines()

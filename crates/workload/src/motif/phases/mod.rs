@@ -58,9 +58,9 @@ pub const PHASE: &[Parameter] = parameters! {
     integer("root", 0, "bcast, reduce, gather, scatter: the root, a rank of each group");
     choice("over", over::NAMES, "ranks that take part in one collective, in the grid; or a table of other groups");
     number("imbalance", 0.0, "greatest deviation of a rank's mean time from compute, as a fraction");
-    choice("distribution", &["fixed", "uniform", "exponential"],
+    choice("distribution", &["fixed", "uniform", "normal", "exponential"],
         "times of a rank's computations around its mean");
-    number("variation", 0.5, "uniform: greatest deviation of a time from the rank's mean, as a fraction");
+    number("variation", 0.5, "of the rank's mean, uniform: greatest deviation of a time; normal: standard deviation");
     integer("seed", 1331, "of the lots; ranks have the same deviation in all phases with the same seed");
 };
 

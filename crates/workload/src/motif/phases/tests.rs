@@ -298,6 +298,27 @@ fn distributions_have_their_moments() {
             "{mean} {variance}"
         );
         assert!(all.iter().all(|x| (0.7..=1.3).contains(x)));
+        // Six standard deviations below the mean are above zero: nothing is truncated.
+        let (mean, variance, all) = sample("distribution = \"normal\", variation = 0.15", rank);
+        assert!(
+            (mean - 1.0).abs() < 0.0015 && (variance.sqrt() - 0.15).abs() < 0.001,
+            "{mean} {variance}"
+        );
+        assert!(all.iter().all(|x| (0.1..=1.9).contains(x)));
+        // Shares of the normal distribution within one and two standard deviations. The sum of twelve has 0.2 % less
+        // within one.
+        for (deviations, share) in [(1.0, 0.6827), (2.0, 0.9545)] {
+            let within = all
+                .iter()
+                .filter(|x| (**x - 1.0).abs() <= deviations * 0.15)
+                .count();
+            assert!((within as f64 / draws as f64 - share).abs() < 0.006, "{within}");
+        }
+        // Truncation at zero, two standard deviations below the mean, raises the mean by 0.42 %.
+        let (mean, _, all) = sample("distribution = \"normal\", variation = 0.5", rank);
+        assert!((mean - 1.0042).abs() < 0.004, "{mean}");
+        let zeros = all.iter().filter(|x| **x == 0.0).count() as f64 / draws as f64;
+        assert!((zeros - 0.0228).abs() < 0.002, "{zeros}");
     }
     assert_ne!(
         sample("distribution = \"exponential\"", 0).2,
@@ -512,9 +533,14 @@ fn wrong_phases_are_refused_with_their_key() {
             "from 0 to 1",
         ),
         (
-            "{ compute = \"1 us\", distribution = \"normal\" }",
+            "{ compute = \"1 us\", distribution = \"gaussian\" }",
             "phases.1.distribution",
             "unknown name",
+        ),
+        (
+            "{ compute = \"1 us\", distribution = \"normal\", variation = 0.6 }",
+            "phases.1.variation",
+            "from 0 to 0.5",
         ),
         (
             "{ compute = \"1 us\", distribution = \"uniform\", variation = 2 }",
