@@ -2,7 +2,7 @@
 //! Project: motifs on networks of 1,024 hosts with one rank each. Bounds are wide. `studies/applications` has their
 //! reasons and the measured values; `--nocapture` prints those of this run.
 //!
-//! At the end, what needs no bound: repetitions, and jobs that share nothing, exactly.
+//! At the end, what needs no bound: repetitions, jobs that share nothing, and one graph in several formats, exactly.
 
 use std::fmt::Write;
 
@@ -316,4 +316,89 @@ fn jobs_in_pods_of_their_own_do_not_interfere() {
             "{routing}: {jobs:#?}"
         );
     }
+}
+
+// ---- The same graph in all formats ---------------------------------------------------------------------
+
+/// A ring of five routers with a chord, in which cables differ in number, bandwidth, latency and class.
+const EDGES: &[(&str, &str, u32, &str, &str, &str)] = &[
+    ("a", "b", 1, "400 Gbps", "25 ns", "copper"),
+    ("b", "c", 2, "100 Gbps", "75 ns", "optical"),
+    ("c", "d", 1, "100 Gbps", "75 ns", "optical"),
+    ("d", "e", 1, "200 Gbps", "40 ns", "copper"),
+    ("e", "a", 1, "200 Gbps", "40 ns", "copper"),
+    ("a", "c", 1, "50 Gbps", "1 us", "long"),
+];
+
+fn edge_list() -> String {
+    let line = |(a, b, count, bandwidth, latency, class): &(&str, &str, u32, &str, &str, &str)| {
+        format!("{a} {b} {count} bandwidth=\"{bandwidth}\" latency=\"{latency}\" class={class}\n")
+    };
+    EDGES.iter().map(line).collect()
+}
+
+fn graphml() -> String {
+    let mut text = String::from("<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n");
+    for name in ["count", "bandwidth", "latency", "class"] {
+        text += &format!("<key id=\"{name}\" for=\"edge\" attr.name=\"{name}\" attr.type=\"string\"/>\n");
+    }
+    text += "<graph edgedefault=\"undirected\">\n";
+    // Numbering does not follow the order of the file.
+    for name in ["e", "c", "a", "d", "b"] {
+        text += &format!("<node id=\"{name}\"/>\n");
+    }
+    for (a, b, count, bandwidth, latency, class) in EDGES {
+        text += &format!(
+            "<edge source=\"{a}\" target=\"{b}\"><data key=\"count\">{count}</data>\
+             <data key=\"bandwidth\">{bandwidth}</data><data key=\"latency\">{latency}</data>\
+             <data key=\"class\">{class}</data></edge>\n"
+        );
+    }
+    text + "</graph>\n</graphml>\n"
+}
+
+fn node_link() -> String {
+    let nodes = ["d", "a", "b", "e", "c"].map(|name| format!("{{\"id\": \"{name}\"}}"));
+    let edge = |(a, b, count, bandwidth, latency, class): &(&str, &str, u32, &str, &str, &str)| {
+        format!(
+            "{{\"source\": \"{a}\", \"target\": \"{b}\", \"count\": {count}, \"bandwidth\": \"{bandwidth}\", \
+             \"latency\": \"{latency}\", \"class\": \"{class}\"}}"
+        )
+    };
+    let edges: Vec<String> = EDGES.iter().map(edge).collect();
+    format!(
+        "{{\"nodes\": [{}], \"links\": [{}]}}",
+        nodes.join(", "),
+        edges.join(", ")
+    )
+}
+
+#[test]
+fn a_graph_gives_one_result_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut digests = Vec::new();
+    for (name, text) in [
+        ("graph.txt", edge_list()),
+        ("graph.graphml", graphml()),
+        ("graph.json", node_link()),
+    ] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        let result = run(&experiment(&format!(
+            "[network]\ntopology = {{ kind = \"graph\", file = {file:?}, hosts_per_router = 2 }}\n\
+             routing = {{ algorithm = \"ugal\" }}\n[[job]]\n\
+             traffic = {{ pattern = \"uniform\", load = 0.4 }}\n[run]\nuntil = \"20 us\"\nwarmup = \"2 us\"\n"
+        )));
+        digests.push((name, result.summary.digest.clone()));
+        // The speeds of the file count: all cables at 100 Gbps and 50 ns give another result.
+        let classes: std::collections::BTreeSet<String> = table(&result, "links")
+            .texts("class")
+            .unwrap()
+            .map(|class| class.unwrap().to_string())
+            .collect();
+        for class in ["copper (400 Gbps, 25 ns)", "copper (200 Gbps, 40 ns)", "optical", "long"] {
+            assert!(classes.contains(class), "{name}: {classes:?}");
+        }
+    }
+    assert!(digests.windows(2).all(|pair| pair[0].1 == pair[1].1), "{digests:#?}");
 }
