@@ -226,11 +226,17 @@ class Compute(Given):
     regions : Mapping[str, float or Time]
         Factor or time of the computations in a code region, by its name in the workload, for example
         ``{"PairLJCut::compute": 0.25}``.
+    imbalance : float
+        Greatest deviation of a rank's computations from this time, as a fraction (default: 0.0).
+    imbalance_seed : int
+        Seed of the deviations of ranks (default: 1331).
     """
 
     scale: float | None = None
     each: Time | None = None
     regions: Mapping[str, float | Time] | None = None
+    imbalance: float | None = None
+    imbalance_seed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

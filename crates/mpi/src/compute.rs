@@ -2,7 +2,7 @@
 
 use config::{Duration, Error, Parameter, Section, Type, parameters};
 use des::Time;
-use workload::Region;
+use workload::{Imbalance, Region};
 
 /// How long computations take: one rule for each region of the code, and one for the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub struct ComputeRule {
     otherwise: RegionTime,
     /// Rules by region. Regions beyond the last follow `otherwise`.
     regions: Vec<RegionTime>,
+    /// Deviation of ranks from these times; `None` without.
+    imbalance: Option<Imbalance>,
 }
 
 /// How long one computation takes.
@@ -32,6 +34,8 @@ impl ComputeRule {
     pub const PARAMETERS: &'static [Parameter] = parameters! {
         number("scale", 1.0, "factor on every computation");
         computed("each", Type::Time, "none", "time of every computation, instead of scale");
+        number("imbalance", 0.0, "greatest deviation of a rank's computations from this time, as a fraction");
+        integer("imbalance_seed", 1331, "seed of the deviations of ranks");
     };
 
     /// Rule by which computations take no time.
@@ -58,6 +62,7 @@ impl ComputeRule {
         ComputeRule {
             otherwise,
             regions: Vec::new(),
+            imbalance: None,
         }
     }
 
@@ -88,6 +93,12 @@ impl ComputeRule {
                 ComputeRule::scaled(factor).map_err(|message| table.error("scale", message))?
             }
         };
+        let fraction: f64 = table.get("imbalance")?;
+        let Some(imbalance) = Imbalance::new(fraction, table.get("imbalance_seed")?) else {
+            let message = format!("{fraction} is out of range; expected a fraction from 0 to 1");
+            return Err(table.error("imbalance", message));
+        };
+        rule.imbalance = (!imbalance.is_none()).then_some(imbalance);
         let by_region = table.section("regions")?;
         for name in by_region.keys() {
             if regions.is_empty() {
@@ -108,12 +119,16 @@ impl ComputeRule {
         Ok(rule)
     }
 
-    /// The time of a computation with this recorded time in this region.
-    pub fn apply(&self, recorded: Time, region: Option<Region>) -> Time {
+    /// The time of a computation of a rank with this recorded time in this region.
+    pub fn apply(&self, recorded: Time, region: Option<Region>, rank: u32) -> Time {
         let of = region.and_then(|region| self.regions.get(region as usize));
-        match of.unwrap_or(&self.otherwise) {
+        let time = match of.unwrap_or(&self.otherwise) {
             RegionTime::Scaled(scale) => scale.apply(recorded),
             RegionTime::Each(time) => *time,
+        };
+        match &self.imbalance {
+            None => time,
+            Some(imbalance) => Time(imbalance.apply(time.ps(), rank)),
         }
     }
 }
@@ -207,7 +222,7 @@ mod tests {
 
     #[test]
     fn rules_are_read_and_applied() {
-        let ps = |rule: &ComputeRule, region| rule.apply(Time(1000), region).ps();
+        let ps = |rule: &ComputeRule, region| rule.apply(Time(1000), region, 0).ps();
         let as_recorded = read("", &[]).unwrap();
         assert_eq!(as_recorded, ComputeRule::default());
         assert_eq!(ps(&as_recorded, Some(7)), 1000);
@@ -215,7 +230,7 @@ mod tests {
         assert_eq!((ps(&off, None), ps(&off, Some(0))), (0, 0));
         let each = read("compute = { each = \"10 us\" }", &[]).unwrap();
         assert_eq!(
-            (ps(&each, None), each.apply(Time(0), None)),
+            (ps(&each, None), each.apply(Time(0), None, 0)),
             (10_000_000, Time::from_ns(10_000))
         );
         // The factor of a region stands in the place of that of the rest, and two regions may have one name.
@@ -224,6 +239,34 @@ mod tests {
         let of: Vec<u64> = (0..6).map(|region| ps(&rule, Some(region))).collect();
         assert_eq!(of, [500, 250, 7, 250, 500, 500]);
         assert_eq!(ps(&rule, None), 500);
+    }
+
+    /// Ranks deviate as those of a phase with this imbalance and seed.
+    #[test]
+    fn ranks_deviate_from_any_rule() {
+        let rule = read(
+            "compute = { scale = 0.5, imbalance = 0.25, imbalance_seed = 3 }",
+            &[],
+        )
+        .unwrap();
+        let expected = Imbalance::new(0.25, 3).unwrap();
+        for rank in 0..20 {
+            let found = rule.apply(Time(2_000_000), None, rank).ps();
+            assert_eq!(found, expected.apply(1_000_000, rank));
+            assert!((750_000..=1_250_000).contains(&found), "{found}");
+        }
+        assert_ne!(
+            rule.apply(Time(2_000_000), None, 0),
+            rule.apply(Time(2_000_000), None, 1)
+        );
+        assert_eq!(
+            read("compute = { imbalance = 0.0 }", &[]).unwrap(),
+            ComputeRule::default()
+        );
+        let error = read("compute = { imbalance = 1.5 }", &[])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("imbalance: 1.5 is out of range"), "{error}");
     }
 
     #[test]

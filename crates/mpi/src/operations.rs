@@ -117,7 +117,11 @@ impl Rank {
         match operation {
             Operation::Compute { ps, region } => {
                 self.activity.set(CpuActivity::Compute(region), &mut self.journal);
-                let span = self.job.settings.compute.apply(Time::from_ps(ps), region);
+                let span = self
+                    .job
+                    .settings
+                    .compute
+                    .apply(Time::from_ps(ps), region, self.rank);
                 self.add_compute(span);
                 self.occupy(now, span, None, out)
             }

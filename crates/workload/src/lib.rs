@@ -4,6 +4,7 @@
 mod collective_totals;
 pub mod dumpi;
 mod goal;
+mod imbalance;
 mod info;
 mod liballprof;
 pub mod motif;
@@ -18,6 +19,7 @@ pub mod trace;
 pub mod traffic;
 pub mod window;
 
+pub use imbalance::Imbalance;
 pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, MpiTimes, SizeRange, TraceInfo};
 pub use operation::{
     Call, Collective, Communicator, Counts, Operation, Program, Reduction, Region, TraceError, WORLD,

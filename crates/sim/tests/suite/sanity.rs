@@ -396,9 +396,17 @@ fn a_graph_gives_one_result_in_every_format() {
             .unwrap()
             .map(|class| class.unwrap().to_string())
             .collect();
-        for class in ["copper (400 Gbps, 25 ns)", "copper (200 Gbps, 40 ns)", "optical", "long"] {
+        for class in [
+            "copper (400 Gbps, 25 ns)",
+            "copper (200 Gbps, 40 ns)",
+            "optical",
+            "long",
+        ] {
             assert!(classes.contains(class), "{name}: {classes:?}");
         }
     }
-    assert!(digests.windows(2).all(|pair| pair[0].1 == pair[1].1), "{digests:#?}");
+    assert!(
+        digests.windows(2).all(|pair| pair[0].1 == pair[1].1),
+        "{digests:#?}"
+    );
 }

@@ -12,7 +12,9 @@ use config::{Bytes, Error, Parameter, Section, Type};
 use crate::{Collective, WORLD};
 
 use super::halo::{CORNERS, EDGES, FACES, HaloDirection};
-use super::parameters::{MAX_COUNT, cells, compute, in_count, in_range, iterations};
+use super::parameters::{
+    MAX_COUNT, PUBLISHED_COMPUTE, cells, compute, in_count, in_range, iterations, published_compute,
+};
 use super::{RankGrid, Script, Skeleton};
 
 /// Largest number of cells along a side of a rank's part.
@@ -23,6 +25,8 @@ pub(super) struct PublishedApplication {
     pub ranks: u32,
     /// Bytes of all messages together.
     pub volume: u64,
+    /// Computation of a rank in the whole run, from its run time and its share of communication.
+    pub compute_ps: u64,
     /// Whether the number of active ranks falls by default until one is left.
     pub all_levels: bool,
 }
@@ -33,7 +37,7 @@ pub(super) const fn parameters(
     levels: &'static str,
     neighbours: i64,
     volume: &'static str,
-) -> [Parameter; 16] {
+) -> [Parameter; 17] {
     [
         Parameter::computed("ranks", Type::Integer, ranks, "number of ranks"),
         Parameter::computed("pex", Type::Integer, "as cubic as can be", "ranks along x"),
@@ -58,6 +62,7 @@ pub(super) const fn parameters(
             "time of the computation on the finest level; others: by their cells",
         ),
         Parameter::time("compute_per_cell", "0 ps", "more of it for each cell"),
+        PUBLISHED_COMPUTE,
         Parameter::flag("periodic", false, "whether the ends of the grid are neighbours"),
         Parameter::flag(
             "reduce",
@@ -120,6 +125,7 @@ impl Cycles {
                 section.or("volume", Bytes { bytes: share })?.bytes
             }
         };
+        let published_compute = published_compute(section, published.compute_ps)?;
         let whole = compute(section, &sides)?;
         let all_cells = sides.map(u128::from).iter().product::<u128>();
 
@@ -135,6 +141,10 @@ impl Cycles {
             }
         }
         let units = units * u128::from(iterations);
+        // Cells that a rank computes in all visits of a cycle, if it is active on all levels.
+        let computed: u128 = (0..depth)
+            .map(|level| if level + 1 == depth { 1 } else { 2 } * local_cells(sides, level))
+            .sum();
         for (number, level) in (0..).zip(&mut levels) {
             for direction in &directions {
                 // At most 2^40 by 2^64.
@@ -149,8 +159,11 @@ impl Cycles {
                 level.exchanges.push((direction, bytes));
             }
             // At most 2^63 by 2^60.
-            let local = coarse(sides, number).map(u128::from).iter().product::<u128>();
-            level.compute_ps = (u128::from(whole) * local / all_cells) as u64;
+            let local = local_cells(sides, number);
+            level.compute_ps = match published_compute {
+                Some(ps) => (u128::from(ps) * local / (computed * u128::from(iterations))) as u64,
+                None => (u128::from(whole) * local / all_cells) as u64,
+            };
         }
         Ok(Cycles {
             grid,
@@ -159,6 +172,11 @@ impl Cycles {
             reduce: section.get("reduce")?,
         })
     }
+}
+
+/// Cells of a rank on a level.
+fn local_cells(sides: [u64; 3], level: u32) -> u128 {
+    coarse(sides, level).map(u128::from).iter().product()
 }
 
 /// Cells of a rank along each dimension on a level.

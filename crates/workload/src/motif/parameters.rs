@@ -1,6 +1,6 @@
 //! Parameters that several motifs have, and their ranges.
 
-use config::{Bytes, Duration, Error, Section};
+use config::{Bytes, Duration, Error, Parameter, Section};
 
 /// Largest number of ranks: sums of bytes over all ranks fit 64 bits.
 pub(super) const MAX_RANKS: u32 = 1 << 22;
@@ -83,6 +83,34 @@ pub(super) fn compute(section: &Section, cells: &[u64]) -> Result<u64, Error> {
             "makes a computation of more than 100 days",
         )),
     }
+}
+
+/// Computation of a rank in a published run of `ms` milliseconds, of which `communication` ten-thousandths are
+/// communication.
+pub(super) const fn computation_ps(ms: u64, communication: u64) -> u64 {
+    ms * 1_000_000_000 / 10_000 * (10_000 - communication)
+}
+
+/// The key that [`published_compute`] reads.
+pub(super) const PUBLISHED_COMPUTE: Parameter = Parameter::flag(
+    "published_compute",
+    false,
+    "whether a rank computes for as long as in the published run, over all iterations, instead of compute",
+);
+
+/// The computation of a rank in the published run, if it is asked for.
+pub(super) fn published_compute(section: &Section, ps: u64) -> Result<Option<u64>, Error> {
+    if !section.get::<bool>(PUBLISHED_COMPUTE.name)? {
+        return Ok(None);
+    }
+    if let Some(key) = ["compute", "compute_per_cell"]
+        .into_iter()
+        .find(|key| section.has(key))
+    {
+        let message = format!("goes without {key}, which it replaces; remove one of both");
+        return Err(section.error(PUBLISHED_COMPUTE.name, message));
+    }
+    Ok(Some(ps))
 }
 
 /// Picoseconds of one computation without cells.

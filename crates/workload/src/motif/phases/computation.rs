@@ -2,14 +2,13 @@
 
 use config::{Duration, Error, Section};
 
+use crate::Imbalance;
+use crate::imbalance::{FRACTION_BITS, deviated};
 use crate::motif::parameters::pause_of;
 use crate::traffic::{SplitMix, TrafficRandom, minus_ln};
 
 /// Fractional bits of [`minus_ln`].
 const LOGARITHM_BITS: u32 = 58;
-
-/// Fractional bits of a deviation.
-const FRACTION_BITS: u32 = 32;
 
 /// Largest standard deviation of a normal distribution, as a fraction of its mean.
 const MAX_NORMAL_VARIATION: f64 = 0.5;
@@ -33,10 +32,8 @@ enum Distribution {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Computation {
     mean_ps: u64,
-    /// Greatest deviation of a rank's mean, with [`FRACTION_BITS`] fractional bits.
-    imbalance: u64,
+    imbalance: Imbalance,
     distribution: Distribution,
-    seed: u64,
 }
 
 impl Computation {
@@ -50,9 +47,8 @@ impl Computation {
         };
         Ok(Computation {
             mean_ps: pause_of(section, mean)?,
-            imbalance: fraction(section, "imbalance", 1.0)?,
+            imbalance: imbalance(section)?,
             distribution,
-            seed: section.get("seed")?,
         })
     }
 
@@ -68,10 +64,7 @@ impl Computation {
 
     /// Picoseconds for a rank in draw number `draw`.
     pub(super) fn ps(&self, rank: u32, draw: u64) -> u64 {
-        // One stream for each rank: its first number is the deviation of the rank.
-        let mut random = SplitMix(SplitMix(self.seed).next_u64().wrapping_add(u64::from(rank)));
-        let stream = random.next_u64();
-        let mean = deviated(self.mean_ps, self.imbalance, stream);
+        let (mean, mut random) = self.imbalance.and_stream(self.mean_ps, rank);
         let mut next = || SplitMix(random.next_u64().wrapping_add(draw)).next_u64();
         match self.distribution {
             Distribution::Fixed => mean,
@@ -83,15 +76,6 @@ impl Computation {
             }
         }
     }
-}
-
-/// A time between `ps` less the fraction and `ps` plus it; each with equal probability for uniform `random`.
-fn deviated(ps: u64, fraction: u64, random: u64) -> u64 {
-    // At most ps, since a fraction is at most 1.
-    let most = ((u128::from(ps) * u128::from(fraction)) >> FRACTION_BITS) as u64;
-    let times = 2 * u128::from(most) + 1;
-    // Less than 2^52 times: the product fits.
-    ps - most + ((times * u128::from(random)) >> 64) as u64
 }
 
 /// A time of mean `ps`, whose standard deviation is the fraction of it: at most [`MAX_NORMAL_VARIATION`], so that
@@ -113,12 +97,22 @@ fn normal(ps: u64, fraction: u64, mut next: impl FnMut() -> u64) -> u64 {
     u64::try_from((i128::from(ps) + deviation).max(0)).unwrap_or(u64::MAX)
 }
 
+fn imbalance(section: &Section) -> Result<Imbalance, Error> {
+    let fraction: f64 = section.get("imbalance")?;
+    Imbalance::new(fraction, section.get("seed")?)
+        .ok_or_else(|| out_of_range(section, "imbalance", fraction, 1.0))
+}
+
 /// A number from 0 to `most`, which is at most 1, with [`FRACTION_BITS`] fractional bits.
 fn fraction(section: &Section, key: &str, most: f64) -> Result<u64, Error> {
     let value: f64 = section.get(key)?;
     if !(0.0..=most).contains(&value) {
-        let message = format!("{value} is out of range; expected a fraction from 0 to {most}");
-        return Err(section.error(key, message));
+        return Err(out_of_range(section, key, value, most));
     }
     Ok((value * (1u64 << FRACTION_BITS) as f64).round() as u64)
+}
+
+fn out_of_range(section: &Section, key: &str, value: f64, most: f64) -> Error {
+    let message = format!("{value} is out of range; expected a fraction from 0 to {most}");
+    section.error(key, message)
 }
