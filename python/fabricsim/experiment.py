@@ -406,6 +406,13 @@ class Mpi(Given):
     copy_threshold : Size, such as "64 KiB"
         Largest payload beyond that which the sender copies; it continues while the copy is sent as a
         rendezvous (default: 0 B).
+    short_threshold : Size, such as "512 B"
+        Largest payload that no side copies (default: 0 B).
+    send_copy_bandwidth : Rate, such as "10 GB/s"
+        Bandwidth at which the CPU of the sender copies eager and buffered messages (default: copies take
+        no time).
+    receive_copy_bandwidth : Rate, such as "10 GB/s"
+        Bandwidth at which the CPU of the receiver copies eager messages (default: copies take no time).
     send_overhead : Time, such as "300 ns"
         CPU time of the sender per message (default: 300 ns).
     receive_overhead : Time, such as "300 ns"
@@ -426,6 +433,9 @@ class Mpi(Given):
     preset: PresetName | None = None
     eager_threshold: Size | None = None
     copy_threshold: Size | None = None
+    short_threshold: Size | None = None
+    send_copy_bandwidth: Rate | None = None
+    receive_copy_bandwidth: Rate | None = None
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
     matching_overhead: Time | None = None

@@ -648,11 +648,13 @@ class PingPong(Motif):
     ----------
     ranks : int
         Number of ranks, at least 2; of an odd number, one has no partner (default: 2).
-    pairs : {"neighbours", "halves", "first"}
-        Who with whom: "neighbours" (0 and 1, 2 and 3), "halves" (0 and ranks / 2), or "first" (0 and
-        partner only) (default: neighbours).
+    pairs : {"neighbours", "halves", "first", "distance"}
+        Who with whom: "neighbours" (0 and 1, 2 and 3), "halves" (0 and ranks / 2), "first" (0 and partner
+        only), or "distance" (r and r + distance, as in mpptest's bisection) (default: neighbours).
     partner : int
         With pairs = "first": the other rank (default: 1).
+    distance : int
+        With pairs = "distance": difference of the ranks of a pair, in a ring (default: 1).
     bytes : Size, such as "4 KiB" or Sequence[Size, such as "4 KiB"]
         Size of a message, or a list of them, one after the other (default: 1 KiB).
     up_to : Size, such as "4 KiB"
@@ -666,8 +668,9 @@ class PingPong(Motif):
     """
 
     ranks: int | None = ...
-    pairs: Literal["neighbours", "halves", "first"] | None = ...
+    pairs: Literal["neighbours", "halves", "first", "distance"] | None = ...
     partner: int | None = ...
+    distance: int | None = ...
     bytes: Size | Sequence[Size] | None = ...
     up_to: Size | None = ...
     iterations: int | None = ...

@@ -179,7 +179,7 @@ impl Rank {
             }
             for (to, bytes) in &round.sends {
                 let departure = self.round_send(&schedule, number, *to, *bytes)?;
-                self.charge(handle, self.job.settings.send_overhead);
+                self.charge(handle, self.send_cost(&departure));
                 self.trace(
                     || TraceEvent::SendIssued {
                         at: now,

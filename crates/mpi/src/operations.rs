@@ -12,6 +12,7 @@ use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST};
 use crate::path::PackedPath;
 use crate::rank::{Action, CpuActivity, CpuState, OutgoingSend, Rank, SendOrigin};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind};
+use crate::settings::copy_time;
 use crate::statistics::CountedMessage;
 use crate::tracing::{TraceEvent, TracedActivity, index_of};
 use crate::{CollectiveCall, ReplayError};
@@ -302,16 +303,31 @@ impl Rank {
         Ok(CpuStep::Suspend)
     }
 
-    /// Pays the send overhead, then issues the send.
+    /// CPU time of the sender: the overhead, and the copy of a payload that does not leave from the buffer of the program.
+    pub(crate) fn send_cost(&self, leaving: &OutgoingSend) -> Time {
+        let settings = &self.job.settings;
+        let overhead = settings.send_overhead;
+        if settings.send_copy_bandwidth.is_none() {
+            return overhead;
+        }
+        let copies = leaving.is_two_sided()
+            && leaving.bytes > settings.short_threshold
+            && (leaving.is_copied(settings) || !leaving.is_rendezvous(settings));
+        let copied = if copies { leaving.bytes } else { 0 };
+        let copy = copy_time(copied, settings.send_copy_bandwidth);
+        Time(overhead.ps().saturating_add(copy.ps()))
+    }
+
+    /// Pays the send overhead and the copy of the sender, then issues the send.
     pub(crate) fn begin_send(
         &mut self,
         departure: OutgoingSend,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<CpuStep, ReplayError> {
-        let overhead = self.job.settings.send_overhead;
-        self.add_overhead(overhead);
-        self.occupy(now, overhead, Some(departure), out)
+        let cost = self.send_cost(&departure);
+        self.add_overhead(cost);
+        self.occupy(now, cost, Some(departure), out)
     }
 
     /// Issues a send, then continues according to its origin.
@@ -322,8 +338,8 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<CpuStep, ReplayError> {
         let origin = leaving.origin;
-        let at = now.saturating_sub(self.job.settings.send_overhead);
-        if matches!(origin, SendOrigin::Put | SendOrigin::Get) {
+        let at = now.saturating_sub(self.send_cost(&leaving));
+        if !leaving.is_two_sided() {
             let algorithm = None;
             self.trace(|| TraceEvent::SendIssued { at, algorithm }, out);
             self.issue_one_sided(&leaving, out);
@@ -371,8 +387,7 @@ impl Rank {
             ..
         } = *leaving;
         let settings = &self.job.settings;
-        let rendezvous = leaving.is_synchronous() || bytes > settings.eager_threshold;
-        let copied = leaving.is_buffered() || !leaving.is_synchronous() && bytes <= settings.copy_threshold;
+        let (rendezvous, copied) = (leaving.is_rendezvous(settings), leaving.is_copied(settings));
         let (kind, request) = if rendezvous {
             let owner = if copied { Owner::Nobody } else { Owner::Program };
             let info = leaving.info();
@@ -435,6 +450,17 @@ impl Rank {
             self.accept(posted, unexpected.message, now, out)?;
         }
         Ok(handle)
+    }
+
+    /// CPU time of copying an eager payload out of the buffer of the library. The data of a rendezvous and one-sided
+    /// transfers go into the buffer of the program.
+    pub(crate) fn receive_copy(&self, envelope: &Message) -> Time {
+        let settings = &self.job.settings;
+        let copied = envelope.kind == MessageKind::Eager && envelope.bytes > settings.short_threshold;
+        copy_time(
+            if copied { envelope.bytes } else { 0 },
+            settings.receive_copy_bandwidth,
+        )
     }
 
     /// CPU time of comparing this many queue entries.

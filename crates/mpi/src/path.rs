@@ -24,7 +24,7 @@ use crate::rank::Rank;
 pub struct PathTime {
     /// Computation.
     pub compute: Time,
-    /// CPU time in MPI: overheads of sends and receives, searches of queues.
+    /// CPU time in MPI: overheads of sends and receives, copies, searches of queues.
     pub overhead: Time,
     /// Latency of messages: cables, router pipelines, memory.
     pub latency: Time,

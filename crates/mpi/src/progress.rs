@@ -83,6 +83,7 @@ impl Rank {
         }
         self.trace(|| TraceEvent::ReceiveMatched(envelope), out);
         if envelope.kind == MessageKind::Eager {
+            self.charge(receive.handle, self.receive_copy(&envelope));
             return self.complete_receive(receive.handle, &envelope, now, out);
         }
         let key = (envelope.from, envelope.sequence);

@@ -24,7 +24,7 @@ use crate::repetition::{MeasuredEnd, Repetition};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
 use crate::tracing::TracedUntil;
-use crate::{MpiJob, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
+use crate::{MpiJob, MpiSettings, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
 
 /// What a rank asks of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +84,21 @@ impl OutgoingSend {
     /// Whether it is complete only when it is matched, whatever its size.
     pub fn is_synchronous(&self) -> bool {
         matches!(self.call, Call::Ssend | Call::Issend)
+    }
+
+    /// Whether a receive at the other rank takes part.
+    pub fn is_two_sided(&self) -> bool {
+        !matches!(self.origin, SendOrigin::Put | SendOrigin::Get)
+    }
+
+    /// Whether it asks before it sends the payload.
+    pub fn is_rendezvous(&self, settings: &MpiSettings) -> bool {
+        self.is_synchronous() || self.bytes > settings.eager_threshold
+    }
+
+    /// Whether the sender copies the payload of a rendezvous, so that it is complete once it has left.
+    pub fn is_copied(&self, settings: &MpiSettings) -> bool {
+        self.is_buffered() || !self.is_synchronous() && self.bytes <= settings.copy_threshold
     }
 
     pub fn info(&self) -> RequestInfo {

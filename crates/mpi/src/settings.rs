@@ -1,6 +1,6 @@
 //! Parameters of the MPI layer.
 
-use config::{Bytes, Duration, Error, Parameter, Section, parameters};
+use config::{Bandwidth, Bytes, Duration, Error, Parameter, Section, Type, parameters};
 use des::Time;
 
 use crate::{AlgorithmSelection, ComputeRule, presets};
@@ -12,6 +12,15 @@ pub struct MpiSettings {
     pub eager_threshold: u64,
     /// Largest payload of a rendezvous that the sender copies, which completes its send; 0 disables the copy.
     pub copy_threshold: u64,
+    /// Largest payload in bytes that no side copies, whatever the bandwidths of copies: it is in a packet that the CPU
+    /// writes and reads anyway.
+    pub short_threshold: u64,
+    /// Bandwidth in bits per second at which the CPU of the sender copies payloads out of the buffer of the program;
+    /// `None` for copies that take no time.
+    pub send_copy_bandwidth: Option<u64>,
+    /// Bandwidth in bits per second at which the CPU of the receiver copies eager payloads into the buffer of the
+    /// program; `None` for copies that take no time.
+    pub receive_copy_bandwidth: Option<u64>,
     /// CPU time of the sender per message: LogGP's `o` on the sending side.
     pub send_overhead: Time,
     /// CPU time of the receiver per message: LogGP's `o` on the receiving side.
@@ -47,6 +56,11 @@ impl MpiSettings {
         size("eager_threshold", "8 KiB", "largest message that is sent without asking first");
         size("copy_threshold", "0 B",
             "largest message beyond the eager threshold whose sender copies it and goes on");
+        size("short_threshold", "0 B", "largest message that no side copies");
+        computed("send_copy_bandwidth", Type::Rate, "copies take no time",
+            "bandwidth at which the sender copies eager and buffered messages, in CPU time");
+        computed("receive_copy_bandwidth", Type::Rate, "copies take no time",
+            "bandwidth at which the receiver copies eager messages, in CPU time");
         time("send_overhead", "300 ns", "CPU time of the sender per message");
         time("receive_overhead", "300 ns", "CPU time of the receiver per message");
         time("matching_overhead", "0 ps", "CPU time per entry of a matching queue that is looked at");
@@ -70,6 +84,9 @@ impl MpiSettings {
         Ok(MpiSettings {
             eager_threshold: threshold("eager_threshold", preset.eager_threshold)?,
             copy_threshold: threshold("copy_threshold", preset.copy_threshold)?,
+            short_threshold: size("short_threshold")?,
+            send_copy_bandwidth: bandwidth(section, "send_copy_bandwidth")?,
+            receive_copy_bandwidth: bandwidth(section, "receive_copy_bandwidth")?,
             send_overhead: time("send_overhead")?,
             receive_overhead: time("receive_overhead")?,
             matching_overhead: time("matching_overhead")?,
@@ -80,6 +97,29 @@ impl MpiSettings {
             collectives: AlgorithmSelection::read(section.section("collectives")?)?,
         })
     }
+}
+
+/// The bandwidth of a copy, if it is given.
+fn bandwidth(section: &Section, key: &str) -> Result<Option<u64>, Error> {
+    let given: Option<Bandwidth> = section.optional(key)?;
+    match given {
+        Some(Bandwidth { bits_per_s: 0 }) => {
+            let message =
+                "a copy at 0 bps never ends; expected a bandwidth above 0, or no key for copies without time";
+            Err(section.error(key, message))
+        }
+        given => Ok(given.map(|bandwidth| bandwidth.bits_per_s)),
+    }
+}
+
+/// Time of copying this many bytes at a bandwidth in bits per second, rounded up to a picosecond.
+pub(crate) fn copy_time(bytes: u64, bandwidth: Option<u64>) -> Time {
+    const PS_BITS_PER_BYTE: u128 = 8_000_000_000_000;
+    let Some(bits_per_s) = bandwidth else {
+        return Time::ZERO;
+    };
+    let ps = (u128::from(bytes) * PS_BITS_PER_BYTE).div_ceil(u128::from(bits_per_s.max(1)));
+    Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -96,6 +136,11 @@ mod tests {
             ("eager_threshold = 8192", "has no unit"),
             ("send_overhead = \"3 B\"", "unknown unit"),
             ("header_size = 3", "x.toml:1: header_size: 3 has no unit"),
+            ("send_copy_bandwidth = 3", "send_copy_bandwidth: 3 has no unit"),
+            (
+                "\nreceive_copy_bandwidth = \"0 bps\"",
+                "x.toml:2: receive_copy_bandwidth: ",
+            ),
             ("collectives = 3", "not a table"),
             (
                 "preset = \"psm3\"",
@@ -113,6 +158,24 @@ mod tests {
             let message = read(text).unwrap_err().to_string();
             assert!(message.contains(needle), "{message}");
         }
+    }
+
+    #[test]
+    fn copies_take_time_only_at_a_given_bandwidth() {
+        let settings = read("send_copy_bandwidth = \"10 GB/s\"\nshort_threshold = \"8 B\"").unwrap();
+        assert_eq!(settings.send_copy_bandwidth, Some(80_000_000_000));
+        assert_eq!(
+            (settings.receive_copy_bandwidth, settings.short_threshold),
+            (None, 8)
+        );
+        assert_eq!(copy_time(1 << 60, None), Time::ZERO);
+        assert_eq!(copy_time(5, settings.send_copy_bandwidth), Time(500));
+        // A third of a picosecond per byte, and more than 2^64 ps.
+        assert_eq!(
+            [1, 3, 4].map(|bytes| copy_time(bytes, Some(24_000_000_000_000))),
+            [1, 1, 2].map(Time)
+        );
+        assert_eq!(copy_time(u64::MAX, Some(1)), Time(u64::MAX));
     }
 
     #[test]

@@ -309,6 +309,11 @@ proptest! {
         if seed % 2 == 0 {
             settings.matching_overhead = des::Time(700);
         }
+        if seed % 3 == 0 {
+            settings.short_threshold = 8;
+            settings.send_copy_bandwidth = Some(13_000_000_000);
+            settings.receive_copy_bandwidth = Some(17_000_000_000);
+        }
         let communicators = vec![(0..ranks).collect(), (0..ranks).rev().collect()];
         let run = || {
             run_in(settings.clone(), Delay::Random { seed }, communicators.clone(), made.operations.clone())

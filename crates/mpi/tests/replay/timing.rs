@@ -129,6 +129,129 @@ fn what_the_sender_copies_leaves_as_a_rendezvous_and_ends_at_once() {
     }
 }
 
+/// The ranges of a library, by hand: up to 8 B no copy; up to 100 B the sender copies at 0.5 ns per byte and the
+/// receiver at 0.25; up to 200 B only the sender copies, and the data goes into the buffer of the receiver; beyond, none.
+#[test]
+fn copies_cost_cpu_time_on_the_side_that_copies() {
+    let settings = MpiSettings {
+        short_threshold: 8,
+        copy_threshold: 200,
+        send_copy_bandwidth: Some(16_000_000_000),
+        receive_copy_bandwidth: Some(32_000_000_000),
+        ..settings()
+    };
+    for (call, bytes, sender_copies, receiver_copies) in [
+        (Call::Send, 0, false, false),
+        (Call::Send, 8, false, false),
+        (Call::Send, 12, true, true),
+        (Call::Send, 100, true, true),
+        (Call::Rsend, 100, true, true),
+        (Call::Bsend, 8, false, false),
+        (Call::Bsend, 100, true, true),
+        (Call::Send, 104, true, false),
+        (Call::Send, 200, true, false),
+        (Call::Send, 204, false, false),
+        (Call::Bsend, 204, true, false),
+        (Call::Ssend, 100, false, false),
+        (Call::Ssend, 200, false, false),
+    ] {
+        let what = format!("{call:?} of {bytes} bytes");
+        let (send_copy, receive_copy) = (
+            if sender_copies { bytes / 2 } else { 0 },
+            if receiver_copies { bytes / 4 } else { 0 },
+        );
+        let leaves = 10 + send_copy;
+        let is_eager = bytes <= 100 && call != Call::Ssend;
+        let handshake = if is_eager { 0 } else { 2 * CONTROL };
+        let data = leaves + handshake + bytes + 2;
+        // The send is complete when its copy, or its last byte, has left.
+        let complete = if is_eager || sender_copies { leaves } else { data };
+        let sender = vec![send_as(call, 1, 0, bytes, None)];
+        let receiver = vec![receive(Some(0), Some(0), bytes)];
+        let early = run(settings.clone(), fixed(), vec![sender.clone(), receiver]).unwrap();
+        early.assert_clean();
+        let received = data + 1000 + 20 + receive_copy;
+        assert_eq!((early.end_ns(0), early.end_ns(1)), (complete, received), "{what}");
+        assert_eq!(early.ranks[0].path().overhead, Time::from_ns(leaves), "{what}");
+
+        // A receive that is posted after the arrival pays its copy too, as MPI overhead of its own path.
+        let receiver = vec![compute(9000), receive(Some(0), Some(0), bytes)];
+        let late = run(settings.clone(), fixed(), vec![sender, receiver]).unwrap();
+        if is_eager {
+            assert_eq!(late.end_ns(1), 9000 + 20 + receive_copy, "{what}");
+            let overhead = late.ranks[1].path().overhead;
+            assert_eq!(overhead, Time::from_ns(20 + receive_copy), "{what}");
+            assert_eq!(late.stats(1).call(Call::Recv).time, overhead, "{what}");
+        }
+        assert_eq!(late.stats(1).compute, Time::from_ns(9000));
+    }
+}
+
+/// Neither side copies what a put or get moves.
+#[test]
+fn one_sided_transfers_have_no_copies() {
+    let programs = || vec![vec![put(1, 60), get(1, 80), fence()], vec![fence()]];
+    let copies = MpiSettings {
+        send_copy_bandwidth: Some(1_000_000_000),
+        receive_copy_bandwidth: Some(1_000_000_000),
+        ..settings()
+    };
+    let [with, without] = [copies, settings()].map(|settings| run(settings, fixed(), programs()).unwrap());
+    // The messages of the fence are empty.
+    for rank in 0..2 {
+        assert_eq!(with.end_ns(rank), without.end_ns(rank));
+    }
+}
+
+/// Copies are work of a CPU that serves one message after the other.
+#[test]
+fn copies_queue_up_on_the_cpu() {
+    let settings = MpiSettings {
+        send_copy_bandwidth: Some(8_000_000_000),
+        receive_copy_bandwidth: Some(2_000_000_000),
+        ..settings()
+    };
+    // They leave at 60, 120 and 180 and arrive 1052 later; each takes 20 + 4 * 50 of the receiver's time.
+    let programs = vec![
+        (0..3).map(|tag| send(1, tag, 50)).collect(),
+        (0..3)
+            .map(|tag| ireceive(Some(0), Some(tag), 50, tag.into()))
+            .chain([wait(&[0, 1, 2])])
+            .collect(),
+    ];
+    let outcome = run(settings, fixed(), programs).unwrap();
+    outcome.assert_clean();
+    assert_eq!((outcome.end_ns(0), outcome.end_ns(1)), (180, 60 + 1052 + 3 * 220));
+}
+
+/// CODES' MPI replay copies at the sender, at 0.55 ns per byte, up to 8,191 B. Its file `mpi_replay_a01.csv` has the
+/// start of the NIC: 3,510 ns of constant delays and 11.01 ns of the NIC after the send, and the copy.
+#[test]
+fn an_eager_copy_takes_as_long_as_in_codes() {
+    let settings = MpiSettings {
+        eager_threshold: 8191,
+        send_overhead: Time::from_ns(3510),
+        send_copy_bandwidth: Some(14_545_454_545),
+        ..settings()
+    };
+    for (bytes, ready_ns, nic_ns) in [
+        (64, 0, 3556.21),
+        (256, 5000, 8661.81),
+        (4096, 0, 5773.81),
+        (8191, 0, 8026.06),
+    ] {
+        let sender = vec![compute(ready_ns), send(1, 0, bytes)];
+        let outcome = run(
+            settings.clone(),
+            fixed(),
+            vec![sender, vec![receive(Some(0), Some(0), bytes)]],
+        );
+        let handed_over = outcome.unwrap().stats(0).finished_at.unwrap();
+        let difference = handed_over.ps() as f64 / 1000.0 + 11.01 - nic_ns;
+        assert!(difference.abs() < 0.011, "{bytes} bytes: {difference} ns");
+    }
+}
+
 #[test]
 fn a_persistent_request_is_started_again_and_again() {
     let start = |n: u32| send_as(Call::Start, 1, n, 500, Some(4));

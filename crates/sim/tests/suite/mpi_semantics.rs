@@ -110,6 +110,9 @@ fn settings() -> MpiSettings {
         nic_gap: Time::from_ns(250),
         matching_overhead: Time::from_ns(15),
         copy_threshold: 9000,
+        short_threshold: 64,
+        send_copy_bandwidth: Some(40_000_000_000),
+        receive_copy_bandwidth: Some(56_000_000_000),
         ..MpiSettings::default()
     }
 }

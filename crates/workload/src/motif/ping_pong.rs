@@ -1,6 +1,7 @@
 //! ping-pong: pairs of ranks send a message there and back, for one or several sizes.
 //!
-//! Source: Ember, `mpi/pingpong/pingpong.c`, which has one pair and one size.
+//! Sources: Ember, `mpi/pingpong/pingpong.c`, which has one pair and one size. Pairs at a distance: mpptest's option
+//! `-bisect`, MPICH 1.2, `examples/perftest/pair.c` (`BisectChange`) with the pattern `RING` of `pattern.c`.
 
 use config::{Bytes, DefaultValue, Error, Section, Setting, Type, Value, parameters};
 use serde_json::Value as Json;
@@ -14,10 +15,11 @@ pub(super) const MOTIF: Motif = Motif {
     source: "Ember, mpi/pingpong",
     parameters: parameters! {
         integer("ranks", 2, "number of ranks, at least 2; of an odd number, one has no partner");
-        choice("pairs", &["neighbours", "halves", "first"],
-            "who with whom: \"neighbours\" (0 and 1, 2 and 3), \"halves\" (0 and ranks / 2), or \"first\" \
-             (0 and partner only)");
+        choice("pairs", &["neighbours", "halves", "first", "distance"],
+            "who with whom: \"neighbours\" (0 and 1, 2 and 3), \"halves\" (0 and ranks / 2), \"first\" (0 and \
+             partner only), or \"distance\" (r and r + distance, as in mpptest's bisection)");
         integer("partner", 1, "with pairs = \"first\": the other rank");
+        integer("distance", 1, "with pairs = \"distance\": difference of the ranks of a pair, in a ring");
         new("bytes", Type::Either(&[Type::Size, Type::List(&Type::Size)]), DefaultValue::Text("1 KiB"),
             "size of a message, or a list of them, one after the other");
         computed("up_to", Type::Size, "no sweep", "sweep: sizes double from bytes up to this");
@@ -35,6 +37,7 @@ pub(super) const MOTIF: Motif = Motif {
         let pairs = match pairs {
             "neighbours" => PairChoice::Neighbours,
             "halves" => PairChoice::Halves,
+            "distance" => PairChoice::Distance(pairs_at(distance(section, ranks)?, ranks)),
             _ => PairChoice::First(partner(section, ranks)?),
         };
         Ok(workload(PingPong {
@@ -55,6 +58,39 @@ fn partner(section: &Section, ranks: u32) -> Result<u32, Error> {
         return Err(section.error("partner", message));
     }
     Ok(partner)
+}
+
+fn distance(section: &Section, ranks: u32) -> Result<u32, Error> {
+    let distance = section.get("distance")?;
+    if !(1..ranks).contains(&distance) {
+        let message = format!("{distance} is out of range; expected 1 to {}", ranks - 1);
+        return Err(section.error("distance", message));
+    }
+    Ok(distance)
+}
+
+/// A rank of a pair.
+#[derive(Clone, Copy)]
+struct Paired {
+    peer: u32,
+    /// Whether it sends first.
+    starts: bool,
+}
+
+/// The pairs of mpptest: in the order of ranks, a rank and the one that follows at `distance` in the ring of all
+/// ranks become a pair, if both are free. The first one starts. The others have no partner.
+fn pairs_at(distance: u32, ranks: u32) -> Vec<Option<Paired>> {
+    let mut pairs = vec![None; ranks as usize];
+    for first in 0..ranks {
+        // Both are less than 2^31, so that the sum does not overflow.
+        let second = (first + distance) % ranks;
+        if pairs[first as usize].is_none() && pairs[second as usize].is_none() {
+            let pair = |peer, starts| Some(Paired { peer, starts });
+            pairs[first as usize] = pair(second, true);
+            pairs[second as usize] = pair(first, false);
+        }
+    }
+    pairs
 }
 
 /// One size, or a list of them.
@@ -109,6 +145,8 @@ enum PairChoice {
     Neighbours,
     Halves,
     First(u32),
+    /// The partner of each rank.
+    Distance(Vec<Option<Paired>>),
 }
 
 /// Ember's tags, there and back.
@@ -125,16 +163,21 @@ struct PingPong {
 }
 
 impl PingPong {
-    /// The other rank of the pair; `None` for a rank without partner.
-    fn peer(&self, rank: u32) -> Option<u32> {
+    /// The pair of a rank; `None` for a rank without partner.
+    fn pair(&self, rank: u32) -> Option<Paired> {
         let half = self.ranks / 2;
-        match self.pairs {
+        let peer = match &self.pairs {
             PairChoice::Neighbours => Some(rank ^ 1).filter(|peer| *peer < self.ranks),
             PairChoice::Halves if rank < half => Some(rank + half),
             PairChoice::Halves => Some(rank - half).filter(|peer| *peer < half),
-            PairChoice::First(partner) if rank == 0 => Some(partner),
-            PairChoice::First(partner) => (rank == partner).then_some(0),
-        }
+            PairChoice::First(partner) if rank == 0 => Some(*partner),
+            PairChoice::First(partner) => (rank == *partner).then_some(0),
+            PairChoice::Distance(pairs) => return pairs[rank as usize],
+        };
+        peer.map(|peer| Paired {
+            peer,
+            starts: rank < peer,
+        })
     }
 }
 
@@ -148,9 +191,9 @@ impl Skeleton for PingPong {
             script.barrier();
         }
         let mut goes_on = false;
-        if let Some(peer) = self.peer(rank) {
+        if let Some(Paired { peer, starts }) = self.pair(rank) {
             let bytes = self.sizes[(step / self.iterations) as usize];
-            if rank < peer {
+            if starts {
                 script.compute(self.compute_ps);
                 script.send(peer, THERE, bytes);
                 script.receive(peer, BACK, bytes);
@@ -166,7 +209,8 @@ impl Skeleton for PingPong {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_support::{error, totals};
+    use super::super::test_support::{error, open, totals};
+    use crate::Operation;
 
     #[test]
     fn messages_and_bytes() {
@@ -192,6 +236,78 @@ mod tests {
         }
     }
 
+    /// For each rank its partner, if it has one, and whether its first operation is a send.
+    fn at_distance(ranks: u32, distance: u32) -> Vec<Option<(u32, bool)>> {
+        let text = format!("ranks = {ranks}\npairs = \"distance\"\ndistance = {distance}\nbarriers = false");
+        let workload = open("ping-pong", &text);
+        let first = |rank| match workload.program(rank).unwrap().next().unwrap() {
+            Some(Operation::Send { to, .. }) => Some((to, true)),
+            Some(Operation::Receive { from, .. }) => Some((from.unwrap(), false)),
+            _ => None,
+        };
+        (0..ranks).map(first).collect()
+    }
+
+    /// As mpptest's `BisectChange` marks masters and slaves, by hand. With more than 2/3 of the ranks as distance,
+    /// pairs lead around the ring: of 4 ranks at distance 3, rank 2 sends to rank 1.
+    #[test]
+    fn pairs_at_a_distance_are_those_of_mpptest() {
+        let (start, answer) = (|peer| Some((peer, true)), |peer| Some((peer, false)));
+        assert_eq!(at_distance(4, 2), [start(2), start(3), answer(0), answer(1)]);
+        assert_eq!(
+            at_distance(7, 2),
+            [
+                start(2),
+                start(3),
+                answer(0),
+                answer(1),
+                start(6),
+                None,
+                answer(4)
+            ]
+        );
+        assert_eq!(
+            at_distance(5, 3),
+            [start(3), start(4), None, answer(0), answer(1)]
+        );
+        assert_eq!(at_distance(4, 3), [start(3), answer(2), start(1), answer(0)]);
+        for (ranks, distance) in [(8, 1), (512, 8), (16, 8), (11, 4), (64, 24), (9, 7)] {
+            for (rank, pair) in (0..).zip(at_distance(ranks, distance)) {
+                // Without a way around the ring: r and r + d where r mod 2 d < d.
+                if distance * 2 <= ranks {
+                    let starts = rank % (2 * distance) < distance;
+                    let peer = if starts { rank + distance } else { rank - distance };
+                    let expected = Some((peer, starts)).filter(|_| peer < ranks);
+                    assert_eq!(pair, expected, "{ranks} {distance} {rank}");
+                }
+                if let Some((peer, starts)) = pair {
+                    assert_eq!(at_distance(ranks, distance)[peer as usize], Some((rank, !starts)));
+                }
+            }
+        }
+    }
+
+    /// With P ranks at distance d <= P / 2 there are d pairs for each 2 d ranks, and P mod 2 d - d for the rest, if
+    /// positive. Each pair sends 2 messages for each iteration and size.
+    #[test]
+    fn messages_and_bytes_at_a_distance() {
+        for (ranks, distance) in [(2u64, 1u64), (512, 8), (512, 256), (7, 2), (10, 3), (100, 7)] {
+            let rest = (ranks % (2 * distance)).saturating_sub(distance);
+            let pairs = ranks / (2 * distance) * distance + rest;
+            let text = format!(
+                "ranks = {ranks}\npairs = \"distance\"\ndistance = {distance}\nbytes = [\"3 B\", \"5 B\"]\n\
+                 iterations = 4\ncompute = \"1 ps\""
+            );
+            let found = totals("ping-pong", &text);
+            let expected = (pairs * 2 * 2 * 4, pairs * 2 * 4 * (3 + 5), pairs * 8);
+            assert_eq!(
+                (found.messages, found.bytes, found.compute_ps),
+                expected,
+                "{ranks} {distance}"
+            );
+        }
+    }
+
     #[test]
     fn sweeps_double() {
         let found = totals("ping-pong", "bytes = \"3 B\"\nup_to = \"40 B\"");
@@ -202,8 +318,16 @@ mod tests {
     fn wrong_parameters() {
         for (text, needle) in [
             ("ranks = 1", "no partner"),
-            ("pairs = \"half\"", "expected one of: neighbours, halves, first"),
+            (
+                "pairs = \"half\"",
+                "expected one of: neighbours, halves, first, distance",
+            ),
             ("ranks = 4\npairs = \"first\"\npartner = 4", "expected 1 to 3"),
+            (
+                "ranks = 4\npairs = \"distance\"\ndistance = 4",
+                "distance: 4 is out of range; expected 1 to 3",
+            ),
+            ("ranks = 4\npairs = \"distance\"\ndistance = 0", "expected 1 to 3"),
             ("bytes = []", "empty list"),
             ("bytes = 5", "has no unit"),
             ("bytes = [5]", "has no unit"),
