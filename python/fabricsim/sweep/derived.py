@@ -224,21 +224,21 @@ def _matching(column: str, names: set[str]) -> list[str]:
 
 def _value(node: ast.expr, columns: Sequence[str], row: Row, reference: Row | None) -> Value:
     match node:
-        case ast.Constant(value=value):
-            return float(value)  # type: ignore[arg-type]
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
         case ast.Name(id=name):
             return _operand(columns[int(name[1:])], row)
         case ast.UnaryOp(op=op, operand=operand):
-            value = _value(operand, columns, row, reference)
-            return value if isinstance(op, ast.UAdd) else _each(operator.mul, -1.0, value)
+            found = _value(operand, columns, row, reference)
+            return found if isinstance(op, ast.UAdd) else _each(operator.mul, -1.0, found)
         case ast.BinOp(left=left, op=op, right=right):
             sides = [_value(side, columns, row, reference) for side in (left, right)]
             return _each(_OPERATORS[type(op)], *sides)
         case ast.Call(func=ast.Name(id=name), args=[argument]) if name == _BASELINE:
             return None if reference is None else _value(argument, columns, reference, reference)
         case ast.Call(func=ast.Name(id=name), args=[argument]):
-            value = _value(argument, columns, row, reference)
-            values = value if isinstance(value, list) else [value]
+            found = _value(argument, columns, row, reference)
+            values = found if isinstance(found, list) else [found]
             # A job without the value would make a sum smaller than it is.
             known = [value for value in values if value is not None]
             return _number(_OVER_JOBS[name], known) if known and len(known) == len(values) else None
