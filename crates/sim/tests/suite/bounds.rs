@@ -186,7 +186,10 @@ fn no_run_exceeds_its_bound() {
             true => std::fs::read_to_string(&path).unwrap(),
             false => continue,
         };
-        if ["workload = ", "[job.workload]"].iter().any(|key| text.contains(key)) {
+        if ["workload = ", "[job.workload]"]
+            .iter()
+            .any(|key| text.contains(key))
+        {
             continue;
         }
         for overload in [false, true] {

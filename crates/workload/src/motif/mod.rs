@@ -129,13 +129,36 @@ mod tests {
         }
     }
 
+    /// The example of a motif as it is, and with each value of each parameter that has a list of them.
+    fn with_each_choice(motif: &Motif) -> Vec<String> {
+        let mut texts = vec![motif.example.to_string()];
+        for parameter in motif.parameters {
+            let config::Type::Choice(values) = parameter.kind else {
+                continue;
+            };
+            let key = format!("{} =", parameter.name);
+            let others: Vec<&str> = motif
+                .example
+                .lines()
+                .filter(|line| !line.starts_with(&key))
+                .collect();
+            let text = |value: &&str| format!("{}\n{key} {value:?}", others.join("\n"));
+            texts.extend(values.iter().map(text));
+        }
+        texts
+    }
+
     #[test]
     fn parameters_are_those_that_are_asked_for() {
         for motif in MOTIFS {
-            let s = section(motif.name, motif.example);
-            read(&s).unwrap_or_else(|e| panic!("{}: {e}", motif.name));
             let listed: Vec<&str> = motif.parameters.iter().map(|parameter| parameter.name).collect();
-            let mut asked = s.asked();
+            let mut asked = Vec::new();
+            // A value may decide which other parameters there are.
+            for text in with_each_choice(motif) {
+                let s = section(motif.name, &text);
+                read(&s).unwrap_or_else(|e| panic!("{}: {e}", motif.name));
+                asked.extend(s.asked());
+            }
             asked.retain(|name| name != "motif");
             for name in &asked {
                 assert!(listed.contains(&name.as_str()), "{}: {name}", motif.name);
