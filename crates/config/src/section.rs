@@ -109,6 +109,14 @@ impl Section {
             file: "--set".into(),
             line: 0,
         };
+        self.set_from(path, value, location)
+    }
+
+    /// As [`Section::set`], of a value that another file gives at `location`. The path starts at this table.
+    ///
+    /// # Errors
+    /// As [`Section::set`].
+    pub fn set_from(&mut self, path: &str, value: &str, location: Location) -> Result<(), Error> {
         let fail = |message: String| Error {
             location: Some(location.clone()),
             key: path.into(),
@@ -155,7 +163,7 @@ impl Section {
         } else {
             format!("{}.{key}", table.path)
         };
-        let file: Arc<str> = "--set".into();
+        let file = location.file.clone();
         let as_toml = format!("v = {value}");
         let lines = Lines {
             starts: vec![],

@@ -346,6 +346,7 @@ pub(crate) mod tests {
             jobs: Vec::new(),
             notes: Vec::new(),
             rounded_rates: Vec::new(),
+            schedule: None,
             interference: None,
             bounds: None,
             collect: None,

@@ -21,6 +21,7 @@ mod repetition;
 mod report;
 pub mod rows;
 mod running;
+mod schedule;
 mod show;
 pub mod stream;
 mod summary;
@@ -47,6 +48,7 @@ pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, Reco
 pub use repetition::{RepetitionSummary, RepetitionTimes};
 pub use report::{REPORT_BYTES, report};
 pub use running::{RUNNING, Running, RunningFolder, refuse_in_use};
+pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledPart, bounded_slowdown};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, PartSummary, Rollbacks,

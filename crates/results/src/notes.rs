@@ -5,6 +5,7 @@
 mod backlog;
 mod cut_off;
 mod implausible_times;
+mod jobs_left_out;
 mod late_detours;
 mod near_saturation;
 mod not_drained;
@@ -106,6 +107,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: implausible_times::NAME,
         find: implausible_times::find,
+    },
+    NoteKind {
+        name: jobs_left_out::NAME,
+        find: jobs_left_out::find,
     },
     NoteKind {
         name: rounded_rate::NAME,

@@ -15,7 +15,7 @@ use crate::summary::{
 };
 use crate::{
     Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, PathTotals, RecordingTotals,
-    RepetitionTimes, Table, notes,
+    RepetitionTimes, ScheduleSummary, Table, notes,
 };
 
 /// All measurements of a simulation that its digest covers.
@@ -32,6 +32,9 @@ pub struct Outcome {
     /// Data rates of the experiment that are not whole numbers of bits per second, with the rates that are used.
     /// Settings, not part of the digest.
     pub rounded_rates: Vec<RoundedRate>,
+    /// The schedule of a job trace. It follows from the experiment and is not part of the digest, nor is the table
+    /// `schedule`.
+    pub schedule: Option<ScheduleSummary>,
 }
 
 /// Totals of the network.
@@ -200,6 +203,7 @@ impl RunResult {
             mut tables,
             records,
             rounded_rates,
+            schedule,
         } = outcome;
         tables.retain(|table| table.rows() > 0);
         tables.extend(histograms(&network, &jobs));
@@ -220,8 +224,8 @@ impl RunResult {
             match table.name() {
                 // The actions of ranks count, not the kind of their source.
                 "jobs" => digest.table(&jobs_table(&jobs, JobTotals::digested_row)),
-                // The experiment defines the network; floats are for drawings only.
-                "routers" | "hosts" => &mut digest,
+                // The experiment defines the network and the schedule; floats are for drawings only.
+                "routers" | "hosts" | "schedule" => &mut digest,
                 "links" => digest.table(&table.without(LINK_UNDIGESTED)),
                 _ => digest.table(table),
             };
@@ -239,6 +243,7 @@ impl RunResult {
             jobs: jobs.iter().map(JobTotals::summary).collect(),
             notes: Vec::new(),
             rounded_rates,
+            schedule,
             interference: None,
             bounds: None,
             collect: None,

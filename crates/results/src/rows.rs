@@ -131,6 +131,34 @@ table! {
 }
 
 table! {
+    /// One scheduled job of a job trace. Times with `_ns` are those of the trace.
+    ScheduleRow, schedule {
+        /// Name of the job.
+        job: Arc<str>,
+        /// Its application in the trace; empty if the trace does not tell.
+        application: Arc<str>,
+        /// Hosts.
+        hosts: u32,
+        /// When it was submitted, in nanoseconds.
+        arrival_ns: u64,
+        /// When it starts, in nanoseconds.
+        start_ns: u64,
+        /// When it ends, in nanoseconds.
+        end_ns: u64,
+        /// How long its user expected it to run, in nanoseconds.
+        estimate_ns: u64,
+        /// From its arrival to its start, in nanoseconds.
+        wait_ns: u64,
+        /// Wait and duration, as a multiple of the duration, of at least 10 s; at least 1.
+        bounded_slowdown: f64,
+        /// Start in the simulation, in picoseconds. Empty if it does not run in the simulated part.
+        simulated_start_ps: Option<u64>,
+        /// End in the simulation, in picoseconds. Empty if it does not run in the simulated part.
+        simulated_end_ps: Option<u64>,
+    }
+}
+
+table! {
     /// Totals of one job.
     JobRow, jobs {
         /// Name of the job.

@@ -7,7 +7,10 @@ use config::RoundedRate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BoundBy, Bounds, Fairness, Histogram, Interference, Note, RecordingSummary, RepetitionSummary};
+use crate::{
+    BoundBy, Bounds, Fairness, Histogram, Interference, Note, RecordingSummary, RepetitionSummary,
+    ScheduleSummary,
+};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -32,6 +35,9 @@ pub struct Summary {
     /// part of the digest. Empty in results of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounded_rates: Vec<RoundedRate>,
+    /// Utilisation and waits of the schedule of a job trace. `None` without one. Not part of the digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleSummary>,
     /// Slow-down of jobs of ranks by other jobs. `None` without standalone runs. The caller that ran them sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interference: Option<Interference>,

@@ -101,6 +101,7 @@ impl Experiment {
             collect: CollectSetting::of(Series::Off),
             settings: self.settings.clone(),
             rounded_rates: self.rounded_rates.clone(),
+            schedule: self.schedule.clone(),
             source: None,
         }
     }

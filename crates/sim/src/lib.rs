@@ -23,6 +23,7 @@ pub use run::{RunContext, RunControl, run, run_in};
 pub use setup::check::{CheckReport, check};
 pub use setup::experiment::{CreditSetting, Experiment, RunSetting};
 pub use setup::job::{Job, JobKind, RankJob, TrafficJob};
+pub use setup::job_trace::TraceSchedule;
 pub use setup::listing::{Listing, PART_KINDS, listing};
 pub use setup::network::{LinkSetting, MemorySetting, NetworkModel, Plane};
 pub use setup::rails::{EndPoint, Rails};

@@ -103,6 +103,7 @@ pub fn run_in(
     control: &RunControl,
     context: &RunContext<'_>,
 ) -> Result<Option<RunResult>, Error> {
+    refuse_job_trace(experiment)?;
     let begin = Stopwatch::start();
     let whole = context.checkpoints.is_none() && context.from.is_none();
     let (mut observed, declared) = (
@@ -115,6 +116,19 @@ pub fn run_in(
             Attempt::Done(result) => return Ok(result.map(|result| *result)),
             Attempt::CreditsRanShort => observed.credits = CreditSetting::Each,
         }
+    }
+}
+
+/// Refuses jobs of a job trace: they use the same hosts one after another and end at given times, which jobs of ranks
+/// cannot do yet.
+fn refuse_job_trace(experiment: &Experiment) -> Result<(), Error> {
+    match experiment.schedule {
+        None => Ok(()),
+        Some(_) => Err(config::Error::general(
+            "job_trace: this version computes the schedule and the hosts of a job trace (fabricsim check), but cannot \
+             run its jobs; give the jobs as [[job]] to run them",
+        )
+        .into()),
     }
 }
 
@@ -235,10 +249,16 @@ fn result(
     let collected = collector
         .finish(simulation, &finished.lps, finished.time, &not_begun)
         .map_err(Error::Collect)?;
-    let outcome = Outcome {
+    let mut outcome = Outcome {
         rounded_rates: experiment.rounded_rates.clone(),
         ..final_state.outcome()
     };
+    if let Some(schedule) = &experiment.schedule {
+        outcome
+            .tables
+            .push(results::rows::schedule(schedule.rows.iter().cloned()));
+        outcome.schedule = Some(schedule.summary.clone());
+    }
     let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
     result.collect(experiment.collect.summary(), collected);
     result.set_bounds(bounds(experiment, Effort::RUN));

@@ -130,6 +130,7 @@ pub fn outcome() -> Outcome {
         tables: vec![rows::ranks(ranks), rows::calls(calls), links(&mut sequence)],
         records,
         rounded_rates: Vec::new(),
+        schedule: None,
     }
 }
 

@@ -17,6 +17,9 @@ use crate::setup::job::JobKind;
 /// Largest number of routing situations in a deadlock proof: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;
 
+/// Largest number of jobs that the text shows with a job trace.
+const SHOWN_JOBS: usize = 16;
+
 /// The summary of a checked experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
@@ -44,6 +47,9 @@ pub struct CheckReport {
     pub deadlock_free: Option<bool>,
     /// Bounds of the synthetic traffic; `None` without such traffic.
     pub bounds: Option<results::Bounds>,
+    /// The schedule of the job trace; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<results::ScheduleSummary>,
     /// Data rates that are not whole numbers of bits per second, with the rates that are used.
     pub rounded_rates: Vec<config::RoundedRate>,
     /// The experiment with all defaults.
@@ -107,6 +113,10 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
         deadlock,
         deadlock_free,
         bounds: bounds(experiment, Effort::CHECK),
+        schedule: experiment
+            .schedule
+            .as_ref()
+            .map(|schedule| schedule.summary.clone()),
         rounded_rates: experiment.rounded_rates.clone(),
         experiment: experiment.settings.clone(),
     })
@@ -161,12 +171,23 @@ impl fmt::Display for CheckReport {
             };
             writeln!(f, "rails     {} per host, in {planes}", self.rails)?;
         }
-        for job in &self.jobs {
+        if let Some(schedule) = &self.schedule {
+            writeln!(f, "schedule  {schedule}")?;
+        }
+        // A trace may have thousands of jobs.
+        let shown = match self.schedule {
+            Some(_) => SHOWN_JOBS.min(self.jobs.len()),
+            None => self.jobs.len(),
+        };
+        for job in &self.jobs[..shown] {
             let what = match job.ranks {
                 0 => "synthetic traffic".to_string(),
                 ranks => format!("{ranks} ranks"),
             };
             writeln!(f, "job       {}: {what} on {} hosts", job.name, job.hosts)?;
+        }
+        if shown < self.jobs.len() {
+            writeln!(f, "job       and {} more", self.jobs.len() - shown)?;
         }
         writeln!(
             f,

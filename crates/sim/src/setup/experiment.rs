@@ -13,6 +13,7 @@ use workload::Interpreters;
 use crate::Error;
 use crate::collect::CollectSetting;
 use crate::setup::job::{self, Job, JobKind};
+use crate::setup::job_trace::TraceSchedule;
 use crate::setup::limits::{LATEST, at_most};
 use crate::setup::network::NetworkModel;
 
@@ -32,6 +33,8 @@ pub struct Experiment {
     pub settings: serde_json::Value,
     /// Data rates that are not whole numbers of bits per second, with the rates that are used.
     pub rounded_rates: Vec<RoundedRate>,
+    /// The schedule of `[job_trace]`; `None` without it.
+    pub schedule: Option<TraceSchedule>,
     /// Text and file of the experiment; `None` if a program made it.
     pub(crate) source: Option<ExperimentSource>,
 }
@@ -167,7 +170,7 @@ impl Experiment {
             root.set(key, value)?;
         }
         // Table names are checked before values, so that a misspelt table is not reported as missing.
-        const TABLES: [&str; 5] = ["collect", "job", "mpi", "network", "run"];
+        const TABLES: [&str; 6] = ["collect", "job", "job_trace", "mpi", "network", "run"];
         let names = root.keys();
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
             return Err(root.unknown_name(unknown, unknown, TABLES).into());
@@ -177,13 +180,16 @@ impl Experiment {
             root.section(table)?;
         }
         root.sections("job")?;
+        if root.has("job_trace") {
+            root.section("job_trace")?;
+        }
         let run = RunSetting::read(root.section("run")?)?;
         let network = NetworkModel::read(root.section("network")?)?;
         let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
         let collect =
             CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;
         let folder = folder_of(folder);
-        let jobs = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
+        let (jobs, schedule) = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
         let settings = root.finish()?;
         if run.until.is_none() && jobs.iter().all(|job| matches!(job.kind, JobKind::Traffic(_))) {
             let message =
@@ -207,6 +213,7 @@ impl Experiment {
             collect,
             settings,
             rounded_rates: root.rounded_rates(),
+            schedule,
             source: None,
         })
     }

@@ -19,6 +19,7 @@ use workload::{Interpreters, Workload};
 
 use crate::Error;
 use crate::setup::geometry::HostGeometry;
+use crate::setup::job_trace::{self, TraceContext, TraceSchedule};
 use crate::setup::limits::read_start;
 use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
@@ -256,15 +257,12 @@ pub fn read_jobs(
     seed: u64,
     folder: &Path,
     interpreters: Interpreters<'_>,
-) -> Result<Vec<Job>, Error> {
+) -> Result<(Vec<Job>, Option<TraceSchedule>), Error> {
     let sections = root.sections("job")?;
-    if sections.is_empty() {
-        return Err(root
-            .error(
-                "job",
-                "missing: nothing runs on this network; expected at least one [[job]]",
-            )
-            .into());
+    let has_trace = root.has("job_trace");
+    if sections.is_empty() && !has_trace {
+        let message = "missing: nothing runs on this network; expected at least one [[job]], or [job_trace]";
+        return Err(root.error("job", message).into());
     }
     if sections.len() > usize::from(u16::MAX) {
         return Err(root.error("job", "more than 65535 jobs").into());
@@ -293,12 +291,22 @@ pub fn read_jobs(
         };
         jobs.push(ranks);
     }
+    // The machine of the trace has the hosts that no other job of ranks has.
+    let trace = match has_trace {
+        false => None,
+        true => Some(allocator.read_trace(root.section("job_trace")?, sections.len(), mpi)?),
+    };
     for (index, section) in sections.iter().enumerate() {
         if jobs[index].is_none() {
             jobs[index] = Some(read_job(section, index, |s| allocator.read_traffic(s, index))?);
         }
     }
-    Ok(jobs.into_iter().flatten().collect())
+    let mut jobs: Vec<Job> = jobs.into_iter().flatten().collect();
+    let schedule = trace.map(|(scheduled, schedule)| {
+        jobs.extend(scheduled);
+        schedule
+    });
+    Ok((jobs, schedule))
 }
 
 fn read_job(
@@ -367,6 +375,37 @@ impl HostAllocator<'_> {
             kind,
             ..job
         }))
+    }
+
+    /// The jobs of a job trace, numbered from `index`, on the free hosts.
+    fn read_trace(
+        &mut self,
+        section: &Section,
+        index: usize,
+        mpi: &mpi::MpiSettings,
+    ) -> Result<(Vec<Job>, TraceSchedule), Error> {
+        let machine = self.free();
+        let context = TraceContext {
+            network: self.network,
+            mpi,
+            machine: &machine,
+            seed: self.seed,
+            placement_stream: PLACEMENT_STREAMS - index as u32,
+            mapping_stream: MAPPING_STREAMS - index as u32,
+            most: usize::from(u16::MAX) - index,
+            folder: self.folder,
+            interpreters: self.interpreters,
+        };
+        let (jobs, schedule) = job_trace::read(section, &context)?;
+        for job in &jobs {
+            if let JobKind::Ranks(ranks) = &job.kind {
+                ranks
+                    .hosts
+                    .iter()
+                    .for_each(|host| self.taken[host.0 as usize] = true);
+            }
+        }
+        Ok((jobs, schedule))
     }
 
     fn read_traffic(&mut self, section: &Section, index: usize) -> Result<JobKind, Error> {

@@ -5,6 +5,8 @@ use mpi::{ComputeRule, MpiSettings};
 use serde::{Serialize, Serializer};
 
 use crate::collect::setting;
+use crate::setup::job_trace::{APPLICATION, FORMATS, JOB_TRACE};
+use crate::setup::schedule::SCHEDULERS;
 use crate::setup::{experiment, job, mapping, network, placement, rails};
 
 /// One part that an experiment can name, or one of its tables.
@@ -42,6 +44,8 @@ pub const PART_KINDS: &[&str] = &[
     "placements",
     "mappings",
     "trace-formats",
+    "job-trace-formats",
+    "schedulers",
     "executors",
     "keys",
 ];
@@ -81,6 +85,12 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
         "job.workload.phases.over",
         "groups of ranks of a collective",
         &[workload::motif::OVER],
+    ),
+    ("job_trace", "jobs of a job trace", &[JOB_TRACE]),
+    (
+        "job_trace.application",
+        "what jobs of one application execute",
+        &[APPLICATION],
     ),
     ("job.traffic", "synthetic traffic", &[job::TRAFFIC]),
     ("mpi", "the MPI library of all jobs", &[MpiSettings::PARAMETERS]),
@@ -178,6 +188,8 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .iter()
             .map(|f| part(f.name, f.summary, &[]))
             .collect(),
+        "job-trace-formats" => FORMATS.iter().map(|f| part(f.name, f.summary, &[])).collect(),
+        "schedulers" => parts!(SCHEDULERS),
         "executors" => parts!(EXECUTORS),
         "keys" => KEYS
             .iter()

@@ -447,6 +447,7 @@ mod tests {
             jobs: vec![job],
             notes: Vec::new(),
             rounded_rates: Vec::new(),
+            schedule: None,
             interference: None,
             bounds: None,
             collect: None,
