@@ -656,6 +656,7 @@ mod tests {
             router_series([]),
             job_series([]),
             repetitions([]),
+            schedule([]),
             timeline([]),
             messages([]),
             waits([]),

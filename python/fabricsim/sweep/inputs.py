@@ -50,6 +50,7 @@ def _python(path: Path) -> Iterator[Path]:
 FILES: Mapping[str, Callable[[Path], Iterator[Path]]] = {
     "network.topology.file": _one,
     "job.placement.file": _one,
+    "job_trace.file": _one,
     "job.mapping.file": _one,
     "job.traffic.file": _one,
     "job.traffic.message.file": _one,

@@ -126,4 +126,6 @@ impl SharedTexts {
 }
 
 #[cfg(test)]
+mod experiment_tests;
+#[cfg(test)]
 mod tests;
