@@ -51,6 +51,8 @@ class Case:
     options: tuple[str, ...] = ()
     # Whether ``measure`` reads tables of the result, which are kept for it.
     tables: bool = False
+    # A command that starts the program, such as ("mpirun", "-n", "2").
+    launcher: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Study:
     details: dict[str, Callable[[Case, dict, Path], list[dict[str, object]]]] = dataclasses.field(
         default_factory=dict
     )
+    # Whether the times of runs are measured, so that only one runs at a time.
+    alone: bool = False
 
     def main(self) -> None:
         """The command line of the study."""
@@ -93,7 +97,8 @@ class Study:
         program = Path(options.fabricsim)
         if not program.exists():
             sys.exit(f"{program} is missing: run `make`, or name another program with --fabricsim")
-        rows, details, cpu_s = self._run(program, options.smoke, options.at_once)
+        at_once = 1 if self.alone else options.at_once
+        rows, details, cpu_s = self._run(program, options.smoke, at_once)
         failed = _print_checks(self.checks(rows, options.smoke))
         if not options.smoke:
             for name, table in {"table": rows, **details}.items():
@@ -222,7 +227,8 @@ def _arguments(name: str) -> argparse.Namespace:
 
 def _run_case(case: Case, program: Path, digest: str, cache: Path) -> Path:
     """The folder with the summary, CPU time and perhaps tables of a case, which runs if they are missing."""
-    identity = json.dumps([case.experiment, case.options, case.tables, digest])
+    parts = [case.experiment, case.options, case.tables, digest]
+    identity = json.dumps([*parts, case.launcher] if case.launcher else parts)
     kept = cache / hashlib.sha256(identity.encode()).hexdigest()[:24]
     if kept.exists():
         return kept
@@ -231,6 +237,7 @@ def _run_case(case: Case, program: Path, digest: str, cache: Path) -> Path:
         folder = Path(working)
         (folder / "experiment.toml").write_text(case.experiment)
         command = [
+            *case.launcher,
             str(program),
             "run",
             str(folder / "experiment.toml"),
