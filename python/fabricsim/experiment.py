@@ -52,7 +52,9 @@ __all__ = [
     "dumps",
 ]
 
-Barrier: TypeAlias = Literal["dissemination", "recursive-doubling", "tree", "linear", "binary-tree"]
+Barrier: TypeAlias = Literal[
+    "dissemination", "recursive-doubling", "tree", "linear", "binary-tree", "two-level"
+]
 Bcast: TypeAlias = Literal[
     "binomial",
     "scatter-recursive-doubling-allgather",
@@ -62,17 +64,34 @@ Bcast: TypeAlias = Literal[
     "binary-tree",
     "knomial",
     "chain",
+    "two-level",
 ]
 Reduce: TypeAlias = Literal[
-    "binomial", "rabenseifner", "pipeline", "linear", "binary-tree", "in-order-binary-tree", "chain"
+    "binomial",
+    "rabenseifner",
+    "pipeline",
+    "linear",
+    "binary-tree",
+    "in-order-binary-tree",
+    "chain",
+    "two-level",
 ]
 Allreduce: TypeAlias = Literal[
-    "recursive-doubling", "rabenseifner", "ring", "reduce-bcast", "double-binary-tree", "binary-tree"
+    "recursive-doubling",
+    "rabenseifner",
+    "ring",
+    "reduce-bcast",
+    "double-binary-tree",
+    "binary-tree",
+    "two-level",
 ]
-Allgather: TypeAlias = Literal["ring", "recursive-doubling", "bruck", "neighbor-exchange", "gather-bcast"]
+Allgather: TypeAlias = Literal[
+    "ring", "recursive-doubling", "bruck", "neighbor-exchange", "gather-bcast", "two-level"
+]
+Allgatherv: TypeAlias = Literal["ring", "recursive-doubling", "bruck", "neighbor-exchange", "gather-bcast"]
 Alltoall: TypeAlias = Literal["pairwise", "scattered", "linear", "bruck", "pairwise-exchange", "ring"]
 Alltoallv: TypeAlias = Literal["pairwise", "scattered", "linear", "pairwise-exchange"]
-Gather: TypeAlias = Literal["binomial", "linear"]
+Gather: TypeAlias = Literal["binomial", "linear", "two-level"]
 Gatherv: TypeAlias = Literal["linear"]
 ReduceScatter: TypeAlias = Literal[
     "pairwise", "recursive-halving", "recursive-doubling", "ring", "reduce-scatterv"
@@ -331,7 +350,7 @@ class Collectives(Given):
 
     Parameters
     ----------
-    table : {"thakur-2005", "mpich", "openmpi-4.1", "tracer"}
+    table : {"thakur-2005", "mpich", "openmpi-4.1", "openmpi-5.0", "tracer"}
         Rules for collectives below without a value (default: thakur-2005).
     barrier : Barrier or Sequence[Rule]
         MPI_Barrier (default: dissemination).
@@ -343,7 +362,7 @@ class Collectives(Given):
         MPI_Allreduce (default: rules of the table).
     allgather : Allgather or Sequence[Rule]
         MPI_Allgather (default: rules of the table).
-    allgatherv : Allgather or Sequence[Rule]
+    allgatherv : Allgatherv or Sequence[Rule]
         MPI_Allgatherv (default: rules of the table).
     alltoall : Alltoall or Sequence[Rule]
         MPI_Alltoall (default: rules of the table).
@@ -365,13 +384,13 @@ class Collectives(Given):
         MPI_Exscan (default: recursive-doubling).
     """
 
-    table: Literal["thakur-2005", "mpich", "openmpi-4.1", "tracer"] | None = None
+    table: Literal["thakur-2005", "mpich", "openmpi-4.1", "openmpi-5.0", "tracer"] | None = None
     barrier: Barrier | Sequence[Rule | Table] | None = None
     bcast: Bcast | Sequence[Rule | Table] | None = None
     reduce: Reduce | Sequence[Rule | Table] | None = None
     allreduce: Allreduce | Sequence[Rule | Table] | None = None
     allgather: Allgather | Sequence[Rule | Table] | None = None
-    allgatherv: Allgather | Sequence[Rule | Table] | None = None
+    allgatherv: Allgatherv | Sequence[Rule | Table] | None = None
     alltoall: Alltoall | Sequence[Rule | Table] | None = None
     alltoallv: Alltoallv | Sequence[Rule | Table] | None = None
     gather: Gather | Sequence[Rule | Table] | None = None

@@ -98,6 +98,8 @@ impl Rank {
         {
             return Err(wrong("its requests contradict each other"));
         }
+        let mut nonblocking = state.nonblocking;
+        nonblocking.attach(&job);
         let collective = BlockingCollective::at(state.collective, &job, rank)
             .ok_or_else(|| wrong("it is in a collective that the job does not have"))?;
         Ok(Rank {
@@ -119,7 +121,7 @@ impl Rank {
             awaiting_data: state.awaiting_data,
             histories: state.histories,
             collective,
-            nonblocking: state.nonblocking,
+            nonblocking,
             stats: Statistics::new(state.stats),
             repetition: Journaled::new(state.repetition),
             measured: MeasuredEnd::new(state.measured),

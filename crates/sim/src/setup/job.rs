@@ -139,7 +139,8 @@ impl RankJob {
             slots.push(*slot);
             *slot += 1;
         }
-        let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?;
+        let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?
+            .on_hosts(|rank| hosts[rank as usize].0);
         Ok(RankJob {
             workload,
             repetitions: 1,

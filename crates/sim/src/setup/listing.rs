@@ -201,7 +201,7 @@ fn table(table: &mpi::SelectionTable) -> Listing {
             .collect();
         (variant.name().to_string(), rules.join(", "))
     };
-    let stand_ins = table.names.iter().filter_map(|named| {
+    let stand_ins = table.names().filter_map(|named| {
         let what = format!("{} instead of {}", named.algorithm, named.name);
         let shown = |difference| {
             (
