@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::two_level::{Level, Stage, doublings, in_sequence};
+use super::two_level::{HostLevel, Stage, doublings, in_sequence};
 use super::{
     CollectiveAlgorithm, CollectiveArgs, HostLayout, RanksByHost, Round, allgather_ring, bcast_binomial,
     gather_binomial,
@@ -21,17 +21,17 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 
 const STAGES: &[Stage] = &[
     Stage {
-        level: Level::Inside,
+        level: HostLevel::Inside,
         round: gather_binomial::round,
         rounds: doublings,
     },
     Stage {
-        level: Level::Leaders,
+        level: HostLevel::Leaders,
         round: allgather_ring::round,
         rounds: |ranks| ranks - 1,
     },
     Stage {
-        level: Level::Inside,
+        level: HostLevel::Inside,
         round: bcast_binomial::round,
         rounds: doublings,
     },

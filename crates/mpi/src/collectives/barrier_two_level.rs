@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::two_level::{Level, Stage, doublings, in_sequence};
+use super::two_level::{HostLevel, Stage, doublings, in_sequence};
 use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round, barrier_dissemination};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
@@ -18,17 +18,17 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 
 const STAGES: &[Stage] = &[
     Stage {
-        level: Level::Inside,
+        level: HostLevel::Inside,
         round: barrier_dissemination::round,
         rounds: doublings,
     },
     Stage {
-        level: Level::Leaders,
+        level: HostLevel::Leaders,
         round: barrier_dissemination::round,
         rounds: doublings,
     },
     Stage {
-        level: Level::Inside,
+        level: HostLevel::Inside,
         round: barrier_dissemination::round,
         rounds: doublings,
     },

@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::two_level::{Level, Stage, doublings, pipelined};
+use super::two_level::{HostLevel, Stage, doublings, pipelined};
 use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round, bcast_binomial};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
@@ -18,12 +18,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 
 const STAGES: &[Stage] = &[
     Stage {
-        level: Level::Leaders,
+        level: HostLevel::Leaders,
         round: bcast_binomial::round,
         rounds: doublings,
     },
     Stage {
-        level: Level::Inside,
+        level: HostLevel::Inside,
         round: bcast_binomial::round,
         rounds: doublings,
     },

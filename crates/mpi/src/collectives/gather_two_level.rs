@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::two_level::{Level, Stage, doublings, in_sequence};
+use super::two_level::{HostLevel, Stage, doublings, in_sequence};
 use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, RanksByHost, Round, gather_binomial};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
@@ -17,12 +17,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 
 const STAGES: &[Stage] = &[
     Stage {
-        level: Level::Inside,
+        level: HostLevel::Inside,
         round: gather_binomial::round,
         rounds: doublings,
     },
     Stage {
-        level: Level::Leaders,
+        level: HostLevel::Leaders,
         round: gather_binomial::round,
         rounds: doublings,
     },

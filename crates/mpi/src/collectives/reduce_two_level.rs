@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::two_level::{Level, Stage, doublings, pipelined};
+use super::two_level::{HostLevel, Stage, doublings, pipelined};
 use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round, reduce_binomial};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
@@ -18,12 +18,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 
 const STAGES: &[Stage] = &[
     Stage {
-        level: Level::Inside,
+        level: HostLevel::Inside,
         round: reduce_binomial::round,
         rounds: doublings,
     },
     Stage {
-        level: Level::Leaders,
+        level: HostLevel::Leaders,
         round: reduce_binomial::round,
         rounds: doublings,
     },

@@ -10,7 +10,7 @@ use super::{CollectiveArgs, CollectiveCall, RanksByHost, Round};
 
 /// The ranks of a stage.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(super) enum HostLevel {
     /// Those of a host. The root is the leader.
     Inside,
     /// The leaders. The root is the leader of the root's host.
@@ -19,7 +19,7 @@ pub(super) enum Level {
 
 /// A collective among the ranks of a level.
 pub(super) struct Stage {
-    pub level: Level,
+    pub level: HostLevel,
     /// Its rounds, as [`super::CollectiveAlgorithm::round`]. Without an offset of rounds.
     pub round: fn(&CollectiveArgs, u32, &mut Round) -> bool,
     /// Most rounds of a rank, of so many ranks. All ranks count as many, so that they agree on the numbers of
@@ -80,10 +80,10 @@ fn round(
 }
 
 /// Most ranks that a level has.
-fn size(hosts: &RanksByHost, level: Level) -> u32 {
+fn size(hosts: &RanksByHost, level: HostLevel) -> u32 {
     match level {
-        Level::Inside => hosts.most(),
-        Level::Leaders => hosts.hosts(),
+        HostLevel::Inside => hosts.most(),
+        HostLevel::Leaders => hosts.hosts(),
     }
 }
 
@@ -92,17 +92,17 @@ fn add_round(call: &CollectiveArgs, hosts: &RanksByHost, stage: &Stage, bytes: u
     let (host, place) = (hosts.host(call.rank), hosts.place(call.rank));
     let leader = hosts.place(call.root);
     let (rank, ranks, root) = match stage.level {
-        Level::Inside => (place, hosts.on(host).len() as u32, leader),
-        Level::Leaders if place == leader => (host, hosts.hosts(), hosts.host(call.root)),
-        Level::Leaders => return,
+        HostLevel::Inside => (place, hosts.on(host).len() as u32, leader),
+        HostLevel::Leaders if place == leader => (host, hosts.hosts(), hosts.host(call.root)),
+        HostLevel::Leaders => return,
     };
     let own = CollectiveArgs::new(CollectiveCall::new(rank, ranks, root, bytes), None);
     let (sends, receives) = (out.sends.len(), out.receives.len());
     (stage.round)(&own, k, out);
     debug_assert_eq!(out.round_offset, 0);
     let peer = |peer: u32| match stage.level {
-        Level::Inside => hosts.on(host)[peer as usize],
-        Level::Leaders => hosts.on(peer)[leader as usize],
+        HostLevel::Inside => hosts.on(host)[peer as usize],
+        HostLevel::Leaders => hosts.on(peer)[leader as usize],
     };
     for (to, _) in &mut out.sends[sends..] {
         *to = peer(*to);
