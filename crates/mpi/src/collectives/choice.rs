@@ -503,16 +503,20 @@ mod tests {
             let selected = rules.select(Collective::Allreduce, Call::Other, &call.on_hosts(hosts.as_ref()));
             assert_eq!(selected.name, name);
         }
-        for text in [
-            r#"allreduce = "two-level""#,
-            r#"allreduce = [{ algorithm = "ring", below = "1 KiB" }, { algorithm = "two-level" }]"#,
-        ] {
-            let message = read(text).unwrap_err().to_string();
-            assert!(
-                message.contains("share a host") && message.contains("x.toml"),
-                "{message}"
-            );
-        }
+        let named = read(r#"reduce = "two-level""#).unwrap();
+        let variant = CollectiveVariant {
+            collective: Collective::Reduce,
+            varying: false,
+        };
+        let (first, others) = named.rules(variant).split_first().unwrap();
+        assert_eq!(first.algorithm.name, "two-level");
+        assert_eq!(others, AlgorithmSelection::default().rules(variant));
+        let text = r#"allreduce = [{ algorithm = "ring", below = "1 KiB" }, { algorithm = "two-level" }]"#;
+        let message = read(text).unwrap_err().to_string();
+        assert!(
+            message.contains("share a host") && message.contains("x.toml"),
+            "{message}"
+        );
     }
 
     #[test]
