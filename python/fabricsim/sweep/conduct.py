@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pyarrow
 
@@ -268,7 +268,7 @@ class _Conduct:
         return {"network.cost": cost, "network.cost_per_host": cost / hosts if hosts else None}
 
     def _electricity(self, outcome: Outcome, facts: Mapping[str, Any]) -> dict[str, float | None]:
-        """Electricity at the mean power of a run, which depends on its load, and its sum with the cost of the network."""
+        """Electricity at the mean power of a run, and its sum with the cost of the network."""
         if self._costs is None or self._costs.electricity is None:
             return {}
         cost, electricity = facts.get("network.cost"), None

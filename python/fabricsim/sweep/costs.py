@@ -89,7 +89,11 @@ class Electricity:
         """The line of the bill for a mean power."""
         pue = "" if self.pue == 1 else f", PUE {self.pue:g}"
         kilowatt_hours = watts / 1000 * self.hours * self.pue
-        return Item(f"electricity (kWh): {watts:,.6g} W for {self.hours:,g} h{pue}", kilowatt_hours, self.price_per_kwh)
+        return Item(
+            f"electricity (kWh): {watts:,.6g} W for {self.hours:,g} h{pue}",
+            kilowatt_hours,
+            self.price_per_kwh,
+        )
 
 
 @dataclass(frozen=True)
@@ -147,8 +151,8 @@ class CostTable:
         watts = (summary["network"].get("energy") or {}).get("mean_power_w")
         if watts is None:
             raise SweepError(
-                "[electricity] needs the power of the network, and this run has none: expected a table [power] in "
-                "its experiment",
+                "[electricity] needs the power of the network, and this run has none: "
+                "expected a table [power] in its experiment",
                 str(self.file),
             )
         return self.electricity.of(watts)
