@@ -26,7 +26,7 @@ from fabricsim import _core, display
 from fabricsim._errors import ExperimentError
 from fabricsim.mapping import RankMapping
 from fabricsim.motif import Motif
-from fabricsim.part import Given, Rate, Size, Table, Time, field_hints, given, is_path, plain, typed
+from fabricsim.part import Given, Rate, Size, Table, Time, Watts, field_hints, given, is_path, plain, typed
 from fabricsim.placement import Placement
 from fabricsim.program import Program
 from fabricsim.routing import Routing
@@ -38,6 +38,7 @@ __all__ = [
     "Collect",
     "Collectives",
     "Compute",
+    "Draw",
     "Experiment",
     "ExperimentLike",
     "Job",
@@ -46,6 +47,7 @@ __all__ = [
     "Mpi",
     "Network",
     "Optimistic",
+    "Power",
     "Router",
     "Rule",
     "Run",
@@ -575,6 +577,53 @@ class Collect(Given):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Draw(Given):
+    """What one part of a network draws.
+
+    Parameters
+    ----------
+    idle : Watts, such as "747 W"
+        Power without traffic, at most 100 kW (default: 0 W; of one kind or class: that of all).
+    busy : Watts, such as "900 W"
+        Power at full load, at least `idle` (default: `idle` if that is given; of one kind or class
+        otherwise that of all).
+    """
+
+    idle: Watts | None = None
+    busy: Watts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Power(Given):
+    """What the parts of the network draw, for the energy of the run: ``docs/methods/energy.md``.
+
+    At least one power has to be given.
+
+    Parameters
+    ----------
+    router : Draw
+        Each router.
+    routers : Mapping[str, Draw]
+        Each router of one kind, such as leaf, spine or core.
+    link : Draw
+        Each end of a cable. An end is busy while it transmits.
+    links : Mapping[str, Draw]
+        Each end of the cables of one link class.
+    nic : Draw
+        Each NIC port.
+    host : Watts, such as "300 W"
+        Each host, whatever it does (default: 0 W).
+    """
+
+    router: Draw | Table | None = None
+    routers: Mapping[str, Draw | Table] | None = None
+    link: Draw | Table | None = None
+    links: Mapping[str, Draw | Table] | None = None
+    nic: Draw | Table | None = None
+    host: Watts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Experiment(Given):
     """One experiment: network, jobs and execution.
 
@@ -590,6 +639,8 @@ class Experiment(Given):
         The MPI library.
     collect : Collect
         Data collected during the run.
+    power : Power
+        What the parts of the network draw; without it, results have no energy.
 
     Examples
     --------
@@ -608,6 +659,7 @@ class Experiment(Given):
     run: Run | Table | None = None
     mpi: Mpi | Table | None = None
     collect: Collect | Table | None = None
+    power: Power | Table | None = None
 
     @classmethod
     def from_dict(cls, tables: Table) -> Experiment:
@@ -620,7 +672,8 @@ class Experiment(Given):
         ExperimentError
             There is no network, no list of jobs, or a table of another name.
         """
-        names = {"job": "jobs", "network": "network", "run": "run", "mpi": "mpi", "collect": "collect"}
+        same = ("network", "run", "mpi", "collect", "power")
+        names = {"job": "jobs"} | {name: name for name in same}
         unknown = ", ".join(f"'{key}'" for key in tables if key not in names)
         if unknown:
             raise ExperimentError(f"unknown key {unknown}; expected one of: {', '.join(sorted(names))}")
@@ -660,6 +713,7 @@ class Experiment(Given):
             "job": list(self.jobs),
             "mpi": self.mpi,
             "collect": self.collect,
+            "power": self.power,
             "run": self.run,
         }
         tables: dict[str, Any] = plain(parts)

@@ -1,6 +1,8 @@
 //! Compares several runs, as text for a terminal.
 
-use crate::{BoundBy, JobBounds, JobSummary, Latency, SlowDown, Summary, TrafficSummary, show};
+use crate::{
+    BoundBy, EnergySummary, JobBounds, JobSummary, Latency, SlowDown, Summary, TrafficSummary, show,
+};
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
 /// heads of the columns are the names; a missing value is a dash.
@@ -138,6 +140,11 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
                 of(|job| job.source_wait_ns?.mean),
             ));
         }
+        rows.extend(energy_row(
+            "  energy",
+            jobs.iter().map(|job| Some(job.as_ref()?.energy?.total_j)),
+            show::energy,
+        ));
         let bounds: Vec<Option<&JobBounds>> = runs.iter().map(|(_, run)| bounds_of(run, name)).collect();
         let idle = |of: &Option<&JobBounds>| Some(of.as_ref()?.zero_load_latency_ns?.mean);
         let latencies: Vec<Option<f64>> = bounds.iter().map(idle).collect();
@@ -327,7 +334,44 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
         Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
     ]);
+    let energy = |of: fn(&EnergySummary) -> Option<f64>| -> Vec<Option<f64>> {
+        let energies = runs.iter().map(|(_, run)| run.network.energy.as_ref());
+        energies.map(|energy| of(energy?)).collect()
+    };
+    let per_bit = |joules_per_bit: f64| format!("{}/bit", show::energy(joules_per_bit));
+    rows.extend(energy_row("  energy", energy(|e| Some(e.total_j)), show::energy));
+    rows.extend(energy_row(
+        "    added by load",
+        energy(|e| Some(e.dynamic_j)),
+        show::energy,
+    ));
+    rows.extend(energy_row(
+        "  power, mean",
+        energy(|e| e.mean_power_w),
+        show::power,
+    ));
+    rows.extend(energy_row(
+        "  energy of delivered data",
+        energy(|e| e.pj_per_bit.map(|pj| pj / 1e12)),
+        per_bit,
+    ));
     rows
+}
+
+/// A row of energies or powers. `None` if no run has any.
+fn energy_row(
+    label: &str,
+    values: impl IntoIterator<Item = Option<f64>>,
+    shown: impl Fn(f64) -> String,
+) -> Option<Row> {
+    let values: Vec<Option<f64>> = values.into_iter().collect();
+    let is_known = values.iter().any(Option::is_some);
+    is_known.then(|| {
+        Row::new(
+            label,
+            values.into_iter().map(|value| value.map_or("-".into(), &shown)),
+        )
+    })
 }
 
 /// The bounds of a job, if complete: bounds of host links alone say little.

@@ -14,8 +14,8 @@ use crate::summary::{
     Summary, TrafficSummary, Unreceived, nanoseconds,
 };
 use crate::{
-    Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, PathTotals, RecordingTotals,
-    RepetitionTimes, Table, notes,
+    Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals, Note, PathTotals,
+    RecordingTotals, RepetitionTimes, Table, notes,
 };
 
 /// All measurements of a simulation that its digest covers.
@@ -32,6 +32,8 @@ pub struct Outcome {
     /// Data rates of the experiment that are not whole numbers of bits per second, with the rates that are used.
     /// Settings, not part of the digest.
     pub rounded_rates: Vec<RoundedRate>,
+    /// The energy of the run, if the experiment gives the power of the parts. Not part of the digest.
+    pub energy: Option<EnergyTotals>,
 }
 
 /// Totals of the network.
@@ -148,6 +150,8 @@ pub struct JobTotals {
     /// The critical path of a job of ranks that have all finished. Not part of the digest: its times in messages are
     /// rounded.
     pub path: Option<PathTotals>,
+    /// The energy that is attributed to the job, if the experiment gives the power of the parts. Not part of the digest.
+    pub energy: Option<JobEnergyTotals>,
 }
 
 /// Offered and accepted traffic of a job of synthetic traffic.
@@ -200,6 +204,7 @@ impl RunResult {
             mut tables,
             records,
             rounded_rates,
+            energy,
         } = outcome;
         tables.retain(|table| table.rows() > 0);
         tables.extend(histograms(&network, &jobs));
@@ -235,7 +240,10 @@ impl RunResult {
             schema: SCHEMA.into(),
             digest: digest.finish(),
             experiment,
-            network: network.summary(),
+            network: NetworkSummary {
+                energy: energy.map(|energy| energy.summary(network.bytes_delivered)),
+                ..network.summary()
+            },
             jobs: jobs.iter().map(JobTotals::summary).collect(),
             notes: Vec::new(),
             rounded_rates,
@@ -421,6 +429,7 @@ impl NetworkTotals {
             offered_load: load(self.offered_bytes),
             accepted_load: load(self.accepted_bytes),
             measured_ns: nanoseconds(self.measured_ps),
+            energy: None,
         }
     }
 }
@@ -501,6 +510,7 @@ impl JobTotals {
                 .path
                 .as_ref()
                 .and_then(|path| path.bound_by(row.time_ps, row.compute_ps)),
+            energy: self.energy.map(JobEnergyTotals::summary),
         }
     }
 }

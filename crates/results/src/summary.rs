@@ -7,7 +7,10 @@ use config::RoundedRate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BoundBy, Bounds, Fairness, Histogram, Interference, Note, RecordingSummary, RepetitionSummary};
+use crate::{
+    BoundBy, Bounds, EnergySummary, Fairness, Histogram, Interference, JobEnergy, Note, RecordingSummary,
+    RepetitionSummary,
+};
 
 /// Version of the keys and their meaning.
 pub const SCHEMA: &str = "fabricsim/summary/1";
@@ -145,6 +148,10 @@ pub struct NetworkSummary {
     pub accepted_load: f64,
     /// Simulated time after the warm-up, the measurement time of loads, latencies and link counters, in nanoseconds.
     pub measured_ns: f64,
+    /// Energy from time 0 to the end of the run. `None` unless the experiment gives the power of its parts, and in results
+    /// of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergySummary>,
 }
 
 fn one() -> u64 {
@@ -247,6 +254,10 @@ pub struct JobSummary {
     /// What bounds its time. `None` for traffic, for a job that did not finish, and in results of older versions.
     #[serde(default)]
     pub bound_by: Option<BoundBy>,
+    /// Energy that is attributed to the job. `None` unless the experiment gives the power of its parts, and in results of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<JobEnergy>,
 }
 
 /// Messages of the program of a finished job that nobody has received.

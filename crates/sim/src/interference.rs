@@ -99,6 +99,7 @@ impl Experiment {
             jobs: [job].into(),
             run: self.run.clone(),
             collect: CollectSetting::of(Series::Off),
+            power: self.power.clone(),
             settings: self.settings.clone(),
             rounded_rates: self.rounded_rates.clone(),
             source: None,

@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use crate::collect::RouterSamplerUndo;
 use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
+use crate::lp::job_times::JobTimesUndo;
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::rank_waits::RankWaitUndo;
 use crate::lp::router_lp::RouterLp;
 use crate::lp::shortcuts::credit_batching::CreditBatchesUndo;
 use crate::lp::simulation::LpFailure;
@@ -40,7 +40,9 @@ pub enum LpUndo {
     /// Of the credit batches of a router.
     CreditBatches(CreditBatchesUndo),
     /// Of the waits for its links.
-    RankWait(RankWaitUndo),
+    RankWait(JobTimesUndo),
+    /// Of the transmissions of each job.
+    Transmission(JobTimesUndo),
     /// Of the sampler of a router.
     RouterSampler(RouterSamplerUndo),
     /// Of a host.

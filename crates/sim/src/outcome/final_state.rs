@@ -20,6 +20,7 @@ use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
 use crate::outcome::critical_path::{JobWaits, PathCounter};
+use crate::outcome::energy::energy;
 use crate::outcome::inventory::{self, DrawingTables, LinkTerminal};
 use crate::outcome::not_begun::{NotBegun, not_begun};
 use crate::setup::job::JobKind;
@@ -58,6 +59,7 @@ impl FinalState<'_> {
                 network.source_wait_ps.get_or_insert_default().merge(wait);
             }
         }
+        let energy = energy(&self, &mut jobs);
         network.parts = LatencyParts::of_all(jobs.iter().map(|job| job.parts.as_ref()));
         let received = self.simulation.host_latency.then(|| self.received());
         let mut tables = vec![ranks(rank_rows), calls(call_rows), links];
@@ -72,6 +74,7 @@ impl FinalState<'_> {
             jobs,
             tables,
             records: self.records,
+            energy,
             ..Outcome::default()
         }
     }

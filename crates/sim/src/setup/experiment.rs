@@ -15,6 +15,7 @@ use crate::collect::CollectSetting;
 use crate::setup::job::{self, Job, JobKind};
 use crate::setup::limits::{LATEST, at_most};
 use crate::setup::network::NetworkModel;
+use crate::setup::power::PowerSetting;
 
 /// Everything that a run needs, built and checked.
 ///
@@ -28,6 +29,8 @@ pub struct Experiment {
     pub run: RunSetting,
     /// What is collected during the run.
     pub collect: CollectSetting,
+    /// What routers, links, NICs and hosts draw; `None` without the table `[power]`.
+    pub power: Option<Arc<PowerSetting>>,
     /// All settings with all defaults, as the result prints them.
     pub settings: serde_json::Value,
     /// Data rates that are not whole numbers of bits per second, with the rates that are used.
@@ -167,7 +170,7 @@ impl Experiment {
             root.set(key, value)?;
         }
         // Table names are checked before values, so that a misspelt table is not reported as missing.
-        const TABLES: [&str; 5] = ["collect", "job", "mpi", "network", "run"];
+        const TABLES: [&str; 6] = ["collect", "job", "mpi", "network", "power", "run"];
         let names = root.keys();
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
             return Err(root.unknown_name(unknown, unknown, TABLES).into());
@@ -182,6 +185,14 @@ impl Experiment {
         let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
         let collect =
             CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;
+        // Results without the table do not mention it.
+        let power = match root.has("power") {
+            true => Some(Arc::new(PowerSetting::read(
+                root.section("power")?,
+                network.topology.as_ref(),
+            )?)),
+            false => None,
+        };
         let folder = folder_of(folder);
         let jobs = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
         let settings = root.finish()?;
@@ -205,6 +216,7 @@ impl Experiment {
             jobs: jobs.into(),
             run,
             collect,
+            power,
             settings,
             rounded_rates: root.rounded_rates(),
             source: None,

@@ -5,7 +5,7 @@ use mpi::{ComputeRule, MpiSettings};
 use serde::{Serialize, Serializer};
 
 use crate::collect::setting;
-use crate::setup::{experiment, job, mapping, network, placement, rails};
+use crate::setup::{experiment, job, mapping, network, placement, power, rails};
 
 /// One part that an experiment can name, or one of its tables.
 #[derive(Clone, Debug, Serialize)]
@@ -86,6 +86,20 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
     ("mpi", "the MPI library of all jobs", &[MpiSettings::PARAMETERS]),
     ("run", "the execution", &[experiment::RUN]),
     ("collect", "data collected during the run", &[setting::PARAMETERS]),
+    ("power", "what the parts of the network draw", &[power::POWER]),
+    ("power.router", "each router", &[power::ROUTER]),
+    (
+        "power.routers.KIND",
+        "each router of one kind",
+        &[power::ROUTER_KIND],
+    ),
+    ("power.link", "each end of a cable", &[power::LINK]),
+    (
+        "power.links.CLASS",
+        "each end of the cables of one link class",
+        &[power::LINK_CLASS],
+    ),
+    ("power.nic", "each NIC port", &[power::NIC]),
 ];
 
 struct ExecutorKind {

@@ -11,4 +11,5 @@ pub mod named;
 pub mod network;
 pub mod occupants;
 pub mod placement;
+pub mod power;
 pub mod rails;

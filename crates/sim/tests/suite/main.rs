@@ -15,6 +15,7 @@ mod critical_path;
 mod deadlock;
 mod drain;
 mod early_commit;
+mod energy;
 mod host_latency;
 mod jobs;
 mod memory;

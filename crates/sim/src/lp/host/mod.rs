@@ -23,6 +23,7 @@ use self::traffic::Sources;
 use self::undo::HostJournal;
 use crate::collect::{HostSampler, HostSamples};
 use crate::lp::counts::{JobCounts, counts_of, of_job};
+use crate::lp::job_times::JobTimes;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
@@ -236,6 +237,7 @@ impl Host {
             HostUndo::NextRail { before } => self.nic.undo_next_rail(before),
             HostUndo::Divided { message, before } => self.nic.undo_divided(message, before),
             HostUndo::WaitTracker { rail, step } => self.nic.undo_wait_tracker(rail, step),
+            HostUndo::Transmission(step) => self.nic.undo_transmission(step),
             HostUndo::Inbox(step) => self.ranks.inbox.undo(step),
             HostUndo::Counts(step) => step.undo(&mut self.nic.counts),
             HostUndo::Started { slot } => self.ranks.undo_started(slot),
@@ -292,6 +294,12 @@ impl Host {
     /// Credits of one rail, in bytes.
     pub fn credits(&self, rail: u32) -> u32 {
         self.nic.credits(rail)
+    }
+
+    /// Times that its injection links took to transmit the packets of each job. `None` unless energy is divided among
+    /// jobs.
+    pub fn transmissions(&self) -> Option<&JobTimes> {
+        self.nic.transmissions()
     }
 
     /// Use of the injection link of one rail.

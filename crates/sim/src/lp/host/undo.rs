@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::collect::{HostSamples, SampledVc};
 use crate::lp::counts::CountsUndo;
 use crate::lp::host_message::HostMessage;
+use crate::lp::job_times::JobTimesUndo;
 use crate::lp::simulation::Simulation;
 
 /// Identifies a message whose injection the NIC reports: the slot of the rank, and its request.
@@ -48,6 +49,8 @@ pub enum HostUndo {
     PeaksRaised { rail: u8, before: SampledVc },
     /// The wait tracker of a port of its NIC has changed.
     WaitTracker { rail: u8, step: NicWaitTrackerUndo },
+    /// A transmission was counted for its job.
+    Transmission(JobTimesUndo),
     /// The gap after a message has moved the time of the next handover.
     HandedOver { before: Time },
 }
