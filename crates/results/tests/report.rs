@@ -70,6 +70,7 @@ fn the_page_has_every_section_and_loads_nothing() {
         "Hops",
         "Hottest links",
         "Link utilisation by class",
+        "Energy",
         "Cost of the run",
         "The run itself",
         "The experiment with every default",

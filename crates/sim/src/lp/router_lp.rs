@@ -13,12 +13,12 @@ use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
 
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::lp::counts::{AllCounts, JobCounts, NoJournal, counts_of, of_job};
-use crate::lp::job_times::JobTimes;
 use crate::lp::load_reports::LoadReports;
 use crate::lp::model::{self, LpUndo};
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::simulation::{LpFailure, Simulation};
+use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
 
@@ -39,9 +39,9 @@ pub struct RouterLp {
     /// Early committed deliveries to its hosts.
     delivered: AllCounts,
     /// Waits of the messages of ranks.
-    rank_waits: JobTimes,
+    rank_waits: TimesByJob,
     /// Times that its links took to transmit the packets of each job, if energy is divided among jobs.
-    transmissions: Option<Box<JobTimes>>,
+    transmissions: Option<Box<TimesByJob>>,
 }
 
 /// The receiver of a router's observations, besides its sampler. It exists if waits are collected or VCs sampled.
@@ -61,8 +61,8 @@ struct RouterLinkAdapter<'a, 'c, C> {
     observer: Option<&'a mut RouterObserver>,
     credit_batches: &'a mut CreditBatches,
     delivered: &'a mut AllCounts,
-    rank_waits: &'a mut JobTimes,
-    transmissions: Option<&'a mut JobTimes>,
+    rank_waits: &'a mut TimesByJob,
+    transmissions: Option<&'a mut TimesByJob>,
     /// Number of records of the wait of the departing packet so far.
     parts: u8,
     context: &'c mut C,
@@ -124,7 +124,7 @@ impl RouterLp {
             observer: is_observed.then(|| Box::new(RouterObserver { wait_tracker })),
             credit_batches: CreditBatches::new(simulation.shortcuts.credit_batching, ports.len(), vcs),
             delivered: AllCounts::new(),
-            rank_waits: JobTimes::default(),
+            rank_waits: TimesByJob::default(),
             transmissions: simulation.divides_energy().then(Box::default),
         }
     }
@@ -317,7 +317,7 @@ impl RouterLp {
 
     /// Times that its links took, or will take, to transmit the packets of each job. `None` unless energy is divided
     /// among jobs.
-    pub fn transmissions(&self) -> Option<&JobTimes> {
+    pub fn transmissions(&self) -> Option<&TimesByJob> {
         self.transmissions.as_deref()
     }
 
@@ -352,13 +352,13 @@ impl RouterLp {
     /// # Errors
     /// The bytes are not the state of such a router.
     pub fn restore(&mut self, simulation: &Simulation, bytes: &[u8]) -> Result<(), String> {
-        let ((delivered, rank_waits, batches), mut bytes): ((Vec<JobCounts>, JobTimes, CreditBatches), _) =
+        let ((delivered, rank_waits, batches), mut bytes): ((Vec<JobCounts>, TimesByJob, CreditBatches), _) =
             model::read_first(bytes)?;
         self.delivered = delivered.into();
         self.rank_waits = rank_waits;
         self.credit_batches.restore(batches)?;
         if let Some(transmissions) = &mut self.transmissions {
-            let (saved, rest): (JobTimes, _) = model::read_first(bytes)?;
+            let (saved, rest): (TimesByJob, _) = model::read_first(bytes)?;
             **transmissions = saved;
             bytes = rest;
         }

@@ -11,6 +11,7 @@ use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId};
 
 use crate::lp::model::NetworkLp;
 use crate::lp::simulation::Simulation;
+use crate::lp::times_by_job::TimesByJob;
 use crate::outcome::final_state::FinalState;
 use crate::outcome::not_begun::{Reservation, late_reservations};
 use crate::setup::power::PowerSetting;
@@ -281,7 +282,7 @@ impl LpBusy {
 
     /// Divides the busy times among jobs by the transmissions that were counted, without those that begin after the end.
     /// Only the last one of each link may be cut off by the end.
-    fn divide(&mut self, counted: Option<&crate::lp::job_times::JobTimes>, late: &Late) {
+    fn divide(&mut self, counted: Option<&TimesByJob>, late: &Late) {
         if let [job] = self.jobs.as_mut_slice() {
             job.clone_from(&self.links);
             return;

@@ -23,9 +23,9 @@ use self::traffic::Sources;
 use self::undo::HostJournal;
 use crate::collect::{HostSampler, HostSamples};
 use crate::lp::counts::{JobCounts, counts_of, of_job};
-use crate::lp::job_times::JobTimes;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::simulation::Simulation;
+use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
 use crate::setup::rails::EndPoint;
 
@@ -298,7 +298,7 @@ impl Host {
 
     /// Times that its injection links took to transmit the packets of each job. `None` unless energy is divided among
     /// jobs.
-    pub fn transmissions(&self) -> Option<&JobTimes> {
+    pub fn transmissions(&self) -> Option<&TimesByJob> {
         self.nic.transmissions()
     }
 

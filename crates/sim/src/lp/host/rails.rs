@@ -14,9 +14,9 @@ use super::tracing::Tracer;
 use super::undo::{HostJournal, HostUndo, Injected};
 use crate::collect::{HostView, RailView};
 use crate::lp::counts::{AllCounts, JobCounts, counts_of};
-use crate::lp::job_times::{JobTimes, JobTimesUndo};
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::{LpFailure, Simulation};
+use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
 use crate::lp::wiring::LinkEnd;
 use crate::setup::rails::{MAX_RAILS, RailChoice};
 
@@ -64,7 +64,7 @@ pub struct HostNicState {
     /// By rail; empty unless waits are collected.
     wait_trackers: Vec<NicWaitTracker>,
     /// `None` unless energy is divided among jobs.
-    transmissions: Option<JobTimes>,
+    transmissions: Option<TimesByJob>,
 }
 
 /// Turns the outputs of a NIC port into events.
@@ -269,7 +269,7 @@ impl HostNic {
     }
 
     /// Undoes the counting of a transmission.
-    pub fn undo_transmission(&mut self, step: JobTimesUndo) {
+    pub fn undo_transmission(&mut self, step: TimesByJobUndo) {
         let transmissions = self.tracer.as_mut().map(|tracer| &mut tracer.transmissions);
         if let Some(Some(transmissions)) = transmissions {
             transmissions.undo(step);
@@ -327,7 +327,7 @@ impl HostNic {
     }
 
     /// Times that the injection links took to transmit the packets of each job, if they are counted.
-    pub fn transmissions(&self) -> Option<&JobTimes> {
+    pub fn transmissions(&self) -> Option<&TimesByJob> {
         self.tracer.as_ref()?.transmissions.as_ref()
     }
 

@@ -6,9 +6,9 @@ use mpi::{COLLECTIVE_CONTEXT, Message, TraceEvent, WINDOW_CONTEXT};
 use topology::HOST_LINK;
 
 use super::undo::HostUndo;
-use crate::lp::job_times::JobTimes;
 use crate::lp::net_event::Record;
 use crate::lp::simulation::Simulation;
+use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
 
 /// Writes the trace records of a host.
@@ -18,7 +18,7 @@ pub struct Tracer {
     /// By rail; empty unless waits are collected.
     pub wait_trackers: Box<[NicWaitTracker]>,
     /// Times that the injection links took to transmit the packets of each job, if energy is divided among jobs.
-    pub transmissions: Option<JobTimes>,
+    pub transmissions: Option<TimesByJob>,
 }
 
 /// Where the wait tracker of a NIC port writes while a packet departs.
@@ -42,7 +42,7 @@ impl Tracer {
         (simulation.timeline || simulation.waits || divides_energy).then(|| Tracer {
             timeline: simulation.timeline,
             wait_trackers: vec![NicWaitTracker::default(); rails as usize].into(),
-            transmissions: divides_energy.then(JobTimes::default),
+            transmissions: divides_energy.then(TimesByJob::default),
         })
     }
 

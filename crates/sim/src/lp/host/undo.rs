@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::collect::{HostSamples, SampledVc};
 use crate::lp::counts::CountsUndo;
 use crate::lp::host_message::HostMessage;
-use crate::lp::job_times::JobTimesUndo;
 use crate::lp::simulation::Simulation;
+use crate::lp::times_by_job::TimesByJobUndo;
 
 /// Identifies a message whose injection the NIC reports: the slot of the rank, and its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub enum HostUndo {
     /// The wait tracker of a port of its NIC has changed.
     WaitTracker { rail: u8, step: NicWaitTrackerUndo },
     /// A transmission was counted for its job.
-    Transmission(JobTimesUndo),
+    Transmission(TimesByJobUndo),
     /// The gap after a message has moved the time of the next handover.
     HandedOver { before: Time },
 }

@@ -10,19 +10,19 @@ use topology::LinkClass;
 
 /// Sums of times at one LP. An LP meets few jobs, so the search is linear.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct JobTimes(Vec<JobTime>);
+pub struct TimesByJob(Vec<TimeOfJob>);
 
 /// The sum for one job and the links of one class.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct JobTime {
+struct TimeOfJob {
     job: u16,
     class: u8,
     sum: Time,
 }
 
-/// The undo step of [`JobTimes::add`].
+/// The undo step of [`TimesByJob::add`].
 #[derive(Clone, Copy, Debug)]
-pub struct JobTimesUndo {
+pub struct TimesByJobUndo {
     /// Its place in the list.
     place: u16,
     /// Whether it opened the place.
@@ -30,13 +30,13 @@ pub struct JobTimesUndo {
     time: Time,
 }
 
-impl JobTimes {
+impl TimesByJob {
     /// Adds the time of a packet.
-    pub fn add(&mut self, job: u16, class: LinkClass, time: Time) -> JobTimesUndo {
+    pub fn add(&mut self, job: u16, class: LinkClass, time: Time) -> TimesByJobUndo {
         for (place, entry) in self.0.iter_mut().enumerate() {
             if entry.job == job && entry.class == class.0 {
                 entry.sum += time;
-                return JobTimesUndo {
+                return TimesByJobUndo {
                     place: place as u16,
                     opened: false,
                     time,
@@ -48,15 +48,15 @@ impl JobTimes {
 
     #[cold]
     #[inline(never)]
-    fn open(&mut self, job: u16, class: LinkClass, time: Time) -> JobTimesUndo {
+    fn open(&mut self, job: u16, class: LinkClass, time: Time) -> TimesByJobUndo {
         let place = self.0.len() as u16;
         let class = class.0;
-        self.0.push(JobTime {
+        self.0.push(TimeOfJob {
             job,
             class,
             sum: time,
         });
-        JobTimesUndo {
+        TimesByJobUndo {
             place,
             opened: true,
             time,
@@ -64,7 +64,7 @@ impl JobTimes {
     }
 
     /// Undoes the latest addition.
-    pub fn undo(&mut self, step: JobTimesUndo) {
+    pub fn undo(&mut self, step: TimesByJobUndo) {
         if step.opened {
             self.0.pop();
         } else {
@@ -93,12 +93,12 @@ mod tests {
 
     #[test]
     fn times_add_up_by_job_and_class_and_can_be_undone() {
-        let mut times = JobTimes::default();
+        let mut times = TimesByJob::default();
         let mut steps = Vec::new();
         for (job, class, ps) in [(3, 1, 10), (3, 2, 5), (3, 1, 7), (4, 1, 1)] {
             steps.push(times.add(job, LinkClass(class), Time(ps)));
         }
-        let of = |times: &JobTimes, job| times.of_job(job).collect::<Vec<_>>();
+        let of = |times: &TimesByJob, job| times.of_job(job).collect::<Vec<_>>();
         assert_eq!(of(&times, 3), [(LinkClass(1), Time(17)), (LinkClass(2), Time(5))]);
         assert_eq!(of(&times, 4), [(LinkClass(1), Time(1))]);
         assert!(of(&times, 0).is_empty());
