@@ -77,6 +77,7 @@ fn one_way(file: &str, hosts: [HostId; 2], bytes: u64) -> Result<(u32, u64), Box
     experiment.jobs = Arc::new([Job {
         name: "message".into(),
         start: Time::ZERO,
+        end: None,
         kind: JobKind::Ranks(job),
     }]);
     experiment.run.until = None;

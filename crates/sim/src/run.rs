@@ -546,7 +546,10 @@ fn waiting_ranks(
         let Some(slot) = rank_slot(simulation, processes, (job, rank, host)) else {
             continue;
         };
-        let state = slot.state.as_ref().filter(|state| !state.finished());
+        let state = slot
+            .state
+            .as_ref()
+            .filter(|state| !state.finished() && state.stopped_at().is_none());
         // Ranks come in ascending order.
         awaited[usize::from(job)].push(state.map(Rank::awaited_ranks));
         let Some(state) = state else {

@@ -73,6 +73,11 @@ pub enum NetEvent {
         /// Slot of the rank.
         slot: u16,
     },
+    /// Host, from itself: the job of a rank has reached its end.
+    EndReached {
+        /// Slot of the rank.
+        slot: u16,
+    },
     /// Host, from itself: a rank has finished a computation or paid an overhead.
     RankResumed {
         /// Slot of the rank.
@@ -83,7 +88,7 @@ pub enum NetEvent {
         /// Index of the source on the host.
         source: u16,
     },
-    /// Termination detector: a rank has finished.
+    /// Termination detector: a rank has finished or was stopped.
     RankFinished {
         /// Its job.
         job: u16,

@@ -19,13 +19,10 @@ use workload::{Interpreters, Workload};
 
 use crate::Error;
 use crate::setup::geometry::HostGeometry;
-use crate::setup::limits::read_start;
+use crate::setup::lifetime::{Lifetime, Repetitions};
 use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
 use crate::setup::placement::{self, HostOrder, PlacementSite};
-
-/// Largest number of repetitions of a job.
-const MAX_REPETITIONS: u64 = 1_000_000_000;
 
 /// One application or one kind of synthetic traffic.
 pub struct Job {
@@ -33,6 +30,8 @@ pub struct Job {
     pub name: String,
     /// Start time.
     pub start: Time,
+    /// When its ranks are stopped, after the start; `None` if they are not. Traffic has none.
+    pub end: Option<Time>,
     /// Ranks or synthetic traffic.
     pub kind: JobKind,
 }
@@ -50,7 +49,7 @@ pub enum JobKind {
 pub struct RankJob {
     /// The operations of the ranks, repetitions included.
     pub workload: Arc<dyn Workload>,
-    /// Number of repetitions, for people; those that are measured, if the job goes on.
+    /// Number of repetitions, for people; those that are measured, if the job goes on; 0: as many as fit before its end.
     pub repetitions: u64,
     /// Whether the job repeats its workload until all jobs of ranks are measured.
     pub goes_on: bool,
@@ -94,10 +93,10 @@ impl Job {
         matches!(self.kind, JobKind::Traffic(_))
     }
 
-    /// Whether the job does not end by itself.
+    /// Whether the job may continue although its ranks or those of other jobs wait for ever.
     pub(crate) fn goes_on(&self) -> bool {
         match &self.kind {
-            JobKind::Ranks(ranks) => ranks.goes_on,
+            JobKind::Ranks(ranks) => ranks.goes_on || self.end.is_some(),
             JobKind::Traffic(_) => true,
         }
     }
@@ -226,7 +225,10 @@ struct HostAllocator<'a> {
 pub const JOB: &[Parameter] = parameters! {
     computed("name", Type::Text, "job0, job1, ...", "name in results");
     time("start", "0 ps", "start of its ranks or traffic; at most 100 days");
-    integer("repetitions", 1, "repetitions of the workload, 1 to 1000000000");
+    computed("end", Type::Time, "none",
+        "time at which its ranks are stopped, after its start; at most 100 days");
+    computed("repetitions", Type::Integer, "1, or without limit until `end`",
+        "repetitions of the workload, 1 to 1000000000");
     flag("repeat_until_others_end", false,
         "whether the ranks repeat the workload further, unmeasured, until all other ranks are measured");
     computed("ranks_per_host", Type::Integer, "1, or as many as the mapping says",
@@ -280,7 +282,9 @@ pub fn read_jobs(
     let mut jobs: Vec<Option<Job>> = Vec::new();
     for (index, section) in sections.iter().enumerate() {
         let ranks = match (section.has("traffic"), section.has("workload")) {
-            (false, true) => Some(read_job(section, index, |s| allocator.read_ranks(s, index, mpi))?),
+            (false, true) => Some(read_job(section, index, |s, lifetime| {
+                allocator.read_ranks(s, index, lifetime, mpi)
+            })?),
             (true, false) => None,
             _ => {
                 let sources: Vec<&str> = workload::SOURCES.iter().map(|source| source.key).collect();
@@ -295,7 +299,9 @@ pub fn read_jobs(
     }
     for (index, section) in sections.iter().enumerate() {
         if jobs[index].is_none() {
-            jobs[index] = Some(read_job(section, index, |s| allocator.read_traffic(s, index))?);
+            jobs[index] = Some(read_job(section, index, |s, lifetime| {
+                allocator.read_traffic(s, index, lifetime)
+            })?);
         }
     }
     Ok(jobs.into_iter().flatten().collect())
@@ -304,13 +310,15 @@ pub fn read_jobs(
 fn read_job(
     section: &Section,
     index: usize,
-    kind: impl FnOnce(&Section) -> Result<JobKind, Error>,
+    kind: impl FnOnce(&Section, Lifetime) -> Result<JobKind, Error>,
 ) -> Result<Job, Error> {
     section.declare(JOB);
+    let lifetime = Lifetime::read(section)?;
     Ok(Job {
         name: section.or("name", format!("job{index}"))?,
-        start: read_start(section)?,
-        kind: kind(section)?,
+        start: lifetime.start,
+        end: lifetime.end,
+        kind: kind(section, lifetime)?,
     })
 }
 
@@ -319,18 +327,14 @@ impl HostAllocator<'_> {
         &mut self,
         section: &Section,
         index: usize,
+        lifetime: Lifetime,
         mpi: &mpi::MpiSettings,
     ) -> Result<JobKind, Error> {
         let source = section.section("workload")?;
         let workload = workload::read(source, self.folder, self.interpreters)?;
         let mut settings = mpi.clone();
         settings.compute = ComputeRule::read(section, &workload.regions())?;
-        let repetitions: u64 = section.get("repetitions")?;
-        if !(1..=MAX_REPETITIONS).contains(&repetitions) {
-            let message = format!("{repetitions} is out of range; expected 1 to {MAX_REPETITIONS}");
-            return Err(section.error("repetitions", message).into());
-        }
-        let goes_on: bool = section.get("repeat_until_others_end")?;
+        let repetitions = Repetitions::read(section, lifetime)?;
         let ranks = workload.ranks();
         let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
         let rank_mapping = mapping::map_ranks(section, ranks, self.folder, stream)?;
@@ -358,18 +362,28 @@ impl HostAllocator<'_> {
         for host in &hosts {
             self.taken[host.0 as usize] = true;
         }
-        let workload = workload::repeated(workload, repetitions, goes_on);
-        let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("", e.to_string()))?;
+        let job = RankJob::new(repetitions.of(workload), settings, hosts)
+            .map_err(|e| source.error("", e.to_string()))?;
         let kind = workload::named(source)?.kind;
         Ok(JobKind::Ranks(RankJob {
-            repetitions,
-            goes_on,
+            repetitions: repetitions.number(),
+            goes_on: repetitions.goes_on(),
             kind,
             ..job
         }))
     }
 
-    fn read_traffic(&mut self, section: &Section, index: usize) -> Result<JobKind, Error> {
+    fn read_traffic(
+        &mut self,
+        section: &Section,
+        index: usize,
+        lifetime: Lifetime,
+    ) -> Result<JobKind, Error> {
+        if lifetime.end.is_some() {
+            let message =
+                "synthetic traffic lasts until the end of the run; expected it with `workload` only";
+            return Err(section.error("end", message).into());
+        }
         let (network, folder) = (self.network, self.folder);
         let traffic = section.section("traffic")?;
         let hosts = self.traffic_hosts(section, index)?;

@@ -4,6 +4,7 @@ pub mod check;
 pub mod experiment;
 pub mod geometry;
 pub mod job;
+mod lifetime;
 pub mod limits;
 pub mod listing;
 pub mod mapping;
