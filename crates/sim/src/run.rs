@@ -524,9 +524,7 @@ fn rank_slot<'a>(
     let NetworkLp::Host(host) = &processes[simulation.numbering.host(host)] else {
         return None;
     };
-    let slot = simulation
-        .occupants
-        .slot(&simulation.jobs[usize::from(job)], rank);
+    let slot = simulation.occupants.slot(job, rank);
     host.ranks().get(usize::from(slot))
 }
 

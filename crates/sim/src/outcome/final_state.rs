@@ -336,8 +336,8 @@ impl FinalState<'_> {
             let mut unreceived = UnreceivedTotals::default();
             let mut path = PathCounter::default();
             for (rank, host) in ranks.hosts.iter().enumerate() {
-                let slot =
-                    &self.host(*host).ranks()[usize::from(self.simulation.occupants.slot(job, rank as u32))];
+                let slot = &self.host(*host).ranks()
+                    [usize::from(self.simulation.occupants.slot(index as u16, rank as u32))];
                 let row = self.rank_row(&name, slot, *host, job.start);
                 totals.finished &= row.finished;
                 totals.stopped |= stopped_at(slot).is_some();

@@ -3,7 +3,6 @@
 //! The [placement](crate::setup::placement) of a job determines the order of its hosts. Its
 //! [mapping](crate::setup::mapping) determines the host of each rank.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +21,7 @@ use crate::setup::geometry::HostGeometry;
 use crate::setup::lifetime::{Lifetime, Repetitions};
 use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
+use crate::setup::occupancy::{Occupancy, Occupant};
 use crate::setup::placement::{self, HostOrder, PlacementSite};
 
 /// One application or one kind of synthetic traffic.
@@ -59,8 +59,6 @@ pub struct RankJob {
     pub mpi: Arc<mpi::MpiJob>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// Slot of each rank on its host.
-    pub(crate) slots: Vec<u16>,
 }
 
 /// Synthetic traffic between hosts.
@@ -85,6 +83,14 @@ impl Job {
         match &self.kind {
             JobKind::Ranks(ranks) => ranks.workload.reopens(),
             JobKind::Traffic(_) => true,
+        }
+    }
+
+    /// From its start to its end.
+    pub(crate) fn lifetime(&self) -> Lifetime {
+        Lifetime {
+            start: self.start,
+            end: self.end,
         }
     }
 
@@ -117,7 +123,7 @@ impl Job {
 
 impl RankJob {
     /// A job with the ranks of `workload`. `hosts` gives the host of each rank. Several ranks may share a host; two
-    /// jobs of an experiment may not.
+    /// jobs of an experiment may have the same host one after the other only.
     ///
     /// # Errors
     /// The number of hosts differs from the number of ranks, or communicators contradict each other.
@@ -131,13 +137,6 @@ impl RankJob {
             let message = format!("{} hosts are given for {ranks} ranks", hosts.len());
             return Err(mpi::ReplayError::Job(message));
         }
-        let mut used: BTreeMap<HostId, u16> = BTreeMap::new();
-        let mut slots = Vec::with_capacity(hosts.len());
-        for host in &hosts {
-            let slot = used.entry(*host).or_default();
-            slots.push(*slot);
-            *slot += 1;
-        }
         let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?;
         Ok(RankJob {
             workload,
@@ -146,7 +145,6 @@ impl RankJob {
             kind: "program",
             mpi: Arc::new(mpi),
             hosts,
-            slots,
         })
     }
 }
@@ -213,7 +211,9 @@ impl TrafficJob {
 
 /// Assigns hosts to jobs.
 struct HostAllocator<'a> {
-    taken: Vec<bool>,
+    occupancy: Occupancy,
+    /// By job: its name and lifetime.
+    jobs: &'a [(String, Lifetime)],
     network: &'a NetworkModel,
     seed: u64,
     /// Base of relative paths.
@@ -271,20 +271,22 @@ pub fn read_jobs(
     if sections.len() > usize::from(u16::MAX) {
         return Err(root.error("job", "more than 65535 jobs").into());
     }
-    let hosts = network.hosts() as usize;
+    let known = (0..)
+        .zip(sections)
+        .map(|(index, section)| read_name(section, index));
+    let known = known.collect::<Result<Vec<_>, _>>()?;
     let mut allocator = HostAllocator {
-        taken: vec![false; hosts],
+        occupancy: Occupancy::new(network.hosts() as usize),
+        jobs: &known,
         network,
         seed,
         folder,
         interpreters,
     };
-    let mut jobs: Vec<Option<Job>> = Vec::new();
+    let mut kinds: Vec<Option<JobKind>> = Vec::new();
     for (index, section) in sections.iter().enumerate() {
         let ranks = match (section.has("traffic"), section.has("workload")) {
-            (false, true) => Some(read_job(section, index, |s, lifetime| {
-                allocator.read_ranks(s, index, lifetime, mpi)
-            })?),
+            (false, true) => Some(allocator.read_ranks(section, index, mpi)?),
             (true, false) => None,
             _ => {
                 let sources: Vec<&str> = workload::SOURCES.iter().map(|source| source.key).collect();
@@ -295,31 +297,29 @@ pub fn read_jobs(
                 return Err(section.error("", message).into());
             }
         };
-        jobs.push(ranks);
+        kinds.push(ranks);
     }
     for (index, section) in sections.iter().enumerate() {
-        if jobs[index].is_none() {
-            jobs[index] = Some(read_job(section, index, |s, lifetime| {
-                allocator.read_traffic(s, index, lifetime)
-            })?);
+        if kinds[index].is_none() {
+            kinds[index] = Some(allocator.read_traffic(section, index)?);
         }
     }
-    Ok(jobs.into_iter().flatten().collect())
+    let jobs = known.into_iter().zip(kinds.into_iter().flatten());
+    Ok(jobs
+        .map(|((name, lifetime), kind)| Job {
+            name,
+            start: lifetime.start,
+            end: lifetime.end,
+            kind,
+        })
+        .collect())
 }
 
-fn read_job(
-    section: &Section,
-    index: usize,
-    kind: impl FnOnce(&Section, Lifetime) -> Result<JobKind, Error>,
-) -> Result<Job, Error> {
+/// Name and lifetime of a job.
+fn read_name(section: &Section, index: usize) -> Result<(String, Lifetime), config::Error> {
     section.declare(JOB);
-    let lifetime = Lifetime::read(section)?;
-    Ok(Job {
-        name: section.or("name", format!("job{index}"))?,
-        start: lifetime.start,
-        end: lifetime.end,
-        kind: kind(section, lifetime)?,
-    })
+    let name = section.or("name", format!("job{index}"))?;
+    Ok((name, Lifetime::read(section)?))
 }
 
 impl HostAllocator<'_> {
@@ -327,9 +327,9 @@ impl HostAllocator<'_> {
         &mut self,
         section: &Section,
         index: usize,
-        lifetime: Lifetime,
         mpi: &mpi::MpiSettings,
     ) -> Result<JobKind, Error> {
+        let lifetime = self.jobs[index].1;
         let source = section.section("workload")?;
         let workload = workload::read(source, self.folder, self.interpreters)?;
         let mut settings = mpi.clone();
@@ -338,7 +338,7 @@ impl HostAllocator<'_> {
         let ranks = workload.ranks();
         let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
         let rank_mapping = mapping::map_ranks(section, ranks, self.folder, stream)?;
-        let order = self.order(section, index, self.free())?;
+        let order = self.order(section, index, self.occupancy.free_during(lifetime))?;
         let (needed, free) = (rank_mapping.host_count() as usize, order.hosts.len());
         if needed > free {
             let per_host = rank_mapping.per_host;
@@ -347,8 +347,12 @@ impl HostAllocator<'_> {
                     "{ranks} ranks at {per_host} per host need {needed} hosts, but the placement names {free}"
                 ),
                 false => format!(
-                    "{ranks} ranks at {per_host} per host need {needed} hosts, but only {free} of {} are free",
-                    self.taken.len()
+                    "{ranks} ranks at {per_host} per host need {needed} hosts, but only {free} of {} are free{}",
+                    self.occupancy.hosts(),
+                    match lifetime.end {
+                        Some(_) => format!(" {lifetime}"),
+                        None => String::new(),
+                    }
                 ),
             };
             let key = if order.is_named { "placement" } else { "workload" };
@@ -359,8 +363,14 @@ impl HostAllocator<'_> {
             .iter()
             .map(|host| order.hosts[*host as usize])
             .collect();
-        for host in &hosts {
-            self.taken[host.0 as usize] = true;
+        let occupant = Occupant { job: index, lifetime };
+        if let Err(host) = self.occupancy.take(occupant, &hosts) {
+            let message = format!(
+                "host {} would have more than 65536 ranks of jobs one after another; expected fewer jobs or \
+                 ranks_per_host",
+                host.0
+            );
+            return Err(section.error("placement", message).into());
         }
         let job = RankJob::new(repetitions.of(workload), settings, hosts)
             .map_err(|e| source.error("", e.to_string()))?;
@@ -373,13 +383,8 @@ impl HostAllocator<'_> {
         }))
     }
 
-    fn read_traffic(
-        &mut self,
-        section: &Section,
-        index: usize,
-        lifetime: Lifetime,
-    ) -> Result<JobKind, Error> {
-        if lifetime.end.is_some() {
+    fn read_traffic(&mut self, section: &Section, index: usize) -> Result<JobKind, Error> {
+        if self.jobs[index].1.end.is_some() {
             let message =
                 "synthetic traffic lasts until the end of the run; expected it with `workload` only";
             return Err(section.error("end", message).into());
@@ -387,7 +392,7 @@ impl HostAllocator<'_> {
         let (network, folder) = (self.network, self.folder);
         let traffic = section.section("traffic")?;
         let hosts = self.traffic_hosts(section, index)?;
-        let host_count = hosts.as_ref().map_or(self.taken.len(), Vec::len) as u32;
+        let host_count = hosts.as_ref().map_or(self.occupancy.hosts(), Vec::len) as u32;
         if host_count < 2 {
             return Err(section
                 .error(
@@ -397,8 +402,12 @@ impl HostAllocator<'_> {
                 .into());
         }
         let geometry = HostGeometry::new(network);
-        let all_in_order =
-            |hosts: &Vec<HostId>| hosts.iter().copied().eq((0..self.taken.len() as u32).map(HostId));
+        let all_in_order = |hosts: &Vec<HostId>| {
+            hosts
+                .iter()
+                .copied()
+                .eq((0..self.occupancy.hosts() as u32).map(HostId))
+        };
         let is_whole = hosts.as_ref().is_none_or(all_in_order);
         let mut place = PatternContext {
             hosts: host_count,
@@ -432,7 +441,7 @@ impl HostAllocator<'_> {
     /// The hosts of `hosts = "all"`, `"free"` (hosts without ranks) or a number; `None` for all hosts in ascending
     /// order.
     fn traffic_hosts(&self, section: &Section, index: usize) -> Result<Option<Vec<HostId>>, Error> {
-        let all = self.taken.len();
+        let all = self.occupancy.hosts();
         let everywhere = || (0..all as u32).map(HostId).collect();
         if section.has("hosts")
             && let Ok(count) = section.required::<u32>("hosts")
@@ -449,7 +458,9 @@ impl HostAllocator<'_> {
             return Ok(Some(hosts));
         }
         match section.choice_of("hosts", &["all", "free"])? {
-            "free" => Ok(Some(self.order(section, index, self.free())?.hosts)),
+            "free" => Ok(Some(
+                self.order(section, index, self.occupancy.never_taken())?.hosts,
+            )),
             _ => {
                 // All hosts keep their order, unless the placement names hosts.
                 let order = self.order(section, index, everywhere())?;
@@ -458,22 +469,37 @@ impl HostAllocator<'_> {
         }
     }
 
-    /// Hosts without ranks.
-    fn free(&self) -> Vec<HostId> {
-        let hosts = (0..self.taken.len() as u32).map(HostId);
-        hosts.filter(|host| !self.taken[host.0 as usize]).collect()
-    }
-
     /// These hosts, in the order of the job's placement.
     fn order(&self, section: &Section, index: usize, free: Vec<HostId>) -> Result<HostOrder, Error> {
         let mut site = PlacementSite {
             free,
-            hosts: self.taken.len() as u32,
+            holder: &|host| self.holder(host, index),
+            hosts: self.occupancy.hosts() as u32,
             geometry: &HostGeometry::new(self.network),
             folder: self.folder,
             random: RandomStream::new(self.seed, PLACEMENT_STREAMS - index as u32, 0),
         };
         Ok(placement::order(section, &mut site)?)
+    }
+
+    /// The job that has a host while job `index` needs it, for messages.
+    fn holder(&self, host: HostId, index: usize) -> String {
+        let (name, lifetime) = &self.jobs[index];
+        // Traffic needs hosts that are never taken.
+        let lifetime = match self.occupancy.holder(host, *lifetime) {
+            Some(_) => *lifetime,
+            None => Lifetime::WHOLE_RUN,
+        };
+        match self.occupancy.holder(host, lifetime) {
+            None => "another job".into(),
+            Some(occupant) => {
+                let of = &self.jobs[occupant.job].0;
+                format!(
+                    "job '{of}', {}, and job '{name}' needs it {lifetime}",
+                    occupant.lifetime
+                )
+            }
+        }
     }
 }
 

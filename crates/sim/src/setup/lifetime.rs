@@ -22,6 +22,12 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
+    /// The lifetime of synthetic traffic.
+    pub const WHOLE_RUN: Lifetime = Lifetime {
+        start: Time::ZERO,
+        end: None,
+    };
+
     /// Reads `start` and `end`.
     ///
     /// # Errors
@@ -42,6 +48,12 @@ impl Lifetime {
             start: Time(start.ps),
             end: end.map(|end| Time(end.ps)),
         })
+    }
+
+    /// Whether both have a time in common.
+    pub fn overlaps(self, other: Lifetime) -> bool {
+        let begins_before_end = |one: Lifetime, other: Lifetime| one.end.is_none_or(|end| other.start < end);
+        begins_before_end(self, other) && begins_before_end(other, self)
     }
 }
 

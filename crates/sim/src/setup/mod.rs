@@ -10,6 +10,7 @@ pub mod listing;
 pub mod mapping;
 pub mod named;
 pub mod network;
+mod occupancy;
 pub mod occupants;
 pub mod placement;
 pub mod rails;

@@ -16,6 +16,7 @@ mod deadlock;
 mod drain;
 mod early_commit;
 mod host_latency;
+mod job_ends;
 mod jobs;
 mod memory;
 mod mpi_semantics;

@@ -165,28 +165,24 @@ impl Ranks {
         });
     }
 
-    /// Tells the termination detector which ranks are active, and how many messages are in flight.
+    /// Tells the termination detector which ranks of each job are active, and how many messages are in flight.
     pub fn report_progress(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         let active = |rank_slot: &&RankSlot| {
             let state = rank_slot.state.as_ref();
             state.is_none_or(|rank| !rank.ended() && !rank.blocked())
         };
-        let Some(RankSlot { job, .. }) = self.slots.first() else {
-            unreachable!("only hosts with ranks are asked")
-        };
-        let record = NetEvent::ProgressReported {
-            job: *job,
-            active: self.slots.iter().filter(active).count() as u32,
-            in_flight: self
-                .slots
-                .iter()
-                .fold(0, |sum, of| sum.wrapping_add(of.in_flight)),
-        };
-        context.send(
-            simulation.numbering.termination_detector(),
-            simulation.network.lookahead(),
-            record,
-        );
+        for of_job in self.slots.chunk_by(|one, next| one.job == next.job) {
+            let record = NetEvent::ProgressReported {
+                job: of_job[0].job,
+                active: of_job.iter().filter(active).count() as u32,
+                in_flight: of_job.iter().fold(0, |sum, of| sum.wrapping_add(of.in_flight)),
+            };
+            context.send(
+                simulation.numbering.termination_detector(),
+                simulation.network.lookahead(),
+                record,
+            );
+        }
     }
 
     /// Starts a rank.
@@ -342,7 +338,7 @@ impl Ranks {
         if !numbered {
             let Transit { latency, memory, .. } = through_memory(simulation, bytes);
             let delay = latency + memory;
-            let receiver = ranks.slots[message.to as usize];
+            let receiver = simulation.occupants.slot(job, message.to);
             let delivered = NetEvent::MemoryDelivered(HostMessage::to_receiver(receiver, number, &message));
             context.send(context.lp(), delay, delivered);
             if message.reports_injection() {
@@ -456,7 +452,7 @@ pub fn hand_over<C: Context<Simulation>>(
         report: message.reports_injection().then_some(Injected { slot, request }),
     };
     nic.inject(simulation, context.now(), outgoing, context);
-    let receiver = ranks.slots[message.to as usize];
+    let receiver = simulation.occupants.slot(job, message.to);
     let announced = NetEvent::MessageAnnounced(HostMessage::to_receiver(receiver, number, &message));
     // The lookahead is at most the latency of one link, and a packet crosses two.
     context.send(
