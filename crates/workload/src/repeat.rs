@@ -350,6 +350,31 @@ mod tests {
         assert_eq!(ends, [(1, false), (2, true), (3, false), (4, false)]);
     }
 
+    #[test]
+    fn repetitions_without_end_are_marked() {
+        let once = Operation::Compute { ps: 3, region: None };
+        let of: Arc<dyn Workload> = Arc::new(ListWorkload(vec![once]));
+        let marks = |workload: Arc<dyn Workload>| {
+            let mut program = workload.program(0).unwrap();
+            let ends =
+                std::iter::from_fn(|| program.next().unwrap()).filter_map(|operation| match operation {
+                    Operation::RepetitionEnd {
+                        number,
+                        goes_on,
+                        is_endless,
+                    } => Some((number, goes_on, is_endless)),
+                    _ => None,
+                });
+            ends.take(3).collect::<Vec<_>>()
+        };
+        let endless = [(1, false, true), (2, false, true), (3, false, true)];
+        assert_eq!(marks(repeated_without_end(of.clone())), endless);
+        assert_eq!(
+            marks(repeated(of, 2, false)),
+            [(1, false, false), (2, false, false)]
+        );
+    }
+
     /// Request 5 is never waited for; a renumbered 5 might become 4.
     #[test]
     fn requests_that_are_left_open_do_not_clash() {
