@@ -287,12 +287,15 @@ class Job(Given):
     compute : Compute or "off"
         Duration of computations; off: none (default: as in the workload).
     repetitions : int
-        Repetitions of the workload, 1 to 1000000000 (default: 1).
+        Repetitions of the workload, 1 to 1000000000 (default: 1; without limit with `end`).
     repeat_until_others_end : bool
         Whether the ranks go on after the repetitions, unmeasured, until all other ranks are
         measured (default: false).
     start : Time, such as "10 us"
         Start of its ranks or traffic (default: 0 ps).
+    end : Time, such as "2 ms"
+        Time of the simulation at which its ranks are stopped; until then they repeat the workload
+        (default: none).
     """
 
     name: str | None = None
@@ -306,6 +309,7 @@ class Job(Given):
     repetitions: int | None = None
     repeat_until_others_end: bool | None = None
     start: Time | None = None
+    end: Time | None = None
 
 
 PlacementName: TypeAlias = Literal["linear", "random", "random-routers", "random-groups", "round-robin"]

@@ -34,6 +34,7 @@ mod requests;
 mod settings;
 mod state;
 mod statistics;
+mod stop;
 mod tracing;
 
 pub use agreement::check_agreement;

@@ -88,13 +88,16 @@ impl Rank {
         if !program.skip(state.position)? {
             return Err(wrong("the trace is not the one of the checkpoint"));
         }
+        let blocking = state.requests.blocking().count();
         let waits_for = match state.state {
             CpuState::Waiting { outstanding, .. } => outstanding as usize,
+            // Its requests are those of the time at which it was stopped.
+            CpuState::Stopped { .. } => blocking,
             _ => 0,
         };
         if !state.requests.is_consistent()
             || !state.nonblocking.is_consistent(&state.requests, &job, rank)
-            || state.requests.blocking().count() != waits_for
+            || blocking != waits_for
         {
             return Err(wrong("its requests contradict each other"));
         }

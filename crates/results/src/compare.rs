@@ -101,10 +101,11 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
         };
         if jobs.iter().flatten().any(|job| job.ranks > 0) {
             let unfinished = jobs.iter().flatten().any(|job| !job.finished);
-            let note = if unfinished {
-                " (interrupted by the end of the run)"
-            } else {
-                ""
+            let stopped = jobs.iter().flatten().any(|job| job.stopped);
+            let note = match (stopped, unfinished) {
+                (true, _) => " (stopped at its end, says nothing about its work)",
+                (false, true) => " (interrupted by the end of the run)",
+                (false, false) => "",
             };
             rows.push(Row::new(
                 format!("job {name}: time{note}"),
@@ -274,10 +275,10 @@ fn repetitions(jobs: &[Option<&JobSummary>]) -> Option<Row> {
         .flatten()
         .any(|job| job.repetitions > 1 || job.repetition_times.is_some());
     let each = |job: &JobSummary| match job.repetition_times {
-        Some(times) => times.mean_ns,
-        None => job.time_ns / job.repetitions.max(1) as f64,
+        Some(times) => Some(times.mean_ns),
+        None => (!job.stopped).then(|| job.time_ns / job.repetitions.max(1) as f64),
     };
-    let each: Vec<Option<f64>> = jobs.iter().map(|job| job.map(each)).collect();
+    let each: Vec<Option<f64>> = jobs.iter().map(|job| job.and_then(each)).collect();
     repeats.then(|| Row::new("  time per repetition, mean", times(&each)))
 }
 

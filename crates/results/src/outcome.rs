@@ -115,12 +115,15 @@ pub struct JobTotals {
     pub ranks: u64,
     /// Hosts.
     pub hosts: u64,
-    /// Number of repetitions of the workload of the ranks. A setting, not part of the digest.
+    /// Number of repetitions of the workload of the ranks; 0: as many as fit before the end of the job. A setting, not
+    /// part of the digest.
     pub repetitions: u64,
     /// Times of the repetitions, if the job may have several. Not part of the digest, which has the ends of ranks.
     pub repetition_times: RepetitionTimes,
-    /// Whether all ranks reached their end; true for traffic.
+    /// Whether all ranks reached the end of their programs; true for traffic.
     pub finished: bool,
+    /// Whether the end of the job interrupted ranks. Not part of the digest, which has their times.
+    pub stopped: bool,
     /// From the job's start to the end of its last rank, or to the end of the run, in picoseconds.
     pub time_ps: u64,
     /// Computation of all ranks together, in picoseconds.
@@ -493,6 +496,7 @@ impl JobTotals {
             repetitions: self.repetitions,
             repetition_times: self.repetition_times.summary(),
             finished: self.finished,
+            stopped: self.stopped,
             time_ns: nanoseconds(row.time_ps),
             compute_ns: nanoseconds(row.compute_ps),
             mpi_ns: nanoseconds(row.mpi_ps),

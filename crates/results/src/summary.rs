@@ -206,7 +206,7 @@ pub struct JobSummary {
     pub ranks: u64,
     /// Hosts.
     pub hosts: u64,
-    /// Number of repetitions of the workload of the ranks.
+    /// Number of repetitions of the workload of the ranks; 0: as many as fit before the end of the job.
     // Absent in results of older versions.
     #[serde(default = "one")]
     pub repetitions: u64,
@@ -214,9 +214,14 @@ pub struct JobSummary {
     /// results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetition_times: Option<RepetitionSummary>,
-    /// Whether all ranks reached their end before the run ended; always true for traffic.
+    /// Whether all ranks reached the end of their programs before the job or the run ended; always true for traffic.
     pub finished: bool,
-    /// Predicted time: from the job's start to the end of its last rank, or to the end of the run.
+    /// Whether the end of the job interrupted ranks. Its time then is that from its start to its end, which says nothing
+    /// about its work; [`JobSummary::repetition_times`] do.
+    // Absent in results of older versions.
+    #[serde(default)]
+    pub stopped: bool,
+    /// Predicted time: from the job's start to the end of its last rank, or to the end of the job or of the run.
     pub time_ns: f64,
     /// Computation per rank, mean over the ranks.
     pub compute_ns: f64,

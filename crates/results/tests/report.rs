@@ -114,6 +114,24 @@ fn a_large_run_has_a_small_page() {
     assert!(page.contains("mean of 250 consecutive ranks"));
 }
 
+/// The time of a stopped job is a setting, so that its card has that of its repetitions.
+#[test]
+fn a_stopped_job_shows_its_repetitions() {
+    let page = |times: &[u64]| {
+        let mut outcome = sample::outcome();
+        (outcome.jobs[0].finished, outcome.jobs[0].stopped) = (false, true);
+        times
+            .iter()
+            .for_each(|ps| outcome.jobs[0].repetition_times.add(*ps));
+        let result = RunResult::new(serde_json::Value::Null, outcome, RunSummary::default());
+        own(&report(&result.summary, &result.tables))
+    };
+    let some = page(&[3_000_000, 5_000_000]);
+    assert!(some.contains("<b>4 µs</b><span>mean time of 2 repetitions; stopped after 21.39 ms</span>"));
+    assert!(some.contains("21.39 ms (stopped)"));
+    assert!(page(&[]).contains("<b>–</b><span>no complete repetition; stopped after 21.39 ms</span>"));
+}
+
 #[test]
 fn slow_downs_have_a_table() {
     let mut result = sample::result();

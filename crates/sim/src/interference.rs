@@ -92,6 +92,7 @@ impl Experiment {
         let job = Job {
             name: job.name.clone(),
             start: job.start,
+            end: job.end,
             kind: JobKind::Ranks(ranks.clone()),
         };
         Experiment {

@@ -524,9 +524,7 @@ fn rank_slot<'a>(
     let NetworkLp::Host(host) = &processes[simulation.numbering.host(host)] else {
         return None;
     };
-    let slot = simulation
-        .occupants
-        .slot(&simulation.jobs[usize::from(job)], rank);
+    let slot = simulation.occupants.slot(job, rank);
     host.ranks().get(usize::from(slot))
 }
 
@@ -546,7 +544,10 @@ fn waiting_ranks(
         let Some(slot) = rank_slot(simulation, processes, (job, rank, host)) else {
             continue;
         };
-        let state = slot.state.as_ref().filter(|state| !state.finished());
+        let state = slot
+            .state
+            .as_ref()
+            .filter(|state| !state.finished() && state.stopped_at().is_none());
         // Ranks come in ascending order.
         awaited[usize::from(job)].push(state.map(Rank::awaited_ranks));
         let Some(state) = state else {

@@ -268,7 +268,7 @@ pub fn drive(
                     schedule(at, rank, Input::Resume);
                 }
                 Action::Finished => assert!(ranks[rank as usize].finished()),
-                Action::RepetitionEnded(_) => {}
+                Action::RepetitionEnded(_) | Action::Stopped => {}
                 Action::Trace(event) => traced.push((rank, now, event)),
             }
         }

@@ -38,11 +38,13 @@ pub enum HostUndo {
     SourceSent { source: u16 },
     /// One of its ranks has sent a message.
     MessageSent {
+        /// Its slot.
+        slot: u16,
         /// Whether it got a number.
         numbered: bool,
     },
     /// A message for one of its ranks has arrived.
-    MessageReceived,
+    MessageReceived { slot: u16 },
     /// It was sampled.
     Sampled(Box<HostSamples>),
     /// The peaks of the VC of a rail have grown.
