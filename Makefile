@@ -5,7 +5,7 @@ VENV := .venv
 RUST := --workspace --exclude fabricsim-py
 
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test lint test-rust test-instructions record-instructions test-loom test-without-otf2 test-mpi python test-python packages clean help
+.PHONY: build mpi demo test lint test-rust test-instructions record-instructions test-loom test-without-otf2 test-mpi python test-python studies packages clean help
 
 build: ## the release binary
 	cargo build --release --locked --package fabricsim-cli
@@ -76,6 +76,12 @@ test-python: python ## the Python package, and what the documentation says
 	. $(VENV)/bin/activate && ruff check python studies examples && ruff format --check python studies examples
 	. $(VENV)/bin/activate && mypy
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile
+
+# Each takes up to 40 minutes on two cores, continues where it was interrupted, and ends with an error if an
+# expectation fails; then the others still run.
+studies: build python ## all studies: their tables, figures and READMEs
+	. $(VENV)/bin/activate && failed=0; \
+	for script in studies/*/run.py; do echo "$$script"; python $$script || failed=1; done; exit $$failed
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -26,7 +26,7 @@ from fabricsim import _core, display
 from fabricsim._errors import ExperimentError
 from fabricsim.mapping import RankMapping
 from fabricsim.motif import Motif
-from fabricsim.part import Given, Rate, Size, Table, Time, field_hints, given, is_path, plain, typed
+from fabricsim.part import Given, Rate, Size, Table, Time, Watts, field_hints, given, is_path, plain, typed
 from fabricsim.placement import Placement
 from fabricsim.program import Program
 from fabricsim.routing import Routing
@@ -38,6 +38,7 @@ __all__ = [
     "Collect",
     "Collectives",
     "Compute",
+    "Draw",
     "Experiment",
     "ExperimentLike",
     "Job",
@@ -46,13 +47,16 @@ __all__ = [
     "Mpi",
     "Network",
     "Optimistic",
+    "Power",
     "Router",
     "Rule",
     "Run",
     "dumps",
 ]
 
-Barrier: TypeAlias = Literal["dissemination", "recursive-doubling", "tree", "linear", "binary-tree"]
+Barrier: TypeAlias = Literal[
+    "dissemination", "recursive-doubling", "tree", "linear", "binary-tree", "two-level"
+]
 Bcast: TypeAlias = Literal[
     "binomial",
     "scatter-recursive-doubling-allgather",
@@ -62,17 +66,34 @@ Bcast: TypeAlias = Literal[
     "binary-tree",
     "knomial",
     "chain",
+    "two-level",
 ]
 Reduce: TypeAlias = Literal[
-    "binomial", "rabenseifner", "pipeline", "linear", "binary-tree", "in-order-binary-tree", "chain"
+    "binomial",
+    "rabenseifner",
+    "pipeline",
+    "linear",
+    "binary-tree",
+    "in-order-binary-tree",
+    "chain",
+    "two-level",
 ]
 Allreduce: TypeAlias = Literal[
-    "recursive-doubling", "rabenseifner", "ring", "reduce-bcast", "double-binary-tree", "binary-tree"
+    "recursive-doubling",
+    "rabenseifner",
+    "ring",
+    "reduce-bcast",
+    "double-binary-tree",
+    "binary-tree",
+    "two-level",
 ]
-Allgather: TypeAlias = Literal["ring", "recursive-doubling", "bruck", "neighbor-exchange", "gather-bcast"]
+Allgather: TypeAlias = Literal[
+    "ring", "recursive-doubling", "bruck", "neighbor-exchange", "gather-bcast", "two-level"
+]
+Allgatherv: TypeAlias = Literal["ring", "recursive-doubling", "bruck", "neighbor-exchange", "gather-bcast"]
 Alltoall: TypeAlias = Literal["pairwise", "scattered", "linear", "bruck", "pairwise-exchange", "ring"]
 Alltoallv: TypeAlias = Literal["pairwise", "scattered", "linear", "pairwise-exchange"]
-Gather: TypeAlias = Literal["binomial", "linear"]
+Gather: TypeAlias = Literal["binomial", "linear", "two-level"]
 Gatherv: TypeAlias = Literal["linear"]
 ReduceScatter: TypeAlias = Literal[
     "pairwise", "recursive-halving", "recursive-doubling", "ring", "reduce-scatterv"
@@ -266,12 +287,15 @@ class Job(Given):
     compute : Compute or "off"
         Duration of computations; off: none (default: as in the workload).
     repetitions : int
-        Repetitions of the workload, 1 to 1000000000 (default: 1).
+        Repetitions of the workload, 1 to 1000000000 (default: 1; without limit with `end`).
     repeat_until_others_end : bool
         Whether the ranks go on after the repetitions, unmeasured, until all other ranks are
         measured (default: false).
     start : Time, such as "10 us"
         Start of its ranks or traffic (default: 0 ps).
+    end : Time, such as "2 ms"
+        Time of the simulation at which its ranks are stopped; until then they repeat the workload
+        (default: none).
     """
 
     name: str | None = None
@@ -285,6 +309,7 @@ class Job(Given):
     repetitions: int | None = None
     repeat_until_others_end: bool | None = None
     start: Time | None = None
+    end: Time | None = None
 
 
 PlacementName: TypeAlias = Literal["linear", "random", "random-routers", "random-groups", "round-robin"]
@@ -331,7 +356,7 @@ class Collectives(Given):
 
     Parameters
     ----------
-    table : {"thakur-2005", "mpich", "openmpi-4.1", "tracer"}
+    table : {"thakur-2005", "mpich", "openmpi-4.1", "openmpi-5.0", "tracer"}
         Rules for collectives below without a value (default: thakur-2005).
     barrier : Barrier or Sequence[Rule]
         MPI_Barrier (default: dissemination).
@@ -343,7 +368,7 @@ class Collectives(Given):
         MPI_Allreduce (default: rules of the table).
     allgather : Allgather or Sequence[Rule]
         MPI_Allgather (default: rules of the table).
-    allgatherv : Allgather or Sequence[Rule]
+    allgatherv : Allgatherv or Sequence[Rule]
         MPI_Allgatherv (default: rules of the table).
     alltoall : Alltoall or Sequence[Rule]
         MPI_Alltoall (default: rules of the table).
@@ -365,13 +390,13 @@ class Collectives(Given):
         MPI_Exscan (default: recursive-doubling).
     """
 
-    table: Literal["thakur-2005", "mpich", "openmpi-4.1", "tracer"] | None = None
+    table: Literal["thakur-2005", "mpich", "openmpi-4.1", "openmpi-5.0", "tracer"] | None = None
     barrier: Barrier | Sequence[Rule | Table] | None = None
     bcast: Bcast | Sequence[Rule | Table] | None = None
     reduce: Reduce | Sequence[Rule | Table] | None = None
     allreduce: Allreduce | Sequence[Rule | Table] | None = None
     allgather: Allgather | Sequence[Rule | Table] | None = None
-    allgatherv: Allgather | Sequence[Rule | Table] | None = None
+    allgatherv: Allgatherv | Sequence[Rule | Table] | None = None
     alltoall: Alltoall | Sequence[Rule | Table] | None = None
     alltoallv: Alltoallv | Sequence[Rule | Table] | None = None
     gather: Gather | Sequence[Rule | Table] | None = None
@@ -556,6 +581,53 @@ class Collect(Given):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Draw(Given):
+    """What one part of a network draws.
+
+    Parameters
+    ----------
+    idle : Watts, such as "747 W"
+        Power without traffic, at most 100 kW (default: 0 W; of one kind or class: that of all).
+    busy : Watts, such as "900 W"
+        Power at full load, at least `idle` (default: `idle` if that is given; of one kind or class
+        otherwise that of all).
+    """
+
+    idle: Watts | None = None
+    busy: Watts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Power(Given):
+    """What the parts of the network draw, for the energy of the run: ``docs/methods/energy.md``.
+
+    At least one power has to be given.
+
+    Parameters
+    ----------
+    router : Draw
+        Each router.
+    routers : Mapping[str, Draw]
+        Each router of one kind, such as leaf, spine or core.
+    link : Draw
+        Each end of a cable. An end is busy while it transmits.
+    links : Mapping[str, Draw]
+        Each end of the cables of one link class.
+    nic : Draw
+        Each NIC port.
+    host : Watts, such as "300 W"
+        Each host, whatever it does (default: 0 W).
+    """
+
+    router: Draw | Table | None = None
+    routers: Mapping[str, Draw | Table] | None = None
+    link: Draw | Table | None = None
+    links: Mapping[str, Draw | Table] | None = None
+    nic: Draw | Table | None = None
+    host: Watts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Experiment(Given):
     """One experiment: network, jobs and execution.
 
@@ -571,6 +643,8 @@ class Experiment(Given):
         The MPI library.
     collect : Collect
         Data collected during the run.
+    power : Power
+        What the parts of the network draw; without it, results have no energy.
 
     Examples
     --------
@@ -589,6 +663,7 @@ class Experiment(Given):
     run: Run | Table | None = None
     mpi: Mpi | Table | None = None
     collect: Collect | Table | None = None
+    power: Power | Table | None = None
 
     @classmethod
     def from_dict(cls, tables: Table) -> Experiment:
@@ -601,7 +676,8 @@ class Experiment(Given):
         ExperimentError
             There is no network, no list of jobs, or a table of another name.
         """
-        names = {"job": "jobs", "network": "network", "run": "run", "mpi": "mpi", "collect": "collect"}
+        same = ("network", "run", "mpi", "collect", "power")
+        names = {"job": "jobs"} | {name: name for name in same}
         unknown = ", ".join(f"'{key}'" for key in tables if key not in names)
         if unknown:
             raise ExperimentError(f"unknown key {unknown}; expected one of: {', '.join(sorted(names))}")
@@ -641,6 +717,7 @@ class Experiment(Given):
             "job": list(self.jobs),
             "mpi": self.mpi,
             "collect": self.collect,
+            "power": self.power,
             "run": self.run,
         }
         tables: dict[str, Any] = plain(parts)

@@ -23,6 +23,7 @@ __all__ = [
     "Size",
     "Table",
     "Time",
+    "Watts",
     "field_hints",
     "given",
     "is_path",
@@ -38,6 +39,9 @@ Size: TypeAlias = str
 
 Rate: TypeAlias = str
 """A data rate with its unit: bits, such as ``"100 Gbps"``, or bytes, such as ``"12.5 GB/s"``."""
+
+Watts: TypeAlias = str
+"""A power with its unit, such as ``"8.5 W"``; the units are MW, kW, W, mW, uW."""
 
 Path: TypeAlias = str | PathLike[str]
 """A path, relative to the current folder."""

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from fabricsim import _core
 from fabricsim.kinds import Motif
-from fabricsim.part import Part, Path, Rate, Size, Table, Time
+from fabricsim.part import Part, Path, Rate, Size, Table, Time, Watts
 from fabricsim.workload import Phase
 
 __all__ = ["Description", "classes", "describe"]
@@ -32,6 +32,7 @@ _TYPES = {
     "time": ("Time", 'Time, such as "1 us"'),
     "rate": ("Rate", 'Rate, such as "100 Gbps"'),
     "size": ("Size", 'Size, such as "4 KiB"'),
+    "power": ("Watts", 'Watts, such as "8.5 W"'),
     "path": ("Path", "Path"),
     "table": ("Mapping[str, int | float | str]", "Mapping"),
     "list of table": ("Sequence[Phase | Motif | Table]", "Sequence[Phase or Motif or Mapping]"),
@@ -47,6 +48,7 @@ _NAMES = {
     "Size": Size,
     "Table": Table,
     "Time": Time,
+    "Watts": Watts,
 }
 _WIDTH = 102
 

@@ -47,6 +47,12 @@ CLASSES: dict[str, type] = {
     "mpi": experiment.Mpi,
     "run": experiment.Run,
     "collect": experiment.Collect,
+    "power": experiment.Power,
+    "power.router": experiment.Draw,
+    "power.routers.KIND": experiment.Draw,
+    "power.link": experiment.Draw,
+    "power.links.CLASS": experiment.Draw,
+    "power.nic": experiment.Draw,
     "optimistic": experiment.Optimistic,
     "input-queued": experiment.Router,
 }
@@ -59,6 +65,7 @@ WRITTEN = {
     "time": r"time",
     "rate": r"data rate",
     "size": r"size",
+    "power": r"power",
     "path": r"path",
 }
 HINTS = {"integer": int, "number": float, "boolean": bool}

@@ -147,6 +147,21 @@ def test_a_bill(table: Any) -> None:
     ]
 
 
+def test_electricity_at_the_mean_power(table: Any) -> None:
+    summary = {"network": {"energy": {"mean_power_w": 2500.0}}}
+    assert table(COSTS).electricity_of(summary) is None
+    item = table(COSTS + "[electricity]\nprice_per_kwh = 0.2\nyears = 5\npue = 1.1").electricity_of(summary)
+    # 2.5 kW for 5 * 8760 h, and a tenth more for the building.
+    assert (item.count, item.each) == (pytest.approx(120_450), 0.2)
+    assert item.cost == pytest.approx(24_090)
+    assert item.name == "electricity (kWh): 2,500 W for 43,800 h, PUE 1.1"
+    hours = table(COSTS + "[electricity]\nprice_per_kwh = 1\nhours = 2")
+    assert hours.electricity_of(summary).cost == pytest.approx(5)
+    for without in ({"network": {}}, {"network": {"energy": {"mean_power_w": None}}}):
+        with pytest.raises(SweepError, match=r"expected a table \[power\]"):
+            hours.electricity_of(without)
+
+
 def test_entries_for_a_class_or_bandwidth(table: Any) -> None:
     text = """
     [[switch]]
@@ -208,6 +223,12 @@ def test_what_a_table_lacks_is_named(table: Any, change: dict[str, Any], message
         ("[length]\nhost = '-1 m'", 2, "length.host", "a length such as"),
         ("[length]\nlatency_per_metre = '0 ns'", 2, "length.latency_per_metre", "more than nothing"),
         ("[nics]\ncost = 3", 1, "nics", "did you mean 'nic'?"),
+        ("[electricity]\nyears = 5", 1, "electricity.price_per_kwh", "missing"),
+        ("[electricity]\nprice_per_kwh = 1", 1, "electricity.years", "one of the keys"),
+        ("[electricity]\nprice_per_kwh = 1\nyears = 1\nhours = 1", 3, "electricity.years", "one of the keys"),
+        ("[electricity]\nprice_per_kwh = 1\nhours = 0", 3, "electricity.hours", "more than 0"),
+        ("[electricity]\nprice_per_kwh = 1\nyears = 1\npue = 0.9", 4, "electricity.pue", "at least 1"),
+        ("[electricity]\nprice = 1", 2, "electricity.price", "did you mean 'price_per_kwh'?"),
     ],
 )
 def test_wrong_cost_tables(table: Any, text: str, line: int | None, key: str, message: str) -> None:

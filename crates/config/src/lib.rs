@@ -16,6 +16,6 @@ mod setting;
 pub use error::{Error, Location, nearest};
 pub use input::{EXPERIMENT_BYTES, TEXT_BYTES, open_input, read_text};
 pub use parameter::{DefaultValue, Parameter, Type};
-pub use quantity::{Bandwidth, Bytes, Duration, RoundedRate};
+pub use quantity::{Bandwidth, Bytes, Duration, Power, RoundedRate};
 pub use section::Section;
 pub use setting::{NameOrSome, OneOrEach, Setting, Value};

@@ -40,6 +40,8 @@ pub enum Type {
     Rate,
     /// A number of bytes with its unit.
     Size,
+    /// A power with its unit.
+    Power,
     /// A path, relative to the folder of the experiment file.
     Path,
     /// A table, whose keys the meaning of the parameter describes.
@@ -148,6 +150,11 @@ impl Parameter {
         Parameter::new(name, Type::Size, DefaultValue::Text(default), summary)
     }
 
+    /// A power.
+    pub const fn power(name: &'static str, default: &'static str, summary: &'static str) -> Parameter {
+        Parameter::new(name, Type::Power, DefaultValue::Text(default), summary)
+    }
+
     /// One of several texts; the first is the default.
     pub const fn choice(
         name: &'static str,
@@ -236,6 +243,7 @@ impl std::fmt::Display for Type {
             Type::Time => f.write_str("time"),
             Type::Rate => f.write_str("rate"),
             Type::Size => f.write_str("size"),
+            Type::Power => f.write_str("power"),
             Type::Path => f.write_str("path"),
             Type::Table => f.write_str("table"),
             Type::List(of) => write!(f, "list of {of}"),

@@ -40,6 +40,13 @@ pub struct Bytes {
     pub bytes: u64,
 }
 
+/// A power in microwatts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Power {
+    /// Microwatts.
+    pub uw: u64,
+}
+
 /// Unit names with their factors, largest factor first within a family. Printing uses the first factor that divides.
 type Units = &'static [(&'static str, u128)];
 
@@ -85,6 +92,14 @@ const SIZE: Units = &[
     ("KB", 1_000),
     ("kB", 1_000),
     ("B", 1),
+];
+
+const POWER: Units = &[
+    ("MW", 1_000_000_000_000),
+    ("kW", 1_000_000_000),
+    ("W", 1_000_000),
+    ("mW", 1_000),
+    ("uW", 1),
 ];
 
 impl Duration {
@@ -137,6 +152,18 @@ impl Bytes {
     }
 }
 
+impl Power {
+    pub(crate) const EXPECTED: &'static str = "a power such as \"8.5 W\" (MW, kW, W, mW, uW)";
+
+    /// Parses `"8.5 W"`; the error says what was expected.
+    ///
+    /// # Errors
+    /// No power, one finer than a microwatt, or one that does not fit 64 bits.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        exact(text, POWER, Self::EXPECTED).map(|uw| Power { uw })
+    }
+}
+
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show(self.ps, TIME, f)
@@ -165,6 +192,11 @@ impl fmt::Display for RoundedRate {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show(self.bytes, SIZE, f)
+    }
+}
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        show(self.uw, POWER, f)
     }
 }
 
@@ -350,12 +382,33 @@ mod tests {
         assert_eq!(Duration::parse("0 s").unwrap().to_string(), "0 ps");
     }
 
+    #[test]
+    fn powers_are_whole_microwatts() {
+        assert_eq!(Power::parse("8.5 W").unwrap().uw, 8_500_000);
+        assert_eq!(Power::parse("1.72 kW").unwrap().to_string(), "1720 W");
+        assert_eq!(Power::parse("300 mW").unwrap(), Power::parse("0.3W").unwrap());
+        for (text, needle) in [
+            ("17", "has no unit"),
+            ("-17 W", "does not start with a number"),
+            ("17 J", "unknown unit 'J'"),
+            ("0.5 uW", "finer than"),
+        ] {
+            let message = Power::parse(text).unwrap_err();
+            assert!(message.contains(needle), "{text}: {message}");
+            assert!(
+                message.contains("expected a power such as \"8.5 W\""),
+                "{message}"
+            );
+        }
+    }
+
     proptest! {
         #[test]
         fn shown_quantities_parse_back(amount: u64) {
             prop_assert_eq!(Duration::parse(&Duration { ps: amount }.to_string()).unwrap().ps, amount);
             prop_assert_eq!(Bandwidth::parse(&Bandwidth { bits_per_s: amount }.to_string()).unwrap().bits_per_s, amount);
             prop_assert_eq!(Bytes::parse(&Bytes { bytes: amount }.to_string()).unwrap().bytes, amount);
+            prop_assert_eq!(Power::parse(&Power { uw: amount }.to_string()).unwrap().uw, amount);
         }
 
         #[test]
@@ -363,6 +416,7 @@ mod tests {
             let _ = Duration::parse(&text);
             let _ = Bandwidth::parse(&text);
             let _ = Bytes::parse(&text);
+            let _ = Power::parse(&text);
         }
     }
 }

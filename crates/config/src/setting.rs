@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::quantity::{Bandwidth, Bytes, Duration, RoundedRate};
+use crate::quantity::{Bandwidth, Bytes, Duration, Power, RoundedRate};
 use crate::section::Section;
 
 /// A value as written in the file.
@@ -220,7 +220,8 @@ quantity!(
             }
         }
     },
-    Bytes
+    Bytes,
+    Power
 );
 
 #[cfg(test)]

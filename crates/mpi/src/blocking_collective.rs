@@ -1,6 +1,7 @@
 //! The blocking collective of a rank: sequential rounds, which the CPU drives.
 
 use std::mem;
+use std::sync::Arc;
 
 use des::Time;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
 use crate::operations::CpuStep;
 use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
 use crate::requests::{RequestInfo, RequestKind};
-use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, ReplayError, Round};
+use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, RanksByHost, ReplayError, Round};
 
 /// The schedule of one rank in one collective, without its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,9 @@ pub(crate) struct CollectiveSchedule {
     /// Number among the collectives of its context, from 0, modulo 2^32.
     pub sequence: u32,
     pub call: Call,
+    /// The communicator's ranks by host, which the job has.
+    #[serde(skip)]
+    hosts: Option<Arc<RanksByHost>>,
 }
 
 impl CollectiveSchedule {
@@ -38,13 +42,19 @@ impl CollectiveSchedule {
 
     /// Writes the messages of a round into an empty [`Round`]. Returns false if there is no such round.
     pub fn round(&self, k: u32, round: &mut Round) -> bool {
-        let own_call = CollectiveArgs::new(self.own_call, self.counts.as_deref());
+        let own_call =
+            CollectiveArgs::new(self.own_call, self.counts.as_deref()).on_hosts(self.hosts.as_deref());
         (self.algorithm.round)(&own_call, k, round)
     }
 
     /// Tag of the messages of a round.
     pub fn tag(&self, k: u32) -> u32 {
         tag(self.algorithm.collective, self.sequence, k)
+    }
+
+    /// Gives a saved schedule what the job has.
+    pub fn attach(&mut self, job: &MpiJob) {
+        self.hosts = job.ranks_by_host(communicator_of(self.context));
     }
 
     /// Whether a saved schedule is consistent with this rank.
@@ -222,7 +232,10 @@ impl BlockingCollective {
     }
 
     /// The collective of a saved state; `None` if the state is inconsistent with this rank.
-    pub fn at(state: BlockingCollectiveState, job: &MpiJob, rank: u32) -> Option<BlockingCollective> {
+    pub fn at(mut state: BlockingCollectiveState, job: &MpiJob, rank: u32) -> Option<BlockingCollective> {
+        if let Some(current) = &mut state.current {
+            current.schedule.attach(job);
+        }
         let current = state.current.as_ref();
         let is_consistent = current.is_none_or(|current| current.schedule.is_consistent(job, rank));
         let round = Round::default();
@@ -272,7 +285,8 @@ impl Rank {
         }
         self.histories
             .add(context, &rank_call.arguments(), &mut self.journal);
-        let seen = CollectiveArgs::new(own_call, counts.as_deref());
+        let hosts = self.job.ranks_by_host(communicator_of(context));
+        let seen = CollectiveArgs::new(own_call, counts.as_deref()).on_hosts(hosts.as_deref());
         let algorithm = self.job.settings.collectives.select(collective, call, &seen);
         Ok(CollectiveSchedule {
             algorithm,
@@ -281,6 +295,7 @@ impl Rank {
             context,
             sequence,
             call,
+            hosts,
         })
     }
 

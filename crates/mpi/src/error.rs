@@ -66,10 +66,10 @@ pub enum ReplayError {
         /// Largest allowed number.
         limit: u32,
     },
-    /// A job that repeats its program until others end would stop the time.
+    /// A job that repeats its program until others end, or until its own end, would stop the time.
     #[error(
-        "rank {rank}: many repetitions in a row take no time, so that `repeat_until_others_end` would never end; give \
-         the rank computation, or MPI calls an overhead"
+        "rank {rank}: many repetitions in a row take no time, so that a job with `repeat_until_others_end` or `end` would \
+         never end; give the rank computation, or MPI calls an overhead"
     )]
     EndlessRepetition {
         /// Rank.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::message::WINDOW_CONTEXT;
-use crate::{MpiSettings, ReplayError};
+use crate::{MpiSettings, RanksByHost, ReplayError};
 
 /// State that all ranks of one application share, read-only.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct MpiJob {
     pub settings: MpiSettings,
     /// Rank in the communicator of each member, by communicator.
     positions: Vec<Positions>,
+    /// Ranks by host, by communicator; empty where no algorithm of the job needs them.
+    hosts: Vec<Arc<RanksByHost>>,
 }
 
 /// Map from a rank of the job to its rank in one communicator.
@@ -54,7 +56,24 @@ impl MpiJob {
             communicators,
             settings,
             positions,
+            hosts: Vec::new(),
         })
+    }
+
+    /// Tells the job the host of each rank, in any numbering. Algorithms on two levels need them; jobs without
+    /// such algorithms forget them.
+    #[must_use]
+    pub fn on_hosts(mut self, host_of: impl Fn(u32) -> u32) -> MpiJob {
+        if self.settings.collectives.needs_hosts() {
+            let by_host = |members: &Vec<u32>| RanksByHost::new(members.iter().map(|rank| host_of(*rank)));
+            self.hosts = self.communicators.iter().map(by_host).map(Arc::new).collect();
+        }
+        self
+    }
+
+    /// The ranks of a communicator by host, if an algorithm of the job needs them.
+    pub(crate) fn ranks_by_host(&self, communicator: u32) -> Option<Arc<RanksByHost>> {
+        self.hosts.get(communicator as usize).cloned()
     }
 
     /// Members of a communicator; `None` if the job does not have it.

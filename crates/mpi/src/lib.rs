@@ -34,12 +34,13 @@ mod requests;
 mod settings;
 mod state;
 mod statistics;
+mod stop;
 mod tracing;
 
 pub use agreement::check_agreement;
 pub use collectives::{
     ALGORITHMS, AlgorithmSelection, CollectiveAlgorithm, CollectiveArgs, CollectiveCall, CollectiveVariant,
-    NamedAlgorithm, Round, SelectionRule, SelectionTable, TABLES,
+    HostLayout, NamedAlgorithm, RanksByHost, Round, SelectionRule, SelectionTable, TABLES,
 };
 pub use compute::{ComputeRule, ComputeScale};
 pub use error::ReplayError;

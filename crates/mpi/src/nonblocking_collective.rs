@@ -94,6 +94,13 @@ impl NonBlockingCollectives {
         }
     }
 
+    /// Gives saved schedules what the job has.
+    pub fn attach(&mut self, job: &MpiJob) {
+        for it in self.0.values_mut() {
+            it.schedule.attach(job);
+        }
+    }
+
     /// Whether they are consistent with this rank and its requests. A saved state may be damaged.
     pub fn is_consistent(&self, requests: &Requests, job: &MpiJob, rank: u32) -> bool {
         let mut outstanding: BTreeMap<u32, u32> = BTreeMap::new();

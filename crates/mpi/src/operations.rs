@@ -69,7 +69,7 @@ impl Rank {
     }
 
     /// Adds the time of the activity that ends now.
-    fn close_activity(&mut self, now: Time, out: &mut Vec<Action>) {
+    pub(crate) fn close_activity(&mut self, now: Time, out: &mut Vec<Action>) {
         let since = *self.since;
         let span = now.saturating_sub(since);
         match *self.activity {
@@ -237,7 +237,14 @@ impl Rank {
                 call,
             } => self.begin_one_sided(SendOrigin::Get, (from, communicator, bytes), call, now, out),
             Operation::Fence { communicator, call } => self.begin_fence(communicator, call, now, out),
-            Operation::RepetitionEnd { number, goes_on } => self.end_repetition((number, goes_on), now, out),
+            Operation::RepetitionEnd {
+                number,
+                goes_on,
+                is_endless,
+            } => {
+                self.check_repetition(number, is_endless, now)?;
+                Ok(self.end_repetition((number, goes_on), now, out))
+            }
         }
     }
 

@@ -37,6 +37,8 @@ pub enum Action {
     ResumeAt(Time),
     /// The program has ended, or the part of it that is measured. Messages may still arrive.
     Finished,
+    /// [`Rank::stop`] has interrupted the program.
+    Stopped,
     /// A repetition of the program has ended, with this number, from 1.
     RepetitionEnded(u64),
     /// A trace event, only after [`Rank::set_tracing`].
@@ -61,6 +63,8 @@ pub(crate) enum CpuState {
     Probing { pattern: MatchPattern, busy_until: Time },
     /// The program has ended.
     Finished,
+    /// [`Rank::stop`] has interrupted the program.
+    Stopped { at: Time },
 }
 
 /// A send whose overhead is being paid.
@@ -295,12 +299,12 @@ impl Rank {
 
     /// Whether the program has ended, or the part of it that is measured.
     pub fn finished(&self) -> bool {
-        self.ended() || self.measured.get().is_some()
+        *self.state == CpuState::Finished || self.measured.get().is_some()
     }
 
-    /// Whether the program has ended.
+    /// Whether it executes no further operation: the program has ended, or it was stopped.
     pub fn ended(&self) -> bool {
-        *self.state == CpuState::Finished
+        matches!(*self.state, CpuState::Finished | CpuState::Stopped { .. })
     }
 
     /// Whether only an arrival or injection lets it continue.
@@ -369,7 +373,11 @@ impl Rank {
                 shown(described, outstanding as usize)
             }
             CpuState::Probing { pattern, .. } => self.envelope("a message from", &pattern),
-            CpuState::New | CpuState::Running | CpuState::Busy { .. } | CpuState::Finished => return None,
+            CpuState::New
+            | CpuState::Running
+            | CpuState::Busy { .. }
+            | CpuState::Finished
+            | CpuState::Stopped { .. } => return None,
         };
         Some(format!("{} for {what}", call.name()))
     }
@@ -390,7 +398,11 @@ impl Rank {
                 awaited.filter_map(|(_, request)| request.info.peer).collect()
             }
             CpuState::Probing { pattern, .. } => pattern.from.into_iter().collect(),
-            CpuState::New | CpuState::Running | CpuState::Busy { .. } | CpuState::Finished => Vec::new(),
+            CpuState::New
+            | CpuState::Running
+            | CpuState::Busy { .. }
+            | CpuState::Finished
+            | CpuState::Stopped { .. } => Vec::new(),
         };
         ranks.sort_unstable();
         ranks.dedup();

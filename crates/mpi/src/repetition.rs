@@ -2,6 +2,8 @@
 //!
 //! A job may go on after its repetitions, until other jobs are measured too. Each rank then keeps a copy of what has
 //! been counted up to the end of the last repetition that is measured. Counting goes on, without effect on the results.
+//!
+//! A job that is stopped at a given time may repeat without end until then. All of its repetitions are measured.
 
 use des::Time;
 use serde::{Deserialize, Serialize};
@@ -61,21 +63,22 @@ impl MeasuredEnd {
 }
 
 impl Rank {
-    /// Executes the end of a repetition with this number. `goes_on`: it is the last one that is measured, and the
-    /// program goes on.
-    pub(crate) fn end_repetition(
+    /// Rejects endless repetitions that take no time. `is_endless`: the program repeats without end; otherwise it does
+    /// so after its measured part only.
+    pub(crate) fn check_repetition(
         &mut self,
-        (number, goes_on): (u64, bool),
+        number: u64,
+        is_endless: bool,
         now: Time,
-        out: &mut Vec<Action>,
-    ) -> Result<CpuStep, ReplayError> {
+    ) -> Result<(), ReplayError> {
         let Repetition {
             ended_at,
             without_time,
         } = *self.repetition;
         let took_time = number == 1 || now > ended_at;
         let without_time = if took_time { 0 } else { without_time + 1 };
-        if self.measured.get().is_some() && without_time > MOST_WITHOUT_TIME {
+        let has_no_end = is_endless || self.measured.get().is_some();
+        if has_no_end && without_time > MOST_WITHOUT_TIME {
             return Err(ReplayError::EndlessRepetition { rank: self.rank });
         }
         let repetition = Repetition {
@@ -83,6 +86,17 @@ impl Rank {
             without_time,
         };
         self.repetition.set(repetition, &mut self.journal);
+        Ok(())
+    }
+
+    /// Executes the end of a repetition with this number. `goes_on`: it is the last one that is measured, and the
+    /// program goes on.
+    pub(crate) fn end_repetition(
+        &mut self,
+        (number, goes_on): (u64, bool),
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> CpuStep {
         out.push(Action::RepetitionEnded(number));
         if goes_on {
             self.stats.finish(now, &mut self.journal);
@@ -94,7 +108,7 @@ impl Rank {
             self.measured.end(part, &mut self.journal);
             out.push(Action::Finished);
         }
-        Ok(CpuStep::Continue)
+        CpuStep::Continue
     }
 
     /// Collectives, up to the end of the part that is measured.

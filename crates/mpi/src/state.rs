@@ -88,16 +88,21 @@ impl Rank {
         if !program.skip(state.position)? {
             return Err(wrong("the trace is not the one of the checkpoint"));
         }
+        let blocking = state.requests.blocking().count();
         let waits_for = match state.state {
             CpuState::Waiting { outstanding, .. } => outstanding as usize,
+            // Its requests are those of the time at which it was stopped.
+            CpuState::Stopped { .. } => blocking,
             _ => 0,
         };
         if !state.requests.is_consistent()
             || !state.nonblocking.is_consistent(&state.requests, &job, rank)
-            || state.requests.blocking().count() != waits_for
+            || blocking != waits_for
         {
             return Err(wrong("its requests contradict each other"));
         }
+        let mut nonblocking = state.nonblocking;
+        nonblocking.attach(&job);
         let collective = BlockingCollective::at(state.collective, &job, rank)
             .ok_or_else(|| wrong("it is in a collective that the job does not have"))?;
         Ok(Rank {
@@ -119,7 +124,7 @@ impl Rank {
             awaiting_data: state.awaiting_data,
             histories: state.histories,
             collective,
-            nonblocking: state.nonblocking,
+            nonblocking,
             stats: Statistics::new(state.stats),
             repetition: Journaled::new(state.repetition),
             measured: MeasuredEnd::new(state.measured),

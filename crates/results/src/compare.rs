@@ -1,6 +1,8 @@
 //! Compares several runs, as text for a terminal.
 
-use crate::{BoundBy, JobBounds, JobSummary, Latency, SlowDown, Summary, TrafficSummary, show};
+use crate::{
+    BoundBy, EnergySummary, JobBounds, JobSummary, Latency, SlowDown, Summary, TrafficSummary, show,
+};
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
 /// heads of the columns are the names; a missing value is a dash.
@@ -99,10 +101,11 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
         };
         if jobs.iter().flatten().any(|job| job.ranks > 0) {
             let unfinished = jobs.iter().flatten().any(|job| !job.finished);
-            let note = if unfinished {
-                " (interrupted by the end of the run)"
-            } else {
-                ""
+            let stopped = jobs.iter().flatten().any(|job| job.stopped);
+            let note = match (stopped, unfinished) {
+                (true, _) => " (stopped at its end, says nothing about its work)",
+                (false, true) => " (interrupted by the end of the run)",
+                (false, false) => "",
             };
             rows.push(Row::new(
                 format!("job {name}: time{note}"),
@@ -138,6 +141,11 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
                 of(|job| job.source_wait_ns?.mean),
             ));
         }
+        rows.extend(energy_row(
+            "  energy",
+            jobs.iter().map(|job| Some(job.as_ref()?.energy?.total_j)),
+            show::energy,
+        ));
         let bounds: Vec<Option<&JobBounds>> = runs.iter().map(|(_, run)| bounds_of(run, name)).collect();
         let idle = |of: &Option<&JobBounds>| Some(of.as_ref()?.zero_load_latency_ns?.mean);
         let latencies: Vec<Option<f64>> = bounds.iter().map(idle).collect();
@@ -267,10 +275,10 @@ fn repetitions(jobs: &[Option<&JobSummary>]) -> Option<Row> {
         .flatten()
         .any(|job| job.repetitions > 1 || job.repetition_times.is_some());
     let each = |job: &JobSummary| match job.repetition_times {
-        Some(times) => times.mean_ns,
-        None => job.time_ns / job.repetitions.max(1) as f64,
+        Some(times) => Some(times.mean_ns),
+        None => (!job.stopped).then(|| job.time_ns / job.repetitions.max(1) as f64),
     };
-    let each: Vec<Option<f64>> = jobs.iter().map(|job| job.map(each)).collect();
+    let each: Vec<Option<f64>> = jobs.iter().map(|job| job.and_then(each)).collect();
     repeats.then(|| Row::new("  time per repetition, mean", times(&each)))
 }
 
@@ -327,7 +335,44 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
         Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
     ]);
+    let energy = |of: fn(&EnergySummary) -> Option<f64>| -> Vec<Option<f64>> {
+        let energies = runs.iter().map(|(_, run)| run.network.energy.as_ref());
+        energies.map(|energy| of(energy?)).collect()
+    };
+    let per_bit = |joules_per_bit: f64| format!("{}/bit", show::energy(joules_per_bit));
+    rows.extend(energy_row("  energy", energy(|e| Some(e.total_j)), show::energy));
+    rows.extend(energy_row(
+        "    added by load",
+        energy(|e| Some(e.dynamic_j)),
+        show::energy,
+    ));
+    rows.extend(energy_row(
+        "  power, mean",
+        energy(|e| e.mean_power_w),
+        show::power,
+    ));
+    rows.extend(energy_row(
+        "  energy of delivered data",
+        energy(|e| e.pj_per_bit.map(|pj| pj / 1e12)),
+        per_bit,
+    ));
     rows
+}
+
+/// A row of energies or powers. `None` if no run has any.
+fn energy_row(
+    label: &str,
+    values: impl IntoIterator<Item = Option<f64>>,
+    shown: impl Fn(f64) -> String,
+) -> Option<Row> {
+    let values: Vec<Option<f64>> = values.into_iter().collect();
+    let is_known = values.iter().any(Option::is_some);
+    is_known.then(|| {
+        Row::new(
+            label,
+            values.into_iter().map(|value| value.map_or("-".into(), &shown)),
+        )
+    })
 }
 
 /// The bounds of a job, if complete: bounds of host links alone say little.

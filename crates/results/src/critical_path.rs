@@ -150,7 +150,7 @@ impl CriticalPath {
             let _ = write!(text, ", {} unknown", share(self.unknown_ns));
         }
         if !self.finished {
-            text += "; it was interrupted by the end of the run";
+            text += "; it was interrupted by its end or that of the run";
         }
         text.push('\n');
         for wait in self.waits.iter().take(SHOWN) {

@@ -16,8 +16,9 @@ pub struct Interference {
 pub struct SlowDown {
     /// Name of the job.
     pub name: String,
-    /// Time in the shared run over time in the standalone run. `None` if it was interrupted in either run, or takes
-    /// no time.
+    /// Time in the shared run over time in the standalone run; of a job that was stopped at its end in either run, mean
+    /// time of a complete repetition, likewise. `None` if the end of either run interrupted it, if it takes no time, and
+    /// if it was stopped without a complete repetition.
     pub slowdown: Option<f64>,
     /// Time in the shared run, as in its entry in `jobs`.
     pub time_ns: f64,
@@ -31,7 +32,7 @@ pub struct SlowDown {
     pub latency_ns: Option<f64>,
     /// Mean packet latency in the standalone run. `None` without measured packets.
     pub alone_latency_ns: Option<f64>,
-    /// Whether all of its ranks reached their end in the standalone run.
+    /// Whether all of its ranks reached the end of their programs in the standalone run.
     pub alone_finished: bool,
     /// Digest of the standalone run.
     pub alone_digest: String,
@@ -47,10 +48,14 @@ impl SlowDown {
             &in_company.summary.jobs[number],
             &standalone.summary.jobs[standalone_number],
         );
-        let comparable = job.finished && by_itself.finished && by_itself.time_ns > 0.0;
+        let [time, alone] = match job.stopped || by_itself.stopped {
+            true => [job, by_itself].map(|job| job.repetition_times.map(|times| times.mean_ns)),
+            false => [job, by_itself].map(|job| job.finished.then_some(job.time_ns)),
+        };
+        let times = time.zip(alone).filter(|(_, alone)| *alone > 0.0);
         SlowDown {
             name: job.name.clone(),
-            slowdown: comparable.then(|| job.time_ns / by_itself.time_ns),
+            slowdown: times.map(|(time, alone)| time / alone),
             time_ns: job.time_ns,
             alone_ns: by_itself.time_ns,
             mpi_ns: job.mpi_ns,

@@ -10,6 +10,7 @@ mod bounds;
 mod compare;
 mod critical_path;
 mod digest;
+mod energy;
 mod fairness;
 mod folder;
 mod histogram;
@@ -36,6 +37,7 @@ pub use critical_path::{
     PathWait,
 };
 pub use digest::{Chain, Digest, hash};
+pub use energy::{EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals, PartEnergy, PartTotals};
 pub use fairness::{Fairness, HostTraffic};
 pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,

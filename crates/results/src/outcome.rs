@@ -14,8 +14,8 @@ use crate::summary::{
     Summary, TrafficSummary, Unreceived, nanoseconds,
 };
 use crate::{
-    Bounds, Chain, Collected, Digest, Fairness, Histogram, Note, PathTotals, RecordingTotals,
-    RepetitionTimes, ScheduleSummary, Table, notes,
+    Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals, Note, PathTotals,
+    RecordingTotals, RepetitionTimes, ScheduleSummary, Table, notes,
 };
 
 /// All measurements of a simulation that its digest covers.
@@ -35,6 +35,8 @@ pub struct Outcome {
     /// The schedule of a job trace. It follows from the experiment and is not part of the digest, nor is the table
     /// `schedule`.
     pub schedule: Option<ScheduleSummary>,
+    /// The energy of the run, if the experiment gives the power of the parts. Not part of the digest.
+    pub energy: Option<EnergyTotals>,
 }
 
 /// Totals of the network.
@@ -116,12 +118,15 @@ pub struct JobTotals {
     pub ranks: u64,
     /// Hosts.
     pub hosts: u64,
-    /// Number of repetitions of the workload of the ranks. A setting, not part of the digest.
+    /// Number of repetitions of the workload of the ranks; 0: as many as fit before the end of the job. A setting, not
+    /// part of the digest.
     pub repetitions: u64,
     /// Times of the repetitions, if the job may have several. Not part of the digest, which has the ends of ranks.
     pub repetition_times: RepetitionTimes,
-    /// Whether all ranks reached their end; true for traffic.
+    /// Whether all ranks reached the end of their programs; true for traffic.
     pub finished: bool,
+    /// Whether the end of the job interrupted ranks. Not part of the digest, which has their times.
+    pub stopped: bool,
     /// From the job's start to the end of its last rank, or to the end of the run, in picoseconds.
     pub time_ps: u64,
     /// Computation of all ranks together, in picoseconds.
@@ -151,6 +156,8 @@ pub struct JobTotals {
     /// The critical path of a job of ranks that have all finished. Not part of the digest: its times in messages are
     /// rounded.
     pub path: Option<PathTotals>,
+    /// The energy that is attributed to the job, if the experiment gives the power of the parts. Not part of the digest.
+    pub energy: Option<JobEnergyTotals>,
 }
 
 /// Offered and accepted traffic of a job of synthetic traffic.
@@ -204,6 +211,7 @@ impl RunResult {
             records,
             rounded_rates,
             schedule,
+            energy,
         } = outcome;
         tables.retain(|table| table.rows() > 0);
         tables.extend(histograms(&network, &jobs));
@@ -239,7 +247,10 @@ impl RunResult {
             schema: SCHEMA.into(),
             digest: digest.finish(),
             experiment,
-            network: network.summary(),
+            network: NetworkSummary {
+                energy: energy.map(|energy| energy.summary(network.bytes_delivered)),
+                ..network.summary()
+            },
             jobs: jobs.iter().map(JobTotals::summary).collect(),
             notes: Vec::new(),
             rounded_rates,
@@ -426,6 +437,7 @@ impl NetworkTotals {
             offered_load: load(self.offered_bytes),
             accepted_load: load(self.accepted_bytes),
             measured_ns: nanoseconds(self.measured_ps),
+            energy: None,
         }
     }
 }
@@ -489,6 +501,7 @@ impl JobTotals {
             repetitions: self.repetitions,
             repetition_times: self.repetition_times.summary(),
             finished: self.finished,
+            stopped: self.stopped,
             time_ns: nanoseconds(row.time_ps),
             compute_ns: nanoseconds(row.compute_ps),
             mpi_ns: nanoseconds(row.mpi_ps),
@@ -506,6 +519,7 @@ impl JobTotals {
                 .path
                 .as_ref()
                 .and_then(|path| path.bound_by(row.time_ps, row.compute_ps)),
+            energy: self.energy.map(JobEnergyTotals::summary),
         }
     }
 }

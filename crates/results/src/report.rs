@@ -6,6 +6,7 @@
 //! large for memory are read from the result folder batch by batch (`source`). A part without its table is omitted.
 
 mod bounds;
+mod energy;
 mod engine;
 mod experiment;
 mod grid;
@@ -66,6 +67,7 @@ fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
     sections.extend(overview::interference(summary));
     sections.extend(bounds::bounds(summary, source.table("links")));
     sections.extend(drawn(after));
+    sections.extend(energy::energy(summary));
     sections.push(engine::cost(summary));
     sections.push(experiment::experiment(summary));
 

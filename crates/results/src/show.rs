@@ -39,6 +39,26 @@ pub(crate) fn bytes(bytes: u64) -> String {
     scaled(bytes as f64, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
 }
 
+/// `1.5 kW`
+pub(crate) fn power(watts: f64) -> String {
+    with_prefix(watts, "W")
+}
+
+/// `1.5 mJ`
+pub(crate) fn energy(joules: f64) -> String {
+    with_prefix(joules, "J")
+}
+
+/// An amount with the prefix, from pico to exa, that makes it at least 1.
+fn with_prefix(amount: f64, unit: &str) -> String {
+    const PREFIXES: [&str; 11] = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"];
+    if amount <= 0.0 {
+        return format!("0 {unit}");
+    }
+    let units = PREFIXES.map(|prefix| format!("{prefix}{unit}"));
+    scaled(amount * 1e12, &units.each_ref().map(String::as_str))
+}
+
 /// `4.2 M/s`: a rate with its decimal prefix.
 pub(crate) fn rate(per_s: f64) -> String {
     scaled(per_s, &["/s", "k/s", "M/s", "G/s", "T/s"])
@@ -133,6 +153,9 @@ mod tests {
         assert_eq!(time(7_200e9), "7200 s");
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(1_500_000), "1.5 MB");
+        assert_eq!(power(1720.0), "1.72 kW");
+        assert_eq!(energy(0.00125), "1.25 mJ");
+        assert_eq!(energy(0.0), "0 J");
         assert_eq!(rate(4_200_000.0), "4.2 M/s");
         assert_eq!(count(1_234_567).replace('\u{a0}', " "), "1 234 567");
         assert_eq!(count(12), "12");

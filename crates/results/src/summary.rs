@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BoundBy, Bounds, Fairness, Histogram, Interference, Note, RecordingSummary, RepetitionSummary,
-    ScheduleSummary,
+    BoundBy, Bounds, EnergySummary, Fairness, Histogram, Interference, JobEnergy, Note, RecordingSummary,
+    RepetitionSummary, ScheduleSummary,
 };
 
 /// Version of the keys and their meaning.
@@ -151,6 +151,10 @@ pub struct NetworkSummary {
     pub accepted_load: f64,
     /// Simulated time after the warm-up, the measurement time of loads, latencies and link counters, in nanoseconds.
     pub measured_ns: f64,
+    /// Energy from time 0 to the end of the run. `None` unless the experiment gives the power of its parts, and in results
+    /// of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergySummary>,
 }
 
 fn one() -> u64 {
@@ -205,7 +209,7 @@ pub struct JobSummary {
     pub ranks: u64,
     /// Hosts.
     pub hosts: u64,
-    /// Number of repetitions of the workload of the ranks.
+    /// Number of repetitions of the workload of the ranks; 0: as many as fit before the end of the job.
     // Absent in results of older versions.
     #[serde(default = "one")]
     pub repetitions: u64,
@@ -213,9 +217,14 @@ pub struct JobSummary {
     /// results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetition_times: Option<RepetitionSummary>,
-    /// Whether all ranks reached their end before the run ended; always true for traffic.
+    /// Whether all ranks reached the end of their programs before the job or the run ended; always true for traffic.
     pub finished: bool,
-    /// Predicted time: from the job's start to the end of its last rank, or to the end of the run.
+    /// Whether the end of the job interrupted ranks. Its time then is that from its start to its end, which says nothing
+    /// about its work; [`JobSummary::repetition_times`] do.
+    // Absent in results of older versions.
+    #[serde(default)]
+    pub stopped: bool,
+    /// Predicted time: from the job's start to the end of its last rank, or to the end of the job or of the run.
     pub time_ns: f64,
     /// Computation per rank, mean over the ranks.
     pub compute_ns: f64,
@@ -253,6 +262,10 @@ pub struct JobSummary {
     /// What bounds its time. `None` for traffic, for a job that did not finish, and in results of older versions.
     #[serde(default)]
     pub bound_by: Option<BoundBy>,
+    /// Energy that is attributed to the job. `None` unless the experiment gives the power of its parts, and in results of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<JobEnergy>,
 }
 
 /// Messages of the program of a finished job that nobody has received.

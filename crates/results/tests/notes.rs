@@ -359,6 +359,13 @@ fn a_job_without_its_end_is_cut_off() {
     );
 }
 
+/// Its time is a setting of the experiment.
+#[test]
+fn a_stopped_job_is_not_cut_off() {
+    let result = result(|outcome| (outcome.jobs[0].finished, outcome.jobs[0].stopped) = (false, true));
+    assert!(kinds(&result).is_empty());
+}
+
 /// A note that names a job.
 fn note() -> Note {
     Note {

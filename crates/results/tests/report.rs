@@ -70,6 +70,7 @@ fn the_page_has_every_section_and_loads_nothing() {
         "Hops",
         "Hottest links",
         "Link utilisation by class",
+        "Energy",
         "Cost of the run",
         "The run itself",
         "The experiment with every default",
@@ -111,6 +112,24 @@ fn a_large_run_has_a_small_page() {
     let page = report(&result.summary, &result.tables);
     assert!(own(&page).len() < 500_000, "{}", own(&page).len());
     assert!(page.contains("mean of 250 consecutive ranks"));
+}
+
+/// The time of a stopped job is a setting, so that its card has that of its repetitions.
+#[test]
+fn a_stopped_job_shows_its_repetitions() {
+    let page = |times: &[u64]| {
+        let mut outcome = sample::outcome();
+        (outcome.jobs[0].finished, outcome.jobs[0].stopped) = (false, true);
+        times
+            .iter()
+            .for_each(|ps| outcome.jobs[0].repetition_times.add(*ps));
+        let result = RunResult::new(serde_json::Value::Null, outcome, RunSummary::default());
+        own(&report(&result.summary, &result.tables))
+    };
+    let some = page(&[3_000_000, 5_000_000]);
+    assert!(some.contains("<b>4 µs</b><span>mean time of 2 repetitions; stopped after 21.39 ms</span>"));
+    assert!(some.contains("21.39 ms (stopped)"));
+    assert!(page(&[]).contains("<b>–</b><span>no complete repetition; stopped after 21.39 ms</span>"));
 }
 
 #[test]

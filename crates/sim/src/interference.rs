@@ -92,6 +92,7 @@ impl Experiment {
         let job = Job {
             name: job.name.clone(),
             start: job.start,
+            end: job.end,
             kind: JobKind::Ranks(ranks.clone()),
         };
         Experiment {
@@ -99,6 +100,7 @@ impl Experiment {
             jobs: [job].into(),
             run: self.run.clone(),
             collect: CollectSetting::of(Series::Off),
+            power: self.power.clone(),
             settings: self.settings.clone(),
             rounded_rates: self.rounded_rates.clone(),
             schedule: self.schedule.clone(),

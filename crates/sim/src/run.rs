@@ -103,7 +103,6 @@ pub fn run_in(
     control: &RunControl,
     context: &RunContext<'_>,
 ) -> Result<Option<RunResult>, Error> {
-    refuse_job_trace(experiment)?;
     let begin = Stopwatch::start();
     let whole = context.checkpoints.is_none() && context.from.is_none();
     let (mut observed, declared) = (
@@ -116,19 +115,6 @@ pub fn run_in(
             Attempt::Done(result) => return Ok(result.map(|result| *result)),
             Attempt::CreditsRanShort => observed.credits = CreditSetting::Each,
         }
-    }
-}
-
-/// Refuses jobs of a job trace: they use the same hosts one after another and end at given times, which jobs of ranks
-/// cannot do yet.
-fn refuse_job_trace(experiment: &Experiment) -> Result<(), Error> {
-    match experiment.schedule {
-        None => Ok(()),
-        Some(_) => Err(config::Error::general(
-            "job_trace: this version computes the schedule and the hosts of a job trace (fabricsim check), but cannot \
-             run its jobs; give the jobs as [[job]] to run them",
-        )
-        .into()),
     }
 }
 
@@ -544,9 +530,7 @@ fn rank_slot<'a>(
     let NetworkLp::Host(host) = &processes[simulation.numbering.host(host)] else {
         return None;
     };
-    let slot = simulation
-        .occupants
-        .slot(&simulation.jobs[usize::from(job)], rank);
+    let slot = simulation.occupants.slot(job, rank);
     host.ranks().get(usize::from(slot))
 }
 
@@ -566,7 +550,10 @@ fn waiting_ranks(
         let Some(slot) = rank_slot(simulation, processes, (job, rank, host)) else {
             continue;
         };
-        let state = slot.state.as_ref().filter(|state| !state.finished());
+        let state = slot
+            .state
+            .as_ref()
+            .filter(|state| !state.finished() && state.stopped_at().is_none());
         // Ranks come in ascending order.
         awaited[usize::from(job)].push(state.map(Rank::awaited_ranks));
         let Some(state) = state else {

@@ -92,7 +92,7 @@ export class Detail {
         add(element("p", `${note.kind}: ${note.job ? `job ${note.job}: ` : ""}${note.found}. ${note.advice}.`));
       }
       add(element("h3", "Jobs"));
-      add(table(summary.jobs.map((job) => [job.name, `${time(job.time_ns * 1000)}${job.finished ? "" : ", not finished"}`])));
+      add(table(summary.jobs.map((job) => [job.name, `${time(job.time_ns * 1000)}${job.stopped ? ", stopped" : job.finished ? "" : ", not finished"}`])));
     }
     if (result.has("class_series")) {
       const rows = await result.table("class_series", ["begin_ps", "end_ps", "class", "links", "busy_ps"]);

@@ -26,7 +26,7 @@ pub use operation::{
     Workload,
 };
 pub use recording::{CutOperations, EventGap, OtherLocations, Recording, SkippedCalls};
-pub use repeat::repeated;
+pub use repeat::{repeated, repeated_without_end};
 pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};
 pub use trace::{info, open};
 pub use window::RecordingWindow;

@@ -352,6 +352,8 @@ pub enum Operation {
         number: u64,
         /// Whether the job is measured up to here, and goes on.
         goes_on: bool,
+        /// Whether all repetitions are measured, and none is the last one.
+        is_endless: bool,
     },
 }
 

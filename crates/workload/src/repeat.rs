@@ -10,6 +10,14 @@ use std::sync::Arc;
 
 use crate::{Operation, OtherLocations, Program, Recording, TraceError, Workload};
 
+/// Number of repetitions of a workload that repeats without end. No run reaches it.
+const ENDLESS: u64 = u64::MAX;
+
+/// Repeats a workload without end, for a job that is stopped at a given time.
+pub fn repeated_without_end(workload: Arc<dyn Workload>) -> Arc<dyn Workload> {
+    repeated(workload, ENDLESS, false)
+}
+
 /// Repeats a workload `times` times; more often if it goes on after them, without end. Each repetition ends with an
 /// [`Operation::RepetitionEnd`], unless there is one only.
 pub fn repeated(workload: Arc<dyn Workload>, times: u64, goes_on: bool) -> Arc<dyn Workload> {
@@ -113,6 +121,7 @@ impl Program for Repetitions {
             return Ok(Some(Operation::RepetitionEnd {
                 number: self.ended,
                 goes_on: self.goes_on && self.ended == self.times,
+                is_endless: self.times == ENDLESS,
             }));
         }
     }
@@ -254,7 +263,7 @@ mod tests {
         assert_eq!(program.next(), Ok(None));
         let mut ended = 0;
         all.retain(|operation| match operation {
-            Operation::RepetitionEnd { number, goes_on } => {
+            Operation::RepetitionEnd { number, goes_on, .. } => {
                 ended += 1;
                 assert_eq!((*number, *goes_on), (ended, false));
                 false
@@ -333,12 +342,37 @@ mod tests {
         let mut program = workload.program(0).unwrap();
         let ends: Vec<(u64, bool)> = std::iter::from_fn(|| program.next().unwrap())
             .filter_map(|operation| match operation {
-                Operation::RepetitionEnd { number, goes_on } => Some((number, goes_on)),
+                Operation::RepetitionEnd { number, goes_on, .. } => Some((number, goes_on)),
                 _ => None,
             })
             .take(4)
             .collect();
         assert_eq!(ends, [(1, false), (2, true), (3, false), (4, false)]);
+    }
+
+    #[test]
+    fn repetitions_without_end_are_marked() {
+        let once = Operation::Compute { ps: 3, region: None };
+        let of: Arc<dyn Workload> = Arc::new(ListWorkload(vec![once]));
+        let marks = |workload: Arc<dyn Workload>| {
+            let mut program = workload.program(0).unwrap();
+            let ends =
+                std::iter::from_fn(|| program.next().unwrap()).filter_map(|operation| match operation {
+                    Operation::RepetitionEnd {
+                        number,
+                        goes_on,
+                        is_endless,
+                    } => Some((number, goes_on, is_endless)),
+                    _ => None,
+                });
+            ends.take(3).collect::<Vec<_>>()
+        };
+        let endless = [(1, false, true), (2, false, true), (3, false, true)];
+        assert_eq!(marks(repeated_without_end(of.clone())), endless);
+        assert_eq!(
+            marks(repeated(of, 2, false)),
+            [(1, false, false), (2, false, false)]
+        );
     }
 
     /// Request 5 is never waited for; a renumbered 5 might become 4.

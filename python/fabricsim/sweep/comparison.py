@@ -191,7 +191,8 @@ def _costs(
     for name, outcome in outcomes.items():
         heading = f"{name}: {outcome.summary['network']['topology']}"
         try:
-            known[name] = costs.of(outcome.inventory)
+            electricity = costs.electricity_of(outcome.summary)
+            known[name] = costs.of(outcome.inventory) + ([] if electricity is None else [electricity])
             found.append((heading, known[name], None))
         except SweepError as error:
             found.append((heading, [], str(error)))

@@ -7,10 +7,11 @@ started again.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pyarrow
 
@@ -148,6 +149,7 @@ class _Conduct:
         self._threads = 1
         self._cached = self._executed = 0
         self._networks: dict[str, Network] = {}
+        self._without_power: list[str] = []
 
     def all(self, engine: Engine) -> None:
         """Determines what to run, and runs it."""
@@ -177,6 +179,7 @@ class _Conduct:
         failed = [(_name(row.case), row.failure) for row in self._rows if row.failure is not None]
         networks = list(self._networks.values())
         problems = [network.missing for network in networks if network.missing]
+        problems += self._without_power
         problems += derived.add(self._plan, self._rows)
         runs, summary = write(folder, self._plan, self._rows, networks, self._costs)
         return Sweep(
@@ -240,7 +243,7 @@ class _Conduct:
                 row.digest = outcome.summary["digest"]
                 row.seed = outcome.summary["experiment"]["run"]["seed"]
                 row.facts = metrics.facts(outcome) | self._cost(outcome, row)
-                row.measures = metrics.measures(outcome)
+                row.measures = metrics.measures(outcome) | self._electricity(outcome, row.facts)
                 row.notes = metrics.notes(outcome)
             else:
                 row.failure = outcome if isinstance(outcome, Failure) else Failure.of(outcome)
@@ -263,6 +266,22 @@ class _Conduct:
         cost = total(network.items)
         hosts = outcome.inventory["hosts"]
         return {"network.cost": cost, "network.cost_per_host": cost / hosts if hosts else None}
+
+    def _electricity(self, outcome: Outcome, facts: Mapping[str, Any]) -> dict[str, float | None]:
+        """Electricity at the mean power of a run, and its sum with the cost of the network."""
+        if self._costs is None or self._costs.electricity is None:
+            return {}
+        cost, electricity = facts.get("network.cost"), None
+        try:
+            item = self._costs.electricity_of(outcome.summary)
+            electricity = None if item is None else item.cost
+        except SweepError as error:
+            self._without_power.append(f"{outcome.summary['network']['topology']}: {error}")
+        known = cost is not None and electricity is not None
+        return {
+            "network.electricity_cost": electricity,
+            "network.cost_with_electricity": cost + electricity if known else None,
+        }
 
 
 def _other_version(resolved: Resolved) -> Failure | None:

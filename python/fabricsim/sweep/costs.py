@@ -1,4 +1,4 @@
-"""The cost of a network by a user's table: switches, cables, NICs, hosts. docs/formats/costs.md.
+"""The cost of a network by a user's table: switches, cables, NICs, hosts, electricity. docs/formats/costs.md.
 
 A sum over the counts of `inventory`, which has no prices. The cheapest of several matching entries counts.
 """
@@ -16,9 +16,10 @@ from fabricsim._errors import SweepError
 from fabricsim.sweep.quantity import Quantity
 from fabricsim.sweep.section import Section, read
 
-__all__ = ["CostTable", "Item", "load_costs", "total"]
+__all__ = ["CostTable", "Electricity", "Item", "load_costs", "total"]
 
 CABLE_KINDS = ("electrical", "optical")
+HOURS_PER_YEAR = 8760
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,33 @@ class Cable:
 
 
 @dataclass(frozen=True)
+class Electricity:
+    """The table ``[electricity]``.
+
+    Attributes
+    ----------
+    hours : float
+        Time of use.
+    pue : float
+        Power usage effectiveness: power of the building divided by that of the machine, at least 1.
+    """
+
+    price_per_kwh: float
+    hours: float
+    pue: float
+
+    def of(self, watts: float) -> Item:
+        """The line of the bill for a mean power."""
+        pue = "" if self.pue == 1 else f", PUE {self.pue:g}"
+        kilowatt_hours = watts / 1000 * self.hours * self.pue
+        return Item(
+            f"electricity (kWh): {watts:,.6g} W for {self.hours:,g} h{pue}",
+            kilowatt_hours,
+            self.price_per_kwh,
+        )
+
+
+@dataclass(frozen=True)
 class CostTable:
     """A user's cost table.
 
@@ -90,6 +118,7 @@ class CostTable:
     nic: float
     nic_per_gbps: float
     host: float
+    electricity: Electricity | None
 
     def of(self, inventory: Mapping[str, Any]) -> list[Item]:
         """The cost of a network, item by item.
@@ -108,6 +137,25 @@ class CostTable:
         if self.host:
             items.append(Item("host", inventory["hosts"], self.host))
         return items
+
+    def electricity_of(self, summary: Mapping[str, Any]) -> Item | None:
+        """Electricity at the mean power of a run; None if the table has no price of it.
+
+        Raises
+        ------
+        SweepError
+            The run has no power.
+        """
+        if self.electricity is None:
+            return None
+        watts = (summary["network"].get("energy") or {}).get("mean_power_w")
+        if watts is None:
+            raise SweepError(
+                "[electricity] needs the power of the network, and this run has none: "
+                "expected a table [power] in its experiment",
+                str(self.file),
+            )
+        return self.electricity.of(watts)
 
     def _routers(self, routers: Mapping[str, Any]) -> Item:
         ports, kind = routers["ports"], routers["kind"]
@@ -202,6 +250,7 @@ def load_costs(file: str | PathLike[str]) -> CostTable:
         nic=0.0 if nic is None else nic.number("cost") or 0.0,
         nic_per_gbps=0.0 if nic is None else nic.number("per_gbps") or 0.0,
         host=0.0 if host is None else host.number("cost") or 0.0,
+        electricity=_electricity(given.section("electricity")),
     )
     for section in (nic, host, given):
         if section is not None:
@@ -211,6 +260,26 @@ def load_costs(file: str | PathLike[str]) -> CostTable:
     if not table.cables:
         raise given.error("cable", "missing; expected at least one [[cable]]")
     return table
+
+
+def _electricity(section: Section | None) -> Electricity | None:
+    if section is None:
+        return None
+    price, hours, years = (section.number(key) for key in ("price_per_kwh", "hours", "years"))
+    pue = section.number("pue")
+    section.close()
+    if price is None:
+        raise section.error("price_per_kwh", "missing; expected a number")
+    if price < 0:
+        raise section.error("price_per_kwh", f"expected at least 0, found {price:g}")
+    if (hours is None) == (years is None):
+        raise section.error("years", "expected one of the keys hours and years")
+    time = hours if hours is not None else (years or 0.0) * HOURS_PER_YEAR
+    if time <= 0:
+        raise section.error("years" if hours is None else "hours", "expected more than 0")
+    if pue is not None and pue < 1:
+        raise section.error("pue", f"expected at least 1, found {pue:g}")
+    return Electricity(price, time, 1.0 if pue is None else pue)
 
 
 def _switch(section: Section) -> Switch:

@@ -51,11 +51,17 @@ _NETWORK = {
     "source_wait_mean_ns": Metric("wait at the source, mean", "us", 1e-3, False),
     "mean_hops": Metric("hops, mean", "", 1, None),
     "packets_delivered": Metric("packets delivered", "", 1, None),
+    "energy_j": Metric("energy", "mJ", 1e3, False),
+    "dynamic_energy_j": Metric("energy added by load", "mJ", 1e3, False),
+    "power_w": Metric("power, mean", "W", 1, False),
+    "pj_per_bit": Metric("energy of delivered data", "pJ/bit", 1, False),
     "hosts": Metric("hosts", "", 1, None),
     "routers": Metric("routers", "", 1, None),
     "links": Metric("links", "", 1, None),
     "cost": Metric("cost", "", 1, False),
     "cost_per_host": Metric("cost per host", "", 1, False),
+    "electricity_cost": Metric("cost of electricity", "", 1, False),
+    "cost_with_electricity": Metric("cost with electricity", "", 1, False),
 }
 _JOB = {
     "time_ns": Metric("time", "us", 1e-3, False),
@@ -80,6 +86,8 @@ _JOB = {
     "network_latency_mean_ns": Metric("network latency, mean", "us", 1e-3, False),
     "network_latency_p99_ns": Metric("network latency, p99", "us", 1e-3, False),
     "source_wait_mean_ns": Metric("wait at the source, mean", "us", 1e-3, False),
+    "energy_j": Metric("energy", "mJ", 1e3, False),
+    "dynamic_energy_j": Metric("energy added by its packets", "mJ", 1e3, False),
     "bytes": Metric("sent", "bytes", 1, None),
     "finished": Metric("finished", "", 1, None),
 }
@@ -87,6 +95,8 @@ _RUN = {
     "wall_s": Metric("wall-clock time of the run", "s", 1, None),
     "cpu_s": Metric("processor time of the run", "s", 1, None),
 }
+# Columns of the network in the currency of the cost table.
+_COSTS = ("cost", "cost_per_host", "electricity_cost", "cost_with_electricity")
 # First part of the names of derived columns.
 DERIVED = "derived"
 # All columns, for messages.
@@ -112,6 +122,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
     row |= _parts_of_latency("network", network)
     row["network.mean_hops"] = network["mean_hops"] or None
     row["network.packets_delivered"] = network["packets_delivered"]
+    row |= _energy("network", network.get("energy"))
     slowdowns = {
         job["name"]: job["slowdown"] for job in (outcome.summary.get("interference") or {}).get("jobs", ())
     }
@@ -129,6 +140,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
         row |= _traffic(name, job.get("traffic"))
         row |= _latency(name, job["latency_ns"])
         row |= _parts_of_latency(name, job)
+        row |= _energy(name, job.get("energy"))
         row[f"{name}.bytes"] = job["bytes"]
     run = outcome.summary["run"]
     return row | {f"run.{key}": run[key] for key in _RUN}
@@ -141,7 +153,7 @@ def describe(column: str, currency: str = "") -> Metric | None:
         return Metric(name, "", 1, None)
     if part == "network" and name in _NETWORK:
         metric = _NETWORK[name]
-        return Metric(metric.title, currency, 1, False) if name.startswith("cost") else metric
+        return Metric(metric.title, currency, 1, False) if name in _COSTS else metric
     if part == "run":
         return _RUN.get(name)
     job, _, name = name.rpartition(".")
@@ -154,6 +166,16 @@ def describe(column: str, currency: str = "") -> Metric | None:
 def notes(outcome: Outcome) -> list[str]:
     """The kinds of the notes of a run, in their order and each once."""
     return list(dict.fromkeys(note["kind"] for note in outcome.summary.get("notes", ())))
+
+
+def _energy(part: str, energy: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Energy of the run or of a job; no column if the experiment has no powers."""
+    if energy is None:
+        return {}
+    row = {f"{part}.energy_j": energy["total_j"], f"{part}.dynamic_energy_j": energy["dynamic_j"]}
+    if part == "network":
+        row |= {"network.power_w": energy["mean_power_w"], "network.pj_per_bit": energy["pj_per_bit"]}
+    return row
 
 
 def _repetitions(name: str, times: Mapping[str, Any] | None) -> dict[str, Any]:

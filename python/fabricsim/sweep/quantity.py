@@ -26,8 +26,9 @@ _RATES = {
     **{f"{unit}/s": 8 * bytes for unit, bytes in _SIZES.items() if unit != "KB"},
 }
 _LENGTHS = {"km": 10**6, "m": 10**3, "cm": 10, "mm": 1}
+_POWERS = {"MW": 10**12, "kW": 10**9, "W": 10**6, "mW": 10**3, "uW": 1}
 # Units with their size in the smallest unit of their kind.
-_KINDS = {"ps": _TIMES, "bps": _RATES, "B": _SIZES, "mm": _LENGTHS}
+_KINDS = {"ps": _TIMES, "bps": _RATES, "B": _SIZES, "mm": _LENGTHS, "uW": _POWERS}
 _TEXT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z/]+)\s*")
 
 
@@ -57,7 +58,7 @@ class Quantity:
         return self.amount / _KINDS[self.base][self.unit]
 
     def of(self, base: str) -> Fraction | None:
-        """The amount in the smallest unit, if it is of that kind: "ps", "bps", "B" or "mm"."""
+        """The amount in the smallest unit, if it is of that kind: "ps", "bps", "B", "mm" or "uW"."""
         return self.amount if self.base == base else None
 
     def with_amount(self, amount: Fraction) -> Quantity:

@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, Round, bcast_binomial};
+use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, HostLayout, Round, bcast_binomial};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "all ranks send to rank 0 at once, which broadcasts all contributions over a binomial tree",
     source: "Open MPI (default of allgatherv)",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::allgather_ring;
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
@@ -13,6 +13,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "n / 2 rounds with both neighbours in turns; long contributions, even n",
     source: "Chen, Zhang, Zhang, Yuan 2005; Open MPI",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

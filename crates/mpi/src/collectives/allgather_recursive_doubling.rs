@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, FoldingPhase, group};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
@@ -13,6 +13,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "pairs at distances 1, 2, 4, ... exchange all they have; powers of two",
     source: "Thakur, Rabenseifner, Gropp 2005; remainder as in its allreduce",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allgather,
@@ -10,10 +10,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "n - 1 rounds to the next rank; best for long contributions",
     source: "Thakur, Rabenseifner, Gropp 2005; NCCL",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 
-fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+/// Other algorithms use it as a step.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.ranks - 1 {
         return false;
     }

@@ -8,7 +8,7 @@
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allreduce,
@@ -16,6 +16,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "half of the vector over each of two complementary binary trees, in segments of 64 KiB",
     source: "Sanders, Speck, Traff 2009; NCCL 2.4",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, FoldingPhase};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allreduce,
@@ -13,6 +13,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "exchanges whole vectors at distances 1, 2, 4, ...; best for short vectors",
     source: "Thakur, Rabenseifner, Gropp 2005; remainder as in MPICH",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -2,7 +2,9 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, Round, bcast_binomial, reduce_binomial};
+use super::{
+    CollectiveAlgorithm, CollectiveArgs, CollectiveCall, HostLayout, Round, bcast_binomial, reduce_binomial,
+};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Allreduce,
@@ -10,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "reduce to rank 0 and broadcast over a binomial tree; 2 log2(n) rounds",
     source: "Open MPI (nonoverlapping); MPICH before Thakur et al. 2005",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -4,7 +4,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "log2(n) rounds with about half of all blocks each; short messages",
     source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997; Thakur, Rabenseifner, Gropp 2005",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

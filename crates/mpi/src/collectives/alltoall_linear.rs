@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "all sends and receives at once",
     source: "Open MPI (basic linear); Thakur, Rabenseifner, Gropp 2005",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

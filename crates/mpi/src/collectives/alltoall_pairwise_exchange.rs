@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round, alltoall_pairwise};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round, alltoall_pairwise};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "n - 1 rounds; in powers of two pairs of ranks exchange, else as pairwise",
     source: "Thakur, Rabenseifner, Gropp 2005; MPICH, TraceR",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

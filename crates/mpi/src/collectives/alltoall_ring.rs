@@ -4,7 +4,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "n - 1 rounds, blocks pass from neighbour to neighbour; for networks that are rings",
     source: "Grama, Gupta, Karypis, Kumar 2003, section 4.5.1",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::alltoall_linear::exchange;
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Alltoall,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "sends and receives with 32 partners at once; medium messages",
     source: "Thakur, Rabenseifner, Gropp 2005; the 32 of MPICH",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

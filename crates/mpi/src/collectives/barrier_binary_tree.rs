@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round, binary_tree};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round, binary_tree};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
@@ -10,6 +10,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "up and down a complete binary tree; 2 floor(log2(n)) rounds",
     source: "TraceR",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

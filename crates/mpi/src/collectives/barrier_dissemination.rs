@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
@@ -11,10 +11,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "signals at distances 1, 2, 4, ...; log2(n) rounds",
     source: "Hensgen, Finkel, Manber 1988; MPICH and Open MPI",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 
-fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+/// Other algorithms use it as a step.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

@@ -2,7 +2,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
@@ -10,6 +10,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "all signal rank 0, which signals all",
     source: "Open MPI",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -3,7 +3,7 @@
 use workload::Collective;
 
 use super::allreduce_recursive_doubling::exchange;
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "pairs at distances 1, 2, 4, ... signal each other",
     source: "Open MPI, for powers of two; remainder as in MPICH",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::allreduce_reduce_bcast::up_and_down;
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Barrier,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "signals up and down a binomial tree; 2 log2(n) rounds",
     source: "Open MPI",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -4,7 +4,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "down a knomial tree of radix 4; ceil(log4(n)) steps, the whole vector to all children at once",
     source: "Open MPI, with its default radix",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::segments::{passing, segments};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "down a chain of all ranks in segments of 64 KiB; best for very long vectors on few ranks",
     source: "Pjesivac-Grbovic et al. 2007; Open MPI",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

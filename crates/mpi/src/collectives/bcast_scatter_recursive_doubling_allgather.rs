@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, group};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
@@ -13,6 +13,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "scatter down a binomial tree, then allgather by recursive doubling; medium vectors",
     source: "Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner, Gropp 2005",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

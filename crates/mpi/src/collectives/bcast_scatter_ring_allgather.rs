@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::binomial_tree::{TreeEdge, edge};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "scatter down a binomial tree, then allgather round a ring; long vectors",
     source: "Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner, Gropp 2005",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use workload::{Call, Collective, Counts};
 
 use super::tables::{SelectionTable, TABLES, TableRow};
-use super::{COLLECTIVES, CollectiveAlgorithm, CollectiveArgs, known};
+use super::{COLLECTIVES, CollectiveAlgorithm, CollectiveArgs, HostLayout, known};
 
 /// A collective with rules of its own. Some `v` variants have their own rules, as in MPI libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,10 +151,11 @@ impl SelectionRule {
     }
 
     fn is_unconditional(&self) -> bool {
-        *self == SelectionRule::always(self.algorithm)
+        *self == SelectionRule::always(self.algorithm) && self.algorithm.layout == HostLayout::Any
     }
 
-    fn matches(&self, size: Option<u64>, ranks: u32) -> bool {
+    fn matches(&self, size: Option<u64>, part: &CollectiveArgs) -> bool {
+        let ranks = part.ranks;
         let smaller = |limit: Option<u64>, times: u32| {
             let limit = limit.map(|limit| u128::from(limit) * u128::from(times));
             limit.is_none_or(|limit| size.is_some_and(|size| u128::from(size) < limit))
@@ -164,6 +165,7 @@ impl SelectionRule {
             && smaller(self.below_per_power_of_two, 1 << ranks.ilog2())
             && self.ranks_below.is_none_or(|below| ranks < below)
             && self.power_of_two.is_none_or(|is| ranks.is_power_of_two() == is)
+            && part.has_layout(self.algorithm.layout)
     }
 
     fn json(&self) -> Json {
@@ -225,7 +227,12 @@ impl fmt::Display for SelectionRule {
             true => "a power of two of ranks".to_string(),
             false => "no power of two of ranks".to_string(),
         });
-        let conditions: Vec<String> = [below, per_rank, per_power, ranks, power]
+        let layout = match self.algorithm.layout {
+            HostLayout::Any => None,
+            HostLayout::Shared => Some("ranks that share hosts".to_string()),
+            HostLayout::SharedEvenly => Some("hosts with equally many ranks, at least two".to_string()),
+        };
+        let conditions: Vec<String> = [below, per_rank, per_power, ranks, power, layout]
             .into_iter()
             .flatten()
             .collect();
@@ -234,6 +241,22 @@ impl fmt::Display for SelectionRule {
             false => write!(f, "{} ({})", self.algorithm.name, conditions.join(", ")),
         }
     }
+}
+
+/// Selects an algorithm for all calls. If it needs ranks that share hosts, other calls keep their rules.
+fn prefer(rules: &mut Vec<SelectionRule>, algorithm: &'static CollectiveAlgorithm) {
+    if algorithm.layout == HostLayout::Any {
+        rules.clear();
+    }
+    rules.insert(0, SelectionRule::always(algorithm));
+}
+
+fn needs_a_last_rule(algorithm: &CollectiveAlgorithm) -> String {
+    format!(
+        "{} works only where several ranks of a call share a host: expected another algorithm in the last rule, \
+         such as [{{ algorithm = \"{}\" }}, {{ algorithm = \"linear\" }}]",
+        algorithm.name, algorithm.name
+    )
 }
 
 fn unknown(section: &Section, key: &str, name: &str, variant: CollectiveVariant) -> Error {
@@ -269,7 +292,8 @@ impl AlgorithmSelection {
         };
         let mut rules = array::from_fn(|_| Vec::new());
         for variant in CollectiveVariant::all() {
-            let lines = table.rules.iter().filter(|(name, _)| *name == variant.name());
+            let all = table.rules.iter().copied().flatten();
+            let lines = all.filter(|(name, _)| *name == variant.name());
             rules[variant.index()] = lines
                 .flat_map(|(_, lines)| *lines)
                 .map(|line| rule(variant, line))
@@ -300,7 +324,7 @@ impl AlgorithmSelection {
                 RuleSetting::Name(name) => {
                     let algorithm = variant.algorithm(&name);
                     let algorithm = algorithm.ok_or_else(|| unknown(section, key, &name, variant))?;
-                    *rules = vec![SelectionRule::always(algorithm)];
+                    prefer(rules, algorithm);
                 }
                 RuleSetting::Rules => {
                     let tables = section.sections(key)?;
@@ -309,6 +333,10 @@ impl AlgorithmSelection {
                         .map(|table| SelectionRule::read(table, variant))
                         .collect::<Result<_, _>>()?;
                     let (last, others) = rules.split_last().expect("TOML has no empty list of tables");
+                    if last.algorithm.layout != HostLayout::Any {
+                        let why = needs_a_last_rule(last.algorithm);
+                        return Err(tables[others.len()].error("algorithm", why));
+                    }
                     if !last.is_unconditional() {
                         let why = "the last rule must hold for all calls: give its algorithm only";
                         return Err(tables[others.len()].error("", why));
@@ -340,9 +368,15 @@ impl AlgorithmSelection {
         let (last, others) = rules.split_last().expect("the last rule is unconditional");
         others
             .iter()
-            .find(|rule| rule.matches(size, part.ranks))
+            .find(|rule| rule.matches(size, part))
             .unwrap_or(last)
             .algorithm
+    }
+
+    /// Whether a rule needs to know which ranks share a host.
+    pub fn needs_hosts(&self) -> bool {
+        let mut rules = self.rules.iter().flatten();
+        rules.any(|rule| rule.algorithm.layout != HostLayout::Any)
     }
 
     /// The rules of a variant in order.
@@ -350,13 +384,14 @@ impl AlgorithmSelection {
         &self.rules[variant.index()]
     }
 
-    /// Selects one algorithm for all calls of a collective, and of its `v` variant if supported. `None` if the
+    /// Selects one algorithm for all calls of a collective, and of its `v` variant if supported. An algorithm that
+    /// needs ranks that share hosts is selected for those, and other ranks keep their rules. `None` if the
     /// collective has no such algorithm.
     pub fn choose(&mut self, collective: Collective, name: &str) -> Option<&'static CollectiveAlgorithm> {
         let algorithm = known(collective).find(|algorithm| algorithm.name == name)?;
         for variant in CollectiveVariant::all().filter(|variant| variant.collective == collective) {
             if let Some(algorithm) = variant.algorithm(name) {
-                self.rules[variant.index()] = vec![SelectionRule::always(algorithm)];
+                prefer(&mut self.rules[variant.index()], algorithm);
             }
         }
         Some(algorithm)
@@ -405,7 +440,9 @@ impl Setting for RuleSetting {
 
 #[cfg(test)]
 mod tests {
-    use super::super::CollectiveCall;
+    use std::collections::BTreeSet;
+
+    use super::super::{CollectiveCall, RanksByHost};
     use super::*;
 
     fn read(text: &str) -> Result<AlgorithmSelection, Error> {
@@ -427,7 +464,14 @@ mod tests {
     #[test]
     fn tables_are_complete_and_name_what_there_is() {
         for table in TABLES {
-            assert_eq!(table.rules.len(), VARIANTS);
+            let named: BTreeSet<&str> = table
+                .rules
+                .iter()
+                .copied()
+                .flatten()
+                .map(|(name, _)| *name)
+                .collect();
+            assert_eq!(named.len(), VARIANTS);
             let algorithms = AlgorithmSelection::table(table);
             for (index, variant) in CollectiveVariant::all().enumerate() {
                 assert_eq!(variant.index(), index);
@@ -439,6 +483,40 @@ mod tests {
         }
         // In MPI all parts of a reduce-scatter have counts.
         assert!(known(Collective::ReduceScatter).all(|algorithm| algorithm.varying));
+    }
+
+    #[test]
+    fn two_levels_are_for_ranks_that_share_hosts() {
+        let rules =
+            read(r#"allreduce = [{ algorithm = "two-level", below = "1 MiB" }, { algorithm = "ring" }]"#);
+        let rules = rules.unwrap();
+        assert!(rules.needs_hosts() && !AlgorithmSelection::default().needs_hosts());
+        for (hosts, bytes, name) in [
+            (Some(&[0, 0, 1, 1][..]), 8, "two-level"),
+            (Some(&[0, 0, 1, 1]), 1 << 20, "ring"),
+            (Some(&[0, 1, 2, 3]), 8, "ring"),
+            (Some(&[0, 0, 0, 0]), 8, "ring"),
+            (None, 8, "ring"),
+        ] {
+            let hosts = hosts.map(|hosts| RanksByHost::new(hosts.iter().copied()));
+            let call = CollectiveArgs::new(CollectiveCall::new(0, 4, 0, bytes), None);
+            let selected = rules.select(Collective::Allreduce, Call::Other, &call.on_hosts(hosts.as_ref()));
+            assert_eq!(selected.name, name);
+        }
+        let named = read(r#"reduce = "two-level""#).unwrap();
+        let variant = CollectiveVariant {
+            collective: Collective::Reduce,
+            varying: false,
+        };
+        let (first, others) = named.rules(variant).split_first().unwrap();
+        assert_eq!(first.algorithm.name, "two-level");
+        assert_eq!(others, AlgorithmSelection::default().rules(variant));
+        let text = r#"allreduce = [{ algorithm = "ring", below = "1 KiB" }, { algorithm = "two-level" }]"#;
+        let message = read(text).unwrap_err().to_string();
+        assert!(
+            message.contains("share a host") && message.contains("x.toml"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use workload::Collective;
 
-use super::CollectiveAlgorithm;
 use super::scan_linear::round;
+use super::{CollectiveAlgorithm, HostLayout};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Exscan,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "from rank to rank; n - 1 messages one after the other",
     source: "Open MPI (linear)",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

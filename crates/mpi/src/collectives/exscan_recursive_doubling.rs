@@ -2,8 +2,8 @@
 
 use workload::Collective;
 
-use super::CollectiveAlgorithm;
 use super::scan_recursive_doubling::round;
+use super::{CollectiveAlgorithm, HostLayout};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Exscan,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "exchanges partial sums at distances 1, 2, 4, ...; log2(n) rounds",
     source: "Hillis, Steele 1986; MPICH",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

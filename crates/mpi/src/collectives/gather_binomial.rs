@@ -4,7 +4,7 @@
 use workload::Collective;
 
 use super::binomial_tree::{TreeEdge, edge};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Gather,
@@ -12,10 +12,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "up a binomial tree; log2(n) rounds, an edge carries its subtree",
     source: "MPICH",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 
-fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+/// Other algorithms use it as a step.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

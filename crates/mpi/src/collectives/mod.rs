@@ -9,12 +9,14 @@ mod allgather_gather_bcast;
 mod allgather_neighbor_exchange;
 mod allgather_recursive_doubling;
 mod allgather_ring;
+mod allgather_two_level;
 mod allreduce_binary_tree;
 mod allreduce_double_binary_tree;
 mod allreduce_rabenseifner;
 mod allreduce_recursive_doubling;
 mod allreduce_reduce_bcast;
 mod allreduce_ring;
+mod allreduce_two_level;
 mod alltoall_bruck;
 mod alltoall_linear;
 mod alltoall_pairwise;
@@ -26,6 +28,7 @@ mod barrier_dissemination;
 mod barrier_linear;
 mod barrier_recursive_doubling;
 mod barrier_tree;
+mod barrier_two_level;
 mod bcast_binary_tree;
 mod bcast_binomial;
 mod bcast_chain;
@@ -34,6 +37,7 @@ mod bcast_linear;
 mod bcast_pipeline;
 mod bcast_scatter_recursive_doubling_allgather;
 mod bcast_scatter_ring_allgather;
+mod bcast_two_level;
 mod binary_tree;
 mod binomial_tree;
 mod choice;
@@ -42,6 +46,8 @@ mod exscan_recursive_doubling;
 mod folding;
 mod gather_binomial;
 mod gather_linear;
+mod gather_two_level;
+mod hosts;
 mod reduce_binary_tree;
 mod reduce_binomial;
 mod reduce_chain;
@@ -54,14 +60,17 @@ mod reduce_scatter_recursive_doubling;
 mod reduce_scatter_recursive_halving;
 mod reduce_scatter_reduce_scatterv;
 mod reduce_scatter_ring;
+mod reduce_two_level;
 mod scan_linear;
 mod scan_recursive_doubling;
 mod scatter_binomial;
 mod scatter_linear;
+mod scatter_two_level;
 mod segments;
 #[cfg(test)]
 mod symbolic;
 mod tables;
+mod two_level;
 
 use std::ops::{Deref, Range};
 
@@ -69,6 +78,7 @@ use serde::{Deserialize, Serialize};
 use workload::{Collective, Counts};
 
 pub use choice::{AlgorithmSelection, CollectiveVariant, SelectionRule};
+pub use hosts::{HostLayout, RanksByHost};
 pub use tables::{NamedAlgorithm, SelectionTable, TABLES};
 
 /// One rank's part in one collective.
@@ -123,6 +133,8 @@ impl CollectiveCall {
 pub struct CollectiveArgs<'a> {
     call: CollectiveCall,
     counts: Option<&'a Counts>,
+    /// The communicator's ranks by host, if an algorithm of the job needs them.
+    hosts: Option<&'a RanksByHost>,
 }
 
 impl Deref for CollectiveArgs<'_> {
@@ -136,7 +148,21 @@ impl Deref for CollectiveArgs<'_> {
 impl<'a> CollectiveArgs<'a> {
     /// `counts` as in [`workload::Operation::Collective`]. Missing counts are `bytes`.
     pub fn new(call: CollectiveCall, counts: Option<&'a Counts>) -> CollectiveArgs<'a> {
-        CollectiveArgs { call, counts }
+        CollectiveArgs {
+            call,
+            counts,
+            hosts: None,
+        }
+    }
+
+    /// The same call, with the communicator's ranks by host.
+    pub fn on_hosts(self, hosts: Option<&'a RanksByHost>) -> CollectiveArgs<'a> {
+        CollectiveArgs { hosts, ..self }
+    }
+
+    /// Whether the communicator's ranks are known to have such a layout.
+    fn has_layout(&self, layout: HostLayout) -> bool {
+        layout == HostLayout::Any || self.hosts.is_some_and(|hosts| hosts.has(layout))
     }
 
     /// The same collective without counts, as another rank or with another root.
@@ -146,7 +172,11 @@ impl<'a> CollectiveArgs<'a> {
             root,
             ..self.call
         };
-        CollectiveArgs { call, counts: None }
+        CollectiveArgs {
+            call,
+            counts: None,
+            hosts: None,
+        }
     }
 
     fn sends(&self) -> &'a [u64] {
@@ -283,6 +313,8 @@ pub struct CollectiveAlgorithm {
     /// Whether it supports different amounts by rank, known to sender and receiver, as the `v` variants need.
     /// (Reduce-scatter always has counts.)
     pub varying: bool,
+    /// What it needs of the distribution of the ranks over hosts. Rules do not select it elsewhere.
+    pub layout: HostLayout,
     /// Writes the messages of the rank in this round into an empty [`Round`]. Returns false if the rank's part
     /// has ended. A round may be empty.
     pub round: fn(&CollectiveArgs, u32, &mut Round) -> bool,
@@ -303,6 +335,7 @@ pub static ALGORITHMS: &[&CollectiveAlgorithm] = &[
     &barrier_tree::ALGORITHM,
     &barrier_linear::ALGORITHM,
     &barrier_binary_tree::ALGORITHM,
+    &barrier_two_level::ALGORITHM,
     &bcast_binomial::ALGORITHM,
     &bcast_scatter_recursive_doubling_allgather::ALGORITHM,
     &bcast_scatter_ring_allgather::ALGORITHM,
@@ -311,6 +344,7 @@ pub static ALGORITHMS: &[&CollectiveAlgorithm] = &[
     &bcast_binary_tree::ALGORITHM,
     &bcast_knomial::ALGORITHM,
     &bcast_chain::ALGORITHM,
+    &bcast_two_level::ALGORITHM,
     &reduce_binomial::ALGORITHM,
     &reduce_rabenseifner::ALGORITHM,
     &reduce_pipeline::ALGORITHM,
@@ -324,11 +358,13 @@ pub static ALGORITHMS: &[&CollectiveAlgorithm] = &[
     &allreduce_reduce_bcast::ALGORITHM,
     &allreduce_double_binary_tree::ALGORITHM,
     &allreduce_binary_tree::ALGORITHM,
+    &allreduce_two_level::ALGORITHM,
     &allgather_ring::ALGORITHM,
     &allgather_recursive_doubling::ALGORITHM,
     &allgather_bruck::ALGORITHM,
     &allgather_neighbor_exchange::ALGORITHM,
     &allgather_gather_bcast::ALGORITHM,
+    &allgather_two_level::ALGORITHM,
     &alltoall_pairwise::ALGORITHM,
     &alltoall_scattered::ALGORITHM,
     &alltoall_linear::ALGORITHM,
@@ -337,13 +373,16 @@ pub static ALGORITHMS: &[&CollectiveAlgorithm] = &[
     &alltoall_ring::ALGORITHM,
     &gather_binomial::ALGORITHM,
     &gather_linear::ALGORITHM,
+    &gather_two_level::ALGORITHM,
     &scatter_binomial::ALGORITHM,
     &scatter_linear::ALGORITHM,
+    &scatter_two_level::ALGORITHM,
     &reduce_scatter_pairwise::ALGORITHM,
     &reduce_scatter_recursive_halving::ALGORITHM,
     &reduce_scatter_recursive_doubling::ALGORITHM,
     &reduce_scatter_ring::ALGORITHM,
     &reduce_scatter_reduce_scatterv::ALGORITHM,
+    &reduce_two_level::ALGORITHM,
     &scan_recursive_doubling::ALGORITHM,
     &scan_linear::ALGORITHM,
     &exscan_recursive_doubling::ALGORITHM,

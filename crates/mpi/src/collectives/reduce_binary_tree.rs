@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round, binary_tree};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round, binary_tree};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "up a complete binary tree; floor(log2(n)) rounds, the whole vector on each edge",
     source: "Pjesivac-Grbovic et al. 2007; TraceR",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

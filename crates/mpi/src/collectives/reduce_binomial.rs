@@ -3,7 +3,7 @@
 use workload::Collective;
 
 use super::binomial_tree::{TreeEdge, edge};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "up a binomial tree; log2(n) rounds, the whole vector on each edge",
     source: "Thakur, Rabenseifner, Gropp 2005",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

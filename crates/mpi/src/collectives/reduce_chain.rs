@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "up a chain of all ranks, the whole vector on each edge; n - 1 steps",
     source: "Open MPI: its chain and pipeline without segments",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

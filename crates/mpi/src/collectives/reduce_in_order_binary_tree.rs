@@ -4,7 +4,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
@@ -12,6 +12,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "up a binary tree in the order of the ranks to the last rank, and from it to the root",
     source: "Pjesivac-Grbovic et al. 2007; Open MPI",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

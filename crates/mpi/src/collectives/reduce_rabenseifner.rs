@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, FoldingPhase, halved};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Reduce,
@@ -13,6 +13,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "reduce-scatter by recursive halving, then gather to the root; long vectors",
     source: "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 

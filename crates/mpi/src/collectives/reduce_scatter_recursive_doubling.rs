@@ -5,7 +5,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, FoldingPhase, group};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::ReduceScatter,
@@ -13,6 +13,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "log2(n) rounds with nearly the whole vector each; for operations that do not commute",
     source: "Thakur, Rabenseifner, Gropp 2005; MPICH",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -6,7 +6,7 @@
 use workload::Collective;
 
 use super::folding::{Folding, FoldingPhase, group};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::ReduceScatter,
@@ -14,6 +14,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "log2(n) rounds at distances that halve, as the amounts do; short and medium vectors",
     source: "Thakur, Rabenseifner, Gropp 2005; MPICH",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, Round, reduce_binomial};
+use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, HostLayout, Round, reduce_binomial};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::ReduceScatter,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "reduce to rank 0 over a binomial tree, which then sends each rank its part",
     source: "Open MPI (non-overlapping)",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

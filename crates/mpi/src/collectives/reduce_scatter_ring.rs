@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::ReduceScatter,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "n - 1 rounds to the next rank, a part each; long vectors",
     source: "Patarasuk, Yuan 2009; Open MPI, NCCL",
     varying: true,
+    layout: HostLayout::Any,
     round,
 };
 

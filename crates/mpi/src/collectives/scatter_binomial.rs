@@ -3,7 +3,7 @@
 use workload::Collective;
 
 use super::binomial_tree::{TreeEdge, edge};
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Scatter,
@@ -11,10 +11,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "down a binomial tree; log2(n) rounds, an edge carries its subtree",
     source: "MPICH; Thakur, Rabenseifner, Gropp 2005 for its use in broadcast",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 
-fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+/// Other algorithms use it as a step.
+pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if k >= call.doublings() {
         return false;
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use workload::Counts;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, HostLayout, RanksByHost, Round};
 
 /// A sum that counts how often it contains each rank's contribution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,66 @@ impl ContributionSum {
             *self.0.entry(*rank).or_default() += times;
         }
     }
+}
+
+/// An algorithm that is run, on ranks by host if it needs them.
+#[derive(Clone, Copy)]
+pub struct Tested<'a> {
+    algorithm: &'a CollectiveAlgorithm,
+    hosts: Option<&'a RanksByHost>,
+}
+
+impl<'a> From<&'a CollectiveAlgorithm> for Tested<'a> {
+    fn from(algorithm: &'a CollectiveAlgorithm) -> Tested<'a> {
+        Tested {
+            algorithm,
+            hosts: None,
+        }
+    }
+}
+
+impl<'a> Tested<'a> {
+    pub fn on(algorithm: &'a CollectiveAlgorithm, hosts: &'a RanksByHost) -> Tested<'a> {
+        let hosts = Some(hosts);
+        Tested { algorithm, hosts }
+    }
+}
+
+/// Layouts of ranks that share hosts: blocks, round robin, and uneven ones.
+pub fn on_hosts(test: impl Fn(&RanksByHost)) {
+    let even = (2..6).flat_map(|hosts| (2..6).map(move |each| (hosts, each)));
+    let blocks = even
+        .clone()
+        .map(|(hosts, each)| (0..hosts * each).map(|rank| rank / each).collect());
+    let robin = even.map(|(hosts, each)| (0..hosts * each).map(|rank| rank % hosts).collect());
+    let uneven = [vec![3, 3, 3, 1, 1], vec![1, 2, 1], vec![4, 0, 0, 4, 4, 2, 4]];
+    let layouts: Vec<Vec<u32>> = blocks.chain(robin).chain(uneven).collect();
+    for layout in layouts {
+        test(&RanksByHost::new(layout));
+    }
+}
+
+/// Those with equally many ranks on every host.
+pub fn on_even_hosts(test: impl Fn(&RanksByHost)) {
+    on_hosts(|hosts| {
+        if hosts.has(HostLayout::SharedEvenly) {
+            test(hosts);
+        }
+    });
+}
+
+/// Messages and bytes of a run that looks at nothing else.
+pub fn totals<'a>(tested: impl Into<Tested<'a>>, ranks: u32, root: u32, bytes: u64) -> MessageTotals {
+    run(
+        tested,
+        ranks,
+        root,
+        bytes,
+        |_| (),
+        |(), _, size| ((), size),
+        |(), _, ()| (),
+    )
+    .1
 }
 
 /// A message in flight.
@@ -69,8 +129,8 @@ pub fn pairs(ranks: u32) -> u64 {
 }
 
 /// Runs all ranks, all with the same bytes; see [`run_with`].
-pub fn run<State, Payload>(
-    algorithm: &CollectiveAlgorithm,
+pub fn run<'a, State, Payload>(
+    algorithm: impl Into<Tested<'a>>,
     ranks: u32,
     root: u32,
     bytes: u64,
@@ -87,8 +147,8 @@ pub fn run<State, Payload>(
 /// All sends of a round leave before its receives complete. The run checks that sizes of messages agree with
 /// payload and receiver, that ranks agree on rounds, that all ranks end, and that no message is left over.
 #[allow(clippy::too_many_arguments)]
-pub fn run_with<State, Payload>(
-    algorithm: &CollectiveAlgorithm,
+pub fn run_with<'a, State, Payload>(
+    tested: impl Into<Tested<'a>>,
     ranks: u32,
     root: u32,
     bytes: u64,
@@ -97,6 +157,7 @@ pub fn run_with<State, Payload>(
     send: impl Fn(&mut State, MessagePassage, u64) -> (Payload, u64),
     receive: impl Fn(&mut State, MessagePassage, Payload),
 ) -> (Vec<State>, MessageTotals) {
+    let Tested { algorithm, hosts } = tested.into();
     let counts: Vec<Option<Counts>> = (0..ranks).map(counts).collect();
     let mut states: Vec<State> = (0..ranks).map(start).collect();
     let mut rounds: Vec<(u32, Option<Round>)> = vec![(0, None); ranks as usize];
@@ -116,7 +177,7 @@ pub fn run_with<State, Payload>(
                 let call = CollectiveCall::new(rank, ranks, root, bytes);
                 let mut round = Round::default();
                 progress = true;
-                let part = CollectiveArgs::new(call, counts[rank as usize].as_ref());
+                let part = CollectiveArgs::new(call, counts[rank as usize].as_ref()).on_hosts(hosts);
                 if !(algorithm.round)(&part, *k, &mut round) {
                     ended[rank as usize] = true;
                     continue;
@@ -181,7 +242,7 @@ pub fn run_with<State, Payload>(
 /// A collective over a vector in pieces. Each rank has sums of some pieces. A message carries pieces, which the
 /// receiver adds or replaces.
 struct Pieces<'a> {
-    algorithm: &'a CollectiveAlgorithm,
+    algorithm: Tested<'a>,
     ranks: u32,
     root: u32,
     bytes: u64,
@@ -213,7 +274,7 @@ impl Pieces<'_> {
                 assert!(
                     sent.iter().all(|(_, sum)| *sum != ContributionSum::default()),
                     "{} of {}: a piece is sent before it arrives: {passage:?}",
-                    self.algorithm.name,
+                    self.algorithm.algorithm.name,
                     self.ranks
                 );
                 (sent, size)
@@ -247,7 +308,7 @@ impl Pieces<'_> {
 }
 
 /// A barrier: every rank receives news of every other.
-pub fn reaches_all_ranks(algorithm: &CollectiveAlgorithm, ranks: u32) -> MessageTotals {
+pub fn reaches_all_ranks<'a>(algorithm: impl Into<Tested<'a>>, ranks: u32) -> MessageTotals {
     let (heard, tally) = run(
         algorithm,
         ranks,
@@ -262,8 +323,8 @@ pub fn reaches_all_ranks(algorithm: &CollectiveAlgorithm, ranks: u32) -> Message
 }
 
 /// A broadcast: every rank ends with all pieces of the root.
-pub fn bcasts(
-    algorithm: &CollectiveAlgorithm,
+pub fn bcasts<'a>(
+    algorithm: impl Into<Tested<'a>>,
     ranks: u32,
     root: u32,
     bytes: u64,
@@ -271,7 +332,7 @@ pub fn bcasts(
     carried: impl Fn(MessagePassage) -> Vec<u32>,
 ) -> MessageTotals {
     let pieces = Pieces {
-        algorithm,
+        algorithm: algorithm.into(),
         ranks,
         root,
         bytes,
@@ -291,8 +352,8 @@ pub fn bcasts(
 }
 
 /// A reduction: the root ends with every contribution to every piece, once.
-pub fn reduces(
-    algorithm: &CollectiveAlgorithm,
+pub fn reduces<'a>(
+    algorithm: impl Into<Tested<'a>>,
     ranks: u32,
     root: u32,
     bytes: u64,
@@ -301,7 +362,7 @@ pub fn reduces(
     adds: impl Fn(MessagePassage) -> bool,
 ) -> MessageTotals {
     let pieces = Pieces {
-        algorithm,
+        algorithm: algorithm.into(),
         ranks,
         root,
         bytes,
@@ -317,8 +378,8 @@ pub fn reduces(
 }
 
 /// An allreduce: every rank ends with every contribution to every piece, once.
-pub fn reduces_for_all(
-    algorithm: &CollectiveAlgorithm,
+pub fn reduces_for_all<'a>(
+    algorithm: impl Into<Tested<'a>>,
     ranks: u32,
     bytes: u64,
     sizes: &[u64],
@@ -326,7 +387,7 @@ pub fn reduces_for_all(
     adds: impl Fn(MessagePassage) -> bool,
 ) -> MessageTotals {
     let pieces = Pieces {
-        algorithm,
+        algorithm: algorithm.into(),
         ranks,
         root: 0,
         bytes,
@@ -373,7 +434,7 @@ pub fn allgathers_of(
     let all: Vec<ContributionSum> = (0..ranks).map(ContributionSum::of).collect();
     for (sizes, varies) in [(vec![100; ranks as usize], false), (varying_sizes(ranks), true)] {
         let pieces = Pieces {
-            algorithm,
+            algorithm: algorithm.into(),
             ranks,
             root: 0,
             bytes: 100,
@@ -484,7 +545,7 @@ pub fn reduce_scatters(
     let even = (0..ranks).map(|rank| edge(rank + 1) - edge(rank)).collect();
     for (sizes, varies) in [(even, false), (varying_sizes(ranks), true)] {
         let pieces = Pieces {
-            algorithm,
+            algorithm: algorithm.into(),
             ranks,
             root: 0,
             bytes: 1000,

@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use config::Section;
-use mpi::{AlgorithmSelection, CollectiveArgs, CollectiveCall, CollectiveVariant, SelectionTable, TABLES};
+use mpi::{
+    AlgorithmSelection, CollectiveArgs, CollectiveCall, CollectiveVariant, RanksByHost, SelectionTable,
+    TABLES,
+};
 use workload::{Call, Counts};
 
 /// The rows of a file with facts, by column.
@@ -65,8 +68,7 @@ fn variant(name: &str) -> CollectiveVariant {
 /// The name here of an algorithm of a library.
 fn ours(table: &SelectionTable, collective: &str, name: &str) -> String {
     let found = table
-        .names
-        .iter()
+        .names()
         .find(|named| named.collective == collective && named.name == name);
     found.map_or_else(|| name.replace('_', "-"), |named| named.algorithm.to_string())
 }
@@ -328,11 +330,61 @@ fn printed_rules_are_the_table() {
     }
 }
 
+/// Open MPI 5.0 asks its component han first, which serves seven collectives of ranks that share hosts.
+#[test]
+fn openmpi_5_has_two_levels_where_han_serves() {
+    let Some(facts) = Facts::read("collectives-openmpi.csv") else {
+        return;
+    };
+    let of_han = |row: &&Vec<String>| {
+        let versions = facts.get(row, "versions");
+        facts.get(row, "component") == "han" && versions.split(';').any(|version| version == "5.0")
+    };
+    let served: BTreeSet<&str> = facts
+        .rows
+        .iter()
+        .filter(of_han)
+        .map(|row| facts.get(row, "operation"))
+        .collect();
+    assert_eq!(served.len(), 7);
+    let (han, tuned) = (table("openmpi-5.0"), table("openmpi-4.1"));
+    let [han, tuned] = [han, tuned].map(AlgorithmSelection::table);
+    let hosts = |ranks: u32| RanksByHost::new((0..ranks).map(|rank| rank / 4));
+    for variant in CollectiveVariant::all() {
+        for (ranks, bytes) in [(8, 8), (64, 100_000), (10, 8), (4, 8)] {
+            let call = CollectiveArgs::new(CollectiveCall::new(0, ranks, 0, bytes), None);
+            let counts = Counts {
+                receives: vec![bytes; ranks as usize],
+                ..Counts::default()
+            };
+            let varying = CollectiveArgs::new(CollectiveCall::new(0, ranks, 0, bytes), Some(&counts));
+            let call = if variant.varying { varying } else { call };
+            let hosts = hosts(ranks);
+            let name = |rules: &AlgorithmSelection, call: &CollectiveArgs| {
+                rules.select(variant.collective, Call::Other, call).name
+            };
+            // Ranks 8 and 9 are alone on the third of ten ranks' hosts; four ranks have one host.
+            let even = ranks % 4 == 0 || matches!(variant.name(), "allreduce" | "barrier");
+            let expected = match served.contains(variant.name()) && ranks > 4 && even {
+                true => "two-level",
+                false => name(&tuned, &call),
+            };
+            assert_eq!(
+                name(&han, &call.on_hosts(Some(&hosts))),
+                expected,
+                "{} of {ranks}",
+                variant.name()
+            );
+            assert_eq!(name(&han, &call), name(&tuned, &call));
+        }
+    }
+}
+
 /// Names of stand-ins are algorithms here.
 #[test]
 fn stand_ins_exist() {
     for table in TABLES {
-        for named in table.names {
+        for named in table.names() {
             for algorithm in named.algorithm.split(", ") {
                 let collective = variant(named.collective).collective;
                 let mut known = mpi::ALGORITHMS.iter();

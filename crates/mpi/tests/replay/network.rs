@@ -207,14 +207,24 @@ pub fn run_in(
     communicators: Vec<Vec<u32>>,
     programs: Vec<Vec<Operation>>,
 ) -> Result<Outcome, ReplayError> {
-    let job = Arc::new(MpiJob::new(
-        programs.len() as u32,
-        communicators.into(),
-        settings,
-    )?);
-    drive(job, delay, programs, |_, rank, now, input, out| {
-        input.give(rank, now, out)
-    })
+    run_on_hosts(settings, delay, communicators, |rank| rank, programs)
+}
+
+/// The same, with ranks on these hosts. All messages take the same time.
+pub fn run_on_hosts(
+    settings: MpiSettings,
+    delay: Delay,
+    communicators: Vec<Vec<u32>>,
+    host_of: impl Fn(u32) -> u32,
+    programs: Vec<Vec<Operation>>,
+) -> Result<Outcome, ReplayError> {
+    let job = MpiJob::new(programs.len() as u32, communicators.into(), settings)?;
+    drive(
+        Arc::new(job.on_hosts(host_of)),
+        delay,
+        programs,
+        |_, rank, now, input, out| input.give(rank, now, out),
+    )
 }
 
 /// Runs programs until no event is left. `owner` passes each input to its rank, whose number is the first argument.
@@ -258,7 +268,7 @@ pub fn drive(
                     schedule(at, rank, Input::Resume);
                 }
                 Action::Finished => assert!(ranks[rank as usize].finished()),
-                Action::RepetitionEnded(_) => {}
+                Action::RepetitionEnded(_) | Action::Stopped => {}
                 Action::Trace(event) => traced.push((rank, now, event)),
             }
         }

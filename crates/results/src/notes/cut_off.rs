@@ -8,7 +8,7 @@ pub(super) const NAME: &str = "cut-off";
 /// One note per job of ranks that did not finish.
 pub(super) fn find(result: &RunResult) -> Vec<Note> {
     let jobs = result.summary.jobs.iter();
-    jobs.filter(|job| job.ranks > 0 && !job.finished)
+    jobs.filter(|job| job.ranks > 0 && !job.finished && !job.stopped)
         .map(|job| note(result, job))
         .collect()
 }

@@ -13,6 +13,10 @@ pub(super) fn cards(summary: &Summary) -> String {
     let network = &summary.network;
     let mut cards = String::from("<div class=\"cards\">\n");
     for job in summary.jobs.iter().filter(|job| job.ranks > 0).take(MOST_CARDS) {
+        if let Some(card) = stopped_card(job) {
+            cards += &card;
+            continue;
+        }
         let share = if job.time_ns > 0.0 {
             job.mpi_ns / job.time_ns
         } else {
@@ -43,6 +47,29 @@ pub(super) fn cards(summary: &Summary) -> String {
     }
     cards += &card("accepted load", &show::percent(network.accepted_load), &note);
     cards + "</div>\n"
+}
+
+/// The card of a job that was stopped at its end: its repetitions, since its time is a setting.
+fn stopped_card(job: &JobSummary) -> Option<String> {
+    let (value, note) = match job.repetition_times.filter(|_| job.stopped) {
+        Some(times) => (
+            show::time(times.mean_ns),
+            format!(
+                "mean time of {} repetitions; stopped after {}",
+                show::count(times.complete),
+                show::time(job.time_ns)
+            ),
+        ),
+        None if job.stopped => (
+            "–".into(),
+            format!(
+                "no complete repetition; stopped after {}",
+                show::time(job.time_ns)
+            ),
+        ),
+        None => return None,
+    };
+    Some(card(&escape(&job.name), &value, &note))
 }
 
 fn card(label: &str, figure: &str, note: &str) -> String {
@@ -125,7 +152,11 @@ fn bound_by(summary: &Summary) -> String {
 
 fn job_row(job: &JobSummary) -> Vec<String> {
     let known = |known: bool, text: String| if known { text } else { "–".into() };
-    let cut_off = if job.finished { "" } else { " (cut off)" };
+    let cut_off = match (job.finished, job.stopped) {
+        (_, true) => " (stopped)",
+        (true, _) => "",
+        (false, _) => " (cut off)",
+    };
     vec![
         job.name.clone(),
         job.kind.clone(),
@@ -171,7 +202,7 @@ pub(super) fn interference(summary: &Summary) -> Option<HtmlSection> {
         })
         .collect();
     let body = paragraph(
-        "Each job of ranks was also run standalone, on the same hosts of the same network. The slow-down is the time in the shared run divided by the time in the standalone run.",
+        "Each job of ranks was also run standalone, on the same hosts of the same network. The slow-down is the time in the shared run divided by the time in the standalone run; of a job that was stopped at its end, the mean time of a repetition, likewise.",
     ) + &table(&columns, &rows, "summary.json");
     Some(HtmlSection {
         id: "interference".into(),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    BacklogGrowth, Bounds, Chain, Fairness, Histogram, Interference, JobBounds, JobTotals, NetworkTotals,
-    Outcome, PartSummary, PathTotals, Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes,
-    TrafficTotals, TransferWeight, ZeroLoad,
+    BacklogGrowth, Bounds, Chain, EnergyTotals, Fairness, Histogram, Interference, JobBounds,
+    JobEnergyTotals, JobTotals, NetworkTotals, Outcome, PartSummary, PartTotals, PathTotals, Rollbacks,
+    RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals, TransferWeight, ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -131,6 +131,33 @@ pub fn outcome() -> Outcome {
         records,
         rounded_rates: Vec::new(),
         schedule: None,
+        energy: Some(energy()),
+    }
+}
+
+/// Joules of a network of 16 switches and 64 NICs in 21.5 ms.
+fn energy() -> EnergyTotals {
+    const JOULE: u128 = 1_000_000_000_000_000_000;
+    let part = |part, kind: &str, count, idle_mj: u128, dynamic_mj: u128| PartTotals {
+        part,
+        kind: kind.into(),
+        count,
+        idle_aj: idle_mj * JOULE / 1000,
+        dynamic_aj: dynamic_mj * JOULE / 1000,
+    };
+    EnergyTotals {
+        time_ps: 21_500_000_000,
+        parts: vec![
+            part("routers", "leaf", 8, 47_128, 300),
+            part("routers", "spine", 8, 47_128, 250),
+            part("links", "leaf-spine", 128, 24_768, 0),
+            part("nics", "", 64, 34_262, 120),
+            part("hosts", "", 64, 0, 0),
+        ],
+        unallocated: JobEnergyTotals {
+            idle_aj: 12 * JOULE,
+            dynamic_aj: 0,
+        },
     }
 }
 

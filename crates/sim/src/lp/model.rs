@@ -10,12 +10,12 @@ use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::rank_waits::RankWaitUndo;
 use crate::lp::router_lp::RouterLp;
 use crate::lp::shortcuts::credit_batching::CreditBatchesUndo;
 use crate::lp::simulation::LpFailure;
 use crate::lp::simulation::Simulation;
 use crate::lp::termination_detector::TerminationDetector;
+use crate::lp::times_by_job::TimesByJobUndo;
 use crate::lp::wiring::LpIdentity;
 
 /// The state of one logical process. It is not boxed, since each box would cost a cache miss per event. The tag is in
@@ -40,7 +40,9 @@ pub enum LpUndo {
     /// Of the credit batches of a router.
     CreditBatches(CreditBatchesUndo),
     /// Of the waits for its links.
-    RankWait(RankWaitUndo),
+    RankWait(TimesByJobUndo),
+    /// Of the transmissions of each job.
+    Transmission(TimesByJobUndo),
     /// Of the sampler of a router.
     RouterSampler(RouterSamplerUndo),
     /// Of a host.

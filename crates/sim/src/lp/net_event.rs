@@ -73,6 +73,11 @@ pub enum NetEvent {
         /// Slot of the rank.
         slot: u16,
     },
+    /// Host, from itself: the job of a rank has reached its end.
+    EndReached {
+        /// Slot of the rank.
+        slot: u16,
+    },
     /// Host, from itself: a rank has finished a computation or paid an overhead.
     RankResumed {
         /// Slot of the rank.
@@ -83,7 +88,7 @@ pub enum NetEvent {
         /// Index of the source on the host.
         source: u16,
     },
-    /// Termination detector: a rank has finished.
+    /// Termination detector: a rank has finished or was stopped.
     RankFinished {
         /// Its job.
         job: u16,
@@ -100,13 +105,13 @@ pub enum NetEvent {
     },
     /// Host: the termination detector asks for the progress of its ranks.
     ProgressAsked,
-    /// Termination detector: a host's answer.
+    /// Termination detector: a host's answer for one of the jobs that have ranks there, one after another.
     ProgressReported {
-        /// Job of its ranks: two jobs of ranks share no host.
+        /// The job.
         job: u16,
-        /// Ranks of the host that can continue without receiving anything.
+        /// Ranks of the job on the host that can continue without receiving anything.
         active: u32,
-        /// Messages sent by its ranks minus those received by them, modulo 2^32.
+        /// Messages sent by these ranks minus those that have arrived for them, modulo 2^32.
         in_flight: u32,
     },
 }

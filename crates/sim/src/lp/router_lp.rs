@@ -16,9 +16,9 @@ use crate::lp::counts::{AllCounts, JobCounts, NoJournal, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
 use crate::lp::model::{self, LpUndo};
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::rank_waits::RankWaits;
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::simulation::{LpFailure, Simulation};
+use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
 
@@ -39,7 +39,9 @@ pub struct RouterLp {
     /// Early committed deliveries to its hosts.
     delivered: AllCounts,
     /// Waits of the messages of ranks.
-    rank_waits: RankWaits,
+    rank_waits: TimesByJob,
+    /// Times that its links took to transmit the packets of each job, if energy is divided among jobs.
+    transmissions: Option<Box<TimesByJob>>,
 }
 
 /// The receiver of a router's observations, besides its sampler. It exists if waits are collected or VCs sampled.
@@ -59,7 +61,8 @@ struct RouterLinkAdapter<'a, 'c, C> {
     observer: Option<&'a mut RouterObserver>,
     credit_batches: &'a mut CreditBatches,
     delivered: &'a mut AllCounts,
-    rank_waits: &'a mut RankWaits,
+    rank_waits: &'a mut TimesByJob,
+    transmissions: Option<&'a mut TimesByJob>,
     /// Number of records of the wait of the departing packet so far.
     parts: u8,
     context: &'c mut C,
@@ -121,7 +124,8 @@ impl RouterLp {
             observer: is_observed.then(|| Box::new(RouterObserver { wait_tracker })),
             credit_batches: CreditBatches::new(simulation.shortcuts.credit_batching, ports.len(), vcs),
             delivered: AllCounts::new(),
-            rank_waits: RankWaits::default(),
+            rank_waits: TimesByJob::default(),
+            transmissions: simulation.divides_energy().then(Box::default),
         }
     }
 
@@ -181,6 +185,7 @@ impl RouterLp {
             credit_batches: &mut self.credit_batches,
             delivered: &mut self.delivered,
             rank_waits: &mut self.rank_waits,
+            transmissions: self.transmissions.as_deref_mut(),
             parts: 0,
             context,
         };
@@ -290,6 +295,11 @@ impl RouterLp {
             }
             (LpUndo::CreditBatches(step), _) => self.credit_batches.undo(step),
             (LpUndo::RankWait(step), _) => self.rank_waits.undo(step),
+            (LpUndo::Transmission(step), _) => {
+                if let Some(transmissions) = &mut self.transmissions {
+                    transmissions.undo(step);
+                }
+            }
             (LpUndo::Router(step), _) => self.switch.undo(step),
             _ => unreachable!("a router undoes its own steps"),
         }
@@ -305,6 +315,12 @@ impl RouterLp {
         self.rank_waits.of_job(job)
     }
 
+    /// Times that its links took, or will take, to transmit the packets of each job. `None` unless energy is divided
+    /// among jobs.
+    pub fn transmissions(&self) -> Option<&TimesByJob> {
+        self.transmissions.as_deref()
+    }
+
     /// Bytes that have left the input buffer of a VC of `port`, and whose credits are not sent yet.
     pub fn pending_credits(&self, port: u16, vc: u8) -> u32 {
         self.credit_batches.pending(port, vc)
@@ -315,6 +331,9 @@ impl RouterLp {
         model::write(&self.delivered.to_vec(), bytes);
         model::write(&self.rank_waits, bytes);
         model::write(&self.credit_batches, bytes);
+        if let Some(transmissions) = &self.transmissions {
+            model::write(transmissions, bytes);
+        }
         if let Some(load_reports) = &self.load_reports {
             model::write(load_reports, bytes);
         }
@@ -333,11 +352,16 @@ impl RouterLp {
     /// # Errors
     /// The bytes are not the state of such a router.
     pub fn restore(&mut self, simulation: &Simulation, bytes: &[u8]) -> Result<(), String> {
-        let ((delivered, rank_waits, batches), mut bytes): ((Vec<JobCounts>, RankWaits, CreditBatches), _) =
+        let ((delivered, rank_waits, batches), mut bytes): ((Vec<JobCounts>, TimesByJob, CreditBatches), _) =
             model::read_first(bytes)?;
         self.delivered = delivered.into();
         self.rank_waits = rank_waits;
         self.credit_batches.restore(batches)?;
+        if let Some(transmissions) = &mut self.transmissions {
+            let (saved, rest): (TimesByJob, _) = model::read_first(bytes)?;
+            **transmissions = saved;
+            bytes = rest;
+        }
         if let Some(load_reports) = &mut self.load_reports {
             let (saved, rest): (LoadReports, _) = model::read_first(bytes)?;
             load_reports.restore(saved)?;
@@ -429,6 +453,9 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         }
         let link_end = self.link_end(port);
         let delay = wait + link_end.delay(serialization);
+        if self.transmissions.is_some() {
+            self.count_transmission(&link_end, packet.job, serialization);
+        }
         if !packet.standalone() {
             // What divides the time of the message of a rank by cause.
             if wait > Time::ZERO || link_end.is_slow() {
@@ -478,6 +505,18 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         let step = self.rank_waits.add(packet.job, link_end.class, wait);
         if C::REVERSIBLE {
             self.context.undo(LpUndo::RankWait(step));
+        }
+    }
+
+    /// Counts the transmission of a packet for its job.
+    #[inline(never)]
+    fn count_transmission(&mut self, link_end: &LinkEnd, job: u16, serialization: Time) {
+        let Some(transmissions) = &mut self.transmissions else {
+            return;
+        };
+        let step = transmissions.add(job, link_end.class, serialization);
+        if C::REVERSIBLE {
+            self.context.undo(LpUndo::Transmission(step));
         }
     }
 

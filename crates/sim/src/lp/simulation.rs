@@ -14,6 +14,7 @@ use crate::setup::experiment::Experiment;
 use crate::setup::job::{Job, JobKind};
 use crate::setup::network::NetworkModel;
 use crate::setup::occupants::HostOccupants;
+use crate::setup::power::PowerSetting;
 
 /// The network and its jobs; read-only during the run.
 pub struct Simulation {
@@ -43,6 +44,8 @@ pub struct Simulation {
     pub network_latency: bool,
     /// Whether either the drain phase or [`Simulation::network_latency`] needs that wait: one test for each packet.
     pub uses_source_wait: bool,
+    /// What routers, links, NICs and hosts draw, if the experiment says so.
+    pub power: Option<Arc<PowerSetting>>,
     /// The exact shortcuts of this run.
     pub shortcuts: Shortcuts,
 }
@@ -75,8 +78,16 @@ impl Simulation {
             host_latency: experiment.collect.host_latency,
             network_latency: experiment.collect.network_latency,
             uses_source_wait: experiment.run.drains() || experiment.collect.network_latency,
+            power: experiment.power.clone(),
             shortcuts,
         }
+    }
+
+    /// Whether transmissions are counted by job, to divide the load-dependent energy. All of it belongs to a job that is
+    /// alone.
+    pub fn divides_energy(&self) -> bool {
+        let power = self.power.as_ref();
+        self.jobs.len() > 1 && power.is_some_and(|power| power.depends_on_load())
     }
 
     /// Payload of a packet in bytes.

@@ -6,8 +6,8 @@
 //! many ranks are active (not started, computing, or paying an overhead) and how many messages they have sent minus
 //! received. If no rank of a job is active and all its messages are received, none of its ranks can ever continue.
 //!
-//! A job that goes on after the part that is measured does not end either, so the detector looks for such ranks in the
-//! other jobs, too.
+//! A job that goes on after the part that is measured does not end either, and a job with an end does not before. So the
+//! detector looks for such ranks beside them, too.
 //!
 //! A distributed system must count twice, since its counts are not taken at one time (F. Mattern, "Algorithms for
 //! distributed termination detection", Distributed Computing 2, 1987: the four-counter method). Here all hosts are
@@ -34,9 +34,9 @@ const PART: u64 = 4;
 /// The state of the termination detector.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TerminationDetector {
-    /// Ranks of all jobs that have not finished.
+    /// Ranks of all jobs that have neither finished nor been stopped.
     unfinished: u64,
-    /// Hosts that have not answered in this round.
+    /// Answers of hosts that this round awaits.
     awaited: u64,
     /// Progress of each job.
     jobs: Vec<JobProgress>,
@@ -49,7 +49,7 @@ pub struct TerminationDetector {
 /// Progress of the ranks of one job.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct JobProgress {
-    /// Ranks that have not finished.
+    /// Ranks that have neither finished nor been stopped.
     unfinished: u64,
     /// Active ranks in this round so far.
     active: u64,
@@ -145,7 +145,8 @@ impl TerminationDetector {
             (job.active, job.in_flight) = (0, 0);
         }
         for host in simulation.occupants.hosts() {
-            self.awaited = self.awaited.wrapping_add(1);
+            let jobs = simulation.occupants.jobs(host).count() as u64;
+            self.awaited = self.awaited.wrapping_add(jobs);
             let delay = simulation.network.lookahead();
             context.send(simulation.numbering.host(host), delay, NetEvent::ProgressAsked);
         }

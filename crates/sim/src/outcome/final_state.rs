@@ -20,6 +20,7 @@ use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
 use crate::outcome::critical_path::{JobWaits, PathCounter};
+use crate::outcome::energy::energy;
 use crate::outcome::inventory::{self, DrawingTables, LinkTerminal};
 use crate::outcome::not_begun::{NotBegun, not_begun};
 use crate::setup::job::JobKind;
@@ -58,6 +59,7 @@ impl FinalState<'_> {
                 network.source_wait_ps.get_or_insert_default().merge(wait);
             }
         }
+        let energy = energy(&self, &mut jobs);
         network.parts = LatencyParts::of_all(jobs.iter().map(|job| job.parts.as_ref()));
         let received = self.simulation.host_latency.then(|| self.received());
         let mut tables = vec![ranks(rank_rows), calls(call_rows), links];
@@ -72,6 +74,7 @@ impl FinalState<'_> {
             jobs,
             tables,
             records: self.records,
+            energy,
             ..Outcome::default()
         }
     }
@@ -336,10 +339,11 @@ impl FinalState<'_> {
             let mut unreceived = UnreceivedTotals::default();
             let mut path = PathCounter::default();
             for (rank, host) in ranks.hosts.iter().enumerate() {
-                let slot =
-                    &self.host(*host).ranks()[usize::from(self.simulation.occupants.slot(job, rank as u32))];
+                let slot = &self.host(*host).ranks()
+                    [usize::from(self.simulation.occupants.slot(index as u16, rank as u32))];
                 let row = self.rank_row(&name, slot, *host, job.start);
                 totals.finished &= row.finished;
+                totals.stopped |= stopped_at(slot).is_some();
                 totals.time_ps = totals.time_ps.max(row.time_ps);
                 totals.compute_sum_ps += u128::from(row.compute_ps);
                 totals.mpi_sum_ps += u128::from(row.mpi_ps);
@@ -393,7 +397,12 @@ impl FinalState<'_> {
             rank: slot.rank,
             host: host.0,
             finished: stats.finished_at.is_some(),
-            time_ps: stats.finished_at.unwrap_or(self.end).saturating_sub(start).ps(),
+            time_ps: stats
+                .finished_at
+                .or(stopped_at(slot))
+                .unwrap_or(self.end)
+                .saturating_sub(start)
+                .ps(),
             compute_ps: stats.compute.ps(),
             mpi_ps: stats.communication().ps(),
             messages_sent: stats.messages_sent,
@@ -406,6 +415,11 @@ impl FinalState<'_> {
             collective_bytes_received: stats.collective_bytes_received,
         }
     }
+}
+
+/// When a rank was stopped by the end of its job.
+fn stopped_at(slot: &RankSlot) -> Option<Time> {
+    slot.state.as_ref()?.stopped_at()
 }
 
 /// Adds what the recording of a finished rank tells.

@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod critical_path;
+mod energy;
 pub mod final_state;
 pub mod inventory;
 pub mod not_begun;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use des::{Event, Time};
+use fabric::Packet;
 use foldhash::fast::FixedState;
 use topology::{Peer, Port, RouterId};
 
@@ -22,12 +23,37 @@ pub fn not_begun(
     end: Time,
 ) -> NotBegun {
     let mut not_begun = NotBegun::default();
-    for event in pending {
+    for Reservation { router, port, packet } in late_reservations(network, numbering, pending, end) {
+        let (packets, bytes) = not_begun.entry((router, port)).or_default();
+        *packets += 1;
+        *bytes += u64::from(packet.bytes);
+    }
+    not_begun
+}
+
+/// A packet for which a router has reserved a link.
+pub struct Reservation {
+    /// The router that sends it.
+    pub router: RouterId,
+    /// The port of the link.
+    pub port: Port,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// The reservations of links of routers that begin at the end of the run or later.
+pub fn late_reservations(
+    network: &NetworkModel,
+    numbering: &Numbering,
+    pending: &[Event<NetEvent>],
+    end: Time,
+) -> impl Iterator<Item = Reservation> {
+    pending.iter().filter_map(move |event| {
         let NetEvent::PacketArrived { port, packet, .. } = event.payload else {
-            continue;
+            return None;
         };
         let LpIdentity::Router(router) = numbering.identity(event.source) else {
-            continue;
+            return None;
         };
         let from = match numbering.identity(event.target) {
             LpIdentity::Host(_) => network.topology.attachment(packet.destination).1,
@@ -41,11 +67,10 @@ pub fn not_begun(
             .link_end(network, router, from)
             .expect("a packet came through it");
         let start = event.time - link_end.delay(network.rate(router, from).serialization(packet.bytes));
-        if start >= end {
-            let (packets, bytes) = not_begun.entry((router, from)).or_default();
-            *packets += 1;
-            *bytes += u64::from(packet.bytes);
-        }
-    }
-    not_begun
+        (start >= end).then_some(Reservation {
+            router,
+            port: from,
+            packet,
+        })
+    })
 }

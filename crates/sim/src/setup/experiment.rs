@@ -16,6 +16,7 @@ use crate::setup::job::{self, Job, JobKind};
 use crate::setup::job_trace::TraceSchedule;
 use crate::setup::limits::{LATEST, at_most};
 use crate::setup::network::NetworkModel;
+use crate::setup::power::PowerSetting;
 
 /// Everything that a run needs, built and checked.
 ///
@@ -29,6 +30,8 @@ pub struct Experiment {
     pub run: RunSetting,
     /// What is collected during the run.
     pub collect: CollectSetting,
+    /// What routers, links, NICs and hosts draw; `None` without the table `[power]`.
+    pub power: Option<Arc<PowerSetting>>,
     /// All settings with all defaults, as the result prints them.
     pub settings: serde_json::Value,
     /// Data rates that are not whole numbers of bits per second, with the rates that are used.
@@ -170,7 +173,7 @@ impl Experiment {
             root.set(key, value)?;
         }
         // Table names are checked before values, so that a misspelt table is not reported as missing.
-        const TABLES: [&str; 6] = ["collect", "job", "job_trace", "mpi", "network", "run"];
+        const TABLES: [&str; 7] = ["collect", "job", "job_trace", "mpi", "network", "power", "run"];
         let names = root.keys();
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
             return Err(root.unknown_name(unknown, unknown, TABLES).into());
@@ -188,6 +191,14 @@ impl Experiment {
         let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
         let collect =
             CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;
+        // Results without the table do not mention it.
+        let power = match root.has("power") {
+            true => Some(Arc::new(PowerSetting::read(
+                root.section("power")?,
+                network.topology.as_ref(),
+            )?)),
+            false => None,
+        };
         let folder = folder_of(folder);
         let (jobs, schedule) = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
         let settings = root.finish()?;
@@ -211,6 +222,7 @@ impl Experiment {
             jobs: jobs.into(),
             run,
             collect,
+            power,
             settings,
             rounded_rates: root.rounded_rates(),
             schedule,

@@ -3,7 +3,6 @@
 //! The [placement](crate::setup::placement) of a job determines the order of its hosts. Its
 //! [mapping](crate::setup::mapping) determines the host of each rank.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,13 +19,11 @@ use workload::{Interpreters, Workload};
 use crate::Error;
 use crate::setup::geometry::HostGeometry;
 use crate::setup::job_trace::{self, TraceContext, TraceSchedule};
-use crate::setup::limits::read_start;
+use crate::setup::lifetime::{Lifetime, Repetitions};
 use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
+use crate::setup::occupancy::{Occupancy, Occupant};
 use crate::setup::placement::{self, HostOrder, PlacementSite};
-
-/// Largest number of repetitions of a job.
-const MAX_REPETITIONS: u64 = 1_000_000_000;
 
 /// One application or one kind of synthetic traffic.
 pub struct Job {
@@ -34,6 +31,8 @@ pub struct Job {
     pub name: String,
     /// Start time.
     pub start: Time,
+    /// When its ranks are stopped, after the start; `None` if they are not. Traffic has none.
+    pub end: Option<Time>,
     /// Ranks or synthetic traffic.
     pub kind: JobKind,
 }
@@ -51,7 +50,7 @@ pub enum JobKind {
 pub struct RankJob {
     /// The operations of the ranks, repetitions included.
     pub workload: Arc<dyn Workload>,
-    /// Number of repetitions, for people; those that are measured, if the job goes on.
+    /// Number of repetitions, for people; those that are measured, if the job goes on; 0: as many as fit before its end.
     pub repetitions: u64,
     /// Whether the job repeats its workload until all jobs of ranks are measured.
     pub goes_on: bool,
@@ -61,8 +60,6 @@ pub struct RankJob {
     pub mpi: Arc<mpi::MpiJob>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// Slot of each rank on its host.
-    pub(crate) slots: Vec<u16>,
 }
 
 /// Synthetic traffic between hosts.
@@ -90,15 +87,23 @@ impl Job {
         }
     }
 
+    /// From its start to its end.
+    pub(crate) fn lifetime(&self) -> Lifetime {
+        Lifetime {
+            start: self.start,
+            end: self.end,
+        }
+    }
+
     /// Whether the job is synthetic traffic.
     pub(crate) fn is_traffic(&self) -> bool {
         matches!(self.kind, JobKind::Traffic(_))
     }
 
-    /// Whether the job does not end by itself.
+    /// Whether the job may continue although its ranks or those of other jobs wait for ever.
     pub(crate) fn goes_on(&self) -> bool {
         match &self.kind {
-            JobKind::Ranks(ranks) => ranks.goes_on,
+            JobKind::Ranks(ranks) => ranks.goes_on || self.end.is_some(),
             JobKind::Traffic(_) => true,
         }
     }
@@ -119,7 +124,7 @@ impl Job {
 
 impl RankJob {
     /// A job with the ranks of `workload`. `hosts` gives the host of each rank. Several ranks may share a host; two
-    /// jobs of an experiment may not.
+    /// jobs of an experiment may have the same host one after the other only.
     ///
     /// # Errors
     /// The number of hosts differs from the number of ranks, or communicators contradict each other.
@@ -133,14 +138,8 @@ impl RankJob {
             let message = format!("{} hosts are given for {ranks} ranks", hosts.len());
             return Err(mpi::ReplayError::Job(message));
         }
-        let mut used: BTreeMap<HostId, u16> = BTreeMap::new();
-        let mut slots = Vec::with_capacity(hosts.len());
-        for host in &hosts {
-            let slot = used.entry(*host).or_default();
-            slots.push(*slot);
-            *slot += 1;
-        }
-        let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?;
+        let mpi = mpi::MpiJob::new(ranks, workload.communicators(), settings)?
+            .on_hosts(|rank| hosts[rank as usize].0);
         Ok(RankJob {
             workload,
             repetitions: 1,
@@ -148,7 +147,6 @@ impl RankJob {
             kind: "program",
             mpi: Arc::new(mpi),
             hosts,
-            slots,
         })
     }
 }
@@ -215,7 +213,9 @@ impl TrafficJob {
 
 /// Assigns hosts to jobs.
 struct HostAllocator<'a> {
-    taken: Vec<bool>,
+    occupancy: Occupancy,
+    /// By job: its name and lifetime.
+    jobs: &'a [(String, Lifetime)],
     network: &'a NetworkModel,
     seed: u64,
     /// Base of relative paths.
@@ -227,7 +227,10 @@ struct HostAllocator<'a> {
 pub const JOB: &[Parameter] = parameters! {
     computed("name", Type::Text, "job0, job1, ...", "name in results");
     time("start", "0 ps", "start of its ranks or traffic; at most 100 days");
-    integer("repetitions", 1, "repetitions of the workload, 1 to 1000000000");
+    computed("end", Type::Time, "none",
+        "time at which its ranks are stopped, after its start; at most 100 days");
+    computed("repetitions", Type::Integer, "1, or without limit until `end`",
+        "repetitions of the workload, 1 to 1000000000");
     flag("repeat_until_others_end", false,
         "whether the ranks repeat the workload further, unmeasured, until all other ranks are measured");
     computed("ranks_per_host", Type::Integer, "1, or as many as the mapping says",
@@ -267,18 +270,22 @@ pub fn read_jobs(
     if sections.len() > usize::from(u16::MAX) {
         return Err(root.error("job", "more than 65535 jobs").into());
     }
-    let hosts = network.hosts() as usize;
+    let known = (0..)
+        .zip(sections)
+        .map(|(index, section)| read_name(section, index));
+    let known = known.collect::<Result<Vec<_>, _>>()?;
     let mut allocator = HostAllocator {
-        taken: vec![false; hosts],
+        occupancy: Occupancy::new(network.hosts() as usize),
+        jobs: &known,
         network,
         seed,
         folder,
         interpreters,
     };
-    let mut jobs: Vec<Option<Job>> = Vec::new();
+    let mut kinds: Vec<Option<JobKind>> = Vec::new();
     for (index, section) in sections.iter().enumerate() {
         let ranks = match (section.has("traffic"), section.has("workload")) {
-            (false, true) => Some(read_job(section, index, |s| allocator.read_ranks(s, index, mpi))?),
+            (false, true) => Some(allocator.read_ranks(section, index, mpi)?),
             (true, false) => None,
             _ => {
                 let sources: Vec<&str> = workload::SOURCES.iter().map(|source| source.key).collect();
@@ -289,7 +296,7 @@ pub fn read_jobs(
                 return Err(section.error("", message).into());
             }
         };
-        jobs.push(ranks);
+        kinds.push(ranks);
     }
     // The machine of the trace has the hosts that no other job of ranks has.
     let trace = match has_trace {
@@ -297,11 +304,19 @@ pub fn read_jobs(
         true => Some(allocator.read_trace(root.section("job_trace")?, sections.len(), mpi)?),
     };
     for (index, section) in sections.iter().enumerate() {
-        if jobs[index].is_none() {
-            jobs[index] = Some(read_job(section, index, |s| allocator.read_traffic(s, index))?);
+        if kinds[index].is_none() {
+            kinds[index] = Some(allocator.read_traffic(section, index)?);
         }
     }
-    let mut jobs: Vec<Job> = jobs.into_iter().flatten().collect();
+    let jobs = known.into_iter().zip(kinds.into_iter().flatten());
+    let mut jobs: Vec<Job> = jobs
+        .map(|((name, lifetime), kind)| Job {
+            name,
+            start: lifetime.start,
+            end: lifetime.end,
+            kind,
+        })
+        .collect();
     let schedule = trace.map(|(scheduled, schedule)| {
         jobs.extend(scheduled);
         schedule
@@ -309,17 +324,11 @@ pub fn read_jobs(
     Ok((jobs, schedule))
 }
 
-fn read_job(
-    section: &Section,
-    index: usize,
-    kind: impl FnOnce(&Section) -> Result<JobKind, Error>,
-) -> Result<Job, Error> {
+/// Name and lifetime of a job.
+fn read_name(section: &Section, index: usize) -> Result<(String, Lifetime), config::Error> {
     section.declare(JOB);
-    Ok(Job {
-        name: section.or("name", format!("job{index}"))?,
-        start: read_start(section)?,
-        kind: kind(section)?,
-    })
+    let name = section.or("name", format!("job{index}"))?;
+    Ok((name, Lifetime::read(section)?))
 }
 
 impl HostAllocator<'_> {
@@ -329,20 +338,16 @@ impl HostAllocator<'_> {
         index: usize,
         mpi: &mpi::MpiSettings,
     ) -> Result<JobKind, Error> {
+        let lifetime = self.jobs[index].1;
         let source = section.section("workload")?;
         let workload = workload::read(source, self.folder, self.interpreters)?;
         let mut settings = mpi.clone();
         settings.compute = ComputeRule::read(section, &workload.regions())?;
-        let repetitions: u64 = section.get("repetitions")?;
-        if !(1..=MAX_REPETITIONS).contains(&repetitions) {
-            let message = format!("{repetitions} is out of range; expected 1 to {MAX_REPETITIONS}");
-            return Err(section.error("repetitions", message).into());
-        }
-        let goes_on: bool = section.get("repeat_until_others_end")?;
+        let repetitions = Repetitions::read(section, lifetime)?;
         let ranks = workload.ranks();
         let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
         let rank_mapping = mapping::map_ranks(section, ranks, self.folder, stream)?;
-        let order = self.order(section, index, self.free())?;
+        let order = self.order(section, index, self.occupancy.free_during(lifetime))?;
         let (needed, free) = (rank_mapping.host_count() as usize, order.hosts.len());
         if needed > free {
             let per_host = rank_mapping.per_host;
@@ -351,8 +356,12 @@ impl HostAllocator<'_> {
                     "{ranks} ranks at {per_host} per host need {needed} hosts, but the placement names {free}"
                 ),
                 false => format!(
-                    "{ranks} ranks at {per_host} per host need {needed} hosts, but only {free} of {} are free",
-                    self.taken.len()
+                    "{ranks} ranks at {per_host} per host need {needed} hosts, but only {free} of {} are free{}",
+                    self.occupancy.hosts(),
+                    match lifetime.end {
+                        Some(_) => format!(" {lifetime}"),
+                        None => String::new(),
+                    }
                 ),
             };
             let key = if order.is_named { "placement" } else { "workload" };
@@ -363,15 +372,21 @@ impl HostAllocator<'_> {
             .iter()
             .map(|host| order.hosts[*host as usize])
             .collect();
-        for host in &hosts {
-            self.taken[host.0 as usize] = true;
+        let occupant = Occupant { job: index, lifetime };
+        if let Err(host) = self.occupancy.take(occupant, &hosts) {
+            let message = format!(
+                "host {} would have more than 65536 ranks of jobs one after another; expected fewer jobs or \
+                 ranks_per_host",
+                host.0
+            );
+            return Err(section.error("placement", message).into());
         }
-        let workload = workload::repeated(workload, repetitions, goes_on);
-        let job = RankJob::new(workload, settings, hosts).map_err(|e| source.error("", e.to_string()))?;
+        let job = RankJob::new(repetitions.of(workload), settings, hosts)
+            .map_err(|e| source.error("", e.to_string()))?;
         let kind = workload::named(source)?.kind;
         Ok(JobKind::Ranks(RankJob {
-            repetitions,
-            goes_on,
+            repetitions: repetitions.number(),
+            goes_on: repetitions.goes_on(),
             kind,
             ..job
         }))
@@ -384,7 +399,7 @@ impl HostAllocator<'_> {
         index: usize,
         mpi: &mpi::MpiSettings,
     ) -> Result<(Vec<Job>, TraceSchedule), Error> {
-        let machine = self.free();
+        let machine = self.occupancy.never_taken();
         let context = TraceContext {
             network: self.network,
             mpi,
@@ -397,22 +412,36 @@ impl HostAllocator<'_> {
             interpreters: self.interpreters,
         };
         let (jobs, schedule) = job_trace::read(section, &context)?;
-        for job in &jobs {
-            if let JobKind::Ranks(ranks) = &job.kind {
-                ranks
-                    .hosts
-                    .iter()
-                    .for_each(|host| self.taken[host.0 as usize] = true);
+        for (job, placed) in (index..).zip(&jobs) {
+            let JobKind::Ranks(ranks) = &placed.kind else {
+                continue;
+            };
+            let lifetime = Lifetime {
+                start: placed.start,
+                end: placed.end,
+            };
+            if let Err(host) = self.occupancy.take(Occupant { job, lifetime }, &ranks.hosts) {
+                let message = format!(
+                    "host {} would have more than 65536 ranks of jobs one after another; expected a shorter part of \
+                     the trace, or fewer ranks_per_host",
+                    host.0
+                );
+                return Err(section.error("file", message).into());
             }
         }
         Ok((jobs, schedule))
     }
 
     fn read_traffic(&mut self, section: &Section, index: usize) -> Result<JobKind, Error> {
+        if self.jobs[index].1.end.is_some() {
+            let message =
+                "synthetic traffic lasts until the end of the run; expected it with `workload` only";
+            return Err(section.error("end", message).into());
+        }
         let (network, folder) = (self.network, self.folder);
         let traffic = section.section("traffic")?;
         let hosts = self.traffic_hosts(section, index)?;
-        let host_count = hosts.as_ref().map_or(self.taken.len(), Vec::len) as u32;
+        let host_count = hosts.as_ref().map_or(self.occupancy.hosts(), Vec::len) as u32;
         if host_count < 2 {
             return Err(section
                 .error(
@@ -422,8 +451,12 @@ impl HostAllocator<'_> {
                 .into());
         }
         let geometry = HostGeometry::new(network);
-        let all_in_order =
-            |hosts: &Vec<HostId>| hosts.iter().copied().eq((0..self.taken.len() as u32).map(HostId));
+        let all_in_order = |hosts: &Vec<HostId>| {
+            hosts
+                .iter()
+                .copied()
+                .eq((0..self.occupancy.hosts() as u32).map(HostId))
+        };
         let is_whole = hosts.as_ref().is_none_or(all_in_order);
         let mut place = PatternContext {
             hosts: host_count,
@@ -457,7 +490,7 @@ impl HostAllocator<'_> {
     /// The hosts of `hosts = "all"`, `"free"` (hosts without ranks) or a number; `None` for all hosts in ascending
     /// order.
     fn traffic_hosts(&self, section: &Section, index: usize) -> Result<Option<Vec<HostId>>, Error> {
-        let all = self.taken.len();
+        let all = self.occupancy.hosts();
         let everywhere = || (0..all as u32).map(HostId).collect();
         if section.has("hosts")
             && let Ok(count) = section.required::<u32>("hosts")
@@ -474,7 +507,9 @@ impl HostAllocator<'_> {
             return Ok(Some(hosts));
         }
         match section.choice_of("hosts", &["all", "free"])? {
-            "free" => Ok(Some(self.order(section, index, self.free())?.hosts)),
+            "free" => Ok(Some(
+                self.order(section, index, self.occupancy.never_taken())?.hosts,
+            )),
             _ => {
                 // All hosts keep their order, unless the placement names hosts.
                 let order = self.order(section, index, everywhere())?;
@@ -483,22 +518,37 @@ impl HostAllocator<'_> {
         }
     }
 
-    /// Hosts without ranks.
-    fn free(&self) -> Vec<HostId> {
-        let hosts = (0..self.taken.len() as u32).map(HostId);
-        hosts.filter(|host| !self.taken[host.0 as usize]).collect()
-    }
-
     /// These hosts, in the order of the job's placement.
     fn order(&self, section: &Section, index: usize, free: Vec<HostId>) -> Result<HostOrder, Error> {
         let mut site = PlacementSite {
             free,
-            hosts: self.taken.len() as u32,
+            holder: &|host| self.holder(host, index),
+            hosts: self.occupancy.hosts() as u32,
             geometry: &HostGeometry::new(self.network),
             folder: self.folder,
             random: RandomStream::new(self.seed, PLACEMENT_STREAMS - index as u32, 0),
         };
         Ok(placement::order(section, &mut site)?)
+    }
+
+    /// The job that has a host while job `index` needs it, for messages.
+    fn holder(&self, host: HostId, index: usize) -> String {
+        let (name, lifetime) = &self.jobs[index];
+        // Traffic needs hosts that are never taken.
+        let lifetime = match self.occupancy.holder(host, *lifetime) {
+            Some(_) => *lifetime,
+            None => Lifetime::WHOLE_RUN,
+        };
+        match self.occupancy.holder(host, lifetime) {
+            None => "another job".into(),
+            Some(occupant) => {
+                let of = &self.jobs[occupant.job].0;
+                format!(
+                    "job '{of}', {}, and job '{name}' needs it {lifetime}",
+                    occupant.lifetime
+                )
+            }
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Limits of times in experiments.
 
 use config::{Duration, Section};
-use des::Time;
 
 /// Longest delay of a cable or router. With it, no event exceeds the largest simulated time (213 days).
 pub const LONGEST_DELAY: Duration = Duration {
@@ -19,11 +18,4 @@ pub fn at_most(section: &Section, key: &str, time: Duration, most: Duration) -> 
         return Err(section.error(key, format!("{time} is out of range; expected at most {most}")));
     }
     Ok(())
-}
-
-/// Reads the start of a job.
-pub fn read_start(section: &Section) -> Result<Time, config::Error> {
-    let start: Duration = section.get("start")?;
-    at_most(section, "start", start, LATEST)?;
-    Ok(Time(start.ps))
 }

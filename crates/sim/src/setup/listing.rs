@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::collect::setting;
 use crate::setup::job_trace::{APPLICATION, FORMATS, JOB_TRACE};
 use crate::setup::schedule::SCHEDULERS;
-use crate::setup::{experiment, job, mapping, network, placement, rails};
+use crate::setup::{experiment, job, mapping, network, placement, power, rails};
 
 /// One part that an experiment can name, or one of its tables.
 #[derive(Clone, Debug, Serialize)]
@@ -96,6 +96,20 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
     ("mpi", "the MPI library of all jobs", &[MpiSettings::PARAMETERS]),
     ("run", "the execution", &[experiment::RUN]),
     ("collect", "data collected during the run", &[setting::PARAMETERS]),
+    ("power", "what the parts of the network draw", &[power::POWER]),
+    ("power.router", "each router", &[power::ROUTER]),
+    (
+        "power.routers.KIND",
+        "each router of one kind",
+        &[power::ROUTER_KIND],
+    ),
+    ("power.link", "each end of a cable", &[power::LINK]),
+    (
+        "power.links.CLASS",
+        "each end of the cables of one link class",
+        &[power::LINK_CLASS],
+    ),
+    ("power.nic", "each NIC port", &[power::NIC]),
 ];
 
 struct ExecutorKind {
@@ -213,7 +227,7 @@ fn table(table: &mpi::SelectionTable) -> Listing {
             .collect();
         (variant.name().to_string(), rules.join(", "))
     };
-    let stand_ins = table.names.iter().filter_map(|named| {
+    let stand_ins = table.names().filter_map(|named| {
         let what = format!("{} instead of {}", named.algorithm, named.name);
         let shown = |difference| {
             (

@@ -3,6 +3,7 @@
 use topology::HostId;
 
 use crate::setup::job::{Job, JobKind};
+use crate::setup::lifetime::Lifetime;
 
 /// The ranks and traffic sources of each host.
 pub struct HostOccupants {
@@ -10,6 +11,8 @@ pub struct HostOccupants {
     first: Vec<u32>,
     /// Job and rank, by slot.
     slots: Vec<(u16, u32)>,
+    /// By job and rank: its slot on its host.
+    slots_of_ranks: Vec<Box<[u16]>>,
     /// By job: the sources of its traffic.
     sources: Vec<Sources>,
 }
@@ -53,24 +56,50 @@ impl HostOccupants {
             }
         }
         slots.sort_unstable();
-        assert!(
-            slots.windows(2).all(|s| s[0].0 != s[1].0 || s[0].1 == s[1].1),
-            "no two jobs share a host"
-        );
-        let first = (0..=hosts)
+        let first: Vec<u32> = (0..=hosts)
             .map(|host| slots.partition_point(|s| s.0.0 < host) as u32)
             .collect();
-        HostOccupants {
+        let ranks = |job: &Job| match &job.kind {
+            JobKind::Ranks(ranks) => ranks.hosts.len(),
+            JobKind::Traffic(_) => 0,
+        };
+        let mut slots_of_ranks: Vec<Box<[u16]>> = jobs.iter().map(|job| vec![0; ranks(job)].into()).collect();
+        for (place, (host, job, rank)) in (0..).zip(&slots) {
+            let slot: u32 = place - first[host.0 as usize];
+            slots_of_ranks[usize::from(*job)][*rank as usize] =
+                u16::try_from(slot).expect("a host has at most 65536 ranks over time");
+        }
+        let occupants = HostOccupants {
             first,
             slots: slots.into_iter().map(|(_, job, rank)| (job, rank)).collect(),
+            slots_of_ranks,
             sources,
+        };
+        for host in occupants.hosts() {
+            let mut lifetimes: Vec<Lifetime> = occupants
+                .jobs(host)
+                .map(|job| jobs[usize::from(job)].lifetime())
+                .collect();
+            lifetimes.sort_unstable_by_key(|lifetime| lifetime.start);
+            assert!(
+                !lifetimes.windows(2).any(|pair| pair[0].overlaps(pair[1])),
+                "no two jobs have a host at one time"
+            );
         }
+        occupants
     }
 
     /// Job and rank of each slot of a host.
     pub fn ranks(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
         let (from, to) = (self.first[host.0 as usize], self.first[host.0 as usize + 1]);
         self.slots[from as usize..to as usize].iter().copied()
+    }
+
+    /// Jobs of ranks of a host, in the order of their slots.
+    pub fn jobs(&self, host: HostId) -> impl Iterator<Item = u16> + '_ {
+        let mut last = None;
+        self.ranks(host)
+            .filter_map(move |(job, _)| (last.replace(job) != Some(job)).then_some(job))
     }
 
     /// Hosts with ranks.
@@ -101,10 +130,8 @@ impl HostOccupants {
     }
 
     /// The slot of a rank on its host.
-    pub fn slot(&self, job: &Job, rank: u32) -> u16 {
-        match &job.kind {
-            JobKind::Ranks(ranks) => ranks.slots[rank as usize],
-            JobKind::Traffic(_) => unreachable!("only jobs with ranks have rank slots"),
-        }
+    #[inline]
+    pub fn slot(&self, job: u16, rank: u32) -> u16 {
+        self.slots_of_ranks[usize::from(job)][rank as usize]
     }
 }

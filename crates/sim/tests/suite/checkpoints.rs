@@ -193,6 +193,12 @@ fn repeated_jobs_and_those_with_seats_go_on() {
     }
 }
 
+/// Jobs that are stopped, and jobs that follow them on their hosts.
+#[test]
+fn jobs_that_are_stopped_go_on() {
+    goes_on_everywhere("jobs-end-and-reuse-hosts.toml");
+}
+
 /// The run is interrupted again and again, each time at another time.
 #[test]
 fn from_checkpoint_to_checkpoint() {

@@ -173,6 +173,7 @@ fn on_first_hosts(workload: Arc<dyn Workload>, settings: &mpi::MpiSettings) -> J
     Job {
         name: "job".into(),
         start: Time::ZERO,
+        end: None,
         kind: JobKind::Ranks(
             RankJob::new(workload, settings.clone(), hosts).expect("a job that can be built"),
         ),

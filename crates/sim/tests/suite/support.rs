@@ -270,6 +270,7 @@ pub fn job_of(name: &str, workload: Arc<dyn Workload>, settings: &mpi::MpiSettin
     Job {
         name: name.into(),
         start: des::Time::ZERO,
+        end: None,
         kind: JobKind::Ranks(ranks.expect("a job that can be built")),
     }
 }

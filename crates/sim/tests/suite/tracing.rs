@@ -398,6 +398,7 @@ fn two_jobs_through_one_link_wait_for_each_other() {
         let jobs = jobs.iter().map(|it| sim::Job {
             name: it.name.clone(),
             start: it.start,
+            end: None,
             kind: copy(&it.kind),
         });
         let mut experiment = jobs_on(&two_routers(model), jobs.collect());

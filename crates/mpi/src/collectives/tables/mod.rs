@@ -2,6 +2,7 @@
 
 mod mpich;
 mod openmpi_4_1;
+mod openmpi_5_0;
 mod thakur_2005;
 mod tracer;
 
@@ -14,10 +15,18 @@ pub struct SelectionTable {
     pub summary: &'static str,
     /// Source of the rules.
     pub source: &'static str,
+    /// Algorithms with another name in the source, or with a stand-in, in parts.
+    pub(super) names: &'static [&'static [NamedAlgorithm]],
+    /// Rules by name of the variant, in order, in parts that follow each other. The last rule of each variant is
+    /// unconditional.
+    pub(super) rules: &'static [&'static [(&'static str, &'static [TableRow])]],
+}
+
+impl SelectionTable {
     /// Algorithms that have another name in the source, or that another algorithm stands in for.
-    pub names: &'static [NamedAlgorithm],
-    /// Rules by name of the variant, in order. The last rule of each is unconditional.
-    pub(super) rules: &'static [(&'static str, &'static [TableRow])],
+    pub fn names(&self) -> impl Iterator<Item = &'static NamedAlgorithm> {
+        self.names.iter().copied().flatten()
+    }
 }
 
 /// What an algorithm of the source of a table is here.
@@ -148,5 +157,6 @@ pub static TABLES: &[SelectionTable] = &[
     thakur_2005::TABLE,
     mpich::TABLE,
     openmpi_4_1::TABLE,
+    openmpi_5_0::TABLE,
     tracer::TABLE,
 ];

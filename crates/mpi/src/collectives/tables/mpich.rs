@@ -6,7 +6,7 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
     name: "mpich",
     summary: "the choice of MPICH 4.1 to 5.0.1, on flat communicators",
     source: "pmodels/mpich, maint/tuning/coll/mpir/generic.json",
-    names: &[
+    names: &[&[
         same("barrier", "k_dissemination", "dissemination"),
         same(
             "bcast",
@@ -26,8 +26,8 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
         same("reduce-scatter", "recursive_halving", "recursive-halving"),
         same("scan", "recursive_doubling", "recursive-doubling"),
         same("exscan", "recursive_doubling", "recursive-doubling"),
-    ],
-    rules: &[
+    ]],
+    rules: &[&[
         ("barrier", &[always("dissemination")]),
         (
             "bcast",
@@ -79,5 +79,5 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
         ),
         ("scan", &[always("recursive-doubling")]),
         ("exscan", &[always("recursive-doubling")]),
-    ],
+    ]],
 };

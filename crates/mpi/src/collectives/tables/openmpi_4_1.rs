@@ -7,11 +7,11 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
     name: "openmpi-4.1",
     summary: "the choice of Open MPI 4.1, component tuned",
     source: "open-mpi/ompi, branch v4.1.x, ompi/mca/coll/tuned/coll_tuned_decision_fixed.c",
-    names: NAMES,
-    rules: RULES,
+    names: &[NAMES],
+    rules: &[RULES],
 };
 
-const NAMES: &[super::NamedAlgorithm] = &[
+pub(super) const NAMES: &[super::NamedAlgorithm] = &[
     same("barrier", "bruck", "dissemination"),
     same("barrier", "recursive_doubling", "recursive-doubling"),
     same("bcast", "basic_linear", "linear"),

@@ -7,7 +7,7 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
     summary: "the choice of MPICH up to 3.x",
     source: "Thakur, Rabenseifner, Gropp 2005; where that is silent, the defaults of MPICH",
     names: &[],
-    rules: &[
+    rules: &[&[
         ("barrier", &[always("dissemination")]),
         (
             "bcast",
@@ -53,5 +53,5 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
         ),
         ("scan", &[always("recursive-doubling")]),
         ("exscan", &[always("recursive-doubling")]),
-    ],
+    ]],
 };

@@ -11,7 +11,7 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
     name: "tracer",
     summary: "the choice of TraceR",
     source: "hpcgroup/TraceR, tracer/coll-events.C and tracer/tracer-driver.h",
-    names: &[
+    names: &[&[
         same("barrier", "allreduce of 0 B", "binary-tree"),
         stand_in(
             "allreduce",
@@ -38,8 +38,8 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
         ),
         stand_in("scan", "none", "recursive-doubling", NOT_SIMULATED),
         stand_in("exscan", "none", "recursive-doubling", NOT_SIMULATED),
-    ],
-    rules: &[
+    ]],
+    rules: &[&[
         ("barrier", &[always("binary-tree")]),
         ("bcast", &[always("binary-tree")]),
         ("reduce", &[always("binary-tree")]),
@@ -61,5 +61,5 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
         ),
         ("scan", &[always("recursive-doubling")]),
         ("exscan", &[always("recursive-doubling")]),
-    ],
+    ]],
 };

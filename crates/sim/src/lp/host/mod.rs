@@ -25,6 +25,7 @@ use crate::collect::{HostSampler, HostSamples};
 use crate::lp::counts::{JobCounts, counts_of, of_job};
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::simulation::Simulation;
+use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
 use crate::setup::rails::EndPoint;
 
@@ -54,15 +55,19 @@ impl Host {
             sampler: HostSampler::new(simulation, id),
             sources: Sources::new(simulation.occupants.sources(id)),
             nic: HostNic::new(simulation, id),
-            ranks: Ranks::new(simulation.occupants.ranks(id)),
+            ranks: Ranks::new(simulation, id),
         }
     }
 
-    /// Schedules the first events: starts of ranks, first messages of sources.
+    /// Schedules the first events: starts and ends of ranks, first messages of sources.
     pub fn start(&mut self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         for (slot, rank_slot) in self.ranks.slots().iter().enumerate() {
+            let slot = slot as u16;
             let start = simulation.jobs[usize::from(rank_slot.job)].start;
-            context.send(context.lp(), start, NetEvent::RankStarted { slot: slot as u16 });
+            context.send(context.lp(), start, NetEvent::RankStarted { slot });
+            if rank_slot.end < Time::MAX {
+                context.send(context.lp(), rank_slot.end, NetEvent::EndReached { slot });
+            }
         }
         self.sources.start(simulation, context);
     }
@@ -149,6 +154,7 @@ impl Host {
                     .deliver_through_memory(&mut self.nic, simulation, message, context)
             }
             NetEvent::RankStarted { slot } => self.ranks.start_rank(&mut self.nic, simulation, slot, context),
+            NetEvent::EndReached { slot } => self.ranks.stop_rank(&mut self.nic, simulation, slot, context),
             NetEvent::RankResumed { slot } => {
                 let resume = |rank: &mut Rank, actions: &mut _| rank.resume(now, actions);
                 self.ranks
@@ -236,6 +242,7 @@ impl Host {
             HostUndo::NextRail { before } => self.nic.undo_next_rail(before),
             HostUndo::Divided { message, before } => self.nic.undo_divided(message, before),
             HostUndo::WaitTracker { rail, step } => self.nic.undo_wait_tracker(rail, step),
+            HostUndo::Transmission(step) => self.nic.undo_transmission(step),
             HostUndo::Inbox(step) => self.ranks.inbox.undo(step),
             HostUndo::Counts(step) => step.undo(&mut self.nic.counts),
             HostUndo::Started { slot } => self.ranks.undo_started(slot),
@@ -244,12 +251,12 @@ impl Host {
                 self.sources.undo_sent(source);
                 self.nic.next_message = self.nic.next_message.wrapping_sub(1);
             }
-            HostUndo::MessageSent { numbered } => {
-                self.ranks.undo_sent();
+            HostUndo::MessageSent { slot, numbered } => {
+                self.ranks.undo_sent(slot);
                 self.nic.next_message = self.nic.next_message.wrapping_sub(u32::from(numbered));
             }
             HostUndo::HandedOver { before } => self.ranks.undo_handed_over(before),
-            HostUndo::MessageReceived => self.ranks.undo_received(),
+            HostUndo::MessageReceived { slot } => self.ranks.undo_received(slot),
         }
     }
 
@@ -292,6 +299,12 @@ impl Host {
     /// Credits of one rail, in bytes.
     pub fn credits(&self, rail: u32) -> u32 {
         self.nic.credits(rail)
+    }
+
+    /// Times that its injection links took to transmit the packets of each job. `None` unless energy is divided among
+    /// jobs.
+    pub fn transmissions(&self) -> Option<&TimesByJob> {
+        self.nic.transmissions()
     }
 
     /// Use of the injection link of one rail.

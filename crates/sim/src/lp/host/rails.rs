@@ -14,9 +14,9 @@ use super::tracing::Tracer;
 use super::undo::{HostJournal, HostUndo, Injected};
 use crate::collect::{HostView, RailView};
 use crate::lp::counts::{AllCounts, JobCounts, counts_of};
-
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::{LpFailure, Simulation};
+use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
 use crate::lp::wiring::LinkEnd;
 use crate::setup::rails::{MAX_RAILS, RailChoice};
 
@@ -28,7 +28,7 @@ pub struct HostNic {
     pub id: HostId,
     /// `None` where the first is the only rail.
     more: Option<Box<MoreRails>>,
-    /// `None` unless timelines or waits are collected.
+    /// `None` unless timelines or waits are collected, or energy is divided among jobs.
     pub tracer: Option<Box<Tracer>>,
     first: Rail,
     /// By job, in the order in which this host first met them: few, and searched from the front.
@@ -63,6 +63,8 @@ pub struct HostNicState {
     counts: Vec<JobCounts>,
     /// By rail; empty unless waits are collected.
     wait_trackers: Vec<NicWaitTracker>,
+    /// `None` unless energy is divided among jobs.
+    transmissions: Option<TimesByJob>,
 }
 
 /// Turns the outputs of a NIC port into events.
@@ -266,6 +268,14 @@ impl HostNic {
         }
     }
 
+    /// Undoes the counting of a transmission.
+    pub fn undo_transmission(&mut self, step: TimesByJobUndo) {
+        let transmissions = self.tracer.as_mut().map(|tracer| &mut tracer.transmissions);
+        if let Some(Some(transmissions)) = transmissions {
+            transmissions.undo(step);
+        }
+    }
+
     /// The state that changes.
     pub fn state(&self) -> HostNicState {
         let more = self.more.as_ref();
@@ -276,6 +286,7 @@ impl HostNic {
             next_message: self.next_message,
             counts: self.counts.to_vec(),
             wait_trackers: self.wait_trackers().to_vec(),
+            transmissions: self.transmissions().cloned(),
         }
     }
 
@@ -299,8 +310,12 @@ impl HostNic {
         if state.wait_trackers.len() != self.wait_trackers().len() {
             return Err("it has other wait trackers".into());
         }
+        if state.transmissions.is_some() != self.transmissions().is_some() {
+            return Err("it counts other transmissions".into());
+        }
         if let Some(tracer) = &mut self.tracer {
             tracer.wait_trackers = state.wait_trackers.into();
+            tracer.transmissions = state.transmissions;
         }
         self.next_message = state.next_message;
         self.counts = state.counts.into();
@@ -309,6 +324,11 @@ impl HostNic {
 
     fn wait_trackers(&self) -> &[NicWaitTracker] {
         self.tracer.as_ref().map_or(&[], |tracer| &tracer.wait_trackers)
+    }
+
+    /// Times that the injection links took to transmit the packets of each job, if they are counted.
+    pub fn transmissions(&self) -> Option<&TimesByJob> {
+        self.tracer.as_ref()?.transmissions.as_ref()
     }
 
     fn rails(&self) -> impl Iterator<Item = &Rail> {

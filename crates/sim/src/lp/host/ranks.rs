@@ -5,7 +5,7 @@ use fabric::{Inbox, InboxState, Outgoing, Packet};
 use mpi::{Action, Message, Rank, RankState, Transit};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-
+use topology::HostId;
 use workload::{Operation, Program, TraceError};
 
 use super::rails::HostNic;
@@ -27,8 +27,6 @@ pub struct Ranks {
     slots: Vec<RankSlot>,
     /// Job and rank by slot: a copy in little memory, for announcements.
     occupants: SmallVec<[(u16, u32); 2]>,
-    /// Messages sent by its ranks less those received by them, modulo 2^32.
-    in_flight: u32,
     /// Earliest time at which the NIC takes the next message of a rank.
     next_handover: Time,
     /// Reused buffer; empty between events.
@@ -41,6 +39,10 @@ pub struct RankSlot {
     pub job: u16,
     /// Rank in the job.
     pub rank: u32,
+    /// Messages that it has sent less those that have arrived for it, modulo 2^32.
+    in_flight: u32,
+    /// End of the job; [`Time::MAX`] if it has none. The rank does nothing from then on.
+    pub end: Time,
     /// `None` until the rank starts.
     pub state: Option<Rank>,
 }
@@ -51,24 +53,26 @@ pub struct RanksState {
     inbox: InboxState<HostMessage>,
     /// By slot; `None` until the rank starts.
     slots: Vec<Option<RankState>>,
-    in_flight: u32,
+    /// By slot.
+    in_flight: Vec<u32>,
     next_handover: Time,
 }
 
 impl Ranks {
-    /// Ranks before the run, by job and rank.
-    pub fn new(ranks: impl Iterator<Item = (u16, u32)>) -> Ranks {
+    /// The ranks of a host before the run.
+    pub fn new(simulation: &Simulation, host: HostId) -> Ranks {
         let slot = |(job, rank)| RankSlot {
             job,
             rank,
+            in_flight: 0,
+            end: simulation.jobs[usize::from(job)].end.unwrap_or(Time::MAX),
             state: None,
         };
-        let occupants: SmallVec<_> = ranks.collect();
+        let occupants: SmallVec<_> = simulation.occupants.ranks(host).collect();
         Ranks {
             inbox: Inbox::default(),
             slots: occupants.iter().copied().map(slot).collect(),
             occupants,
-            in_flight: 0,
             next_handover: Time::ZERO,
             actions: Vec::new(),
         }
@@ -143,11 +147,11 @@ impl Ranks {
         context: &mut C,
     ) {
         let slot = message.slot;
-        let RankSlot { job, rank, .. } = self.slots[usize::from(slot)];
-        let message = message.at_receiver(rank);
-        self.in_flight = self.in_flight.wrapping_sub(1);
+        let rank_slot = &mut self.slots[usize::from(slot)];
+        rank_slot.in_flight = rank_slot.in_flight.wrapping_sub(1);
+        let (job, message) = (rank_slot.job, message.at_receiver(rank_slot.rank));
         if C::REVERSIBLE {
-            context.undo(HostUndo::MessageReceived.into());
+            context.undo(HostUndo::MessageReceived { slot }.into());
         }
         if simulation.timeline {
             let key = MessageKey::new(job, &message);
@@ -161,25 +165,24 @@ impl Ranks {
         });
     }
 
-    /// Tells the termination detector which ranks are active, and how many messages are in flight.
+    /// Tells the termination detector which ranks of each job are active, and how many messages are in flight.
     pub fn report_progress(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
         let active = |rank_slot: &&RankSlot| {
             let state = rank_slot.state.as_ref();
             state.is_none_or(|rank| !rank.ended() && !rank.blocked())
         };
-        let Some(RankSlot { job, .. }) = self.slots.first() else {
-            unreachable!("only hosts with ranks are asked")
-        };
-        let record = NetEvent::ProgressReported {
-            job: *job,
-            active: self.slots.iter().filter(active).count() as u32,
-            in_flight: self.in_flight,
-        };
-        context.send(
-            simulation.numbering.termination_detector(),
-            simulation.network.lookahead(),
-            record,
-        );
+        for of_job in self.slots.chunk_by(|one, next| one.job == next.job) {
+            let record = NetEvent::ProgressReported {
+                job: of_job[0].job,
+                active: of_job.iter().filter(active).count() as u32,
+                in_flight: of_job.iter().fold(0, |sum, of| sum.wrapping_add(of.in_flight)),
+            };
+            context.send(
+                simulation.numbering.termination_detector(),
+                simulation.network.lookahead(),
+                record,
+            );
+        }
     }
 
     /// Starts a rank.
@@ -212,8 +215,37 @@ impl Ranks {
         });
     }
 
-    /// Resumes a rank, and executes the actions that it asks for.
+    /// Stops a rank at the end of its job. What it has sent stays under way, also what waits for the NIC.
+    pub fn stop_rank<C: Context<Simulation>>(
+        &mut self,
+        nic: &mut HostNic,
+        simulation: &Simulation,
+        slot: u16,
+        context: &mut C,
+    ) {
+        let now = context.now();
+        self.act(nic, simulation, slot, context, |rank, actions| {
+            rank.stop(now, actions);
+            Ok(())
+        });
+    }
+
+    /// Resumes a rank, and executes the actions that it asks for. From the end of its job on, nothing reaches a rank.
+    #[inline]
     pub fn with_rank<C: Context<Simulation>>(
+        &mut self,
+        nic: &mut HostNic,
+        simulation: &Simulation,
+        slot: u16,
+        context: &mut C,
+        step: impl FnOnce(&mut Rank, &mut Vec<Action>) -> Result<(), mpi::ReplayError>,
+    ) {
+        if context.now() < self.slots[usize::from(slot)].end {
+            self.act(nic, simulation, slot, context, step);
+        }
+    }
+
+    fn act<C: Context<Simulation>>(
         &mut self,
         nic: &mut HostNic,
         simulation: &Simulation,
@@ -258,6 +290,13 @@ impl Ranks {
                         NetEvent::RankFinished { job },
                     );
                 }
+                Action::Stopped => {
+                    context.send(
+                        simulation.numbering.termination_detector(),
+                        simulation.network.lookahead(),
+                        NetEvent::RankFinished { job },
+                    );
+                }
                 Action::RepetitionEnded(number) => context.emit(Record::RepetitionDone { job, number }),
                 Action::Trace(note) => asked = trace_note(note, (job, rank), context).or(asked),
             }
@@ -284,11 +323,12 @@ impl Ranks {
         let (now, measured) = (context.now(), simulation.measured);
         let offered = (destination != nic.id && measured.contains(now)).then(|| now - measured.from);
         nic.count_message(job, bytes, offered, context);
-        self.in_flight = self.in_flight.wrapping_add(1);
+        let in_flight = &mut self.slots[usize::from(slot)].in_flight;
+        *in_flight = in_flight.wrapping_add(1);
         let (number, numbered) = (nic.next_message, destination != nic.id);
         nic.next_message = number.wrapping_add(u32::from(numbered));
         if C::REVERSIBLE {
-            context.undo(HostUndo::MessageSent { numbered }.into());
+            context.undo(HostUndo::MessageSent { slot, numbered }.into());
         }
         if simulation.timeline {
             let number = numbered.then_some(number);
@@ -298,7 +338,7 @@ impl Ranks {
         if !numbered {
             let Transit { latency, memory, .. } = through_memory(simulation, bytes);
             let delay = latency + memory;
-            let receiver = ranks.slots[message.to as usize];
+            let receiver = simulation.occupants.slot(job, message.to);
             let delivered = NetEvent::MemoryDelivered(HostMessage::to_receiver(receiver, number, &message));
             context.send(context.lp(), delay, delivered);
             if message.reports_injection() {
@@ -335,13 +375,15 @@ impl Ranks {
     }
 
     /// Undoes that a message was sent.
-    pub fn undo_sent(&mut self) {
-        self.in_flight = self.in_flight.wrapping_sub(1);
+    pub fn undo_sent(&mut self, slot: u16) {
+        let in_flight = &mut self.slots[usize::from(slot)].in_flight;
+        *in_flight = in_flight.wrapping_sub(1);
     }
 
     /// Undoes that a message was received.
-    pub fn undo_received(&mut self) {
-        self.in_flight = self.in_flight.wrapping_add(1);
+    pub fn undo_received(&mut self, slot: u16) {
+        let in_flight = &mut self.slots[usize::from(slot)].in_flight;
+        *in_flight = in_flight.wrapping_add(1);
     }
 
     /// Undoes that a message was handed to the NIC.
@@ -357,7 +399,7 @@ impl Ranks {
             slots: slots
                 .map(|rank_slot| rank_slot.state.as_ref().map(Rank::state))
                 .collect(),
-            in_flight: self.in_flight,
+            in_flight: self.slots.iter().map(|of| of.in_flight).collect(),
             next_handover: self.next_handover,
         }
     }
@@ -372,16 +414,16 @@ impl Ranks {
         state: RanksState,
         purpose: Purpose,
     ) -> Result<(), String> {
-        if state.slots.len() != self.slots.len() {
+        if state.slots.len() != self.slots.len() || state.in_flight.len() != self.slots.len() {
             return Err("it has other ranks".into());
         }
         self.inbox.restore(state.inbox)?;
-        for (rank_slot, saved) in self.slots.iter_mut().zip(state.slots) {
+        for ((rank_slot, saved), in_flight) in self.slots.iter_mut().zip(state.slots).zip(state.in_flight) {
+            rank_slot.in_flight = in_flight;
             rank_slot.state = saved
                 .map(|saved| restore_rank(simulation, rank_slot.job, rank_slot.rank, saved, purpose))
                 .transpose()?;
         }
-        self.in_flight = state.in_flight;
         self.next_handover = state.next_handover;
         Ok(())
     }
@@ -410,7 +452,7 @@ pub fn hand_over<C: Context<Simulation>>(
         report: message.reports_injection().then_some(Injected { slot, request }),
     };
     nic.inject(simulation, context.now(), outgoing, context);
-    let receiver = ranks.slots[message.to as usize];
+    let receiver = simulation.occupants.slot(job, message.to);
     let announced = NetEvent::MessageAnnounced(HostMessage::to_receiver(receiver, number, &message));
     // The lookahead is at most the latency of one link, and a packet crosses two.
     context.send(

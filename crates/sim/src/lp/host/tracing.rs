@@ -3,10 +3,12 @@
 use des::{Context, Journal, Time};
 use fabric::{NicSource, NicWaitTracker, NicWaitTrackerUndo, Packet, Wait, WaitOutputs};
 use mpi::{COLLECTIVE_CONTEXT, Message, TraceEvent, WINDOW_CONTEXT};
+use topology::HOST_LINK;
 
 use super::undo::HostUndo;
 use crate::lp::net_event::Record;
 use crate::lp::simulation::Simulation;
+use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
 
 /// Writes the trace records of a host.
@@ -15,6 +17,8 @@ pub struct Tracer {
     timeline: bool,
     /// By rail; empty unless waits are collected.
     pub wait_trackers: Box<[NicWaitTracker]>,
+    /// Times that the injection links took to transmit the packets of each job, if energy is divided among jobs.
+    pub transmissions: Option<TimesByJob>,
 }
 
 /// Where the wait tracker of a NIC port writes while a packet departs.
@@ -27,16 +31,18 @@ struct WaitSink<'a, C> {
 }
 
 impl Tracer {
-    /// `None` unless timelines or waits are collected.
+    /// `None` unless timelines or waits are collected, or energy is divided among jobs.
     pub fn new(simulation: &Simulation) -> Option<Tracer> {
         let rails = if simulation.waits {
             simulation.network.rails.count()
         } else {
             0
         };
-        (simulation.timeline || simulation.waits).then(|| Tracer {
+        let divides_energy = simulation.divides_energy();
+        (simulation.timeline || simulation.waits || divides_energy).then(|| Tracer {
             timeline: simulation.timeline,
             wait_trackers: vec![NicWaitTracker::default(); rails as usize].into(),
+            transmissions: divides_energy.then(TimesByJob::default),
         })
     }
 
@@ -50,6 +56,12 @@ impl Tracer {
         context: &mut C,
     ) {
         let now = context.now();
+        if let Some(transmissions) = &mut self.transmissions {
+            let step = transmissions.add(packet.job, HOST_LINK, serialization);
+            if C::REVERSIBLE {
+                context.undo(HostUndo::Transmission(step).into());
+            }
+        }
         if let Some(wait_tracker) = self.wait_trackers.get_mut(usize::from(rail)) {
             let mut sink = WaitSink {
                 rail,

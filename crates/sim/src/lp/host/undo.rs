@@ -9,6 +9,7 @@ use crate::collect::{HostSamples, SampledVc};
 use crate::lp::counts::CountsUndo;
 use crate::lp::host_message::HostMessage;
 use crate::lp::simulation::Simulation;
+use crate::lp::times_by_job::TimesByJobUndo;
 
 /// Identifies a message whose injection the NIC reports: the slot of the rank, and its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -37,17 +38,21 @@ pub enum HostUndo {
     SourceSent { source: u16 },
     /// One of its ranks has sent a message.
     MessageSent {
+        /// Its slot.
+        slot: u16,
         /// Whether it got a number.
         numbered: bool,
     },
     /// A message for one of its ranks has arrived.
-    MessageReceived,
+    MessageReceived { slot: u16 },
     /// It was sampled.
     Sampled(Box<HostSamples>),
     /// The peaks of the VC of a rail have grown.
     PeaksRaised { rail: u8, before: SampledVc },
     /// The wait tracker of a port of its NIC has changed.
     WaitTracker { rail: u8, step: NicWaitTrackerUndo },
+    /// A transmission was counted for its job.
+    Transmission(TimesByJobUndo),
     /// The gap after a message has moved the time of the next handover.
     HandedOver { before: Time },
 }

@@ -63,10 +63,15 @@ struct SimulatedPart {
 }
 
 impl SimulatedPart {
-    /// The begin and end of a job in the simulation; `None` if it does not run in the part.
+    /// The begin and end of a job in the simulation; `None` if it does not run in the part, or for less than a
+    /// picosecond.
     fn cut(&self, start: u64, end: u64) -> Option<(Time, Time)> {
         let (start, end) = (start.max(self.from), end.min(self.until));
-        (start < end).then(|| (self.time(start), self.time(end)))
+        if start >= end {
+            return None;
+        }
+        let (start, end) = (self.time(start), self.time(end));
+        (start < end).then_some((start, end))
     }
 
     /// The simulated time, rounded down, so that jobs one after another never overlap.

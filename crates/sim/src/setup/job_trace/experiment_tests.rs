@@ -61,11 +61,38 @@ fn jobs_start_when_and_where_the_schedule_says() {
         ),
         "{text}"
     );
-    let refused = run(&experiment, &RunControl::new())
-        .map(|_| ())
-        .unwrap_err()
-        .to_string();
-    assert!(refused.contains("cannot run its jobs"), "{refused}");
+}
+
+/// All jobs are stopped at the end that the schedule gives, and their results have a row of the schedule.
+#[test]
+fn jobs_of_a_trace_run_until_their_ends() {
+    let experiment = built(("t.csv", BACKFILL), &format!("{EASY}{ANY}"));
+    let result = run(&experiment, &RunControl::new()).unwrap();
+    let times: Vec<(&str, bool, f64)> = result
+        .summary
+        .jobs
+        .iter()
+        .map(|job| (job.name.as_str(), job.stopped, job.time_ns))
+        .collect();
+    let expected = [
+        ("job1", 4000.0),
+        ("job2", 3000.0),
+        ("job3", 2000.0),
+        ("job4", 5000.0),
+    ];
+    assert_eq!(times, expected.map(|(name, time)| (name, true, time)));
+    // A job of one rank communicates with nobody, and repeats until its end all the same.
+    assert!(result.summary.jobs.iter().all(|job| job.repetitions > 0));
+    let schedule = result
+        .tables
+        .iter()
+        .find(|table| table.name() == "schedule")
+        .unwrap();
+    assert_eq!(schedule.rows(), 4);
+    assert_eq!(
+        result.summary.schedule,
+        Some(experiment.schedule.as_ref().unwrap().summary.clone())
+    );
 }
 
 /// A and C run at its begin, D at its end.

@@ -15,6 +15,7 @@ use super::setting::{APPLICATION, TraceJob, TraceSetting};
 use crate::Error;
 use crate::setup::geometry::HostGeometry;
 use crate::setup::job::{Job, JobKind, RankJob};
+use crate::setup::lifetime::Repetitions;
 use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
 use crate::setup::placement::{self, PlacementSite};
@@ -156,7 +157,9 @@ impl Applications<'_> {
         Ok(Job {
             name: job.name.clone(),
             start: placed.start,
+            end: Some(placed.end),
             kind: JobKind::Ranks(RankJob {
+                repetitions: Repetitions::UntilEnd.number(),
                 kind: application.kind,
                 ..ranks
             }),
@@ -211,7 +214,7 @@ impl Applications<'_> {
         let mut settings = self.context.mpi.clone();
         settings.compute = ComputeRule::read(table, &workload.regions())?;
         Ok(Application {
-            workload,
+            workload: Repetitions::UntilEnd.of(workload),
             settings,
             kind: workload::named(source)?.kind,
         })

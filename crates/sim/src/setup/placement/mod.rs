@@ -57,6 +57,8 @@ pub static PLACEMENTS: &[Placement] = &[
 pub struct PlacementSite<'a> {
     /// Free hosts in ascending order.
     pub free: Vec<HostId>,
+    /// Who has a host that is not free, for messages.
+    pub holder: &'a dyn Fn(HostId) -> String,
     /// Number of hosts of the network.
     pub hosts: u32,
     /// Geometry of the network.
@@ -144,7 +146,10 @@ impl PlacementSite<'_> {
                 return Err(section.error(key, message));
             };
             if self.free.binary_search(&host).is_err() {
-                let message = format!("{name}: host {number} is taken by the ranks of another job");
+                let message = format!(
+                    "{name}: host {number} is taken by the ranks of {}",
+                    (self.holder)(host)
+                );
                 return Err(section.error(key, message));
             }
             if let Some(before) = taken.insert(host, name.clone()) {

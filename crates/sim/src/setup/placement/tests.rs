@@ -36,6 +36,7 @@ fn ordered(
     let job = Section::from_toml(job, "x.toml")?;
     let mut site = PlacementSite {
         free: free.iter().copied().map(HostId).collect(),
+        holder: &|_| "another job".into(),
         hosts: network.hosts(),
         geometry: &HostGeometry::new(network),
         folder,

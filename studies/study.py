@@ -1,0 +1,331 @@
+"""The frame of a study: runs that continue where they were interrupted, checks, README, figures.
+
+A study is a folder with a script ``run.py`` that defines a :class:`Study` and calls its ``main``. The script
+
+- runs all cases, two at a time, and keeps each summary in ``results/studies``; a second start runs only
+  what is missing, as long as experiment, options and program are the same;
+- writes ``table.csv``, a row for each case, and ``provenance.json`` (date, machine, program, CPU time);
+- writes the blocks between ``<!-- NAME -->`` and ``<!-- /NAME -->`` of ``README.md`` from the table, so
+  that no result there is typed by hand;
+- draws the figures from the table;
+- ends with exit status 1 if an expectation does not hold.
+
+``--smoke`` runs the small cases and their checks, and writes nothing. ``--render`` draws figures and README
+again from the table. ``--verify`` compares README and checks with the table and writes nothing. Neither of
+both runs the simulator.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import csv
+import dataclasses
+import datetime
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RELEASE = ROOT / "target/release/fabricsim"
+# Okabe and Ito's colours, which the colour-blind can tell apart.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+
+Row = dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A run: the columns that name it in the table, and its experiment as TOML."""
+
+    columns: dict[str, object]
+    experiment: str
+    # More options of `fabricsim run`.
+    options: tuple[str, ...] = ()
+    # Whether ``measure`` reads tables of the result, which are kept for it.
+    tables: bool = False
+    # A command that starts the program, such as ("mpirun", "-n", "2").
+    launcher: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """An expectation: a statement, the measured value as text, and whether the statement holds."""
+
+    expected: str
+    measured: str
+    holds: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """A study by what it runs, measures, expects, writes and draws."""
+
+    folder: Path
+    # The cases, those of the smoke run if the argument is true.
+    cases: Callable[[bool], list[Case]]
+    # Further columns of a case, from its summary and the folder of its result (none without ``tables``).
+    measure: Callable[[dict, Path | None], dict[str, object]]
+    # The expectations on the rows of a full or (true) smoke run.
+    checks: Callable[[list[Row], bool], list[Check]]
+    # Blocks of README.md by name, in Markdown.
+    blocks: Callable[[list[Row]], dict[str, str]]
+    # Draws the figures into the folder.
+    figures: Callable[[list[Row], Path], None]
+    # Further tables NAME.csv: the rows that each case adds, from the case, its summary and its result.
+    details: dict[str, Callable[[Case, dict, Path], list[dict[str, object]]]] = dataclasses.field(
+        default_factory=dict
+    )
+    # Whether the times of runs are measured, so that only one runs at a time.
+    alone: bool = False
+
+    def main(self) -> None:
+        """The command line of the study."""
+        options = _arguments(self.folder.name)
+        if options.verify:
+            sys.exit(self._verify())
+        if options.render:
+            self._write(read_table(self.folder))
+            return
+        program = Path(options.fabricsim)
+        if not program.exists():
+            sys.exit(f"{program} is missing: run `make`, or name another program with --fabricsim")
+        at_once = 1 if self.alone else options.at_once
+        rows, details, cpu_s = self._run(program, options.smoke, at_once)
+        failed = _print_checks(self.checks(rows, options.smoke))
+        if not options.smoke:
+            for name, table in {"table": rows, **details}.items():
+                _write_table(table, self.folder / f"{name}.csv")
+            provenance = _provenance(program, len(rows), cpu_s)
+            (self.folder / "provenance.json").write_text(json.dumps(provenance, indent=2) + "\n")
+            self._write(rows)
+        sys.exit(1 if failed else 0)
+
+    def _run(self, program: Path, smoke: bool, at_once: int) -> tuple[list[Row], dict[str, list[Row]], float]:
+        cases = self.cases(smoke)
+        # A smoke run shows that the program of today does all of it, so it takes nothing from earlier runs.
+        temporary = tempfile.TemporaryDirectory() if smoke else contextlib.nullcontext()
+        with temporary as folder:
+            cache = Path(folder) if folder else ROOT / "results/studies" / self.folder.name
+            return self._run_in(cache, program, cases, at_once)
+
+    def _run_in(
+        self, cache: Path, program: Path, cases: list[Case], at_once: int
+    ) -> tuple[list[Row], dict[str, list[Row]], float]:
+        digest = hashlib.sha256(program.read_bytes()).hexdigest()
+
+        def one(case: Case) -> tuple[Row, dict[str, list[Row]], float]:
+            kept = _run_case(case, program, digest, cache)
+            summary = json.loads((kept / "summary.json").read_text())
+            result = kept / "result" if case.tables else None
+            found = _texts(case.columns | self.measure(summary, result))
+            print(*found.values(), flush=True)
+            details = {name: read(case, summary, kept / "result") for name, read in self.details.items()}
+            more = {name: [_texts(row) for row in table] for name, table in details.items()}
+            return found, more, json.loads((kept / "cpu.json").read_text())["cpu_s"]
+
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            found = list(pool.map(one, cases))
+        details = {name: [row for _, more, _ in found for row in more[name]] for name in self.details}
+        return [row for row, _, _ in found], details, sum(cpu_s for _, _, cpu_s in found)
+
+    def _all_blocks(self, rows: list[Row]) -> dict[str, str]:
+        provenance = json.loads((self.folder / "provenance.json").read_text())
+        shared = {"run": _run_line(provenance), "checks": _checks_table(self.checks(rows, False))}
+        return shared | self.blocks(rows)
+
+    def _write(self, rows: list[Row]) -> None:
+        readme = self.folder / "README.md"
+        readme.write_text(_with_blocks(readme, self._all_blocks(rows)))
+        self.figures(rows, self.folder)
+
+    def _verify(self) -> int:
+        rows = read_table(self.folder)
+        readme = self.folder / "README.md"
+        if readme.read_text() != _with_blocks(readme, self._all_blocks(rows)):
+            print(f"{readme} differs from table.csv: start run.py with --render", file=sys.stderr)
+            return 1
+        return 1 if _print_checks(self.checks(rows, False)) else 0
+
+
+def read_table(folder: Path, name: str = "table") -> list[Row]:
+    """The rows of a table of a study."""
+    with (folder / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def select(rows: list[Row], **columns: object) -> list[Row]:
+    """The rows with these values in these columns."""
+    return [row for row in rows if all(row[name] == str(value) for name, value in columns.items())]
+
+
+def number(rows: list[Row], column: str, **columns: object) -> float:
+    """The number in a column of the only row with these values in the other columns."""
+    found = select(rows, **columns)
+    if len(found) != 1:
+        raise LookupError(f"{len(found)} rows of the table have {columns}, expected one")
+    return float(found[0][column])
+
+
+def shown(value: float | None, form: str) -> str:
+    """A measured value as a table has it: nothing if there is none, as of a latency without packets."""
+    return "" if value is None else f"{value:{form}}"
+
+
+def within(statement: str, value: float, low: float, high: float, form: str = ".3f") -> Check:
+    """The expectation that a value is between two limits, both included."""
+    if low == float("-inf"):
+        limits = f"at most {high:{form}}"
+    elif high == float("inf"):
+        limits = f"at least {low:{form}}"
+    else:
+        limits = f"{low:{form}} to {high:{form}}"
+    return Check(f"{statement}: {limits}", f"{value:{form}}", low <= value <= high)
+
+
+def at_least(statement: str, value: float, low: float, form: str = ".3f") -> Check:
+    """The expectation that a value is not below a limit."""
+    return within(statement, value, low, float("inf"), form)
+
+
+def at_most(statement: str, value: float, high: float, form: str = ".3f") -> Check:
+    """The expectation that a value is not above a limit."""
+    return within(statement, value, float("-inf"), high, form)
+
+
+def markdown(header: list[str], lines: list[list[str]]) -> str:
+    """A table in Markdown."""
+    rule = ["---"] * len(header)
+    return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines])
+
+
+def _arguments(name: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=f"The study {name}: see README.md beside the script.")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--smoke", action="store_true", help="run the small cases and their checks; write nothing"
+    )
+    kind.add_argument(
+        "--render", action="store_true", help="write README.md and figures from table.csv; run nothing"
+    )
+    kind.add_argument(
+        "--verify", action="store_true", help="compare README.md and checks with table.csv; run nothing"
+    )
+    parser.add_argument("--at-once", type=int, default=2, metavar="N", help="runs at a time (default: 2)")
+    parser.add_argument(
+        "--fabricsim", default=str(RELEASE), metavar="FILE", help="the program (default: %(default)s)"
+    )
+    return parser.parse_args()
+
+
+def _run_case(case: Case, program: Path, digest: str, cache: Path) -> Path:
+    """The folder with the summary, CPU time and perhaps tables of a case, which runs if they are missing."""
+    parts = [case.experiment, case.options, case.tables, digest]
+    identity = json.dumps([*parts, case.launcher] if case.launcher else parts)
+    kept = cache / hashlib.sha256(identity.encode()).hexdigest()[:24]
+    if kept.exists():
+        return kept
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as working:
+        folder = Path(working)
+        (folder / "experiment.toml").write_text(case.experiment)
+        command = [
+            *case.launcher,
+            str(program),
+            "run",
+            str(folder / "experiment.toml"),
+            "--json",
+            "--out",
+            str(folder / "result"),
+        ]
+        with (folder / "summary.json").open("wb") as out, (folder / "errors.txt").open("wb") as errors:
+            process = subprocess.Popen([*command, *case.options], stdout=out, stderr=errors)
+            # `wait4` is the call that gives the CPU time of one process.
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            sys.exit(f"{case.experiment}\n{(folder / 'errors.txt').read_text()}")
+        (folder / "cpu.json").write_text(json.dumps({"cpu_s": round(usage.ru_utime + usage.ru_stime, 2)}))
+        if not case.tables:
+            shutil.rmtree(folder / "result")
+        # A rename is complete or absent, so an interrupted run leaves nothing that a later start would take.
+        finished = kept.with_suffix(".new")
+        shutil.rmtree(finished, ignore_errors=True)
+        shutil.copytree(folder, finished)
+        finished.rename(kept)
+    return kept
+
+
+def _print_checks(checks: list[Check]) -> bool:
+    """Prints the expectations and says whether one fails."""
+    for check in checks:
+        print(f"{'holds' if check.holds else 'FAILS'}: {check.expected}; measured: {check.measured}")
+    return not all(check.holds for check in checks)
+
+
+def _checks_table(checks: list[Check]) -> str:
+    lines = [[check.expected, check.measured, "yes" if check.holds else "**no**"] for check in checks]
+    return markdown(["expectation", "measured", "holds"], lines)
+
+
+def _texts(row: dict[str, object]) -> Row:
+    return {name: str(value) for name, value in row.items()}
+
+
+def _write_table(rows: list[Row], file: Path) -> None:
+    with file.open("w", newline="") as out:
+        writer = csv.DictWriter(out, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _provenance(program: Path, runs: int, cpu_s: float) -> dict[str, object]:
+    version = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    commit = subprocess.run(
+        ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True
+    )
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": _processor(),
+        "cores": os.cpu_count(),
+        "program": version,
+        "commit": commit.stdout.strip(),
+        "runs": runs,
+        "cpu_minutes": round(cpu_s / 60, 1),
+    }
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else platform.machine()
+
+
+def _run_line(provenance: dict) -> str:
+    machine = f"{provenance['machine']}, {provenance['cores']} shared cores"
+    program = f"{provenance['program']}, commit {provenance['commit']}"
+    runs = f"{provenance['runs']} runs, {provenance['cpu_minutes']} minutes of CPU time"
+    return f"{provenance['date']}, {machine}; {program}: {runs}."
+
+
+def _with_blocks(readme: Path, blocks: dict[str, str]) -> str:
+    """The text of a README with its blocks renewed; each block must be there once."""
+    text = readme.read_text()
+    for name, content in blocks.items():
+        pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- /{re.escape(name)} -->)", re.DOTALL)
+        if len(pattern.findall(text)) != 1:
+            sys.exit(f"{readme}: the block {name!r} must be there once: <!-- {name} --> and <!-- /{name} -->")
+        text = pattern.sub(lambda found, content=content: f"{found[1]}{content}\n{found[2]}", text)
+    return text
