@@ -27,6 +27,7 @@ from fabricsim.experiment import (
     Experiment,
     ExperimentLike,
     Job,
+    JobTrace,
     Link,
     LinkClass,
     Mpi,
@@ -36,6 +37,7 @@ from fabricsim.experiment import (
     Router,
     Rule,
     Run,
+    TraceApplication,
 )
 from fabricsim.explanation import explain
 from fabricsim.exporting import export
@@ -58,6 +60,7 @@ __all__ = [
     "ExperimentLike",
     "FabricSimError",
     "Job",
+    "JobTrace",
     "Link",
     "LinkClass",
     "Mpi",
@@ -73,6 +76,7 @@ __all__ = [
     "Run",
     "SweepError",
     "Tables",
+    "TraceApplication",
     "TraceError",
     "__version__",
     "arrival",

@@ -320,6 +320,91 @@ MappingName: TypeAlias = Literal["linear", "round-robin", "random"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class TraceApplication(Given):
+    """What the jobs of one application of a job trace execute.
+
+    Parameters
+    ----------
+    name : str
+        Application of the trace, or ``*`` for all that have none.
+    workload : Motif, Source or Table
+        As of a :class:`Job`, without the number of ranks, which follows from the size of each job.
+    compute : Compute or "off"
+        Duration of computations; off: none (default: as in the workload).
+    mapping : RankMapping or name
+        Assignment of ranks to the hosts of a job (default: linear).
+    ranks_per_host : int
+        Ranks on each host, 1 to 4096 (default: that of the trace).
+    """
+
+    name: str
+    workload: Source | Motif | Table
+    compute: Compute | Literal["off"] | Table | None = None
+    mapping: RankMapping | MappingName | Table | None = None
+    ranks_per_host: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class JobTrace(Given):
+    """Jobs of a job trace, scheduled on the hosts without other ranks: ``docs/methods/job-trace.md``.
+
+    Parameters
+    ----------
+    file : path
+        The trace.
+    applications : Sequence[TraceApplication]
+        What its jobs execute; ``[[job_trace.application]]`` in the file.
+    format : {"csv", "swf"}
+        Format of the file (default: the extension of the file).
+    scheduler : {"fcfs", "easy-backfill", "conservative-backfill"}
+        Which job starts when (default: fcfs).
+    placement : Placement or name
+        Order in which a job takes free hosts at its start (default: linear).
+    time_scale : int
+        Seconds of the trace in a simulated second, 1 to 1000000000000 (default: 1).
+    first : int
+        Number of the first job of the file that is scheduled (default: 1).
+    jobs : int
+        Jobs of the file that are scheduled, at most 1000000 (default: all).
+    from_ : seconds, or Time
+        Time of the trace at which the simulation begins; ``from`` in the file (default: the first arrival).
+    until : seconds, or Time
+        Time of the trace at which running jobs are cut off (default: the end of the last job).
+    invalid : {"error", "skip"}
+        What happens to jobs that cannot run (default: error).
+    processors_per_node : int
+        Processors that make a node, with the format swf (default: as the file says, or 1).
+    ranks_per_host : int
+        Ranks on each host, unless the application or the job says otherwise (default: 1).
+    """
+
+    file: str | PathLike[str]
+    applications: Sequence[TraceApplication | Table]
+    format: Literal["csv", "swf"] | None = None
+    scheduler: Literal["fcfs", "easy-backfill", "conservative-backfill"] | None = None
+    placement: Placement | PlacementName | Table | None = None
+    time_scale: int | None = None
+    first: int | None = None
+    jobs: int | None = None
+    from_: float | Time | None = None
+    until: float | Time | None = None
+    invalid: Literal["error", "skip"] | None = None
+    processors_per_node: int | None = None
+    ranks_per_host: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table ``[job_trace]`` of a file."""
+        names = {"applications": "application", "from_": "from"}
+        return {names.get(name, name): value for name, value in given(self).items()}
+
+    @classmethod
+    def fields_of(cls, table: Table) -> dict[str, Any]:
+        """The fields for the table ``[job_trace]``."""
+        names = {"application": "applications", "from": "from_"}
+        return {names.get(name, name): value for name, value in table.items()}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Rule(Given):
     """A rule that selects an algorithm of a collective if all given conditions hold.
 
@@ -636,7 +721,9 @@ class Experiment(Given):
     network : Network
         The network.
     jobs : Sequence[Job]
-        Its jobs; ``[[job]]`` in the file.
+        Its jobs; ``[[job]]`` in the file. May be empty with a job trace.
+    job_trace : JobTrace
+        Further jobs, from a trace with a scheduler.
     run : Run
         How to run.
     mpi : Mpi
@@ -659,7 +746,8 @@ class Experiment(Given):
     """
 
     network: Network | Table
-    jobs: Sequence[Job | Table]
+    jobs: Sequence[Job | Table] = ()
+    job_trace: JobTrace | Table | None = None
     run: Run | Table | None = None
     mpi: Mpi | Table | None = None
     collect: Collect | Table | None = None
@@ -676,15 +764,15 @@ class Experiment(Given):
         ExperimentError
             There is no network, no list of jobs, or a table of another name.
         """
-        same = ("network", "run", "mpi", "collect", "power")
+        same = ("network", "run", "mpi", "collect", "power", "job_trace")
         names = {"job": "jobs"} | {name: name for name in same}
         unknown = ", ".join(f"'{key}'" for key in tables if key not in names)
         if unknown:
             raise ExperimentError(f"unknown key {unknown}; expected one of: {', '.join(sorted(names))}")
         for key in ("network", "job"):
-            if key not in tables:
+            if key not in tables and (key == "network" or "job_trace" not in tables):
                 raise ExperimentError(f"{key} is missing", key=key)
-        if not isinstance(tables["job"], (list, tuple)):
+        if not isinstance(tables.get("job", ()), (list, tuple)):
             raise ExperimentError("job: expected a list of tables", key="job")
         found = typed(cls, {names[key]: value for key, value in tables.items()})
         assert isinstance(found, Experiment)
@@ -714,7 +802,9 @@ class Experiment(Given):
         """The experiment as nested dicts with the keys of the file, without what is ``None``."""
         parts = {
             "network": self.network,
-            "job": list(self.jobs),
+            # Without jobs there is no list of tables.
+            "job": list(self.jobs) or None,
+            "job_trace": self.job_trace,
             "mpi": self.mpi,
             "collect": self.collect,
             "power": self.power,

@@ -153,6 +153,8 @@ def test_every_part_and_parameter_is_documented() -> None:
         "mappings": "job.mapping",
         "executors": "run.optimistic",
         "collectives": "mpi.collectives",
+        "schedulers": "job_trace",
+        "job-trace-formats": "job_trace",
     }
     missing = []
     parts = fabricsim.list_parts()

@@ -47,6 +47,8 @@ CLASSES: dict[str, type] = {
     "mpi": experiment.Mpi,
     "run": experiment.Run,
     "collect": experiment.Collect,
+    "job_trace": experiment.JobTrace,
+    "job_trace.application": experiment.TraceApplication,
     "power": experiment.Power,
     "power.router": experiment.Draw,
     "power.routers.KIND": experiment.Draw,
@@ -179,10 +181,12 @@ def test_a_class_has_the_type_and_the_default_of_the_registry(table: str, parame
     field = {field.name: field for field in dataclasses.fields(cls)}
     if parameter.name == "pattern":
         return
+    # A keyword of Python has an underscore as a field.
+    name = {"from": "from_"}.get(parameter.name, parameter.name)
     required = "default" not in parameter and "computed" not in parameter
     # The core alone has defaults.
-    assert field[parameter.name].default is (dataclasses.MISSING if required else None)
-    allowed = _alternatives(field_hints(cls)[parameter.name])
+    assert field[name].default is (dataclasses.MISSING if required else None)
+    allowed = _alternatives(field_hints(cls)[name])
     names = {
         value for hint in allowed if typing.get_origin(hint) is Literal for value in typing.get_args(hint)
     }
@@ -198,7 +202,7 @@ def test_a_class_has_the_type_and_the_default_of_the_registry(table: str, parame
             assert set(member.split(" | ")) <= names or str in allowed
     if (default := constant(parameter)) is not None:
         text = inspect.getdoc(cls) or ""
-        written = re.search(rf"^{parameter.name} : .*\n((?:    .*\n?)+)", text, re.MULTILINE)
+        written = re.search(rf"^{name} : .*\n((?:    .*\n?)+)", text, re.MULTILINE)
         assert written
         described = " ".join(written[1].split())
         assert re.search(rf'(default|of memory): "?{re.escape(default)}(?![\w.])', described), described

@@ -53,6 +53,7 @@ pub fn read(section: &Section, context: &TraceContext<'_>) -> Result<(Vec<Job>, 
     let order = |_, free| {
         let mut site = PlacementSite {
             free,
+            holder: &|_| "another job".into(),
             hosts: context.network.hosts(),
             geometry: &geometry,
             folder: context.folder,
