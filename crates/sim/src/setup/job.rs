@@ -19,7 +19,7 @@ use workload::{Interpreters, Workload};
 use crate::Error;
 use crate::setup::geometry::HostGeometry;
 use crate::setup::job_trace::{self, TraceContext, TraceSchedule};
-use crate::setup::lifetime::{Lifetime, Repetitions};
+use crate::setup::lifetime::{Lifetime, RepetitionRule};
 use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
 use crate::setup::occupancy::{Occupancy, Occupant};
@@ -343,7 +343,7 @@ impl HostAllocator<'_> {
         let workload = workload::read(source, self.folder, self.interpreters)?;
         let mut settings = mpi.clone();
         settings.compute = ComputeRule::read(section, &workload.regions())?;
-        let repetitions = Repetitions::read(section, lifetime)?;
+        let repetitions = RepetitionRule::read(section, lifetime)?;
         let ranks = workload.ranks();
         let stream = RandomStream::new(self.seed, MAPPING_STREAMS - index as u32, 0);
         let rank_mapping = mapping::map_ranks(section, ranks, self.folder, stream)?;

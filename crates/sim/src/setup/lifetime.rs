@@ -68,7 +68,7 @@ impl fmt::Display for Lifetime {
 
 /// How often a job of ranks executes its workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repetitions {
+pub enum RepetitionRule {
     /// This often.
     Times(u64),
     /// This often, and further, unmeasured, until the other jobs are measured.
@@ -77,12 +77,12 @@ pub enum Repetitions {
     UntilEnd,
 }
 
-impl Repetitions {
+impl RepetitionRule {
     /// Reads `repetitions` and `repeat_until_others_end` of a job with this lifetime.
     ///
     /// # Errors
     /// A number out of range, keys that contradict each other.
-    pub fn read(section: &Section, lifetime: Lifetime) -> Result<Repetitions, config::Error> {
+    pub fn read(section: &Section, lifetime: Lifetime) -> Result<RepetitionRule, config::Error> {
         let number: Option<u64> = section.optional("repetitions")?;
         if let Some(number) = number
             && !(1..=MAX_REPETITIONS).contains(&number)
@@ -96,34 +96,34 @@ impl Repetitions {
             return Err(section.error("repeat_until_others_end", message));
         }
         if number.is_none() && lifetime.end.is_some() {
-            return Ok(Repetitions::UntilEnd);
+            return Ok(RepetitionRule::UntilEnd);
         }
         let number = section.or("repetitions", 1)?;
         Ok(match goes_on {
-            true => Repetitions::GoOnAfter(number),
-            false => Repetitions::Times(number),
+            true => RepetitionRule::GoOnAfter(number),
+            false => RepetitionRule::Times(number),
         })
     }
 
     /// The number of repetitions that are measured; 0: as many as fit.
     pub fn number(self) -> u64 {
         match self {
-            Repetitions::Times(number) | Repetitions::GoOnAfter(number) => number,
-            Repetitions::UntilEnd => 0,
+            RepetitionRule::Times(number) | RepetitionRule::GoOnAfter(number) => number,
+            RepetitionRule::UntilEnd => 0,
         }
     }
 
     /// Whether the job goes on, unmeasured.
     pub fn goes_on(self) -> bool {
-        matches!(self, Repetitions::GoOnAfter(_))
+        matches!(self, RepetitionRule::GoOnAfter(_))
     }
 
     /// The workload, repeated.
     pub fn of(self, workload: Arc<dyn Workload>) -> Arc<dyn Workload> {
         match self {
-            Repetitions::Times(number) => workload::repeated(workload, number, false),
-            Repetitions::GoOnAfter(number) => workload::repeated(workload, number, true),
-            Repetitions::UntilEnd => workload::repeated_without_end(workload),
+            RepetitionRule::Times(number) => workload::repeated(workload, number, false),
+            RepetitionRule::GoOnAfter(number) => workload::repeated(workload, number, true),
+            RepetitionRule::UntilEnd => workload::repeated_without_end(workload),
         }
     }
 }

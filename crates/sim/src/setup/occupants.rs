@@ -75,7 +75,10 @@ impl HostOccupants {
             slots_of_ranks,
             sources,
         };
-        for host in occupants.hosts() {
+        for host in occupants
+            .hosts()
+            .filter(|host| occupants.jobs(*host).nth(1).is_some())
+        {
             let mut lifetimes: Vec<Lifetime> = occupants
                 .jobs(host)
                 .map(|job| jobs[usize::from(job)].lifetime())

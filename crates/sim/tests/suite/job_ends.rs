@@ -128,8 +128,17 @@ fn the_end_does_not_belong_to_the_job() {
     }
 }
 
+/// A job without MPI overheads.
 fn job_named(name: &str, programs: Vec<Vec<Operation>>, hosts: &[u32]) -> Job {
-    job(name, programs, &mpi::MpiSettings::default(), hosts)
+    job(name, programs, &without_overheads(), hosts)
+}
+
+fn without_overheads() -> mpi::MpiSettings {
+    mpi::MpiSettings {
+        send_overhead: Time::ZERO,
+        receive_overhead: Time::ZERO,
+        ..mpi::MpiSettings::default()
+    }
 }
 
 /// Messages that are under way at the end arrive, and no rank gets them.
@@ -139,7 +148,7 @@ fn what_is_under_way_at_the_end_is_delivered_and_discarded() {
     let sender = vec![send(1, bytes), compute(100_000), send(1, bytes)];
     let settings = mpi::MpiSettings {
         eager_threshold: 1 << 20,
-        ..mpi::MpiSettings::default()
+        ..without_overheads()
     };
     let receiver = vec![receive(0, bytes); 2];
     let mut late = job("late", vec![sender, receiver], &settings, &[0, 6]);

@@ -15,7 +15,7 @@ use super::setting::{APPLICATION, TraceJob, TraceSetting};
 use crate::Error;
 use crate::setup::geometry::HostGeometry;
 use crate::setup::job::{Job, JobKind, RankJob};
-use crate::setup::lifetime::Repetitions;
+use crate::setup::lifetime::RepetitionRule;
 use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
 use crate::setup::placement::{self, PlacementSite};
@@ -160,7 +160,7 @@ impl Applications<'_> {
             start: placed.start,
             end: Some(placed.end),
             kind: JobKind::Ranks(RankJob {
-                repetitions: Repetitions::UntilEnd.number(),
+                repetitions: RepetitionRule::UntilEnd.number(),
                 kind: application.kind,
                 ..ranks
             }),
@@ -215,7 +215,7 @@ impl Applications<'_> {
         let mut settings = self.context.mpi.clone();
         settings.compute = ComputeRule::read(table, &workload.regions())?;
         Ok(Application {
-            workload: Repetitions::UntilEnd.of(workload),
+            workload: RepetitionRule::UntilEnd.of(workload),
             settings,
             kind: workload::named(source)?.kind,
         })
