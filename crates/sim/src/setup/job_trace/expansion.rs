@@ -63,15 +63,10 @@ struct SimulatedPart {
 }
 
 impl SimulatedPart {
-    /// The begin and end of a job in the simulation; `None` if it does not run in the part, or for less than a
-    /// picosecond.
+    /// The begin and end of a job in the simulation; `None` if it does not run in the part.
     fn cut(&self, start: u64, end: u64) -> Option<(Time, Time)> {
         let (start, end) = (start.max(self.from), end.min(self.until));
-        if start >= end {
-            return None;
-        }
-        let (start, end) = (self.time(start), self.time(end));
-        (start < end).then_some((start, end))
+        (start < end).then(|| (self.time(start), self.time(end)))
     }
 
     /// The simulated time, rounded down, so that jobs one after another never overlap.
