@@ -27,6 +27,9 @@ def test_the_expectations_hold_in_a_small_run(script: Path) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.parent.name)
 def test_every_number_of_the_readme_is_that_of_the_table(script: Path) -> None:
+    if not (script.parent / "table.csv").exists():
+        assert "**Not run in full yet**" in (script.parent / "README.md").read_text()
+        pytest.skip(f"the study {script.parent.name} was not run in full: it has no table")
     ended = start(script, "--verify")
     assert ended.returncode == 0, ended.stdout + ended.stderr
 

@@ -1,0 +1,373 @@
+"""Twelve networks, three codes, three bandwidths, two placements and three sets of routings.
+
+After the milestone report of the Exascale Computing Project on network topologies. See README.md;
+``studies/study.py`` has the options.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from networks import (  # noqa: E402
+    ADAPTIVE,
+    BANDWIDTHS,
+    CODES,
+    DETOURS,
+    MERLIN,
+    MINIMAL,
+    PAPER_CODES,
+    PLACEMENTS,
+    ROUTINGS,
+    SIZES,
+    SMALL_HALO,
+    TOPOLOGIES,
+    experiment,
+)
+from study import (  # noqa: E402
+    COLOURS,
+    Case,
+    Check,
+    Row,
+    Study,
+    at_least,
+    at_most,
+    markdown,
+    number,
+)
+
+VARIANTS = {
+    "seed 2": {"seed": 2},
+    "seed 3": {"seed": 3},
+    "buffer 64 KB": {"buffer": "64 KB"},
+    "packet 1 KiB": {"packet": "1 KiB"},
+    "bias / 4": {"bias": "30720 B"},
+    "overhead 500 ns": {"overhead": "500 ns"},
+}
+RAILS = {
+    "2 rails per packet": 'rails = 2\nplanes = 2\nrail_per = "packet"',
+    "2 rails per message": 'rails = 2\nplanes = 2\nrail_per = "message"',
+}
+
+
+def case(
+    routing: str,
+    topology: str,
+    size: str,
+    bandwidth: int,
+    placement: str,
+    code: str,
+    variant: str = "base",
+) -> Case:
+    columns = {
+        "routing": routing,
+        "topology": topology,
+        "size": size,
+        "gbps": bandwidth,
+        "placement": placement,
+        "code": code,
+        "variant": variant,
+    }
+    codes = {"the report's size": PAPER_CODES, "small": {"halo": SMALL_HALO}}.get(variant, CODES)
+    text = experiment(
+        topology,
+        size,
+        bandwidth,
+        ROUTINGS[routing][topology],
+        codes[code],
+        placement,
+        RAILS.get(variant, ""),
+        **VARIANTS.get(variant, {}),
+    )
+    return Case(columns, text)
+
+
+def cases(smoke: bool) -> list[Case]:
+    if smoke:
+        networks = ["fat tree", "dragonfly"]
+        return [case(ADAPTIVE, topology, "8K", 200, "linear", "halo", "small") for topology in networks]
+    found = [
+        case(ADAPTIVE, topology, size, bandwidth, placement, code)
+        for code in CODES
+        for topology in TOPOLOGIES
+        for size in SIZES
+        for bandwidth in BANDWIDTHS
+        for placement in PLACEMENTS
+    ]
+    found += [
+        case(MINIMAL, topology, size, 200, placement, code)
+        for code in ("halo", "all-to-all")
+        for topology in TOPOLOGIES
+        for size in SIZES
+        for placement in PLACEMENTS
+    ]
+    found += [
+        case(routing, topology, "8K", 200, placement, code)
+        for routing in (MERLIN, DETOURS)
+        for code in ("halo", "all-to-all")
+        for topology in ROUTINGS[routing]
+        for placement in PLACEMENTS
+    ]
+    found += [
+        case(ADAPTIVE, topology, "8K", 200, placement, "halo", variant)
+        for variant in VARIANTS
+        for topology in TOPOLOGIES
+        for placement in PLACEMENTS
+    ]
+    # Two rails of 200 Gbps beside one of 400.
+    found += [
+        case(ADAPTIVE, topology, "8K", 200, "linear", "halo", variant)
+        for topology in ("fat tree", "Dragonfly+")
+        for variant in RAILS
+    ]
+    found += [
+        case(ADAPTIVE, "fat tree", "8K", bandwidth, "linear", code, "the report's size")
+        for code in PAPER_CODES
+        for bandwidth in (200, 800)
+    ]
+    return found
+
+
+def measure(summary: dict, _folder: Path | None) -> dict[str, object]:
+    job, network = summary["jobs"][0], summary["network"]
+    shares = {link["class"]: link["share"] for link in job["bound_by"]["links"]}
+    inside = sum(share for kind, share in shares.items() if kind not in ("injection", "ejection"))
+    return {
+        "time_us": f"{job['time_ns'] / 1000:.2f}",
+        "mpi_us": f"{job['mpi_ns'] / 1000:.2f}",
+        "links_between_routers_share": f"{inside:.3f}",
+        "packet_hops": network["packet_hops"],
+        "cpu_s": f"{summary['run']['cpu_s']:.1f}",
+    }
+
+
+def time(
+    rows: list[Row],
+    topology: str,
+    code: str = "halo",
+    placement: str = "linear",
+    gbps: int = 200,
+    size: str = "8K",
+    routing: str = ADAPTIVE,
+    variant: str = "base",
+) -> float:
+    """The time of one run in microseconds."""
+    return number(
+        rows,
+        "time_us",
+        topology=topology,
+        code=code,
+        placement=placement,
+        gbps=gbps,
+        size=size,
+        routing=routing,
+        variant=variant,
+    )
+
+
+def checks(rows: list[Row], smoke: bool) -> list[Check]:
+    if smoke:
+        tree, dragonfly = (float(row["time_us"]) for row in rows)
+        return [at_least("halo, linear: dragonfly over fat tree", dragonfly / tree, 2.0)]
+    found = []
+    for code in ("halo", "all-to-all"):
+        ratios = [
+            time(rows, topology, code, placement, 200) / time(rows, topology, code, placement, 800)
+            for topology in TOPOLOGIES
+            for placement in PLACEMENTS
+        ]
+        found.append(at_least(f"{code}, 8K: least time at 200 Gbps over that at 800", min(ratios), 2.3))
+    ratios = [
+        time(rows, topology, "sweep") / time(rows, topology, "sweep", gbps=800) for topology in TOPOLOGIES
+    ]
+    found.append(at_most("sweep, 8K: greatest time at 200 Gbps over that at 800", max(ratios), 1.15))
+
+    def over(
+        statement: str, one: float, other: float, low: float | None = None, high: float | None = None
+    ) -> None:
+        check = (
+            at_least(statement, one / other, low) if high is None else at_most(statement, one / other, high)
+        )
+        found.append(check)
+
+    tree, hyperx, dragonfly, plus = TOPOLOGIES
+    over(
+        "fat tree, adaptive: random over linear",
+        time(rows, tree, placement="random"),
+        time(rows, tree),
+        high=1.5,
+    )
+    over(
+        "fat tree, random: destination-mod-k over adaptive",
+        time(rows, tree, placement="random", routing=MERLIN),
+        time(rows, tree, placement="random"),
+        low=1.5,
+    )
+    over("linear: Dragonfly+ over dragonfly", time(rows, plus), time(rows, dragonfly), high=0.8)
+    random = {topology: time(rows, topology, placement="random") for topology in TOPOLOGIES}
+    over("random: Dragonfly+ over dragonfly", random[plus], random[dragonfly], high=1.05)
+    over("random: Dragonfly+ over fat tree", random[plus], random[tree], high=1.3)
+    over(
+        "linear: HyperX, minimal, over fat tree",
+        time(rows, hyperx, routing=MINIMAL),
+        time(rows, tree),
+        low=1.3,
+    )
+    over(
+        "linear: HyperX, DOAL over minimal",
+        time(rows, hyperx, routing=MERLIN),
+        time(rows, hyperx, routing=MINIMAL),
+        high=0.9,
+    )
+    over("dragonfly: random over linear", random[dragonfly], time(rows, dragonfly), high=1.0)
+    over(
+        "linear: dragonfly, local detours over none",
+        time(rows, dragonfly, routing=DETOURS),
+        time(rows, dragonfly),
+        high=0.6,
+    )
+    for topology in TOPOLOGIES:
+        few = time(rows, topology, gbps=800, size="8K")
+        many = time(rows, topology, gbps=200, size="32K")
+        over(f"{topology}, linear: 8K at 800 Gbps over 32K at 200", few, many, high=1.02)
+    for topology in ("fat tree", "Dragonfly+"):
+        one = time(rows, topology, gbps=400)
+        two = time(rows, topology, variant="2 rails per packet")
+        over(f"{topology}: 2 rails of 200 Gbps, per packet, over 1 of 400", two, one, high=1.1)
+    for code in PAPER_CODES:
+        small = time(rows, tree, code) / time(rows, tree, code, gbps=800)
+        large = [time(rows, tree, code, gbps=gbps, variant="the report's size") for gbps in (200, 800)]
+        ratio = large[0] / large[1] / small
+        found.append(
+            at_least(f"{code}: gain from 800 Gbps at the report's size over that of this size", ratio, 0.9)
+        )
+    return found
+
+
+def _relative(rows: list[Row], code: str, topology: str, size: str, gbps: int, placement: str) -> float:
+    return time(rows, topology, code, placement, gbps, size) / time(rows, "fat tree", code)
+
+
+def blocks(rows: list[Row]) -> dict[str, str]:
+    found = {}
+    for code in CODES:
+        lines = []
+        for size in SIZES:
+            for gbps in BANDWIDTHS:
+                line = [size, str(gbps)]
+                for topology in TOPOLOGIES:
+                    values = [
+                        _relative(rows, code, topology, size, gbps, placement) for placement in PLACEMENTS
+                    ]
+                    line.append(" / ".join(f"{value:.2f}" for value in values))
+                lines.append(line)
+        base = time(rows, "fat tree", code)
+        header = [f"{code}: hosts", "Gbps", *(f"{topology}, linear / random" for topology in TOPOLOGIES)]
+        note = f"1.00 is {base:,.1f} us."
+        found[f"grid {code}"] = markdown(header, lines) + f"\n\n{note}"
+    lines = []
+    for code in ("halo", "all-to-all"):
+        for routing in (ADAPTIVE, DETOURS, MERLIN, MINIMAL):
+            line = [code, routing]
+            for topology in TOPOLOGIES:
+                if topology in ROUTINGS[routing]:
+                    values = [
+                        time(rows, topology, code, placement, routing=routing) for placement in PLACEMENTS
+                    ]
+                    line.append(" / ".join(f"{value:.1f}" for value in values))
+                else:
+                    line.append("")
+            lines.append(line)
+    header = ["8K, 200 Gbps, us", "routings", *(f"{topology}, linear / random" for topology in TOPOLOGIES)]
+    found["routings"] = markdown(header, lines)
+    lines = []
+    for code in ("halo", "all-to-all"):
+        for size in SIZES:
+            line = [code, size]
+            for topology in TOPOLOGIES:
+                values = [
+                    time(rows, topology, code, placement, size=size, routing=MINIMAL)
+                    / time(rows, topology, code, placement, size=size)
+                    for placement in PLACEMENTS
+                ]
+                line.append(" / ".join(f"{value:.2f}" for value in values))
+            lines.append(line)
+    header = ["minimal over adaptive", "hosts", *(f"{topology}, linear / random" for topology in TOPOLOGIES)]
+    found["minimal"] = markdown(header, lines)
+    lines = []
+    for placement in PLACEMENTS:
+        for variant in ("base", *VARIANTS):
+            times = {
+                topology: time(rows, topology, placement=placement, variant=variant)
+                for topology in TOPOLOGIES
+            }
+            order = " < ".join(sorted(times, key=times.__getitem__))
+            lines.append([placement, variant, *(f"{value:.1f}" for value in times.values()), order])
+    found["sensitivity"] = markdown(["placement", "variant", *TOPOLOGIES, "order"], lines)
+    lines = []
+    for topology in ("fat tree", "Dragonfly+"):
+        values = [time(rows, topology, gbps=400)]
+        values += [time(rows, topology, variant=variant) for variant in RAILS]
+        lines.append([topology, *(f"{value:.1f}" for value in values)])
+    found["rails"] = markdown(
+        ["halo, 8K, linear, us", "1 x 400 Gbps", *(f"{name}, 2 x 200" for name in RAILS)], lines
+    )
+    return found
+
+
+def figures(rows: list[Row], folder: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+
+    figure, panels = plt.subplots(len(CODES), len(SIZES), figsize=(12, 9), sharex=True, sharey="row")
+    colours = dict(zip(TOPOLOGIES, COLOURS, strict=False))
+    for line, code in zip(panels, CODES, strict=True):
+        for panel, size in zip(line, SIZES, strict=True):
+            for place, topology in enumerate(TOPOLOGIES):
+                for step, gbps in enumerate(BANDWIDTHS):
+                    x = step + 0.18 * (place - 1.5)
+                    values = [
+                        _relative(rows, code, topology, size, gbps, placement) for placement in PLACEMENTS
+                    ]
+                    panel.plot([x, x], values, color=colours[topology], linewidth=1)
+                    panel.plot(x, values[0], "o", color=colours[topology])
+                    panel.plot(x, values[1], "D", color=colours[topology], markerfacecolor="white")
+            panel.set_xticks(range(len(BANDWIDTHS)), [f"{gbps}" for gbps in BANDWIDTHS])
+            panel.grid(axis="y", color="#DDDDDD")
+            panel.set_ylim(bottom=0)
+            if code == next(iter(CODES)):
+                panel.set_title(f"{SIZES[size][0]:,} hosts")
+        line[0].set_ylabel(f"{code}: time, fat tree 8K\n200 Gbps linear = 1")
+    for panel in panels[-1]:
+        panel.set_xlabel("Gbps of a link")
+    handles = [
+        Line2D([], [], marker="o", linestyle="", color=colours[name], label=name) for name in TOPOLOGIES
+    ]
+    handles += [
+        Line2D([], [], marker="o", linestyle="", color="black", label="linear placement"),
+        Line2D(
+            [], [], marker="D", linestyle="", color="black", markerfacecolor="white", label="random placement"
+        ),
+    ]
+    figure.legend(handles=handles, loc="upper center", ncols=6, frameon=False)
+    figure.tight_layout(rect=(0, 0, 1, 0.96))
+    figure.savefig(folder / "times.png", dpi=100)
+
+    figure, panel = plt.subplots(figsize=(8, 4.4))
+    steps = [("8K", 800), ("16K", 400), ("32K", 200)]
+    for topology, marker in zip(TOPOLOGIES, "os^D", strict=True):
+        values = [time(rows, topology, gbps=gbps, size=size) for size, gbps in steps]
+        panel.plot(range(3), values, marker + "-", color=colours[topology], label=topology)
+    panel.set_xticks(range(3), [f"{SIZES[size][0]:,} hosts\n{gbps} Gbps" for size, gbps in steps])
+    panel.set(ylabel="time of halo, linear placement (us)", ylim=(0, None))
+    panel.grid(axis="y", color="#DDDDDD")
+    panel.legend()
+    figure.tight_layout()
+    figure.savefig(folder / "equal-injection.png", dpi=100)
+
+
+if __name__ == "__main__":
+    Study(HERE, cases, measure, checks, blocks, figures).main()

@@ -1,0 +1,308 @@
+"""Six fat trees, seven applications, a workload of 17 jobs, and their cost.
+
+After Jain et al., SC 2017. See README.md; ``studies/study.py`` has the options.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from study import COLOURS, Case, Check, Row, Study, at_least, at_most, markdown, number, select, within  # noqa: E402
+
+# Leaves, hosts and uplinks of a leaf, rails, planes, Gbps. All have 4,536 hosts and routers of 36 ports.
+NETWORKS = {
+    "SR-EDR": (252, 18, 18, 1, 1, 100),
+    "DRP-T-EDR": (189, 24, 12, 2, 2, 100),
+    "DRP-EDR": (252, 18, 18, 2, 2, 100),
+    "SR-HDR": (252, 18, 18, 1, 1, 200),
+    "DR-T-HDR": (378, 24, 12, 2, 1, 200),
+    "DR-HDR": (504, 18, 18, 2, 1, 200),
+}
+CODES = ["hypre", "atratus", "mercury", "milc", "paradis", "pf3d", "qbox"]
+RANKS, RANKS_PER_HOST = 16_384, 16
+# Factors on the computation: 0.1 are processors that are ten times as fast.
+SCALES = [0.5, 0.1, 0.04, 0.02]
+ENDS = ["SR-EDR", "DR-HDR"]
+SHARED = ["SR-EDR", "DRP-T-EDR", "DRP-EDR"]
+VARIANTS = {
+    "buffer 128 KiB": {"buffer": "128 KiB"},
+    "packet 2 KiB": {"packet": "2 KiB"},
+    "rails per message": {"rail_per": "message"},
+    "adaptive routing": {"routing": "adaptive"},
+}
+BASE = {"buffer": "512 KiB", "packet": "4 KiB", "rail_per": "packet", "routing": "destination-mod-k"}
+# Table 5 of the paper: cost of the network, of the machine, and performance, relative to SR-EDR.
+PAPER = {
+    "SR-EDR": (1.0, 1.0, 1.0),
+    "DRP-T-EDR": (1.1, 1.01, 1.14),
+    "DRP-EDR": (1.79, 1.08, 1.34),
+    "SR-HDR": (1.4, 1.04, 1.35),
+    "DR-T-HDR": (1.67, 1.07, 1.37),
+    "DR-HDR": (2.81, 1.18, 1.54),
+}
+# Price of a port of an HDR switch over one of EDR, from SR-HDR over SR-EDR in the paper.
+HDR_PORT = 1.4
+
+
+def network(name: str, values: dict[str, str]) -> str:
+    leaves, hosts, uplinks, rails, planes, gbps = NETWORKS[name]
+    tree = f'kind = "fat-tree", radix = 36, levels = 3, leaves = {leaves}'
+    rail_keys = f'rails = {rails}\nplanes = {planes}\nrail_per = "{values["rail_per"]}"' if rails > 1 else ""
+    return f"""
+[network]
+topology = {{ {tree}, hosts_per_leaf = {hosts}, uplinks_per_leaf = {uplinks} }}
+routing = {{ algorithm = "{values["routing"]}" }}
+link = {{ bandwidth = "{gbps} Gbps", latency = "50 ns" }}
+router = {{ delay = "90 ns", buffer = "{values["buffer"]}" }}
+packet = "{values["packet"]}"
+{rail_keys}
+[mpi]
+preset = "psm2"
+# The default rules broadcast 1 MB in a ring, with 268 million messages on 16,384 ranks.
+collectives = {{ bcast = "scatter-recursive-doubling-allgather" }}
+[collect]
+series = "off"
+"""
+
+
+def alone(code: str, name: str, scale: float, variant: str = "base", ranks: int = RANKS) -> Case:
+    columns = {"part": "alone", "code": code, "network": name, "scale": scale, "variant": variant}
+    compute = '"off"' if scale == 0 else f"{{ scale = {scale} }}"
+    job = f"""
+[[job]]
+workload = {{ motif = "{code}", ranks = {ranks} }}
+compute = {compute}
+ranks_per_host = {RANKS_PER_HOST}
+"""
+    return Case(columns, network(name, BASE | VARIANTS.get(variant, {})) + job)
+
+
+def shared(name: str, seed: int, ranks: int = 4_096) -> Case:
+    """17 jobs in clusters of four hosts at random places, each measured over an iteration at least."""
+    jobs = "".join(
+        f"""
+[[job]]
+name = "{CODES[index % len(CODES)]}-{index // len(CODES) + 1}"
+workload = {{ motif = "{CODES[index % len(CODES)]}", ranks = {ranks} }}
+compute = {{ scale = 0.1 }}
+ranks_per_host = {RANKS_PER_HOST}
+placement = {{ kind = "clusters", size = 4 }}
+"""
+        for index in range(17)
+    )
+    columns = {"part": "17 jobs", "code": "all", "network": name, "scale": 0.1, "variant": f"seed {seed}"}
+    return Case(columns, network(name, BASE) + jobs + f"[run]\nseed = {seed}\n", options=("--interference",))
+
+
+def cases(smoke: bool) -> list[Case]:
+    if smoke:
+        return [alone("milc", name, 0, ranks=1_024) for name in ENDS]
+    found = [shared(name, 1) for name in SHARED]
+    found += [alone(code, name, 0) for code in CODES for name in NETWORKS]
+    found += [alone(code, name, scale) for code in CODES for scale in SCALES for name in ENDS]
+    return found + [alone("milc", name, 0, variant) for variant in VARIANTS for name in NETWORKS]
+
+
+def measure(summary: dict, _folder: Path | None) -> dict[str, object]:
+    jobs = summary["jobs"]
+    slow_downs: dict[str, list[float]] = {}
+    for job in (summary.get("interference") or {}).get("jobs", []):
+        slow_downs.setdefault(job["name"].rpartition("-")[0], []).append(job["slowdown"])
+    means = {f"slow_down_{code}": "" for code in CODES}
+    means |= {f"slow_down_{code}": f"{sum(of) / len(of):.3f}" for code, of in slow_downs.items()}
+    return {
+        "time_us": f"{max(job['time_ns'] for job in jobs) / 1000:.1f}",
+        "packet_hops": summary["network"]["packet_hops"],
+        "cpu_s": f"{summary['run']['cpu_s']:.1f}",
+        "routers": summary["network"]["routers"],
+        **means,
+    }
+
+
+def time(rows: list[Row], code: str, name: str, scale: float = 0, variant: str = "base") -> float:
+    return number(rows, "time_us", part="alone", code=code, network=name, scale=scale, variant=variant)
+
+
+def gain(rows: list[Row], code: str, name: str, scale: float = 0, variant: str = "base") -> float:
+    """Part of the time on SR-EDR that a network saves."""
+    return 1 - time(rows, code, name, scale, variant) / time(rows, code, "SR-EDR", scale, variant)
+
+
+def slow_down(rows: list[Row], code: str, name: str) -> float:
+    return number(rows, f"slow_down_{code}", part="17 jobs", network=name)
+
+
+def cost(rows: list[Row]) -> dict[str, float]:
+    """Cost of the switch ports of each network, relative to SR-EDR."""
+    routers = {name: int(select(rows, part="alone", network=name)[0]["routers"]) for name in NETWORKS}
+    price = {name: routers[name] * (HDR_PORT if NETWORKS[name][5] == 200 else 1) for name in NETWORKS}
+    return {name: price[name] / price["SR-EDR"] for name in NETWORKS}
+
+
+def performance(rows: list[Row]) -> dict[str, float]:
+    """Mean of the seven codes' rates, each relative to SR-EDR, communication only."""
+    return {
+        name: sum(time(rows, code, "SR-EDR") / time(rows, code, name) for code in CODES) / len(CODES)
+        for name in NETWORKS
+    }
+
+
+def checks(rows: list[Row], smoke: bool) -> list[Check]:
+    if smoke:
+        slow, fast = (float(row["time_us"]) for row in rows)
+        return [at_most("MILC, 1,024 ranks: time on DR-HDR over SR-EDR", fast / slow, 0.9)]
+    found = [
+        at_most(
+            "Hypre: greatest gain (paper: below 0.17)",
+            max(gain(rows, "hypre", name) for name in NETWORKS),
+            0.19,
+        ),
+        at_most(
+            "Atratus: greatest gain (paper: below 0.17)",
+            max(gain(rows, "atratus", name) for name in NETWORKS),
+            0.19,
+        ),
+        at_least(
+            "Qbox: greatest gain (paper: up to 0.68)", max(gain(rows, "qbox", name) for name in NETWORKS), 0.5
+        ),
+        at_least(
+            "MILC: DRP-T-EDR over DRP-EDR in time",
+            time(rows, "milc", "DRP-T-EDR") / time(rows, "milc", "DRP-EDR"),
+            1.2,
+        ),
+        at_most(
+            "pF3D: DRP-T-EDR over DRP-EDR in time (paper: no effect)",
+            time(rows, "pf3d", "DRP-T-EDR") / time(rows, "pf3d", "DRP-EDR"),
+            1.1,
+        ),
+    ]
+    for code in CODES:
+        gains = [gain(rows, code, "DR-HDR", scale) for scale in SCALES]
+        text = ", ".join(f"{value:.3f}" for value in gains)
+        holds = all(less <= more + 0.005 for less, more in zip(gains, gains[1:], strict=False))
+        found.append(
+            Check(f"{code}: gain of DR-HDR grows with faster processors (2x, 10x, 25x, 50x)", text, holds)
+        )
+    for code in ("pf3d", "qbox"):
+        tapered, full = slow_down(rows, code, "DRP-T-EDR"), slow_down(rows, code, "DRP-EDR")
+        found.append(at_least(f"{code}: slow-down on DRP-T-EDR over that on DRP-EDR", tapered / full, 1.0))
+    ours = cost(rows)
+    for name, expected in (
+        ("DRP-T-EDR", 1.18),
+        ("DRP-EDR", 2.0),
+        ("SR-HDR", 1.4),
+        ("DR-T-HDR", 1.78),
+        ("DR-HDR", 2.8),
+    ):
+        found.append(
+            within(
+                f"{name}: cost of the network by ports (paper: {PAPER[name][0]})",
+                ours[name],
+                expected - 0.03,
+                expected + 0.03,
+            )
+        )
+    total = max(abs(0.9 + 0.1 * network - machine) for network, machine, _ in PAPER.values())
+    found.append(
+        at_most("the paper's cost of a machine is 0.9 + 0.1 x network: largest difference", total, 0.01)
+    )
+    return found
+
+
+def blocks(rows: list[Row]) -> dict[str, str]:
+    lines = []
+    for code in CODES:
+        base = time(rows, code, "SR-EDR")
+        lines.append([code, f"{base:,.0f}", *(f"{100 * gain(rows, code, name):.0f} %" for name in NETWORKS)])
+    gains = markdown(["code", "SR-EDR (us)", *NETWORKS], lines)
+    lines = [
+        [
+            code,
+            *(f"{100 * gain(rows, code, 'DR-HDR', scale):.1f} %" for scale in SCALES),
+            f"{100 * gain(rows, code, 'DR-HDR'):.1f} %",
+        ]
+        for code in CODES
+    ]
+    scaling = markdown(
+        ["gain of DR-HDR", *(f"{1 / scale:.0f}x" for scale in SCALES), "no computation"], lines
+    )
+    lines = [[code, *(f"{slow_down(rows, code, name):.2f}" for name in SHARED)] for code in CODES]
+    slow_downs = markdown(["slow-down by others", *SHARED], lines)
+    ports, rate = cost(rows), performance(rows)
+    lines = []
+    for name in NETWORKS:
+        machine = 0.9 + 0.1 * ports[name]
+        theirs = PAPER[name]
+        line = [
+            name,
+            f"{ports[name]:.2f}",
+            f"{machine:.2f}",
+            f"{rate[name]:.2f}",
+            f"{machine / rate[name]:.2f}",
+        ]
+        lines.append([*line, *(f"{value:g}" for value in theirs), f"{theirs[1] / theirs[2]:.2f}"])
+    header = ["network", "network cost", "machine cost", "rate", "cost / rate"]
+    costs = markdown([*header, *(f"paper: {name}" for name in header[1:])], lines)
+    lines = []
+    for variant in ("base", *VARIANTS):
+        times = {name: time(rows, "milc", name, 0, variant) for name in NETWORKS}
+        order = " < ".join(sorted(times, key=times.__getitem__))
+        lines.append([variant, *(f"{value:.0f}" for value in times.values()), order])
+    sensitivity = markdown(["MILC (us)", *NETWORKS, "order"], lines)
+    return {
+        "gains": gains,
+        "scaling": scaling,
+        "slow-downs": slow_downs,
+        "costs": costs,
+        "sensitivity": sensitivity,
+    }
+
+
+def figures(rows: list[Row], folder: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(2, 2, figsize=(12, 8), layout="constrained")
+    bars, lines, slow, prices = panels.flat
+    for place, (name, colour) in enumerate(zip(list(NETWORKS)[1:], COLOURS, strict=False)):
+        values = [100 * gain(rows, code, name) for code in CODES]
+        bars.bar([x + 0.16 * (place - 2) for x in range(len(CODES))], values, 0.15, color=colour, label=name)
+    bars.set_xticks(range(len(CODES)), CODES)
+    bars.set(ylabel="time saved over SR-EDR (%)", title="communication only, 16,384 ranks on 1,024 hosts")
+    for code, colour, marker in zip(CODES, COLOURS, "os^Dv<>", strict=True):
+        values = [100 * gain(rows, code, "DR-HDR", scale) for scale in SCALES]
+        lines.plot([1 / scale for scale in SCALES], values, marker + "-", color=colour, label=code)
+    lines.set(
+        xscale="log",
+        xlabel="speed of processors",
+        ylabel="time saved by DR-HDR (%)",
+        title="with computation",
+    )
+    lines.set_xticks([2, 10, 25, 50], ["2x", "10x", "25x", "50x"])
+    for place, (name, colour) in enumerate(zip(SHARED, COLOURS, strict=False)):
+        values = [slow_down(rows, code, name) for code in CODES]
+        slow.bar([x + 0.25 * (place - 1) for x in range(len(CODES))], values, 0.23, color=colour, label=name)
+    slow.set_xticks(range(len(CODES)), CODES)
+    slow.axhline(1, color="black", linewidth=0.8)
+    slow.set(
+        ylabel="time beside 16 other jobs over time alone", title="17 jobs of 4,096 ranks, processors 10x"
+    )
+    ports, rate = cost(rows), performance(rows)
+    for name, colour in zip(NETWORKS, COLOURS, strict=False):
+        prices.plot(0.9 + 0.1 * ports[name], rate[name], "o", color=colour, label=name)
+        prices.plot(PAPER[name][1], PAPER[name][2], "x", color=colour)
+    prices.plot([], [], "kx", label="the paper")
+    prices.set(
+        xlabel="cost of the machine, SR-EDR = 1", ylabel="rate, SR-EDR = 1", title="cost and performance"
+    )
+    for panel in panels.flat:
+        panel.grid(axis="y", color="#DDDDDD")
+        panel.legend(fontsize=8)
+    figure.savefig(folder / "fat-trees.png", dpi=100)
+
+
+if __name__ == "__main__":
+    Study(HERE, cases, measure, checks, blocks, figures).main()

@@ -1,0 +1,209 @@
+"""Fewer links between leaves, groups and switches: time of codes and throughput of traffic.
+
+See README.md; ``studies/study.py`` has the options.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from study import COLOURS, Case, Check, Row, Study, at_least, at_most, markdown, number, select, within  # noqa: E402
+
+GBPS = 200
+# Networks of 8,192 hosts by their share of global bandwidth: topology and routing.
+PAR = 'algorithm = "par", paths = "adaptive", bias = "122880 B"'
+NETWORKS: dict[str, dict[str, tuple[str, str]]] = {
+    "fat tree": {
+        f"{32 // up}:1": (
+            f'kind = "fat-tree", radix = 64, leaves = 256, hosts_per_leaf = 32, uplinks_per_leaf = {up}',
+            'algorithm = "adaptive"',
+        )
+        for up in (32, 16, 8)
+    },
+    "dragonfly": {
+        str(links): (
+            'kind = "dragonfly", hosts_per_router = 16, routers_per_group = 32, groups = 16, '
+            f"links_between_groups = {links}",
+            PAR + ', local = "ugal"',
+        )
+        for links in (32, 16, 8, 4)
+    },
+    "Dragonfly+": {
+        str(links): (
+            'kind = "dragonfly-plus", hosts_per_leaf = 32, leaves_per_group = 32, groups = 8, '
+            f"links_between_groups = {links}",
+            PAR,
+        )
+        for links in (128, 64, 32)
+    },
+}
+PLACEMENTS = ["linear", "random"]
+CUBE = "pex = 32, pey = 32, pez = 32"
+CODES = {
+    "halo": f'motif = "halo3d-26", {CUBE}, barriers = false, nx = 64, ny = 64, nz = 64, vars = 1',
+    "all-to-all": f'motif = "subcom3d-a2a", {CUBE}, bytes_z = "0 B", bytes_x = "8 KiB", bytes_y = "8 KiB"',
+}
+# Traffic at full load; in the second pattern each group, or pod of 1,024 hosts, sends to the next.
+PATTERNS = {
+    "uniform": 'pattern = "uniform"',
+    "next group": 'pattern = "shift", unit = "groups", to = "random"',
+}
+SEEDS = [1, 2, 3]
+UNTIL_US, WARMUP_US = 60, 30
+
+
+def experiment(topology: str, routing: str, job: str, run: str) -> str:
+    return f"""
+[network]
+topology = {{ {topology} }}
+routing = {{ {routing} }}
+link = {{ bandwidth = "{GBPS} Gbps", latency = "50 ns" }}
+router = {{ delay = "100 ns", buffer = "512 KB" }}
+memory = {{ bandwidth = "400 GB/s", latency = "100 ns" }}
+packet = "4 KiB"
+[[job]]
+{job}
+[run]
+{run}
+[collect]
+series = "off"
+"""
+
+
+def case(network: str, share: str, work: str, placement: str, seed: int) -> Case:
+    topology, routing = NETWORKS[network][share]
+    columns = {"network": network, "links": share, "work": work, "placement": placement, "seed": seed}
+    if work in CODES:
+        job = f'workload = {{ {CODES[work]} }}\nplacement = "{placement}"\nranks_per_host = 4'
+        return Case(columns, experiment(topology, routing, job, f"seed = {seed}"))
+    job = f"traffic = {{ {PATTERNS[work]}, load = 1.0 }}"
+    run = f'seed = {seed}\nuntil = "{UNTIL_US} us"\nwarmup = "{WARMUP_US} us"'
+    return Case(columns, experiment(topology, routing, job, run))
+
+
+def cases(smoke: bool) -> list[Case]:
+    if smoke:
+        small = [case("fat tree", share, "halo", "random", 1) for share in ("1:1", "4:1")]
+        smaller = "nx = 32, ny = 32, nz = 32"
+        return [
+            Case(one.columns, one.experiment.replace("nx = 64, ny = 64, nz = 64", smaller)) for one in small
+        ]
+    found = [
+        case(network, share, code, placement, seed)
+        for network, shares in NETWORKS.items()
+        for share in shares
+        for code in CODES
+        for placement in PLACEMENTS
+        for seed in (SEEDS if (code, placement) == ("halo", "random") else SEEDS[:1])
+    ]
+    found += [
+        case(network, share, pattern, "all hosts", 1)
+        for network, shares in NETWORKS.items()
+        for share in shares
+        for pattern in PATTERNS
+    ]
+    return found
+
+
+def measure(summary: dict, _folder: Path | None) -> dict[str, object]:
+    network, job = summary["network"], summary["jobs"][0]
+    time_ns = job.get("time_ns") if job["kind"] != "traffic" else None
+    return {
+        "time_us": "" if time_ns is None else f"{time_ns / 1000:.2f}",
+        "accepted": "" if network["accepted_load"] is None else f"{network['accepted_load']:.4f}",
+        # A cable is two links, one for each direction; those of hosts do not count.
+        "cables_between_routers": (network["links"] - 2 * network["hosts"]) // 2,
+        "routers": network["routers"],
+    }
+
+
+def value(
+    rows: list[Row], column: str, network: str, share: str, work: str, placement: str, seed: int = 1
+) -> float:
+    return number(rows, column, network=network, links=share, work=work, placement=placement, seed=seed)
+
+
+def checks(rows: list[Row], smoke: bool) -> list[Check]:
+    if smoke:
+        full, tapered = (float(row["time_us"]) for row in rows)
+        return [at_least("halo, random, fat tree: 4:1 over 1:1", tapered / full, 1.2)]
+    found = []
+    for ratio in (1, 2, 4):
+        # A host sends to the 31 others of its leaf without an uplink.
+        bound = min(1.0, 1 / ratio / (1 - 31 / 8191))
+        accepted = value(rows, "accepted", "fat tree", f"{ratio}:1", "uniform", "all hosts")
+        found.append(
+            within(f"fat tree {ratio}:1, uniform: accepted over its bound", accepted / bound, 0.95, 1.0)
+        )
+    for network, shares in NETWORKS.items():
+        times = [value(rows, "time_us", network, share, "halo", "random") for share in shares]
+        text = ", ".join(f"{time:.1f}" for time in times)
+        # Fewer links may not help, but for what chance does.
+        holds = all(more >= 0.97 * less for less, more in zip(times, times[1:], strict=False))
+        found.append(Check(f"{network}: halo, random, takes longer with fewer links", text, holds))
+    tree = [value(rows, "time_us", "fat tree", share, "halo", "linear") for share in ("2:1", "1:1")]
+    found.append(at_most("fat tree, halo, linear: 2:1 over 1:1", tree[0] / tree[1], 1.8))
+    return found
+
+
+def blocks(rows: list[Row]) -> dict[str, str]:
+    lines = []
+    for network, shares in NETWORKS.items():
+        for share in shares:
+            of = select(rows, network=network, links=share)
+            cables = int(of[0]["cables_between_routers"])
+            line = [network, share, of[0]["routers"], f"{cables / 8192:.2f}"]
+            for code in CODES:
+                line += [
+                    f"{value(rows, 'time_us', network, share, code, placement):.1f}"
+                    for placement in PLACEMENTS
+                ]
+            line += [
+                f"{value(rows, 'accepted', network, share, pattern, 'all hosts'):.3f}" for pattern in PATTERNS
+            ]
+            lines.append(line)
+    header = ["network", "links", "routers", "cables between routers per host"]
+    header += [f"{code}, {placement} (us)" for code in CODES for placement in PLACEMENTS]
+    header += [f"{pattern}: accepted" for pattern in PATTERNS]
+    seeds = []
+    for network, shares in NETWORKS.items():
+        for share in shares:
+            times = [value(rows, "time_us", network, share, "halo", "random", seed) for seed in SEEDS]
+            seeds.append([network, share, *(f"{time:.1f}" for time in times)])
+    return {
+        "table": markdown(header, lines),
+        "seeds": markdown(["halo, random (us)", "links", *(f"seed {seed}" for seed in SEEDS)], seeds),
+    }
+
+
+def figures(rows: list[Row], folder: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
+    for panel, work in zip(panels, (*CODES, "accepted"), strict=True):
+        for network, colour, marker in zip(NETWORKS, COLOURS, "os^", strict=False):
+            shares = list(NETWORKS[network])
+            cables = [
+                int(select(rows, network=network, links=share)[0]["cables_between_routers"]) / 8192
+                for share in shares
+            ]
+            kinds = PATTERNS if work == "accepted" else PLACEMENTS
+            for kind, style in zip(kinds, ("-", "--"), strict=True):
+                if work == "accepted":
+                    values = [value(rows, "accepted", network, share, kind, "all hosts") for share in shares]
+                else:
+                    values = [value(rows, "time_us", network, share, work, kind) for share in shares]
+                panel.plot(cables, values, marker + style, color=colour, label=f"{network}, {kind}")
+        ylabel = "accepted at full load, of the link rate" if work == "accepted" else f"time of {work} (us)"
+        panel.set(xlabel="cables between routers per host", ylabel=ylabel, ylim=(0, None))
+        panel.grid(color="#DDDDDD")
+        panel.legend(fontsize=7)
+    figure.savefig(folder / "links.png", dpi=100)
+
+
+if __name__ == "__main__":
+    Study(HERE, cases, measure, checks, blocks, figures).main()

@@ -1,0 +1,192 @@
+"""Slim Fly with 73,926, a million and 6.5 million hosts: load, latency and cost of the run.
+
+Figure 10 of Wolfe et al. 2016, and the network that they leave to future work. See README.md;
+``studies/study.py`` has the options.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from study import COLOURS, Case, Check, Row, Study, at_least, markdown, number, select, shown, within  # noqa: E402
+
+ROUTINGS = {
+    "minimal": 'algorithm = "minimal"',
+    "Valiant": 'algorithm = "valiant"',
+    "UGAL": 'algorithm = "ugal", candidates = 3, weight = 1',
+}
+PATTERNS = {"uniform": 'pattern = "uniform"', "worst case": 'pattern = "adversarial"'}
+LOADS = [0.1, 0.3, 0.5, 0.7, 0.9, 1.0]
+SEEDS = [1, 2, 3]
+# q and hosts per router.
+SIZES = {"74K": (37, 27), "1M": (163, 19), "6.5M": (163, 122)}
+# Load, warm-up and end in microseconds of the networks that one run after the other fills the memory with.
+MILLION = [(0.1, 1, 10), (0.5, 1, 4), (0.71, 1, 3)]
+FUTURE = (0.1, 1, 3)
+
+
+def case(
+    size: str, routing: str, pattern: str, load: float, warmup_us: float, until_us: float, seed: int
+) -> Case:
+    q, hosts = SIZES[size]
+    columns = {"size": size, "pattern": pattern, "routing": routing, "load": load, "warmup_us": warmup_us}
+    columns |= {"until_us": until_us, "seed": seed}
+    return Case(
+        columns,
+        f"""
+[network]
+topology = {{ kind = "slim-fly", q = {q}, hosts_per_router = {hosts} }}
+routing = {{ {ROUTINGS[routing]} }}
+link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
+router = {{ delay = "100 ns", buffer = "100 KB" }}
+packet = "256 B"
+[[job]]
+traffic = {{ {PATTERNS[pattern]}, load = {load} }}
+[run]
+until = "{until_us} us"
+warmup = "{warmup_us} us"
+seed = {seed}
+[collect]
+series = "off"
+""",
+    )
+
+
+def cases(smoke: bool) -> list[Case]:
+    if smoke:
+        return [case("74K", "minimal", pattern, 0.1, 1, 2.5, 1) for pattern in PATTERNS]
+    # Largest first: two of the million hosts at a time would not fit into the memory of a small machine.
+    found = [case("6.5M", "minimal", "uniform", *FUTURE, 1)]
+    found += [case("1M", "minimal", "uniform", *point, 1) for point in MILLION]
+    found += [
+        case("74K", routing, pattern, load, 5, 20, 1)
+        for routing in ROUTINGS
+        for pattern in PATTERNS
+        for load in LOADS
+    ]
+    # The whole 220 us of the paper without warm-up, at the load that it calls 100 %.
+    found.append(case("74K", "minimal", "uniform", 0.71, 0, 40, 1))
+    found += [
+        case("74K", routing, "worst case", 1.0, 5, 20, seed) for routing in ROUTINGS for seed in SEEDS[1:]
+    ]
+    return found
+
+
+def measure(summary: dict, _folder: Path | None) -> dict[str, object]:
+    network, run = summary["network"], summary["run"]
+    return {
+        "hosts": network["hosts"],
+        "accepted": f"{network['accepted_load']:.4f}",
+        "latency_ns": shown(network["latency_ns"]["mean"], ".1f"),
+        "packet_hops": network["packet_hops"],
+        "cpu_s": f"{run['cpu_s']:.1f}",
+        "memory_gib": f"{run['peak_rss_bytes'] / 2**30:.2f}",
+    }
+
+
+def point(
+    rows: list[Row], pattern: str, routing: str, load: float, column: str = "accepted", **more: object
+) -> float:
+    keys = {
+        "size": "74K",
+        "pattern": pattern,
+        "routing": routing,
+        "load": load,
+        "warmup_us": 5,
+        "seed": 1,
+    } | more
+    return number(rows, column, **keys)
+
+
+def checks(rows: list[Row], smoke: bool) -> list[Check]:
+    if smoke:
+        first, worst = (float(row["accepted"]) for row in rows)
+        return [
+            within("uniform, minimal, load 0.1: accepted", first, 0.098, 0.102, ".4f"),
+            within("worst case, minimal, load 0.1: accepted is 1/54", worst, 0.0175, 0.0195, ".4f"),
+        ]
+    follows = [point(rows, "uniform", "minimal", load) / load for load in LOADS[:-1]]
+    worst = [point(rows, "worst case", "minimal", load) for load in LOADS]
+    million = select(rows, size="1M")
+    found = [
+        at_least("74K, uniform, minimal: least accepted part of the load to 0.9", min(follows), 0.99),
+        at_least("74K, uniform, minimal, load 1.0: accepted", point(rows, "uniform", "minimal", 1.0), 0.95),
+        within("74K, worst case, minimal: greatest accepted load is 1/54", max(worst), 0.0175, 0.0195, ".4f"),
+    ]
+    for pattern in PATTERNS:
+        value = point(rows, pattern, "Valiant", 1.0)
+        found.append(within(f"74K, {pattern}, Valiant, load 1.0: accepted", value, 0.49, 0.52))
+    for seed in SEEDS:
+        order = [
+            point(rows, "worst case", routing, 1.0, seed=seed) for routing in ("UGAL", "Valiant", "minimal")
+        ]
+        text = " > ".join(f"{value:.3f}" for value in order)
+        holds = order == sorted(order, reverse=True)
+        found.append(Check(f"74K, worst case, load 1.0, seed {seed}: UGAL > Valiant > minimal", text, holds))
+    least = min(float(row["accepted"]) / float(row["load"]) for row in million)
+    found.append(at_least("a million hosts, uniform, minimal: least accepted part of the load", least, 0.98))
+    return found
+
+
+def blocks(rows: list[Row]) -> dict[str, str]:
+    lines = []
+    for pattern in PATTERNS:
+        for routing in ROUTINGS:
+            values = [f"{point(rows, pattern, routing, load):.4f}" for load in LOADS]
+            lines.append([f"{pattern}, {routing}", *values])
+    accepted = markdown(["accepted at an offered load of", *map(str, LOADS)], lines)
+    lines = []
+    for row in rows:
+        if row["size"] != "74K" or row["warmup_us"] == "0":
+            rate = 12.5 * float(row["accepted"])
+            times = f"{row['warmup_us']} to {row['until_us']} us"
+            hops = f"{float(row['packet_hops']) / 1e6:.0f} M"
+            line = [f"{int(row['hosts']):,}", row["load"], times, row["accepted"], f"{rate:.2f}"]
+            lines.append([*line, row["latency_ns"], hops, row["cpu_s"], row["memory_gib"]])
+    header = ["hosts", "load", "measured", "accepted", "GB/s per host", "mean latency (ns)", "packet-hops"]
+    large = markdown([*header, "CPU time (s)", "memory (GiB)"], lines)
+    return {"accepted": accepted, "large": large}
+
+
+def figures(rows: list[Row], folder: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(2, 2, figsize=(10, 7.4), sharex=True, sharey="row")
+    for column, pattern in enumerate(PATTERNS):
+        throughput, latency = panels[:, column]
+        throughput.plot([0, 1], [0, 12.5], color="#BBBBBB", linewidth=1, label="offered")
+        for routing, colour, marker in zip(ROUTINGS, COLOURS, "os^", strict=False):
+            of = select(rows, size="74K", pattern=pattern, routing=routing, warmup_us=5, seed=1)
+            loads = [float(row["load"]) for row in of]
+            rates = [12.5 * float(row["accepted"]) for row in of]
+            throughput.plot(loads, rates, marker + "-", color=colour, label=routing)
+            steady = [row for row in of if float(row["accepted"]) > 0.98 * float(row["load"])]
+            loads = [float(row["load"]) for row in steady]
+            values = [float(row["latency_ns"]) / 1000 for row in steady]
+            latency.plot(loads, values, marker + "-", color=colour, label=routing)
+        if pattern == "uniform":
+            of = select(rows, size="1M")
+            loads = [float(row["load"]) for row in of]
+            throughput.plot(
+                loads, [12.5 * float(row["accepted"]) for row in of], "k*", label="a million hosts, minimal"
+            )
+            latency.plot(
+                loads, [float(row["latency_ns"]) / 1000 for row in of], "k*", label="a million hosts, minimal"
+            )
+        throughput.set(title=f"{pattern} traffic, 73,926 hosts")
+        latency.set(xlabel="offered load, of the link rate", yscale="log")
+        for panel in (throughput, latency):
+            panel.grid(color="#DDDDDD")
+            panel.legend()
+    panels[0, 0].set_ylabel("GB/s received by a host")
+    panels[1, 0].set_ylabel("mean packet latency below saturation (us)")
+    figure.tight_layout()
+    figure.savefig(folder / "throughput.png", dpi=110)
+
+
+if __name__ == "__main__":
+    Study(HERE, cases, measure, checks, blocks, figures).main()
