@@ -327,8 +327,9 @@ class TraceApplication(Given):
     ----------
     name : str
         Application of the trace, or ``*`` for all that have none.
-    workload : Motif, Source or Table
-        As of a :class:`Job`, without the number of ranks, which follows from the size of each job.
+    workload : Source or Table
+        A recorded application, or the table of a generated one without the number of ranks, which follows
+        from the size of each job: ``{"motif": "allreduce"}``.
     compute : Compute or "off"
         Duration of computations; off: none (default: as in the workload).
     mapping : RankMapping or name
@@ -338,7 +339,7 @@ class TraceApplication(Given):
     """
 
     name: str
-    workload: Source | Motif | Table
+    workload: Source | Table
     compute: Compute | Literal["off"] | Table | None = None
     mapping: RankMapping | MappingName | Table | None = None
     ranks_per_host: int | None = None

@@ -80,6 +80,8 @@ def values(hint: Any) -> set[Any]:
 def test_every_kind_of_parts_is_tested_here() -> None:
     # Presets are motifs too.
     others = {"collectives", "executors", "keys", "mpi-presets", "presets", "router-models"}
+    # Names only.
+    others |= {"schedulers", "job-trace-formats"}
     assert set(fabricsim.list_parts()) == set(BASES) | others
 
 
@@ -197,21 +199,35 @@ def test_every_field_is_documented_and_quantities_have_an_example(cls: type) -> 
 # The keys of the page
 
 
+# Tables that are those of a job, which the page describes there.
+AS_IN_JOBS = [
+    "job_trace.placement",
+    *(f"job_trace.application.{name}" for name in ("workload", "compute", "mapping")),
+]
+# Names of arbitrary keys, by the table; elsewhere NAME.
+ARBITRARY = {"network.links": "CLASS", "power.links": "CLASS", "power.routers": "KIND"}
+
+
 def paths(hint: Any, path: str) -> Iterator[str]:
     """The keys that fields of this type reach, as the page writes them."""
+    if path in AS_IN_JOBS:
+        yield path
+        return
     for member in _alternatives(hint):
         origin = typing.get_origin(member)
         if origin is Mapping:
             item = typing.get_args(member)[1]
             # A plain table can replace a class.
             if item is not Any:
-                yield from paths(item, f"{path}.{'CLASS' if path == 'network.links' else 'NAME'}")
+                yield from paths(item, f"{path}.{ARBITRARY.get(path, 'NAME')}")
             elif path == "job.workload.arguments":
                 yield f"{path}.NAME"
         elif origin is Sequence and any(
             member is experiment.Rule for member in _alternatives(typing.get_args(member)[0])
         ):
             yield from paths(experiment.Rule, "mpi.collectives.COLLECTIVE")
+        elif origin is Sequence and experiment.TraceApplication in _alternatives(typing.get_args(member)[0]):
+            yield from paths(experiment.TraceApplication, path)
         elif origin is Sequence and workloads.Phase in _alternatives(typing.get_args(member)[0]):
             yield path
             # A motif can be a phase, and phases contain phases.
@@ -225,7 +241,9 @@ def paths(hint: Any, path: str) -> Iterator[str]:
         elif dataclasses.is_dataclass(member):
             for name, inner in field_hints(typing.cast(type, member)).items():
                 key = name.replace("_", "-") if member is experiment.Collectives else name
-                key = {"jobs": "job"}.get(key, key)
+                key = {"jobs": "job", "applications": "application", "from_": "from"}.get(key, key)
+                # The number of jobs of a trace.
+                key = "jobs" if member is experiment.JobTrace and name == "jobs" else key
                 yield from paths(inner, f"{path}.{key}" if path else key)
         elif member is not type(None):
             yield path
@@ -330,7 +348,10 @@ def test_phases_are_typed_at_every_depth() -> None:
 def untyped(value: Any, path: str = "") -> Iterator[str]:
     """Tables in a typed object without a class, except those with arbitrary keys."""
     if isinstance(value, Mapping):
-        if path.rpartition(".")[2] not in ("links", "regions", "arguments"):
+        # Motifs of a job trace have no ranks, so they are tables.
+        if path == ".job_trace.applications.workload":
+            return
+        if path.rpartition(".")[2] not in ("links", "regions", "arguments", "routers"):
             yield path
         for key, item in value.items():
             yield from untyped(item, f"{path}.{key}")
