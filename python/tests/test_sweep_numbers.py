@@ -228,7 +228,7 @@ def test_what_a_table_lacks_is_named(table: Any, change: dict[str, Any], message
         ("[electricity]\nprice_per_kwh = 1\nyears = 1\nhours = 1", 3, "electricity.years", "one of the keys"),
         ("[electricity]\nprice_per_kwh = 1\nhours = 0", 3, "electricity.hours", "more than 0"),
         ("[electricity]\nprice_per_kwh = 1\nyears = 1\npue = 0.9", 4, "electricity.pue", "at least 1"),
-        ("[electricity]\nprice = 1", 2, "electricity.price", "did you mean 'price_per_kwh'?"),
+        ("[electricity]\nprice = 1", 2, "electricity.price", "the keys here are 'price_per_kwh'"),
     ],
 )
 def test_wrong_cost_tables(table: Any, text: str, line: int | None, key: str, message: str) -> None:

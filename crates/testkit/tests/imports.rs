@@ -11,7 +11,13 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
 /// Registries whose circles with their own parts are allowed.
-const REGISTRIES: &[&str] = &["setup::placement", "setup::mapping", "lp::shortcuts"];
+const REGISTRIES: &[&str] = &[
+    "setup::placement",
+    "setup::mapping",
+    "setup::schedule",
+    "setup::job_trace",
+    "lp::shortcuts",
+];
 
 /// A module or a path, as its segments from the root of the crate.
 type Segments = Vec<String>;

@@ -277,10 +277,10 @@ class _Conduct:
             electricity = None if item is None else item.cost
         except SweepError as error:
             self._without_power.append(f"{outcome.summary['network']['topology']}: {error}")
-        known = cost is not None and electricity is not None
+        both = None if cost is None or electricity is None else cost + electricity
         return {
             "network.electricity_cost": electricity,
-            "network.cost_with_electricity": cost + electricity if known else None,
+            "network.cost_with_electricity": both,
         }
 
 

@@ -411,16 +411,14 @@ impl HostAllocator<'_> {
             folder: self.folder,
             interpreters: self.interpreters,
         };
-        let (jobs, schedule) = job_trace::read(section, &context)?;
-        for (job, placed) in (index..).zip(&jobs) {
-            let JobKind::Ranks(ranks) = &placed.kind else {
-                continue;
+        let (expanded, schedule) = job_trace::read(section, &context)?;
+        let mut jobs = Vec::with_capacity(expanded.len());
+        for (job, one) in (index..).zip(expanded) {
+            let occupant = Occupant {
+                job,
+                lifetime: one.lifetime,
             };
-            let lifetime = Lifetime {
-                start: placed.start,
-                end: placed.end,
-            };
-            if let Err(host) = self.occupancy.take(Occupant { job, lifetime }, &ranks.hosts) {
+            if let Err(host) = self.occupancy.take(occupant, &one.hosts) {
                 let message = format!(
                     "host {} would have more than 65536 ranks of jobs one after another; expected a shorter part of \
                      the trace, or fewer ranks_per_host",
@@ -428,6 +426,19 @@ impl HostAllocator<'_> {
                 );
                 return Err(section.error("file", message).into());
             }
+            let ranks = RankJob::new(one.workload, one.settings, one.hosts).map_err(|error| {
+                section.error("application", format!("{error}; for the job {}", one.name))
+            })?;
+            jobs.push(Job {
+                name: one.name,
+                start: one.lifetime.start,
+                end: one.lifetime.end,
+                kind: JobKind::Ranks(RankJob {
+                    repetitions: RepetitionRule::UntilEnd.number(),
+                    kind: one.kind,
+                    ..ranks
+                }),
+            });
         }
         Ok((jobs, schedule))
     }

@@ -14,8 +14,7 @@ use super::expansion::{Expansion, ExpansionError, PlacedJob, TraceSchedule, expa
 use super::setting::{APPLICATION, TraceJob, TraceSetting};
 use crate::Error;
 use crate::setup::geometry::HostGeometry;
-use crate::setup::job::{Job, JobKind, RankJob};
-use crate::setup::lifetime::RepetitionRule;
+use crate::setup::lifetime::{Lifetime, RepetitionRule};
 use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
 use crate::setup::placement::{self, PlacementSite};
@@ -42,11 +41,30 @@ pub struct TraceContext<'a> {
     pub interpreters: Interpreters<'a>,
 }
 
+/// A job of ranks of the simulated part.
+pub struct ExpandedJob {
+    /// Name in results.
+    pub name: String,
+    /// Start and end in the simulation.
+    pub lifetime: Lifetime,
+    /// Its application, repeated without end.
+    pub workload: Arc<dyn Workload>,
+    /// Settings of MPI.
+    pub settings: mpi::MpiSettings,
+    /// Kind of its workload, as in results.
+    pub kind: &'static str,
+    /// The host of each rank.
+    pub hosts: Vec<HostId>,
+}
+
 /// Reads `[job_trace]`: the jobs of the simulated part, by arrival, and the schedule.
 ///
 /// # Errors
 /// A wrong key or file, a part without jobs, an application that cannot run with the ranks of a job.
-pub fn read(section: &Section, context: &TraceContext<'_>) -> Result<(Vec<Job>, TraceSchedule), Error> {
+pub fn read(
+    section: &Section,
+    context: &TraceContext<'_>,
+) -> Result<(Vec<ExpandedJob>, TraceSchedule), Error> {
     let setting = TraceSetting::read(section, context.machine.len() as u32, context.folder)?;
     let geometry = HostGeometry::new(context.network);
     let mut random = RandomStream::new(context.seed, context.placement_stream, 0);
@@ -89,7 +107,7 @@ pub fn read(section: &Section, context: &TraceContext<'_>) -> Result<(Vec<Job>, 
         context,
         known: BTreeMap::new(),
     };
-    let built: Result<Vec<Job>, Error> = (0u32..)
+    let built: Result<Vec<ExpandedJob>, Error> = (0u32..)
         .zip(&jobs)
         .map(|(index, placed)| applications.job(index, placed))
         .collect();
@@ -107,18 +125,18 @@ struct Applications<'a> {
     setting: &'a TraceSetting,
     context: &'a TraceContext<'a>,
     /// By table, hosts and ranks on each host.
-    known: BTreeMap<(usize, u32, Option<u32>), Application>,
+    known: BTreeMap<(usize, u32, Option<u32>), SizedApplication>,
 }
 
 #[derive(Clone)]
-struct Application {
+struct SizedApplication {
     workload: Arc<dyn Workload>,
     settings: mpi::MpiSettings,
     kind: &'static str,
 }
 
 impl Applications<'_> {
-    fn job(&mut self, index: u32, placed: &PlacedJob) -> Result<Job, Error> {
+    fn job(&mut self, index: u32, placed: &PlacedJob) -> Result<ExpandedJob, Error> {
         let job = &self.setting.jobs[placed.number];
         let located = |mut error: config::Error| {
             let TraceJob { name, line, .. } = job;
@@ -153,17 +171,16 @@ impl Applications<'_> {
             .iter()
             .map(|host| placed.hosts[*host as usize])
             .collect();
-        let ranks = RankJob::new(application.workload, application.settings, hosts)
-            .map_err(|error| located(table.error("workload", error.to_string())))?;
-        Ok(Job {
+        Ok(ExpandedJob {
             name: job.name.clone(),
-            start: placed.start,
-            end: Some(placed.end),
-            kind: JobKind::Ranks(RankJob {
-                repetitions: RepetitionRule::UntilEnd.number(),
-                kind: application.kind,
-                ..ranks
-            }),
+            lifetime: Lifetime {
+                start: placed.start,
+                end: Some(placed.end),
+            },
+            workload: application.workload,
+            settings: application.settings,
+            kind: application.kind,
+            hosts,
         })
     }
 
@@ -199,7 +216,7 @@ impl Applications<'_> {
         Ok(table)
     }
 
-    fn application(&self, table: &Section, job: &TraceJob) -> Result<Application, config::Error> {
+    fn application(&self, table: &Section, job: &TraceJob) -> Result<SizedApplication, config::Error> {
         let source = table.section("workload")?;
         let workload = workload::read(source, self.context.folder, self.context.interpreters)?;
         let per_host: u64 = table.or("ranks_per_host", 1)?;
@@ -214,7 +231,7 @@ impl Applications<'_> {
         }
         let mut settings = self.context.mpi.clone();
         settings.compute = ComputeRule::read(table, &workload.regions())?;
-        Ok(Application {
+        Ok(SizedApplication {
             workload: RepetitionRule::UntilEnd.of(workload),
             settings,
             kind: workload::named(source)?.kind,

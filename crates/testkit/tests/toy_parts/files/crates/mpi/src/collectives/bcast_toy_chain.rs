@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Bcast,
@@ -11,6 +11,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     summary: "from rank to rank; n - 1 rounds of the whole vector",
     source: "this file",
     varying: false,
+    layout: HostLayout::Any,
     round,
 };
 
