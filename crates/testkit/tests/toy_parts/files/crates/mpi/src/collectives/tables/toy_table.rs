@@ -7,7 +7,7 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
     summary: "linear, where there is such an algorithm",
     source: "a toy",
     names: &[],
-    rules: &[
+    rules: &[&[
         ("barrier", &[always("linear")]),
         ("bcast", &[always("linear")]),
         ("reduce", &[always("linear")]),
@@ -23,5 +23,5 @@ pub(super) const TABLE: SelectionTable = SelectionTable {
         ("reduce-scatter", &[always("ring")]),
         ("scan", &[always("linear")]),
         ("exscan", &[always("linear")]),
-    ],
+    ]],
 };
