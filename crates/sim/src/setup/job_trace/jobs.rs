@@ -1,6 +1,7 @@
 //! Jobs of ranks from `[job_trace]`: each job of the simulated part executes its application until its end.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -162,9 +163,9 @@ impl Applications<'_> {
             );
             return Err(located(table.error("workload", message)).into());
         }
-        if !self.known.contains_key(&key) {
+        if let Entry::Vacant(entry) = self.known.entry(key) {
             table.finish()?;
-            self.known.insert(key, application.clone());
+            entry.insert(application.clone());
         }
         let hosts = mapped
             .hosts
