@@ -56,10 +56,15 @@ def pages_with(language: str, word: str = "") -> list[Any]:
 
 def key_paths(value: Any, path: str = "") -> Iterator[str]:
     """All keys of an experiment in dots, jobs without numbers; arbitrary names in capitals."""
-    if isinstance(value, dict):
+    # The page describes these tables with the keys of jobs.
+    if path in ("job_trace.placement", "job_trace.application.workload", "job_trace.application.compute"):
+        yield path
+    elif isinstance(value, dict):
         for key, inner in value.items():
-            if path == "network.links":
+            if path in ("network.links", "power.links"):
                 key = "CLASS"
+            if path == "power.routers":
+                key = "KIND"
             if path in ("job.workload.arguments", "job.compute.regions"):
                 key = "NAME"
             if path == "mpi.collectives" and isinstance(inner, list):
