@@ -89,6 +89,32 @@ macro_rules! parameters {
     (@ $constructor:ident ($($argument:expr),*)) => { $crate::Parameter::$constructor($($argument),*) };
 }
 
+/// The names of the parts of a registry, for [`Type::Choice`]: the parts have a field `name`.
+///
+/// ```
+/// struct Scheduler {
+///     name: &'static str,
+/// }
+/// static SCHEDULERS: &[Scheduler] = &[Scheduler { name: "fcfs" }, Scheduler { name: "backfill" }];
+/// const NAMES: &[&str] = config::names_of!(SCHEDULERS);
+/// assert_eq!(NAMES, ["fcfs", "backfill"]);
+/// ```
+#[macro_export]
+macro_rules! names_of {
+    ($registry:path) => {{
+        const NAMES: [&str; $registry.len()] = {
+            let mut names = [""; $registry.len()];
+            let mut at = 0;
+            while at < names.len() {
+                names[at] = $registry[at].name;
+                at += 1;
+            }
+            names
+        };
+        &NAMES
+    }};
+}
+
 impl Parameter {
     /// A parameter.
     pub const fn new(

@@ -175,15 +175,30 @@ workload = { toy_broadcast = 4 }
 ranks_per_host = 4
 "#;
 
+/// Two jobs that wait for the first one: the scheduler of the toys takes the latest one first.
+const TRACE: &str = r#"
+[job_trace]
+file = "three.toyjobs"
+scheduler = "toy-latest"
+time_scale = 1000000
+
+[[job_trace.application]]
+name = "*"
+workload = { motif = "allreduce", bytes = "8 B", compute = "1 us" }
+"#;
+
 #[test]
 fn toys_work() {
     let bench = Bench::new();
     bench.file("traffic.toml", &format!("{NETWORK}{TRAFFIC}"));
     bench.file("ranks.toml", &format!("{NETWORK}{RANKS}"));
     bench.file("two.toytrace", "toytrace\n0 1 1000\n1 0 50\n");
+    bench.file("jobs.toml", &format!("{NETWORK}{TRACE}"));
+    bench.file("three.toyjobs", "0 6 20\n1 6 30\n2 6 10\n");
     toys_are_listed(&bench);
     traffic_goes_to_partners(&bench);
     ranks_send_their_messages(&bench);
+    jobs_of_a_trace_start(&bench);
     results_have_table_export_and_section(&bench);
 }
 
@@ -264,6 +279,15 @@ fn ranks_send_their_messages(bench: &Bench) {
         "broadcast 2 true 0 0 0",
     ];
     assert_eq!(found, expected);
+}
+
+fn jobs_of_a_trace_start(bench: &Bench) {
+    bench.output("run jobs.toml");
+    let times = bench.table("results/jobs", "schedule", &["arrival_ns", "start_ns", "end_ns"]);
+    let seconds = |[arrival, start, end]: [u32; 3]| {
+        [arrival, start, end].map(|seconds| (u64::from(seconds) * 1_000_000_000).to_string())
+    };
+    assert_eq!(times, [[0, 0, 20], [1, 30, 60], [2, 20, 30]].map(seconds));
 }
 
 fn results_have_table_export_and_section(bench: &Bench) {

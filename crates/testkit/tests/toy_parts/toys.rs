@@ -385,6 +385,40 @@ Messages of each job.
         listed: None,
     },
     Toy {
+        row: "a scheduler of job traces",
+        files: &["crates/sim/src/setup/schedule/toy_latest.rs"],
+        edits: &[
+            edit(
+                "crates/sim/src/setup/schedule/mod.rs",
+                "mod fcfs;",
+                "\nmod toy_latest;",
+            ),
+            edit(
+                "crates/sim/src/setup/schedule/mod.rs",
+                "conservative_backfill::KIND",
+                ", toy_latest::KIND",
+            ),
+        ],
+        listed: Some(("schedulers", "toy-latest")),
+    },
+    Toy {
+        row: "a format of job traces",
+        files: &["crates/sim/src/setup/job_trace/toyjobs.rs"],
+        edits: &[
+            edit(
+                "crates/sim/src/setup/job_trace/mod.rs",
+                "mod trace_time;",
+                "\nmod toyjobs;",
+            ),
+            edit(
+                "crates/sim/src/setup/job_trace/mod.rs",
+                "swf::FORMAT",
+                ", toyjobs::FORMAT",
+            ),
+        ],
+        listed: Some(("job-trace-formats", "toyjobs")),
+    },
+    Toy {
         row: "a format of exports",
         files: &["crates/export/src/toy.rs"],
         edits: &[

@@ -81,7 +81,7 @@ pub struct JobTraceFormat {
 pub static FORMATS: &[JobTraceFormat] = &[csv::FORMAT, swf::FORMAT];
 
 /// The names of [`FORMATS`].
-pub const FORMAT_NAMES: &[&str] = &["csv", "swf"];
+pub const FORMAT_NAMES: &[&str] = config::names_of!(FORMATS);
 
 impl JobTraceFormat {
     /// The format of this name.

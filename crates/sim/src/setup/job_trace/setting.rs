@@ -14,7 +14,7 @@ use crate::setup::schedule::{JobRequest, SCHEDULERS, SchedulerKind};
 const TRACE_TIME: Type = Type::Either(&[Type::Number, Type::Time]);
 
 /// Names of the schedulers.
-const SCHEDULER_NAMES: &[&str] = &["fcfs", "easy-backfill", "conservative-backfill"];
+const SCHEDULER_NAMES: &[&str] = config::names_of!(SCHEDULERS);
 
 /// Largest number of seconds of the trace in a simulated second.
 const MAX_TIME_SCALE: u64 = 1_000_000_000_000;
