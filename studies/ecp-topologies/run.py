@@ -337,12 +337,14 @@ def figures(rows: list[Row], folder: Path) -> None:
                     panel.plot(x, values[1], "D", color=colours[topology], markerfacecolor="white")
             panel.set_xticks(range(len(BANDWIDTHS)), [f"{gbps}" for gbps in BANDWIDTHS])
             panel.grid(axis="y", color="#DDDDDD")
-            panel.set_ylim(bottom=0)
             if code == next(iter(CODES)):
                 panel.set_title(f"{SIZES[size][0]:,} hosts")
         line[0].set_ylabel(f"{code}: time, fat tree 8K\n200 Gbps linear = 1")
     for panel in panels[-1]:
         panel.set_xlabel("Gbps of a link")
+    for panel in panels[:, 0]:
+        # The panels of a line share the axis, so this comes after all points.
+        panel.set_ylim(bottom=0)
     handles = [
         Line2D([], [], marker="o", linestyle="", color=colours[name], label=name) for name in TOPOLOGIES
     ]

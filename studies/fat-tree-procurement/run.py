@@ -184,7 +184,7 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
         found.append(
             Check(f"{code}: gain of DR-HDR grows with faster processors (2x, 10x, 25x, 50x)", text, holds)
         )
-    # The paper finds more interference on the tapered planes than on the full ones. README.md shows that ours differ.
+    # The paper finds more interference on the tapered planes than on the full ones: open, see README.md.
     single, planes = (
         sum(slow_down(rows, code, name) for code in CODES) / len(CODES) for name in ("SR-EDR", "DRP-EDR")
     )
@@ -286,6 +286,7 @@ def figures(rows: list[Row], folder: Path) -> None:
         title="with computation",
     )
     lines.set_xticks([2, 10, 25, 50], ["2x", "10x", "25x", "50x"])
+    lines.minorticks_off()
     for place, (name, colour) in enumerate(zip(SHARED, COLOURS, strict=False)):
         values = [slow_down(rows, code, name) for code in CODES]
         slow.bar([x + 0.25 * (place - 1) for x in range(len(CODES))], values, 0.23, color=colour, label=name)

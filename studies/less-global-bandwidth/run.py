@@ -133,8 +133,8 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
         # A host sends to the 31 others of its leaf without an uplink.
         bound = min(1.0, 1 / ratio / (1 - 31 / 8191))
         accepted = value(rows, "accepted", "fat tree", f"{ratio}:1", "uniform", "all hosts")
-        # Without tapering the bound is the link of each host. Random arrivals at exactly this rate leave it idle at times,
-        # less so the longer the measurement is in packets: see README.md.
+        # Without tapering the bound is the link of each host. Random arrivals at exactly this rate leave it
+        # idle at times, less so the longer the measurement is in packets: see README.md.
         least = 0.92 if ratio == 1 else 0.95
         found.append(
             within(f"fat tree {ratio}:1, uniform: accepted over its bound", accepted / bound, least, 1.0)
