@@ -96,7 +96,7 @@ macro_rules! parameters {
 ///     name: &'static str,
 /// }
 /// static SCHEDULERS: &[Scheduler] = &[Scheduler { name: "fcfs" }, Scheduler { name: "backfill" }];
-/// const NAMES: &[&str] = config::names_of!(SCHEDULERS);
+/// const NAMES: &[&str] = fabricsim_config::names_of!(SCHEDULERS);
 /// assert_eq!(NAMES, ["fcfs", "backfill"]);
 /// ```
 #[macro_export]
