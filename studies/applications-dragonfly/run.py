@@ -15,6 +15,7 @@ from study import (  # noqa: E402
     Check,
     Row,
     Study,
+    at_least,
     at_most,
     markdown,
     number,
@@ -64,14 +65,18 @@ VARIANTS: dict[str, tuple[dict[str, object], list[str]]] = {
     "32 KiB per port, 64 KiB global": ({"port": 32}, ["minimal", "par"]),
     "packet 2 KiB, buffer x 4, bias x 4": ({"packet": 2_048, "buffer": 4, "bias": 4 * BIAS}, BASE),
     "bias 0": ({"bias": 0}, ADAPTIVE),
+    "bias / 4": ({"bias": BIAS // 4}, ADAPTIVE),
+    "bias / 2": ({"bias": BIAS // 2}, ADAPTIVE),
     "bias x 4": ({"bias": 4 * BIAS}, ADAPTIVE),
     "intermediate group": ({"intermediate": "group"}, BASE[1:]),
     "intermediate global link": ({"intermediate": "global-link"}, BASE[1:]),
     "detours inside groups": ({"local": "ugal"}, BASE[1:]),
     "random placement": ({"placement": "random"}, BASE),
+    "random placement, bias 0": ({"placement": "random", "bias": 0}, BASE),
     "volume / 4": ({"volume": 0.25}, BASE),
     "volume / 16": ({"volume": 1 / 16}, BASE),
     "volume / 64": ({"volume": 1 / 64}, BASE),
+    "volume / 64, bias 0": ({"volume": 1 / 64, "bias": 0}, BASE),
     "piggyback": ({}, ["piggyback"]),
 }
 CLASSES = ["injection", "local", "global"]
@@ -261,7 +266,8 @@ def claims(rows: list[Row], scale: str, code: str) -> list[tuple[str, str, bool]
     add("fastest", "mpi_max_us", lambda _, v, u: v < u, ".1f")
     if has_peaks(scale, code):
         add("peaks", "local_vc_full_share", lambda m, v, _: m < v, ".3f")
-        add("adaptive peaks", "local_vc_full_share", lambda _, v, u: v < u, ".3f")
+        if code == "MultiGrid":
+            add("adaptive peaks", "local_vc_full_share", lambda _, v, u: v < u, ".3f")
     add("full", "local_full_share", lambda m, v, _: m < v, ".3f")
     add("fullest", "local_full_max_us", lambda m, v, _: m > v, ".1f")
     return found
@@ -314,6 +320,46 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
     return found if smoke else found + more_checks(rows)
 
 
+def sensitivity(rows: list[Row], variant: str) -> dict[str, float]:
+    """Times of the base routings with a change, those that it does not concern as without it."""
+    base = latest(rows, "small", SENSITIVE)
+    if variant == "base":
+        return base
+    changed = by_routing(rows, "mpi_max_us", "small", SENSITIVE, variant=variant)
+    return base | changed
+
+
+def changed_checks(rows: list[Row]) -> list[Check]:
+    """What the sensitivity shows, as expectations."""
+    base = sensitivity(rows, "base")
+    no_bias, placed = (sensitivity(rows, variant) for variant in ("bias 0", "random placement"))
+    low = sensitivity(rows, "volume / 64")
+    less = sensitivity(rows, "buffer / 2")
+    # Groups have one link to each other, so a group and a global link of the source's are the same choice.
+    group, link = (sensitivity(rows, f"intermediate {name}") for name in ("group", "global link"))
+    name = f"{SENSITIVE}, small"
+    return [
+        at_most(f"{name}, bias 0: PAR over Valiant", no_bias["par"] / no_bias["valiant"], 1),
+        at_most(f"{name}, random placement: PAR over Valiant", placed["par"] / placed["valiant"], 0.9),
+        at_most(f"{name}: minimal, random over linear", placed["minimal"] / base["minimal"], 0.6),
+        at_least(f"{name}: Valiant, random over linear", placed["valiant"] / base["valiant"], 1.3),
+        at_most(f"{name}, volume / 64: slowest over fastest", max(low.values()) / min(low.values()), 1.02),
+        at_least(f"{name}: UGAL, half of the buffer over all", less["ugal"] / base["ugal"], 1.5),
+        within(f"{name}: Valiant, half of the buffer over all", less["valiant"] / base["valiant"], 0.9, 1.1),
+        within(
+            f"{name}: minimal, buffer x 4 over base",
+            sensitivity(rows, "buffer x 4")["minimal"] / base["minimal"],
+            0.95,
+            1.05,
+        ),
+        Check(
+            f"{name}: intermediate group and intermediate global link: same times",
+            ", ".join(f"{group[routing]:.2f} {link[routing]:.2f}" for routing in BASE[1:]),
+            group == link,
+        ),
+    ]
+
+
 def more_checks(rows: list[Row]) -> list[Check]:
     """Expectations beyond the paper, on the full run."""
     found = []
@@ -331,16 +377,7 @@ def more_checks(rows: list[Row]) -> list[Check]:
             times = [latest(rows, "small", code, seed)[routing] for seed in SEEDS]
             spread = max(times) / min(times)
             found.append(at_most(f"{code}, small: {routing}, slowest over fastest seed", spread, 1.05))
-    return found
-
-
-def sensitivity(rows: list[Row], variant: str) -> dict[str, float]:
-    """Times of the base routings with a change, those that it does not concern as without it."""
-    base = latest(rows, "small", SENSITIVE)
-    if variant == "base":
-        return base
-    changed = by_routing(rows, "mpi_max_us", "small", SENSITIVE, variant=variant)
-    return base | changed
+    return found + changed_checks(rows)
 
 
 def blocks(rows: list[Row]) -> dict[str, str]:
@@ -369,16 +406,19 @@ def blocks(rows: list[Row]) -> dict[str, str]:
     links_header = ["code, ranks", "routing"]
     links_header += [f"{name}: {column}" for name in ("local", "global") for column in columns]
     links_header.append("injection: mean wait (us)")
-    paper = [
-        [
-            f"{code}, {CODES[scale][code][1]:,}",
-            STATEMENTS[statement],
-            measured,
-            "yes" if holds else "**open**",
-        ]
-        for scale, code in scales(False)
-        for statement, measured, holds in claims(rows, scale, code)
-    ]
+    paper = []
+    for code in MOTIFS:
+        found = {
+            scale: {statement: rest for statement, *rest in claims(rows, scale, code)} for scale in CODES
+        }
+        for statement in found["small"]:
+            line = [code, STATEMENTS[statement]]
+            for scale in reversed(CODES):
+                measured, holds = found[scale].get(statement, ("not measured", None))
+                line += [measured, {True: "yes", False: "**open**", None: "-"}[holds]]
+            paper.append(line)
+    paper_header = ["code", "statement", "small: minimal, Valiant, UGAL", "holds"]
+    paper_header += ["large: minimal, Valiant, UGAL", "holds"]
     seeds = [
         [code, routing, *(f"{latest(rows, 'small', code, seed)[routing]:.1f}" for seed in SEEDS)]
         for code in MOTIFS
@@ -396,7 +436,7 @@ def blocks(rows: list[Row]) -> dict[str, str]:
     return {
         "table": markdown(header, lines),
         "links": markdown(links_header, links),
-        "paper": markdown(["code, ranks", "statement", "minimal, Valiant, UGAL", "holds here"], paper),
+        "paper": markdown(paper_header, paper),
         "seeds": markdown(["time (us)", "routing", *(f"seed {seed}" for seed in SEEDS)], seeds),
         "sensitivity": markdown(["change", *BASE, "lowest time", "second over lowest"], changes),
     }
@@ -422,6 +462,8 @@ def figures(rows: list[Row], folder: Path) -> None:
                 panel.set_ylim(bottom=0)
             else:
                 panel.set_yscale("log")
+                panel.yaxis.set_major_formatter("{x:g}")
+                panel.yaxis.set_minor_formatter("{x:g}")
             panel.grid(color="#DDDDDD")
             panel.legend(fontsize=8)
         times = latest(rows, "large", code)
@@ -445,7 +487,7 @@ def figures(rows: list[Row], folder: Path) -> None:
                 xlabel="time in which packets waited for room (us)",
                 ylabel="links with at most this time (%)",
                 xlim=(0, None),
-                ylim=(0, 101),
+                ylim=(60 if name == "global" else 0, 101),
             )
             panel.grid(color="#DDDDDD")
             panel.legend(fontsize=8)
