@@ -223,7 +223,7 @@ def curves(run: Case, _summary: dict, folder: Path) -> list[dict[str, object]]:
     """Curves over the hosts and links of a large run."""
     import numpy
 
-    if run.columns["scale"] != "large":
+    if (run.columns["scale"], run.columns["variant"]) != ("large", "base"):
         return []
     values = of_hosts(folder) | {f"{name}_full_us": full for name, (full, _) in of_links(folder).items()}
     points = {name: numpy.percentile(of, PERCENT) for name, of in values.items()}
@@ -480,6 +480,7 @@ def figures(rows: list[Row], folder: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator
 
     points = read_table(folder, "curves")
     figure, panels = plt.subplots(3, 3, figsize=(13, 10), layout="constrained")
@@ -495,8 +496,9 @@ def figures(rows: list[Row], folder: Path) -> None:
                 panel.set_ylim(bottom=0)
             else:
                 panel.set_yscale("log")
+                panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 panel.yaxis.set_major_formatter("{x:g}")
-                panel.yaxis.set_minor_formatter("{x:g}")
+                panel.yaxis.set_minor_formatter("")
             panel.grid(color="#DDDDDD")
             panel.legend(fontsize=8)
         times = latest(rows, "large", code)
@@ -520,7 +522,7 @@ def figures(rows: list[Row], folder: Path) -> None:
                 xlabel="time in which packets waited for room (us)",
                 ylabel="links with at most this time (%)",
                 xlim=(0, None),
-                ylim=(60 if name == "global" else 0, 101),
+                ylim=(95 if name == "global" else 0, 100.3),
             )
             panel.grid(color="#DDDDDD")
             panel.legend(fontsize=8)
