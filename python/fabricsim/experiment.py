@@ -149,6 +149,12 @@ class Router(Given):
         Name of the model; ``fabricsim.list_parts("router-models")`` describes them (default: packet).
     arbiter : {"round-robin", "random"}
         Model input-queued only: how an output selects an input (default: round-robin).
+    speedup : float
+        Model input-queued only: speed of the crossbar over that of a link, 1 to 1000 with at most six
+        decimals (default: 1).
+    output_buffer : Size, such as "16 KiB"
+        Model input-queued only: buffer of an output port, between crossbar and link, at most 1 GiB
+        (default: no limit).
     delay : Time, such as "100 ns"
         Time from the arrival of a packet's head to its earliest departure, at most 1 s (default: 100 ns).
     buffer : Size, such as "100 KB"
@@ -161,6 +167,8 @@ class Router(Given):
 
     model: Literal["packet", "input-queued"] | None = None
     arbiter: Literal["round-robin", "random"] | None = None
+    speedup: float | None = None
+    output_buffer: Size | None = None
     delay: Time | None = None
     buffer: Size | None = None
     credit_delay: Time | None = None

@@ -31,7 +31,7 @@ pub use packet::{Packet, PacketFormat, PacketIdentity, PacketProgress};
 pub use packet_pool::Previous;
 pub use rate::Rate;
 pub use waits::{
-    InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, NicWaitTracker,
+    BufferStay, InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, NicWaitTracker,
     NicWaitTrackerUndo, PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, QueuedPacket, Reason,
     RouterDeparture, Span, SpanList, SpansUndo, VcQueue, Wait, WaitOutputs, WaitTracker, WaitingChange,
 };

@@ -27,6 +27,12 @@ impl Rate {
         Time(((fixed + (1 << FRACTION_BITS) - 1) >> FRACTION_BITS) as u64)
     }
 
+    /// A rate `numerator` / `denominator` times as high, at least 1 times, rounded down.
+    pub(crate) fn faster(self, numerator: u32, denominator: u32) -> Rate {
+        let fixed = (u128::from(self.0) * u128::from(denominator)).div_ceil(u128::from(numerator));
+        Rate(u64::try_from(fixed).unwrap_or(u64::MAX))
+    }
+
     /// Bytes that a link of this rate carries in a span, rounded down: of the serialization time of a packet, its bytes,
     /// unless a byte takes less than a picosecond.
     pub(crate) fn bytes_in(self, span: Time) -> u64 {

@@ -89,6 +89,27 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
                 "did you mean 'random'?",
             ],
         ),
+        (
+            "buffer = ",
+            "model = \"input-queued\"\nspeedup = 0.5\nbuffer = ",
+            &[
+                "experiment.toml:15: network.router.speedup: ",
+                "0.5 is out of range; expected a number from 1 to 1000",
+            ],
+        ),
+        (
+            "buffer = ",
+            "model = \"input-queued\"\noutput_buffer = \"100 B\"\nbuffer = ",
+            &[
+                "experiment.toml:15: network.router.output_buffer: ",
+                "100 B do not hold the largest packet; expected at least 256 B",
+            ],
+        ),
+        (
+            "buffer = ",
+            "model = \"input-queued\"\noutput_buffer = \"2 GiB\"\nbuffer = ",
+            &["network.router.output_buffer: ", "expected at most 1 GiB"],
+        ),
         // The model `packet` has no arbiter.
         (
             "buffer = ",

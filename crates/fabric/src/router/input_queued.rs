@@ -3,31 +3,44 @@
 //!
 //! A packet's head arrives when it has passed its link and the router's pipeline. It goes to the end of the queue
 //! of its input port and VC. It is routed when it becomes the first there, that is when the tail of the packet
-//! before it has left. An output port carries one packet at a time, and so does an input port, all VCs together
-//! (no speedup). A free output chooses among the first packets that are routed to it, whose input is free and for
-//! which the buffer at the far end has credits; of several, the [`Arbiter`] selects one. The packet's buffer space
-//! becomes free, and its credit leaves, when the tail leaves.
+//! before it has crossed. An output of the crossbar takes one packet at a time, and so does an input, all VCs
+//! together. A free output chooses among the first packets that are routed to it, whose input is free, for which the
+//! buffer at the far end has credits and the output buffer has room; of several, the [`Arbiter`] selects one. The
+//! packet takes its credits, and crosses. When its tail has crossed, its input and output of the crossbar and its
+//! buffer space are free, and its credit leaves.
 //!
-//! All tails that leave at the same time release their ports before any output chooses. Then the free outputs
+//! The crossbar is [`Speedup`] times as fast as the link of its output, but a tail does not cross before it has
+//! arrived. Behind the crossbar packets wait for the link only, in the order in which they cross. So the time of the
+//! departure is known when the output takes a packet. The head starts onto a free link when it crosses (cut-through).
+//! A packet has room in the output buffer from then until its tail has left the link. Without a speedup the link is
+//! free whenever its output of the crossbar is, and nothing waits there.
+//!
+//! All tails that have crossed at the same time release their ports before any output chooses. Then the free outputs
 //! choose one after the other; the output that chooses first changes by one each time. The matching is maximal.
 //!
 //! Source: the queueing model is that of M. J. Karol, M. G. Hluchyj and S. P. Morgan, "Input versus output
 //! queueing on a space-division packet switch", IEEE Trans. Communications COM-35(12), 1987, with packets of
-//! any size, several VCs and finite buffers. Not modelled: speedup and iterated matching.
+//! any size, several VCs and finite buffers. Speedup and output buffers: the input-queued router of BookSim 2 with
+//! internal speedup (N. Jiang et al., "A detailed and flexible cycle-accurate Network-on-Chip simulator", ISPASS 2013),
+//! which takes credits when it allocates the switch. Not modelled: iterated matching.
 //!
 //! A packet is routed at the head of its queue. So a packet that needs [`BufferClaim::Reserved`] holds its credits
 //! from the decision on and waits for crossbar and link only, never behind a packet that waits for credits. The
 //! channel dependencies are those of the routing algorithm, for all kinds of [`BufferClaim`].
 
-use config::{Section, parameters};
+use std::collections::VecDeque;
+
+use config::{Bytes, Parameter, Section, Type, parameters};
 use des::Time;
 use routing::{At, BufferClaim, Congestion, LoadMetric, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
+use super::output_buffers::{Held, OutputBuffers};
 use super::output_load::OutputLoad;
 use super::{
-    Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+    Arrival, BufferedPacket, LargestPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
+    RoutingContext, Speedup,
 };
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
@@ -58,11 +71,24 @@ impl Arbiter {
     }
 }
 
+const OUTPUT_BUFFER: Parameter = Parameter::computed(
+    "output_buffer",
+    Type::Size,
+    "no limit",
+    "buffer of one output port, between crossbar and link, at most 1 GiB",
+);
+
+const MOST_OUTPUT_BUFFER: u32 = 1 << 30;
+
 /// The parameters of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
     /// Arbitration of the outputs.
     pub arbiter: Arbiter,
+    /// Speed of the crossbar over that of the link behind it.
+    pub speedup: Speedup,
+    /// Bytes between an output of the crossbar and its link; `None` without a limit.
+    pub output_buffer: Option<u32>,
 }
 
 /// An undo step of a router.
@@ -125,14 +151,30 @@ pub enum InputQueuedUndo {
     },
     /// The other half of a packet that left the front of its queue.
     Released(PacketIdentity),
-    /// A tail left: input and output became free.
-    TailLeft {
+    /// A packet took room in an output buffer.
+    Buffered {
+        /// Output port.
+        output: u16,
+    },
+    /// A packet that had left an output buffer was removed.
+    Unbuffered {
+        /// Output port.
+        output: u16,
+        /// Its bytes.
+        bytes: u32,
+        /// The time at which its tail left.
+        until: Time,
+    },
+    /// A tail has crossed: input and output became free.
+    TailCrossed {
         /// Output port.
         output: u16,
         /// Input port.
         input: u16,
         /// VC of the input buffer.
         vc: u8,
+        /// The time at which it had crossed.
+        at: Time,
     },
     /// The output that chooses first changed.
     FirstMoved,
@@ -158,9 +200,14 @@ const _: () = assert!(size_of::<InputQueuedUndo>() <= 32);
 #[derive(Clone, Debug)]
 struct Output {
     rate: Rate,
+    /// Rate of the crossbar.
+    crossbar: Rate,
     to_host: bool,
-    /// Input port and VC whose packet is leaving.
+    /// Input port and VC whose packet is crossing.
     from: Option<(u16, u8)>,
+    /// The time at which its tail has crossed; without a meaning if there is none.
+    crosses_until: Time,
+    /// End of the last reservation of the link.
     busy_until: Time,
     /// Bytes that wait for this port, are in flight, or whose credit has not returned.
     load: u64,
@@ -168,7 +215,7 @@ struct Output {
     requested: u32,
     /// The preferred queue: the one after the queue that was served last.
     preferred: u32,
-    /// Time from which the link has idled because no packet has credits.
+    /// Time from which the link idles because no packet has credits. It may be to come.
     blocked_since: Option<Time>,
     counters: LinkCounters,
     stalls: StallCounters,
@@ -179,7 +226,7 @@ struct Output {
 struct InputQueue {
     packets: Fifo,
     /// Decision for the first packet; `None` if there is no packet, or the tail of the previous one is still
-    /// leaving.
+    /// crossing.
     decision: Option<Decision>,
 }
 
@@ -223,12 +270,13 @@ pub struct Router {
     /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
     arbiter: Arbiter,
+    speedup: Speedup,
     largest_packet: u32,
     measured: Measured,
     /// The output that chooses first.
     first: u16,
     outputs: Vec<Output>,
-    /// The VC whose packet is leaving, by input port.
+    /// The VC whose packet is crossing, by input port.
     inputs: Vec<Option<u8>>,
     /// By input port, then VC.
     queues: Vec<InputQueue>,
@@ -236,6 +284,7 @@ pub struct Router {
     far_buffers: Vec<FarBuffer>,
     /// A bit for each queue whose first packet is routed to the output, by output port.
     requests: Vec<u64>,
+    output_buffers: OutputBuffers,
     pool: PacketPool<Buffered>,
 }
 
@@ -248,11 +297,15 @@ pub struct InputQueuedRouterState {
     queues: Vec<QueueState>,
     /// By output port, then VC.
     credits: Vec<u32>,
+    /// By output port, if they are limited.
+    output_buffers: Vec<VecDeque<Held>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OutputState {
     from: Option<(u16, u8)>,
+    /// 0 if no packet crosses.
+    crosses_until: Time,
     busy_until: Time,
     load: u64,
     preferred: u32,
@@ -531,15 +584,18 @@ impl Router {
 
     /// Whether nothing in the router except its output delays the first packet of a queue.
     fn may_go(&self, now: Time, queue: usize, decision: Decision) -> bool {
-        self.inputs[queue / usize::from(self.vcs)].is_none() && self.ready_at(queue, decision) <= now
+        let bytes = self.head(queue).packet.bytes;
+        self.inputs[queue / usize::from(self.vcs)].is_none()
+            && self.ready_at(queue, decision) <= now
+            && self.output_buffers.has_room(now, decision.output, bytes)
     }
 
-    /// Counts the time during which a free output had packets, but none with credits.
+    /// Counts the time during which a free output with an idle link had packets, but none with credits.
     fn set_blocked<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, blocked: bool, out: &mut O) {
         let output = &mut self.outputs[usize::from(port)];
         match output.blocked_since {
             None if blocked => {
-                output.blocked_since = Some(now);
+                output.blocked_since = Some(now.max(output.busy_until));
                 out.note(|| InputQueuedUndo::Blocked { output: port });
             }
             Some(since) if !blocked => {
@@ -555,6 +611,26 @@ impl Router {
         }
     }
 
+    /// The span in which a packet crosses, if its head arrived at `arrived` at this input and it starts now.
+    fn crossing(&self, now: Time, arrived: Time, (input, output): (u16, u16), bytes: u32) -> Time {
+        let [slow, fast] = [input, output].map(|port| &self.outputs[usize::from(port)]);
+        if self.speedup == Speedup::ONE {
+            // As it could not underrun, its tail has arrived when it leaves.
+            return fast.rate.serialization(bytes);
+        }
+        let tail = arrived + slow.rate.serialization(bytes);
+        fast.crossbar.serialization(bytes).max(tail.saturating_sub(now))
+    }
+
+    /// A packet takes room in the output buffer until its tail leaves the link.
+    fn buffer<O: RouterOutputs<Router>>(&mut self, now: Time, output: u16, held: Held, out: &mut O) {
+        while let Some(Held { until, bytes }) = self.output_buffers.remove_left(now, output) {
+            out.note(|| InputQueuedUndo::Unbuffered { output, bytes, until });
+        }
+        self.output_buffers.add(output, held);
+        out.note(|| InputQueuedUndo::Buffered { output });
+    }
+
     /// Sends the first packet of a queue to its output.
     fn send<O: RouterOutputs<Router>>(&mut self, now: Time, queue: usize, out: &mut O) {
         let Some(decision) = self.withdraw(queue) else {
@@ -565,8 +641,10 @@ impl Router {
         let Buffered { mut packet, arrived } = *self.head(queue);
         let bytes = packet.bytes;
         let queues = self.queues.len() as u32;
+        let crossing = self.crossing(now, arrived, (input, decision.output), bytes);
         let output = &mut self.outputs[usize::from(decision.output)];
         let serialization = output.rate.serialization(bytes);
+        let start = now.max(output.busy_until);
         out.note(|| InputQueuedUndo::Sent {
             output: decision.output,
             input,
@@ -576,12 +654,14 @@ impl Router {
             preferred: output.preferred,
             busy_until: output.busy_until,
         });
-        output.busy_until = now + serialization;
+        let end = start + serialization;
+        output.busy_until = end;
+        output.crosses_until = now + crossing;
         output.from = Some((input, vc));
         output.preferred = (queue as u32 + 1) % queues;
         output
             .counters
-            .depart(now, serialization, bytes, self.measured, || &mut output.stalls);
+            .depart(start, serialization, bytes, self.measured, || &mut output.stalls);
         if output.to_host {
             output.load = output.load.wrapping_sub(u64::from(bytes));
         } else if decision.claim != BufferClaim::Reserved {
@@ -606,16 +686,29 @@ impl Router {
                 job: packet.job,
                 arrived,
                 ready: self.ready_at(queue, decision),
+                crossing,
+                wait: start - now,
                 serialization,
+                room: self.output_buffers.size().map(|size| size.saturating_sub(bytes)),
+                bytes,
             };
-            let observation = InputQueuedObservation::Departed(departure);
-            out.observe(packet, (decision.output, decision.vc), observation);
+            let output = (decision.output, decision.vc);
+            out.observe(packet, output, InputQueuedObservation::Crosses(departure));
+            if start > now {
+                out.observe(packet, output, InputQueuedObservation::Reserved(start - now));
+            }
         }
         self.pool.pop_front(&mut self.queues[queue].packets);
         packet.hops = packet.hops.saturating_add(1);
-        out.depart(decision.output, decision.vc, packet, Time::ZERO, serialization);
-        out.credit(input, vc, bytes, serialization);
-        out.timer((), serialization);
+        out.depart(decision.output, decision.vc, packet, start - now, serialization);
+        out.credit(input, vc, bytes, crossing);
+        out.timer((), crossing);
+        if self.output_buffers.size().is_some() {
+            self.buffer(now, decision.output, Held { until: end, bytes }, out);
+            if end > now + crossing {
+                out.timer((), end - now);
+            }
+        }
     }
 
     fn undo_route(&mut self, queue: usize, before: RouteState) {
@@ -692,6 +785,11 @@ impl Router {
                 requested[usize::from(decision.output)] = true;
             }
         }
+        if !self.output_buffers.allows(&state.output_buffers) {
+            return Err(format!(
+                "router {id}: the output buffers in the saved state are not those of this router"
+            ));
+        }
         for (port, output) in state.outputs.iter().enumerate() {
             let mut is_good = (output.preferred as usize) < queues;
             if let Some((input, vc)) = output.from {
@@ -716,6 +814,8 @@ impl RouterModel for Router {
                   channel: head-of-line blocking",
         parameters: parameters! {
             choice("arbiter", &Arbiter::NAMES, "how an output chooses among inputs");
+            number("speedup", 1.0, "speed of the crossbar over that of a link, 1 to 1000 with at most six decimals");
+            OUTPUT_BUFFER;
         },
     };
     const HAS_SLOTS: bool = false;
@@ -726,7 +826,7 @@ impl RouterModel for Router {
     type Parameters = Parameters;
     type Undo = InputQueuedUndo;
     type State = InputQueuedRouterState;
-    /// A tail has left, or an underrun guard has expired.
+    /// A tail has crossed, or left its output buffer, or an underrun guard has expired.
     type Timer = ();
     type Signal = Never;
     type WaitTracker = InputQueuedWaitTracker;
@@ -734,12 +834,30 @@ impl RouterModel for Router {
     fn read(section: &Section) -> Result<Parameters, config::Error> {
         let arbiter = section.choice("arbiter")?;
         let arbiter = Arbiter::named(arbiter).expect("one of the names");
-        Ok(Parameters { arbiter })
+        let speedup = Speedup::read(section)?;
+        let output_buffer: Option<Bytes> = section.optional(OUTPUT_BUFFER.name)?;
+        let output_buffer = output_buffer.map(|size| match u32::try_from(size.bytes) {
+            Ok(bytes) if bytes <= MOST_OUTPUT_BUFFER => Ok(bytes),
+            _ => {
+                let message = format!("{size} is out of range; expected at most 1 GiB");
+                Err(section.error(OUTPUT_BUFFER.name, message))
+            }
+        });
+        Ok(Parameters {
+            arbiter,
+            speedup,
+            output_buffer: output_buffer.transpose()?,
+        })
+    }
+
+    fn largest_packet(parameters: &Parameters) -> Option<LargestPacket> {
+        let key = OUTPUT_BUFFER.name;
+        parameters.output_buffer.map(|bytes| LargestPacket { bytes, key })
     }
 
     fn bytes_per_port(ports: u64, vcs: u64, _: bool) -> u64 {
         let per_vc = (size_of::<InputQueue>() + size_of::<FarBuffer>()) as u64;
-        let port = (size_of::<Output>() + size_of::<Option<u8>>()) as u64;
+        let port = (size_of::<Output>() + size_of::<Option<u8>>() + size_of::<VecDeque<Held>>()) as u64;
         port + vcs * per_vc + (ports * vcs).div_ceil(64) * 8
     }
 
@@ -747,8 +865,10 @@ impl RouterModel for Router {
         let ports = setup.ports;
         let output = |p: &super::PortSetting| Output {
             rate: p.rate,
+            crossbar: parameters.speedup.of(p.rate),
             to_host: p.to_host,
             from: None,
+            crosses_until: Time::ZERO,
             busy_until: Time::ZERO,
             load: 0,
             requested: 0,
@@ -771,6 +891,7 @@ impl RouterModel for Router {
             vcs: setup.vcs,
             one_rate: setup.has_one_rate(),
             arbiter: parameters.arbiter,
+            speedup: parameters.speedup,
             largest_packet: setup.largest_packet,
             measured: setup.measured,
             first: 0,
@@ -779,6 +900,7 @@ impl RouterModel for Router {
             requests: vec![0; ports.len() * queues.len().div_ceil(64)],
             queues,
             far_buffers,
+            output_buffers: OutputBuffers::new(parameters.output_buffer, ports.len()),
             pool: PacketPool::default(),
         }
     }
@@ -835,16 +957,17 @@ impl RouterModel for Router {
         let mut released = false;
         for port in 0..ports {
             let output = &mut self.outputs[usize::from(port)];
-            let Some((input, vc)) = output.from.filter(|_| output.busy_until <= now) else {
+            let Some((input, vc)) = output.from.filter(|_| output.crosses_until <= now) else {
                 continue;
             };
             released = true;
             output.from = None;
             self.inputs[usize::from(input)] = None;
-            out.note(|| InputQueuedUndo::TailLeft {
+            out.note(|| InputQueuedUndo::TailCrossed {
                 output: port,
                 input,
                 vc,
+                at: output.crosses_until,
             });
             if !self.queues[self.index(input, vc)].packets.is_empty() {
                 self.route(now, (input, vc), context, out);
@@ -909,8 +1032,19 @@ impl RouterModel for Router {
                 let packets = &mut self.queues[queue].packets;
                 self.pool.undo_pop_front(packets, progress).arrived = arrived;
             }
-            InputQueuedUndo::TailLeft { output, input, vc } => {
-                self.outputs[usize::from(output)].from = Some((input, vc));
+            InputQueuedUndo::Buffered { output } => self.output_buffers.undo_add(output),
+            InputQueuedUndo::Unbuffered { output, bytes, until } => {
+                self.output_buffers.undo_remove(output, Held { until, bytes })
+            }
+            InputQueuedUndo::TailCrossed {
+                output,
+                input,
+                vc,
+                at,
+            } => {
+                let output = &mut self.outputs[usize::from(output)];
+                output.from = Some((input, vc));
+                output.crosses_until = at;
                 self.inputs[usize::from(input)] = Some(vc);
             }
             InputQueuedUndo::FirstMoved => {
@@ -929,6 +1063,7 @@ impl RouterModel for Router {
     fn state(&self) -> InputQueuedRouterState {
         let output = |output: &Output| OutputState {
             from: output.from,
+            crosses_until: output.from.map_or(Time::ZERO, |_| output.crosses_until),
             busy_until: output.busy_until,
             load: output.load,
             preferred: output.preferred,
@@ -949,6 +1084,7 @@ impl RouterModel for Router {
             outputs: self.outputs.iter().map(output).collect(),
             queues: self.queues.iter().map(queue).collect(),
             credits: self.far_buffers.iter().map(|buffer| buffer.credits).collect(),
+            output_buffers: self.output_buffers.state(),
         }
     }
 
@@ -959,8 +1095,10 @@ impl RouterModel for Router {
         for (output, saved) in self.outputs.iter_mut().zip(&state.outputs) {
             *output = Output {
                 rate: output.rate,
+                crossbar: output.crossbar,
                 to_host: output.to_host,
                 from: saved.from,
+                crosses_until: saved.crosses_until,
                 busy_until: saved.busy_until,
                 load: saved.load,
                 requested: 0,
@@ -980,6 +1118,7 @@ impl RouterModel for Router {
                 ..*buffer
             };
         }
+        self.output_buffers.restore(state.output_buffers);
         self.requests.fill(0);
         self.pool.clear();
         for (index, saved) in state.queues.into_iter().enumerate() {

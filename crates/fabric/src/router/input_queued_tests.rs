@@ -59,7 +59,24 @@ impl Routing for Explicit {
 }
 
 fn router(credits: u32, arbiter: Arbiter) -> Router {
-    Router::new(&setup(&ports(credits), LARGEST, false), Parameters { arbiter })
+    let parameters = Parameters {
+        arbiter,
+        ..Parameters::default()
+    };
+    router_of(credits, parameters)
+}
+
+fn router_of(credits: u32, parameters: Parameters) -> Router {
+    Router::new(&setup(&ports(credits), LARGEST, false), parameters)
+}
+
+/// A crossbar twice as fast as the links.
+fn twice(arbiter: Arbiter, output_buffer: Option<u32>) -> Parameters {
+    Parameters {
+        arbiter,
+        speedup: Speedup::new(2.0).unwrap(),
+        output_buffer,
+    }
 }
 
 impl Bench {
@@ -69,6 +86,11 @@ impl Bench {
 
     fn with(credits: u32, arbiter: Arbiter) -> Bench {
         Bench::of(router(credits, arbiter), EXPLICIT)
+    }
+
+    fn twice(credits: u32, output_buffer: Option<u32>) -> Bench {
+        let parameters = twice(Arbiter::RoundRobin, output_buffer);
+        Bench::of(router_of(credits, parameters), EXPLICIT)
     }
 
     /// A packet to VC 0 of an output arrives on VC 0.
@@ -263,6 +285,146 @@ fn a_bubble_leaves_space_for_one_more_packet() {
     }
 }
 
+/// Two packets of two inputs each; every one takes 100 ns on the link, and 50 ns in the crossbar.
+fn two_of_each_input(output_buffer: Option<u32>) -> Bench {
+    let mut bench = Bench::twice(1_000_000, output_buffer);
+    for input in [0, 1, 0, 1] {
+        bench.arrive(0, input, 2, 100);
+    }
+    bench
+}
+
+/// The first packet crosses as it arrives, the others at the speed of the crossbar.
+#[test]
+fn with_a_speedup_packets_leave_their_input_before_their_link_is_free() {
+    let mut bench = two_of_each_input(None);
+    bench.until(Time(260_000));
+    assert_eq!(bench.starts(), [(0, 2), (100_000, 2), (200_000, 2), (300_000, 2)]);
+    let order: Vec<u32> = bench.outputs.packets.iter().map(|p| p.message).collect();
+    assert_eq!(order, [0, 1, 0, 1]);
+    assert_eq!(
+        bench.outputs.credits,
+        [
+            (100_000, 0, 0, 100),
+            (150_000, 1, 0, 100),
+            (200_000, 0, 0, 100),
+            (250_000, 1, 0, 100)
+        ]
+    );
+    assert_eq!(bench.router.used(2, Time(250_000)).busy, Time(250_000));
+    assert_eq!(bench.router.used(2, Time(900_000)).busy, Time(400_000));
+    // All have their credits; 140 bytes have not left yet.
+    assert_eq!(loads(260_000, &bench.router, 2)[0], [400, 140, 260]);
+    assert!(bench.router.is_active(2, Time(399_999)) && !bench.router.is_active(2, Time(400_000)));
+}
+
+#[test]
+fn a_speedup_frees_the_packets_behind_the_first_of_a_queue_earlier() {
+    let starts = |mut bench: Bench| {
+        bench.arrive(0, 1, 2, 100);
+        bench.arrive(0, 0, 2, 100);
+        bench.arrive(0, 0, 1, 100);
+        bench.until(Time(1_000_000));
+        bench.starts()
+    };
+    assert_eq!(
+        starts(Bench::new(1_000_000)),
+        [(0, 2), (100_000, 2), (200_000, 1)]
+    );
+    assert_eq!(
+        starts(Bench::twice(1_000_000, None)),
+        [(0, 2), (100_000, 2), (150_000, 1)]
+    );
+}
+
+/// Room for one packet is free when its tail has left the link.
+#[test]
+fn a_full_output_buffer_delays_the_crossing_and_not_the_link() {
+    let mut bench = two_of_each_input(Some(150));
+    bench.until(Time(1_000_000));
+    assert_eq!(bench.starts(), [(0, 2), (100_000, 2), (200_000, 2), (300_000, 2)]);
+    let times: Vec<u64> = bench.outputs.credits.iter().map(|credit| credit.0).collect();
+    assert_eq!(times, [100_000, 150_000, 250_000, 350_000]);
+    assert_eq!(
+        bench.router.used(2, Time(1_000_000)).buffer_full,
+        Time::ZERO,
+        "the far end has space"
+    );
+    // With room for two, a packet crosses while the one before it leaves.
+    let mut bench = two_of_each_input(Some(200));
+    bench.until(Time(1_000_000));
+    let times: Vec<u64> = bench.outputs.credits.iter().map(|credit| credit.0).collect();
+    assert_eq!(times, [100_000, 150_000, 200_000, 250_000]);
+}
+
+/// A short packet has room where a long one has none, and credits of another VC.
+#[test]
+fn a_packet_needs_room_for_its_own_bytes_only() {
+    let mut bench = Bench::twice(1_000_000, Some(200));
+    for (input, bytes) in [(0, 150), (1, 100), (3, 50)] {
+        bench.arrive(0, input, 2, bytes);
+    }
+    bench.until(Time(1_000_000));
+    // At 150 ns the first has left. So both others cross: the second until 200, the third until 225 ns.
+    let times: Vec<(u64, u16)> = bench
+        .outputs
+        .credits
+        .iter()
+        .map(|credit| (credit.0, credit.1))
+        .collect();
+    assert_eq!(times, [(150_000, 0), (200_000, 1), (225_000, 3)]);
+    let mut bench = Bench::twice(1_000_000, Some(200));
+    bench.arrive(0, 3, 2, 150);
+    bench.arrive(0, 1, 2, 100);
+    bench.arrive(0, 0, 2, 50);
+    bench.until(Time(1_000_000));
+    // The first comes over a fast link and has crossed at 75 ns. Then there is room for the last one only.
+    let starts: Vec<(u64, u32)> = bench
+        .outputs
+        .departed
+        .iter()
+        .zip(&bench.outputs.packets)
+        .map(|(d, p)| (d.0, p.message))
+        .collect();
+    assert_eq!(starts, [(0, 3), (150_000, 0), (200_000, 1)]);
+    let times: Vec<(u64, u16)> = bench
+        .outputs
+        .credits
+        .iter()
+        .map(|credit| (credit.0, credit.1))
+        .collect();
+    assert_eq!(times, [(75_000, 3), (100_000, 0), (200_000, 1)]);
+}
+
+#[test]
+fn a_tail_does_not_cross_before_it_has_arrived() {
+    // From a slow link to a fast one, the packet waits as long as without a speedup.
+    let mut bench = Bench::twice(1000, None);
+    bench.arrive(0, 0, 3, 100);
+    bench.until(Time(1_000_000));
+    assert_eq!(bench.outputs.departed, [(50_000, 3, 0, 100_000)]);
+    assert_eq!(bench.outputs.credits, [(100_000, 0, 0, 100)]);
+    // From a fast one to a slow one it has crossed as soon as it has arrived.
+    let mut bench = Bench::twice(1000, None);
+    bench.arrive(0, 3, 2, 100);
+    bench.until(Time(1_000_000));
+    assert_eq!(bench.outputs.departed, [(0, 2, 0, 100_000)]);
+    assert_eq!(bench.outputs.credits, [(50_000, 3, 0, 100)]);
+}
+
+/// The output of the crossbar is free and lacks credits from 50 ns on, its link from 100 ns on.
+#[test]
+fn a_link_that_is_busy_is_not_blocked() {
+    let mut bench = Bench::twice(100, None);
+    bench.arrive(0, 3, 2, 100);
+    bench.arrive(0, 0, 2, 100);
+    bench.until(Time(80_000));
+    assert_eq!(bench.router.used(2, Time(80_000)).buffer_full, Time::ZERO);
+    bench.credit(300_000, 2, 0, 100);
+    let used = bench.router.used(2, Time(1_000_000));
+    assert_eq!((used.busy, used.buffer_full), (Time(200_000), Time(200_000)));
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Arrive(Arrival),
@@ -272,17 +434,21 @@ pub(crate) enum Op {
     Credit(u16, u8, u32),
 }
 
-/// A router under the reverse check, with little buffer space, ports of two speeds, and a warm-up.
-struct Subject(Router);
+/// A router under the reverse check, with little buffer space, ports of two speeds, and a warm-up. With a limit of the
+/// output buffers the crossbar has a speedup.
+struct Subject<const OUTPUT_BUFFER: u32>(Router);
 
-impl Reversible for Subject {
+impl<const OUTPUT_BUFFER: u32> Reversible for Subject<OUTPUT_BUFFER> {
     type Op = Op;
     type Step = InputQueuedUndo;
     type Output = Output<()>;
     type State = InputQueuedRouterState;
 
-    fn fresh() -> Subject {
-        let mut router = router(300, Arbiter::Random);
+    fn fresh() -> Self {
+        let mut router = match OUTPUT_BUFFER {
+            0 => router(300, Arbiter::Random),
+            size => router_of(300, twice(Arbiter::Random, Some(size))),
+        };
         router.measured = Measured {
             from: Time(1_000_000),
             until: Time(2_000_000),
@@ -323,7 +489,8 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #[test]
     fn every_input_can_be_undone_and_saved(script in script(op(), 100_000)) {
-        check::<Subject>(&script)?;
+        check::<Subject<0>>(&script)?;
+        check::<Subject<250>>(&script)?;
     }
 }
 
@@ -351,6 +518,10 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
     );
     refused(|s| s.queues.truncate(7), "its saved state 4, 7 and 8");
     refused(|s| s.credits.truncate(7), "its saved state 4, 8 and 7");
+    refused(
+        |s| s.output_buffers.push(VecDeque::new()),
+        "output buffers in the saved state are not those of this router",
+    );
     refused(|s| s.first = 4, "port 4 in the saved state does not exist");
     refused(
         |s| s.queues[0].decision = None,

@@ -7,8 +7,10 @@
 pub(crate) mod bench;
 pub mod input_queued;
 mod model;
+mod output_buffers;
 mod output_load;
 pub mod packet;
+mod speedup;
 
 use config::Section;
 use des::Time;
@@ -19,9 +21,10 @@ use crate::LinkUse;
 use crate::waits::WaitTracker;
 
 pub use model::{
-    Arrival, BufferedPacket, FEW_PORTS, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
-    RouterSetup, RoutingContext,
+    Arrival, BufferedPacket, FEW_PORTS, LargestPacket, Never, PortSetting, RouterModel, RouterModelKind,
+    RouterOutputs, RouterSetup, RoutingContext,
 };
+pub use speedup::Speedup;
 
 /// A registered model: conversions between its own types and the enums of all models.
 pub trait Registered: RouterModel {
@@ -156,6 +159,13 @@ macro_rules! router_models {
             pub fn reports_credit_waits(&self) -> bool {
                 match self {
                     $(RouterParameters::$name(_) => $module::Router::REPORTS_CREDIT_WAITS,)*
+                }
+            }
+
+            /// See [`RouterModel::largest_packet`].
+            pub fn largest_packet(&self) -> Option<LargestPacket> {
+                match self {
+                    $(RouterParameters::$name(parameters) => $module::Router::largest_packet(parameters),)*
                 }
             }
 

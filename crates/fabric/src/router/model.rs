@@ -112,6 +112,15 @@ pub struct RouterModelKind {
     pub parameters: &'static [Parameter],
 }
 
+/// The largest packet that a router can carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LargestPacket {
+    /// Its bytes, with the header.
+    pub bytes: u32,
+    /// The key of `network.router` that limits it.
+    pub key: &'static str,
+}
+
 /// A router model: a state machine that is driven by method calls and acts through [`RouterOutputs`].
 ///
 /// Every method that changes the router notes an undo step ([`Journal`]). Under an optimistic executor a router may
@@ -150,6 +159,12 @@ pub trait RouterModel: Sized {
     /// # Errors
     /// A value is out of range or of a wrong type.
     fn read(section: &Section) -> Result<Self::Parameters, config::Error>;
+
+    /// The largest packet, if the parameters limit it.
+    fn largest_packet(parameters: &Self::Parameters) -> Option<LargestPacket> {
+        let _ = parameters;
+        None
+    }
 
     /// Memory of one port in bytes, for a router with this many ports and VCs.
     fn bytes_per_port(ports: u64, vcs: u64, bubbles: bool) -> u64;

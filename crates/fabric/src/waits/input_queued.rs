@@ -1,18 +1,20 @@
 //! The wait tracker of the router model `input-queued`.
 //!
 //! Until a packet is the first of its queue, it waits for the packets before it. Each of these holds the queue from
-//! the time at which it becomes the first until its tail has left. Then the packet waits for its output: for the
-//! link while the link carries other packets; otherwise for its input port, if the port sends a packet of another
-//! virtual channel; otherwise for credits. There is no other reason to wait.
+//! the time at which it becomes the first until its tail has crossed. Then the packet waits for its output of the
+//! crossbar while that carries other packets; otherwise for its input port, if the port sends a packet of another
+//! virtual channel; otherwise for room in the output buffer, that is for the packets on the link; otherwise for
+//! credits. While it crosses and after that it waits for the link, behind the packets that crossed before. There is no
+//! other reason to wait.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{Reason, Span, Spans, SpansUndo, WaitOutputs, WaitTracker, WaitingChange, show};
 
-/// A packet that starts onto the link of its output.
+/// A packet that starts to cross to its output, whose link it reserves.
 #[derive(Clone, Copy, Debug)]
 pub struct RouterDeparture {
     /// Input port.
@@ -29,8 +31,16 @@ pub struct RouterDeparture {
     pub arrived: Time,
     /// Time from which it could not underrun on its output.
     pub ready: Time,
+    /// Span until its tail has crossed.
+    pub crossing: Time,
+    /// Span until it starts onto the link.
+    pub wait: Time,
     /// Serialization time.
     pub serialization: Time,
+    /// Bytes of other packets with which it has room in the output buffer; `None` if the buffer has no limit.
+    pub room: Option<u32>,
+    /// Its bytes.
+    pub bytes: u32,
 }
 
 /// An observation of a packet in a router of the model `input-queued`.
@@ -40,8 +50,20 @@ pub enum InputQueuedObservation {
     Arrived,
     /// It is the first of its queue and was routed to the output, for which it waits from now on.
     Routed,
-    /// It starts onto the link of its output.
-    Departed(RouterDeparture),
+    /// It starts to cross to its output.
+    Crosses(RouterDeparture),
+    /// As before, and it waits for this span, longer than 0, until it starts onto the link.
+    Reserved(Time),
+}
+
+/// A packet in an output buffer of limited size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferStay {
+    /// The time at which it took its room.
+    from: Time,
+    /// The time at which its tail leaves.
+    until: Time,
+    bytes: u32,
 }
 
 /// The wait tracker of the router model `input-queued`.
@@ -54,8 +76,12 @@ pub struct InputQueuedWaitTracker {
     queues: Vec<Spans>,
     /// Holders by input port: the job whose packet the port sent, if any.
     inputs: Vec<Spans>,
+    /// Holders by output port: the job whose packet the crossbar carried to it, if any.
+    outputs: Vec<Spans>,
     /// Holders by output port: the job whose packet the link carried, if any.
     wires: Vec<Spans>,
+    /// Packets by output port, if its buffer is limited.
+    stays: Vec<VecDeque<BufferStay>>,
     /// Holders by output port, then VC: the job that sent last.
     holders: Vec<Spans>,
     /// The open last span of each list of `holders`.
@@ -69,7 +95,9 @@ pub enum SpanList {
     Queue(u16, u8),
     /// The list of an input port.
     Input(u16),
-    /// The list of an output port.
+    /// The list of an output of the crossbar.
+    Output(u16),
+    /// The list of the link of an output port.
     Wire(u16),
     /// The list of a VC of an output port.
     Holders(u16, u8),
@@ -86,6 +114,10 @@ pub enum InputQueuedWaitTrackerUndo {
     Spans(SpanList, SpansUndo),
     /// The job that sent last into a VC of an output port changed; its previous value.
     Last(u16, u8, Option<u16>),
+    /// A packet took room in the buffer of an output port.
+    Stayed(u16),
+    /// The oldest packet in the buffer of an output port was forgotten.
+    ForgotStay(u16, BufferStay),
 }
 
 const _: () = assert!(size_of::<InputQueuedWaitTrackerUndo>() <= 32);
@@ -102,6 +134,7 @@ impl InputQueuedWaitTracker {
                 &mut self.queues[vc_queue]
             }
             SpanList::Input(port) => &mut self.inputs[usize::from(port)],
+            SpanList::Output(port) => &mut self.outputs[usize::from(port)],
             SpanList::Wire(port) => &mut self.wires[usize::from(port)],
             SpanList::Holders(port, vc) => {
                 let vc_queue = self.vc_queue(port, vc);
@@ -142,7 +175,7 @@ impl InputQueuedWaitTracker {
         }
     }
 
-    /// A packet starts onto the link of its output.
+    /// A packet starts to cross to its output.
     fn sent<W: WaitOutputs<InputQueuedWaitTrackerUndo>>(
         &mut self,
         now: Time,
@@ -157,16 +190,23 @@ impl InputQueuedWaitTracker {
             job,
             arrived,
             ready,
+            crossing,
+            wait,
             serialization,
+            ..
         } = departure;
         let queue = SpanList::Queue(input, input_vc);
-        // The tail of the previous packet has left.
+        // The tail of the previous packet has crossed.
         let first = self.list(queue).end().clamp(ready.min(now), now);
         if ready < first {
             self.list(queue)
                 .divide(ready, first, Reason::Queue, |wait| out.waited(wait));
         }
-        for list in [SpanList::Input(input), SpanList::Wire(output)] {
+        for list in [
+            SpanList::Input(input),
+            SpanList::Output(output),
+            SpanList::Wire(output),
+        ] {
             self.pause(now, list, out);
         }
         let vc_queue = self.vc_queue(output, output_vc);
@@ -181,10 +221,24 @@ impl InputQueuedWaitTracker {
                 out.waited(wait);
             });
         }
-        let end = now + serialization;
+        let start = now + wait;
+        if wait > Time::ZERO {
+            let wire = &self.wires[usize::from(output)];
+            wire.divide(now, start, Reason::Wire, |wait| out.waited(wait));
+        }
+        let (end, left) = (now + crossing, start + serialization);
         self.add(queue, (end, Reason::Queue, Some(job)), out);
         self.add(SpanList::Input(input), (end, Reason::Input, Some(job)), out);
-        self.add(SpanList::Wire(output), (end, Reason::Wire, Some(job)), out);
+        self.add(SpanList::Output(output), (end, Reason::Wire, Some(job)), out);
+        self.add(SpanList::Wire(output), (left, Reason::Wire, Some(job)), out);
+        if departure.room.is_some() {
+            self.stays[usize::from(output)].push_back(BufferStay {
+                from: now,
+                until: left,
+                bytes: departure.bytes,
+            });
+            out.note(|| InputQueuedWaitTrackerUndo::Stayed(output));
+        }
         if last != Some(job) {
             self.last[vc_queue] = Some(job);
             out.note(|| InputQueuedWaitTrackerUndo::Last(output, output_vc, last));
@@ -195,6 +249,7 @@ impl InputQueuedWaitTracker {
         for list in [
             queue,
             SpanList::Input(input),
+            SpanList::Output(output),
             SpanList::Wire(output),
             SpanList::Holders(output, output_vc),
         ] {
@@ -202,6 +257,34 @@ impl InputQueuedWaitTracker {
                 out.note(|| InputQueuedWaitTrackerUndo::Spans(list, step));
             }
         }
+        let stays = &mut self.stays[usize::from(output)];
+        while let Some(stay) = stays.front().copied().filter(|stay| stay.until <= oldest) {
+            stays.pop_front();
+            out.note(|| InputQueuedWaitTrackerUndo::ForgotStay(output, stay));
+        }
+    }
+
+    /// Divides a span by whether the output buffer had room for a packet. Each part has a begin, an end, and whether
+    /// it had.
+    fn parts_by_room(&self, departure: &RouterDeparture, begin: Time, end: Time) -> Vec<(Time, Time, bool)> {
+        let Some(room) = departure.room else {
+            return vec![(begin, end, true)];
+        };
+        let stays = &self.stays[usize::from(departure.output)];
+        let mut changes: Vec<Time> = stays.iter().flat_map(|stay| [stay.from, stay.until]).collect();
+        changes.retain(|time| begin < *time && *time < end);
+        changes.push(end);
+        changes.sort_unstable();
+        changes.dedup();
+        let mut from = begin;
+        let part = |until| {
+            let there = |stay: &&BufferStay| stay.from <= from && from < stay.until;
+            let taken: u64 = stays.iter().filter(there).map(|stay| u64::from(stay.bytes)).sum();
+            let part = (from, until, taken <= u64::from(room));
+            from = until;
+            part
+        };
+        changes.into_iter().map(part).collect()
     }
 
     /// Parts of the wait of the first packet of a queue, each with its full length.
@@ -223,9 +306,10 @@ impl InputQueuedWaitTracker {
         };
         let input = &self.inputs[usize::from(departure.input)];
         let holders = &self.holders[self.vc_queue(departure.output, departure.output_vc)];
-        for (on_wire, from, until) in self.wires[usize::from(departure.output)].within(begin, end) {
-            if on_wire.job.is_some() {
-                count(on_wire, until - from);
+        let wires = &self.wires[usize::from(departure.output)];
+        for (crossed, from, until) in self.outputs[usize::from(departure.output)].within(begin, end) {
+            if crossed.job.is_some() {
+                count(crossed, until - from);
                 continue;
             }
             for (of_input, from, until) in input.within(from, until) {
@@ -233,8 +317,11 @@ impl InputQueuedWaitTracker {
                     count(of_input, until - from);
                     continue;
                 }
-                for (held, from, until) in holders.within(from, until) {
-                    count(held, until - from);
+                for (from, until, has_room) in self.parts_by_room(departure, from, until) {
+                    let held = if has_room { holders } else { wires };
+                    for (held, from, until) in held.within(from, until) {
+                        count(held, until - from);
+                    }
                 }
             }
         }
@@ -250,7 +337,8 @@ impl WaitTracker for InputQueuedWaitTracker {
         match observation {
             InputQueuedObservation::Arrived => None,
             InputQueuedObservation::Routed => Some(WaitingChange::Began),
-            InputQueuedObservation::Departed(_) => Some(WaitingChange::Ended),
+            InputQueuedObservation::Crosses(_) => Some(WaitingChange::Ended),
+            InputQueuedObservation::Reserved(wait) => Some(WaitingChange::Reserved(*wait)),
         }
     }
 
@@ -261,7 +349,9 @@ impl WaitTracker for InputQueuedWaitTracker {
             present: BTreeMap::new(),
             queues: vec![Spans::default(); vc_queues],
             inputs: vec![Spans::default(); ports],
+            outputs: vec![Spans::default(); ports],
             wires: vec![Spans::default(); ports],
+            stays: vec![VecDeque::new(); ports],
             holders: vec![Spans::default(); vc_queues],
             last: vec![None; vc_queues],
         }
@@ -276,8 +366,8 @@ impl WaitTracker for InputQueuedWaitTracker {
         match observation {
             InputQueuedObservation::Arrived => self.arrived(now, out),
             // The reasons of a wait follow from the departures.
-            InputQueuedObservation::Routed => {}
-            InputQueuedObservation::Departed(departure) => self.sent(now, departure, out),
+            InputQueuedObservation::Routed | InputQueuedObservation::Reserved(_) => {}
+            InputQueuedObservation::Crosses(departure) => self.sent(now, departure, out),
         }
     }
 
@@ -290,12 +380,23 @@ impl WaitTracker for InputQueuedWaitTracker {
                 let vc_queue = self.vc_queue(port, vc);
                 self.last[vc_queue] = before;
             }
+            InputQueuedWaitTrackerUndo::Stayed(output) => {
+                self.stays[usize::from(output)].pop_back();
+            }
+            InputQueuedWaitTrackerUndo::ForgotStay(output, stay) => {
+                self.stays[usize::from(output)].push_front(stay);
+            }
         }
     }
 
     fn fits(&self, other: &InputQueuedWaitTracker) -> bool {
         let size = |wait_tracker: &InputQueuedWaitTracker| {
-            let ports = (wait_tracker.inputs.len(), wait_tracker.wires.len());
+            let ports = [
+                wait_tracker.inputs.len(),
+                wait_tracker.outputs.len(),
+                wait_tracker.wires.len(),
+                wait_tracker.stays.len(),
+            ];
             (
                 wait_tracker.vcs,
                 ports,
@@ -325,8 +426,53 @@ mod tests {
             job,
             arrived: Time(arrived),
             ready: Time(arrived),
+            crossing: Time(10),
+            wait: Time::ZERO,
             serialization: Time(10),
+            room: None,
+            bytes: 1,
         }
+    }
+
+    /// The crossbar is twice as fast as the links. An output buffer holds two packets.
+    #[test]
+    fn with_a_speedup_packets_wait_for_the_crossbar_the_output_buffer_and_the_link() {
+        let (mut wait_tracker, mut out) = (InputQueuedWaitTracker::new(4, 2), Out::default());
+        for arrived in [0, 1, 2, 3] {
+            wait_tracker.arrived(Time(arrived), &mut out);
+        }
+        let departure = |input, job, arrived, wait| RouterDeparture {
+            crossing: Time(5),
+            wait: Time(wait),
+            room: Some(1),
+            ..departure((input, 0), 3, job, arrived)
+        };
+        wait_tracker.sent(Time(0), departure(0, 1, 0, 0), &mut out);
+        // The crossbar is free at 5, the link at 10.
+        wait_tracker.sent(Time(5), departure(1, 2, 1, 5), &mut out);
+        // The output buffer has room for a third packet when the first has left the link at 10.
+        wait_tracker.sent(Time(10), departure(2, 3, 2, 10), &mut out);
+        // Room from 20 on; then it lacks credits until 24. The link carries the third packet until 30.
+        wait_tracker.sent(Time(24), departure(0, 4, 3, 6), &mut out);
+        assert_eq!(
+            shown(out),
+            [
+                (1, 5, "wire", Some(1)),
+                (5, 10, "wire", Some(1)),
+                (2, 5, "wire", Some(1)),
+                (5, 10, "wire", Some(2)),
+                (10, 20, "wire", Some(2)),
+                // Behind the first packet in its queue until 5; the crossbar then carries that of job 2, and from 10 to
+                // 15 that of job 3. The buffer is full in the rest of the time until 20: job 1, then job 2 has the link.
+                (3, 5, "queue", Some(1)),
+                (5, 15, "wire", Some(2)),
+                (15, 20, "wire", Some(3)),
+                (20, 24, "room", Some(3)),
+                (24, 30, "wire", Some(3)),
+            ]
+        );
+        assert!(wait_tracker.present.is_empty());
+        assert_eq!(wait_tracker.stays[3].len(), 2, "two packets have not left at 24");
     }
 
     #[test]
@@ -365,8 +511,8 @@ mod tests {
     #[derive(Clone, Debug)]
     pub(crate) enum Op {
         Arrived,
-        /// Queue, output, job.
-        Sent((u16, u8), u16, u16),
+        /// Queue, output, job, and whether the crossbar is faster than the link and the output buffer limited.
+        Sent((u16, u8), u16, u16, bool),
     }
 
     impl Reversible for InputQueuedWaitTracker {
@@ -387,27 +533,33 @@ mod tests {
         ) {
             match *op {
                 Op::Arrived => self.arrived(now, out),
-                Op::Sent((input, vc), output, job) => {
+                Op::Sent((input, vc), output, job, faster) => {
                     let Some(arrived) = self.present.keys().next().copied() else {
                         return;
                     };
                     let busy = [
                         SpanList::Input(input),
-                        SpanList::Wire(output),
+                        SpanList::Output(output),
                         SpanList::Queue(input, vc),
                     ];
                     if busy.into_iter().any(|list| self.list(list).end() > now) {
                         return;
                     }
                     let before = out.outputs.len();
-                    let departure = departure((input, vc), output, job, arrived.0);
+                    let wait = self.list(SpanList::Wire(output)).end().saturating_sub(now);
+                    let departure = RouterDeparture {
+                        crossing: if faster { Time(5) } else { wait + Time(10) },
+                        wait,
+                        room: faster.then_some(1),
+                        ..departure((input, vc), output, job, arrived.0)
+                    };
                     self.sent(now, departure, out);
                     let mut at = arrived;
                     for part in &out.outputs[before..] {
                         assert_eq!(part.begin, at);
                         at = part.end;
                     }
-                    assert_eq!(at, now);
+                    assert_eq!(at, now + wait);
                 }
             }
         }
@@ -427,8 +579,8 @@ mod tests {
     fn op() -> impl Strategy<Value = Op> {
         prop_oneof![
             1 => Just(Op::Arrived),
-            1 => ((0u16..2, 0u8..2), 0u16..2, 0u16..3)
-                .prop_map(|(queue, output, job)| Op::Sent(queue, output, job)),
+            1 => ((0u16..2, 0u8..2), 0u16..2, 0u16..3, any::<bool>())
+                .prop_map(|(queue, output, job, faster)| Op::Sent(queue, output, job, faster)),
         ]
     }
 

@@ -23,7 +23,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use input_queued::{
-    InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, RouterDeparture, SpanList,
+    BufferStay, InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, RouterDeparture,
+    SpanList,
 };
 pub use nic::{NicWaitTracker, NicWaitTrackerUndo, QueuedPacket};
 pub use packet::{PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, VcQueue};
@@ -86,7 +87,7 @@ pub enum WaitingChange {
 /// The reason for a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reason {
-    /// The link carried other packets.
+    /// The link, or the output of the crossbar before it, carried other packets.
     Wire,
     /// The buffer at the far end was full.
     Credits,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::Time;
-use fabric::router::RouterParameters;
+use fabric::router::{LargestPacket, RouterParameters};
 use fabric::{NicArbiter, PacketFormat, Rate};
 use routing::{InPlanes, LoadQuantity, LoadScope, Routing};
 use topology::{
@@ -197,6 +197,16 @@ impl NetworkModel {
             payload: packet.bytes as u32,
             header: header.bytes as u32,
         };
+        if let Some(LargestPacket { bytes, key }) = model.largest_packet()
+            && packet.largest() > bytes
+        {
+            let message = format!(
+                "{bytes} B do not hold the largest packet; expected at least {} B, the sum of network.packet and \
+                 network.packet_header",
+                packet.largest()
+            );
+            return Err(router.error(key, message));
+        }
         let buffers = read_buffers(section, topology.as_ref(), routing.as_ref(), packet)?;
         check_detours(section, topology.as_ref(), routing.as_ref(), &buffers)?;
         let links = speeds.into_iter().zip(buffers).zip(delays);

@@ -48,6 +48,11 @@ fn nothing_changes_but_the_number_of_events() {
         "{DRAGONFLY}\nrouting = {{ algorithm = \"minimal\" }}\n\
          router = {{ model = \"input-queued\", delay = \"20 ns\", buffer = \"64 KiB\" }}"
     );
+    // Packets wait for the link of a host behind the crossbar.
+    let speedup = input_queued.replace(
+        "input-queued\"",
+        "input-queued\", speedup = 2, output_buffer = \"2 KiB\"",
+    );
     let rails = format!("{}\nrails = 2", routed(DRAGONFLY, "ugal"));
     let (minimal, ugal) = (routed(DRAGONFLY, "minimal"), routed(DRAGONFLY, "ugal"));
     let slim_fly = routed(SLIM_FLY, "minimal");
@@ -75,6 +80,7 @@ fn nothing_changes_but_the_number_of_events() {
         (&minimal, &[long], 5),
         (&minimal, &[bursts], 15),
         (&input_queued, &[low], 10),
+        (&speedup, &[high], 3),
         (&ugal, &[low, long], 5),
         (&rails, &[low, long], 3),
         (&minimal, &[silent], 15),

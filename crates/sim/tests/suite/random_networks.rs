@@ -335,6 +335,8 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         2 => Just(r#"model = "packet""#),
         1 => Just(r#"model = "input-queued""#),
         1 => Just(r#"model = "input-queued", arbiter = "random""#),
+        1 => Just(r#"model = "input-queued", speedup = 1.5"#),
+        1 => Just(r#"model = "input-queued", speedup = 2, output_buffer = "OUTPUT B""#),
     ];
     (network(), models, speeds, rails()).prop_map(|((network, packets), model, speeds, (rails, keys))| {
         let ((packet, header), room, gbps, hosts_gbps, latency, delay) = speeds;
@@ -345,6 +347,7 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
             model
         };
         let buffer = (packet + header) * room * packets + room - 1;
+        let model = model.replace("OUTPUT", &((packet + header) * room).to_string());
         let text = format!(
             "{network}\
              link = {{ bandwidth = \"{gbps} Gbps\", latency = \"{latency} ns\" }}\n\
