@@ -145,7 +145,7 @@ class Router(Given):
 
     Parameters
     ----------
-    model : {"packet", "input-queued"}
+    model : {"packet", "input-queued", "output-queued"}
         Name of the model; ``fabricsim.list_parts("router-models")`` describes them (default: packet).
     arbiter : {"round-robin", "random"}
         Model input-queued only: how an output selects an input (default: round-robin).
@@ -165,7 +165,7 @@ class Router(Given):
         to the latency of the cable, at most 1 s (default: 0 ps).
     """
 
-    model: Literal["packet", "input-queued"] | None = None
+    model: Literal["packet", "input-queued", "output-queued"] | None = None
     arbiter: Literal["round-robin", "random"] | None = None
     speedup: float | None = None
     output_buffer: Size | None = None

@@ -9,6 +9,7 @@ pub mod input_queued;
 mod model;
 mod output_buffers;
 mod output_load;
+pub mod output_queued;
 pub mod packet;
 mod speedup;
 
@@ -152,6 +153,20 @@ macro_rules! router_models {
             pub fn has_load_metrics(&self) -> bool {
                 match self {
                     $(RouterParameters::$name(_) => $module::Router::HAS_LOAD_METRICS,)*
+                }
+            }
+
+            /// See [`RouterModel::HAS_LOAD_REPORTS`].
+            pub fn has_load_reports(&self) -> bool {
+                match self {
+                    $(RouterParameters::$name(_) => $module::Router::HAS_LOAD_REPORTS,)*
+                }
+            }
+
+            /// See [`RouterModel::TAKES_CREDITS`].
+            pub fn takes_credits(&self) -> bool {
+                match self {
+                    $(RouterParameters::$name(_) => $module::Router::TAKES_CREDITS,)*
                 }
             }
 
@@ -301,6 +316,7 @@ macro_rules! router_models {
 router_models! {
     $
     InputQueued: input_queued,
+    OutputQueued: output_queued,
     Packet: packet,
 }
 

@@ -139,6 +139,14 @@ pub trait RouterModel: Sized {
     /// routing by another metric needs such a model.
     const HAS_LOAD_METRICS: bool = false;
 
+    /// Whether [`RouterModel::load`] counts all bytes of an output and changes with events only, as load reports of
+    /// routing need ([`Routing::reports`]); such routing needs such a model.
+    const HAS_LOAD_REPORTS: bool = true;
+
+    /// Whether a packet takes credits of the router behind its link. A model without them has space for all packets,
+    /// and its routers return credits to NICs only.
+    const TAKES_CREDITS: bool = true;
+
     /// Its parameters in experiments.
     type Parameters: Copy + Debug + PartialEq + Eq;
     /// An undo step.

@@ -1,4 +1,4 @@
-//! The router model `packet` is optimistic near saturation.
+//! The router models `packet` and `output-queued` are optimistic near saturation.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,11 @@ const OPTIMISTIC: f64 = 0.7;
 pub(super) fn find(result: &RunResult) -> Vec<Note> {
     let summary = &result.summary;
     let traffic = || summary.jobs.iter().filter(|job| job.traffic.is_some());
-    let is_packet = summary.experiment["network"]["router"]["model"] == "packet";
-    if !is_packet || traffic().count() == 0 || traffic().any(|job| saturated::is_saturated(result, job)) {
+    let model = summary.experiment["network"]["router"]["model"].as_str();
+    let Some(model @ ("packet" | "output-queued")) = model else {
+        return Vec::new();
+    };
+    if traffic().count() == 0 || traffic().any(|job| saturated::is_saturated(result, job)) {
         return Vec::new();
     }
     let busiest = result.table("links").and_then(busiest_class);
@@ -29,7 +32,7 @@ pub(super) fn find(result: &RunResult) -> Vec<Note> {
         severity: Severity::Info,
         job: None,
         found: format!(
-            "links of the class {class} are busy for {} of the time; the router model packet has neither head-of-line \
+            "links of the class {class} are busy for {} of the time; the router model {model} has neither head-of-line \
              blocking nor switch allocation, so that near saturation it accepts more load at lower latency than a real \
              router",
             show::percent(busy)

@@ -178,6 +178,11 @@ impl NetworkModel {
                            metric_scope = \"port\"";
             return Err(router.error("model", message));
         }
+        if routing.reports().is_some() && !model.has_load_reports() {
+            let message = "this router model knows no loads that routers could report to each other; expected a model \
+                           such as packet, or routing without load reports";
+            return Err(router.error("model", message));
+        }
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;
         at_most(router, "credit_delay", credit_delay, LONGEST_DELAY)?;

@@ -66,6 +66,7 @@ fn every_measured_packet_arrives_and_loads_stay() {
     let batches = format!("{minimal}\nrouter = {{ buffer = \"64 KiB\" }}\nnic_injection_delay = \"120 ns\"");
     let rails = format!("{ugal}\nrails = 2");
     let queued = format!("{minimal}\nrouter = {{ model = \"input-queued\" }}");
+    let output_queued = format!("{minimal}\nrouter = {{ model = \"output-queued\" }}");
     let low = "pattern = \"uniform\", load = 0.1, message = \"256 B\"";
     let high = "pattern = \"uniform\", load = 0.5, message = \"256 B\"";
     let long = "pattern = \"uniform\", load = 0.3, message = \"1 KiB\"";
@@ -75,6 +76,7 @@ fn every_measured_packet_arrives_and_loads_stay() {
         (&ugal, &[low, long]),
         (&rails, &[long]),
         (&queued, &[low]),
+        (&output_queued, &[high]),
     ] {
         let what = format!("{network}\n{jobs:?}");
         let mut experiment = on(

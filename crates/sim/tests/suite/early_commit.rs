@@ -48,6 +48,7 @@ fn nothing_changes_but_the_number_of_events() {
         "{DRAGONFLY}\nrouting = {{ algorithm = \"minimal\" }}\n\
          router = {{ model = \"input-queued\", delay = \"20 ns\", buffer = \"64 KiB\" }}"
     );
+    let output_queued = input_queued.replace("input-queued", "output-queued");
     // Packets wait for the link of a host behind the crossbar.
     let speedup = input_queued.replace(
         "input-queued\"",
@@ -81,6 +82,7 @@ fn nothing_changes_but_the_number_of_events() {
         (&minimal, &[bursts], 15),
         (&input_queued, &[low], 10),
         (&speedup, &[high], 3),
+        (&output_queued, &[high], 30),
         (&ugal, &[low, long], 5),
         (&rails, &[low, long], 3),
         (&minimal, &[silent], 15),

@@ -31,6 +31,7 @@ mod recordings;
 mod registry;
 mod repetitions;
 mod rollbacks;
+mod router_models;
 mod sanity;
 mod saturation;
 mod support;

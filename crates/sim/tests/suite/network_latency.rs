@@ -87,6 +87,7 @@ fn the_parts_are_the_same_everywhere() {
     let batches = format!("{minimal}\nrouter = {{ buffer = \"64 KiB\" }}\nnic_injection_delay = \"120 ns\"");
     let rails = format!("{ugal}\nrails = 2");
     let queued = format!("{minimal}\nrouter = {{ model = \"input-queued\" }}");
+    let output_queued = format!("{minimal}\nrouter = {{ model = \"output-queued\" }}");
     let low = "pattern = \"uniform\", load = 0.2, message = \"256 B\"";
     let long = "pattern = \"uniform\", load = 0.4, message = \"1 KiB\"";
     let full = "pattern = \"uniform\", load = 1.0, message = \"256 B\"";
@@ -97,6 +98,7 @@ fn the_parts_are_the_same_everywhere() {
         (&ugal, full),
         (&rails, long),
         (&queued, full),
+        (&output_queued, full),
     ] {
         let mut experiment = on(network, traffic, "until = \"6 us\"\nwarmup = \"2 us\"");
         let with = run_everywhere(&mut experiment);

@@ -336,12 +336,14 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         1 => Just(r#"model = "input-queued""#),
         1 => Just(r#"model = "input-queued", arbiter = "random""#),
         1 => Just(r#"model = "input-queued", speedup = 1.5"#),
+        1 => Just(r#"model = "output-queued""#),
         1 => Just(r#"model = "input-queued", speedup = 2, output_buffer = "OUTPUT B""#),
     ];
     (network(), models, speeds, rails()).prop_map(|((network, packets), model, speeds, (rails, keys))| {
         let ((packet, header), room, gbps, hosts_gbps, latency, delay) = speeds;
-        // Other routers have no bubbles.
-        let model = if network.contains("bubble") {
+        // Other routers have no bubbles, and `output-queued` no load reports.
+        let reports = network.contains("piggyback") || network.contains("information = \"group\"");
+        let model = if network.contains("bubble") || (reports && model.contains("output-queued")) {
             r#"model = "packet""#
         } else {
             model

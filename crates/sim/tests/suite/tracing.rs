@@ -261,7 +261,8 @@ fn waits(result: &RunResult) -> BTreeMap<(u32, u32), u64> {
 /// The transit of a packet takes the time of an empty network plus its waits.
 #[test]
 fn latency_is_that_of_the_empty_network_and_the_waits() {
-    for model in ["packet", "input-queued"] {
+    let speedup = r#"input-queued", speedup = 1.5, output_buffer = "600 B"#;
+    for model in ["packet", "input-queued", speedup, "output-queued"] {
         let text = format!(
             r#"
 [network]
@@ -397,7 +398,13 @@ fn two_jobs_through_one_link_wait_for_each_other() {
     // With a speedup packets wait for the output of the crossbar, and behind it for the link. All of them start at the
     // same times.
     let speedup = "model = \"input-queued\", speedup = 2";
-    for model in ["model = \"packet\"", "model = \"input-queued\"", speedup] {
+    let models = [
+        "model = \"packet\"",
+        "model = \"input-queued\"",
+        speedup,
+        "model = \"output-queued\"",
+    ];
+    for model in models {
         let jobs = jobs.iter().map(|it| sim::Job {
             name: it.name.clone(),
             start: it.start,

@@ -8,14 +8,22 @@ mod lossy;
 mod retry;
 mod toy;
 
-use fabric::router::{input_queued, packet};
+use fabric::router::{Speedup, input_queued, output_queued, packet};
 use line::Line;
 
 #[test]
 fn the_registered_models_run_on_the_line() {
     let (deliveries, _) = Line::<packet::Router, _>::new((), line::nic).check();
     assert_eq!(deliveries.len(), line::MESSAGES);
-    let parameters = input_queued::Parameters::default();
-    let (deliveries, _) = Line::<input_queued::Router, _>::new(parameters, line::nic).check();
+    let faster = input_queued::Parameters {
+        speedup: Speedup::new(1.5).expect("a speedup"),
+        output_buffer: Some(300),
+        ..input_queued::Parameters::default()
+    };
+    for parameters in [input_queued::Parameters::default(), faster] {
+        let (deliveries, _) = Line::<input_queued::Router, _>::new(parameters, line::nic).check();
+        assert_eq!(deliveries.len(), line::MESSAGES);
+    }
+    let (deliveries, _) = Line::<output_queued::Router, _>::new((), line::nic).check();
     assert_eq!(deliveries.len(), line::MESSAGES);
 }
