@@ -151,7 +151,7 @@ class Router(Given):
         Model input-queued only: how an output selects an input (default: round-robin).
     speedup : float
         Model input-queued only: speed of the crossbar over that of a link, 1 to 1000 with at most six
-        decimals (default: 1).
+        decimals (default: 1.0).
     output_buffer : Size, such as "16 KiB"
         Model input-queued only: buffer of an output port, between crossbar and link, at most 1 GiB
         (default: no limit).

@@ -36,7 +36,7 @@ use routing::{At, BufferClaim, Congestion, LoadMetric, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::output_buffers::{Held, OutputBuffers};
+use super::output_buffers::{OutputBuffers, UnsentPacket};
 use super::output_load::OutputLoad;
 use super::{
     Arrival, BufferedPacket, LargestPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
@@ -298,7 +298,7 @@ pub struct InputQueuedRouterState {
     /// By output port, then VC.
     credits: Vec<u32>,
     /// By output port, if they are limited.
-    output_buffers: Vec<VecDeque<Held>>,
+    output_buffers: Vec<VecDeque<UnsentPacket>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -623,8 +623,8 @@ impl Router {
     }
 
     /// A packet takes room in the output buffer until its tail leaves the link.
-    fn buffer<O: RouterOutputs<Router>>(&mut self, now: Time, output: u16, held: Held, out: &mut O) {
-        while let Some(Held { until, bytes }) = self.output_buffers.remove_left(now, output) {
+    fn buffer<O: RouterOutputs<Router>>(&mut self, now: Time, output: u16, held: UnsentPacket, out: &mut O) {
+        while let Some(UnsentPacket { until, bytes }) = self.output_buffers.remove_left(now, output) {
             out.note(|| InputQueuedUndo::Unbuffered { output, bytes, until });
         }
         self.output_buffers.add(output, held);
@@ -704,7 +704,7 @@ impl Router {
         out.credit(input, vc, bytes, crossing);
         out.timer((), crossing);
         if self.output_buffers.size().is_some() {
-            self.buffer(now, decision.output, Held { until: end, bytes }, out);
+            self.buffer(now, decision.output, UnsentPacket { until: end, bytes }, out);
             if end > now + crossing {
                 out.timer((), end - now);
             }
@@ -857,7 +857,8 @@ impl RouterModel for Router {
 
     fn bytes_per_port(ports: u64, vcs: u64, _: bool) -> u64 {
         let per_vc = (size_of::<InputQueue>() + size_of::<FarBuffer>()) as u64;
-        let port = (size_of::<Output>() + size_of::<Option<u8>>() + size_of::<VecDeque<Held>>()) as u64;
+        let port =
+            (size_of::<Output>() + size_of::<Option<u8>>() + size_of::<VecDeque<UnsentPacket>>()) as u64;
         port + vcs * per_vc + (ports * vcs).div_ceil(64) * 8
     }
 
@@ -1033,9 +1034,9 @@ impl RouterModel for Router {
                 self.pool.undo_pop_front(packets, progress).arrived = arrived;
             }
             InputQueuedUndo::Buffered { output } => self.output_buffers.undo_add(output),
-            InputQueuedUndo::Unbuffered { output, bytes, until } => {
-                self.output_buffers.undo_remove(output, Held { until, bytes })
-            }
+            InputQueuedUndo::Unbuffered { output, bytes, until } => self
+                .output_buffers
+                .undo_remove(output, UnsentPacket { until, bytes }),
             InputQueuedUndo::TailCrossed {
                 output,
                 input,

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-/// A packet in an output buffer.
+/// A packet in an output buffer, whose tail has not left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Held {
+pub(super) struct UnsentPacket {
     /// The time at which its tail leaves the link.
     pub(super) until: Time,
     /// Its bytes.
@@ -23,7 +23,7 @@ pub(super) struct OutputBuffers {
     /// Size of each in bytes.
     size: u32,
     /// By output, in the order of departure; no outputs if the buffers have no limit.
-    held: Vec<VecDeque<Held>>,
+    held: Vec<VecDeque<UnsentPacket>>,
 }
 
 impl OutputBuffers {
@@ -52,26 +52,26 @@ impl OutputBuffers {
             .is_none_or(|held| self.fits(held, now, bytes))
     }
 
-    fn fits(&self, held: &VecDeque<Held>, now: Time, bytes: u32) -> bool {
+    fn fits(&self, held: &VecDeque<UnsentPacket>, now: Time, bytes: u32) -> bool {
         let newest_first = held.iter().rev().take_while(|held| held.until > now);
         let taken: u64 = newest_first.map(|held| u64::from(held.bytes)).sum();
         taken + u64::from(bytes) <= u64::from(self.size)
     }
 
     /// Removes one packet that has left by now, if there is one.
-    pub(super) fn remove_left(&mut self, now: Time, output: u16) -> Option<Held> {
+    pub(super) fn remove_left(&mut self, now: Time, output: u16) -> Option<UnsentPacket> {
         let held = self.held.get_mut(usize::from(output))?;
         held.front().filter(|held| held.until <= now)?;
         held.pop_front()
     }
 
     /// Undoes [`OutputBuffers::remove_left`].
-    pub(super) fn undo_remove(&mut self, output: u16, left: Held) {
+    pub(super) fn undo_remove(&mut self, output: u16, left: UnsentPacket) {
         self.held[usize::from(output)].push_front(left);
     }
 
     /// A packet takes its room.
-    pub(super) fn add(&mut self, output: u16, added: Held) {
+    pub(super) fn add(&mut self, output: u16, added: UnsentPacket) {
         self.held[usize::from(output)].push_back(added);
     }
 
@@ -81,18 +81,18 @@ impl OutputBuffers {
     }
 
     /// The packets, for a saved state.
-    pub(super) fn state(&self) -> Vec<VecDeque<Held>> {
+    pub(super) fn state(&self) -> Vec<VecDeque<UnsentPacket>> {
         self.held.clone()
     }
 
     /// Whether a saved state belongs to buffers of this size: packets leave one after the other.
-    pub(super) fn allows(&self, state: &[VecDeque<Held>]) -> bool {
-        let in_order = |held: &VecDeque<Held>| held.iter().is_sorted_by_key(|held| held.until);
+    pub(super) fn allows(&self, state: &[VecDeque<UnsentPacket>]) -> bool {
+        let in_order = |held: &VecDeque<UnsentPacket>| held.iter().is_sorted_by_key(|held| held.until);
         state.len() == self.held.len() && state.iter().all(in_order)
     }
 
     /// Restores a saved state that is allowed.
-    pub(super) fn restore(&mut self, state: Vec<VecDeque<Held>>) {
+    pub(super) fn restore(&mut self, state: Vec<VecDeque<UnsentPacket>>) {
         self.held = state;
     }
 }
