@@ -4,7 +4,8 @@
 //! Flow control is lossless and credit based: a packet leaves only if the buffer at the far end of its link has
 //! space for all of it (virtual cut-through; Kermani and Kleinrock 1979). In the `packet` router, packets of an
 //! input buffer wait by output ("virtual output queues"), so a packet is delayed only by packets that need the same
-//! link and channel. In the `input-queued` router, packets of one input and channel leave in order.
+//! link and channel. In the `input-queued` router, packets of one input and channel leave in order. The `output-queued`
+//! router is without flow control: it has space for all packets.
 //!
 //! A state machine notes an undo step for every change in a [`des::Journal`]. Under an optimistic executor it may
 //! receive contradictory inputs until they are undone. Its numbers may then be meaningless (counters wrap), but it

@@ -796,6 +796,10 @@ impl Router {
                 is_good &=
                     fits(input, vc) && !std::mem::replace(&mut leaving[usize::from(input) % ports], true);
             }
+            is_good &= match output.from {
+                Some(_) => output.crosses_until <= output.busy_until,
+                None => output.crosses_until == Time::ZERO,
+            };
             is_good &= output.blocked_since.is_none() || (output.from.is_none() && requested[port]);
             if !is_good {
                 return Err(format!(

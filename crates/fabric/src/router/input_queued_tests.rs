@@ -555,6 +555,15 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         "output 1 contradicts itself",
     );
     refused(|s| s.outputs[2].preferred = 8, "output 2 contradicts itself");
+    // A tail that would cross after it has left, and one that crosses without a packet.
+    refused(
+        |s| s.outputs[2].crosses_until = Time(1_000_000),
+        "output 2 contradicts itself",
+    );
+    refused(
+        |s| s.outputs[0].crosses_until = Time(1),
+        "output 0 contradicts itself",
+    );
     refused(
         |s| s.outputs[0].blocked_since = Some(Time(1)),
         "output 0 contradicts itself",
