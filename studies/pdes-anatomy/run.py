@@ -5,6 +5,7 @@ and a quiet machine.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -12,10 +13,15 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from study import COLOURS, Case, Check, Row, Study, at_least, at_most, markdown, select  # noqa: E402
 
-NETWORKS = {"dragonfly": "links of 50 ns", "short-links": "links of 10 ps between hosts and routers"}
+NETWORKS = {
+    "dragonfly": "1,056 hosts",
+    "short-links": "1,056 hosts, host links of 10 ps",
+    "slim-fly-74k": "73,926 hosts",
+}
 EXECUTORS = ["conservative", "optimistic"]
-# Processes, and threads of each.
+# Processes, and threads of each. Four processes on two cores would say nothing about the large network.
 MACHINES = [(1, 1), (1, 2), (2, 1), (4, 1)]
+LARGE_MACHINES = MACHINES[:3]
 # Of several runs the fastest counts: the machine is shared with others.
 RUNS = 3
 PHASES = {
@@ -44,19 +50,32 @@ def case(network: str, executor: str, processes: int, threads: int, run: int, un
     }
     experiment = (HERE / f"{network}.toml").read_text()
     if until:
-        start = experiment.index("until = ")
-        experiment = f'{experiment[:start]}until = "{until}"\n'
+        experiment = re.sub('until = ".*"', f'until = "{until}"', experiment)
     # The comment makes each run one of its own, which no earlier one answers.
     experiment += f"# run {run}\n"
     launcher = ("mpirun", "-n", str(processes)) if processes > 1 else ()
     return Case(columns, experiment, ("--executor", executor, "--threads", str(threads)), launcher=launcher)
 
 
+def machines(network: str) -> list[tuple[int, int]]:
+    return LARGE_MACHINES if network == "slim-fly-74k" else MACHINES
+
+
+def kinds(network: str) -> list[tuple[str, int, int]]:
+    """Executor, processes and threads of each row of a network."""
+    parallel = [(executor, *machine) for executor in EXECUTORS for machine in machines(network)]
+    return [("sequential", 1, 1), *parallel]
+
+
 def cases(smoke: bool) -> list[Case]:
     if smoke:
         return [
             case(network, executor, 1, threads, 1, until)
-            for network, until in (("dragonfly", "2 us"), ("short-links", "500 ns"))
+            for network, until in (
+                ("dragonfly", "2 us"),
+                ("short-links", "500 ns"),
+                ("slim-fly-74k", "700 ns"),
+            )
             for executor, threads in (("sequential", 1), ("conservative", 2), ("optimistic", 2))
         ]
     return [
@@ -64,10 +83,7 @@ def cases(smoke: bool) -> list[Case]:
         for network in NETWORKS
         # Runs of one machine follow each other, so that all of them meet the same load of the machine.
         for run in range(1, RUNS + 1)
-        for executor, processes, threads in [
-            ("sequential", 1, 1),
-            *((executor, *machine) for executor in EXECUTORS for machine in MACHINES),
-        ]
+        for executor, processes, threads in kinds(network)
     ]
 
 
@@ -120,6 +136,8 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
     two = {executor: wall(rows, "dragonfly", executor, threads=2) for executor in EXECUTORS}
     alone = wall(rows, "dragonfly", "conservative")
     short = {executor: wall(rows, "short-links", executor, threads=2) for executor in EXECUTORS}
+    large = "slim-fly-74k"
+    large_optimistic = fastest(rows, large, "optimistic", 1, 2)
     return [
         *found,
         at_most(
@@ -137,6 +155,18 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
             0.5,
             ".2f",
         ),
+        at_least(
+            f"{large}: share of processing of optimistic on two threads",
+            float(large_optimistic["processing_share"]),
+            0.6,
+            ".2f",
+        ),
+        at_most(
+            f"{large}: time of conservative, two threads over one",
+            wall(rows, large, "conservative", threads=2) / wall(rows, large, "conservative"),
+            1 / 1.6,
+            ".2f",
+        ),
     ]
 
 
@@ -147,8 +177,7 @@ def label(row: Row) -> str:
 
 
 def all_fastest(rows: list[Row], network: str) -> list[Row]:
-    kinds = [("sequential", 1, 1), *((executor, *machine) for executor in EXECUTORS for machine in MACHINES)]
-    return [fastest(rows, network, *kind) for kind in kinds]
+    return [fastest(rows, network, *kind) for kind in kinds(network)]
 
 
 def blocks(rows: list[Row]) -> dict[str, str]:
@@ -196,11 +225,12 @@ def figures(rows: list[Row], folder: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, len(NETWORKS), figsize=(12, 4.6), sharey=True)
+    figure, panels = plt.subplots(1, len(NETWORKS), figsize=(15, 4.6), sharey=True)
     hatches = dict(zip(PHASES, ("", "//", "xx", "..", "\\\\"), strict=True))
     for panel, (network, title) in zip(panels, NETWORKS.items(), strict=True):
         mine = [row for row in all_fastest(rows, network) if row["executor"] in EXECUTORS]
-        places = [i + (i >= len(MACHINES)) for i in range(len(mine))]
+        number = len(machines(network))
+        places = [i + (i >= number) for i in range(len(mine))]
         bottom = [0.0] * len(mine)
         for phase, (name, colour) in PHASES.items():
             shares = [100 * float(row[f"{phase}_share"]) for row in mine]
@@ -218,10 +248,9 @@ def figures(rows: list[Row], folder: Path) -> None:
         for place, row in zip(places, mine, strict=True):
             panel.text(place, 101, f"{float(row['wall_s']):.2f} s", ha="center", fontsize=8)
         panel.set_xticks(places, [label(row) for row in mine], rotation=35, ha="right", fontsize=8)
-        middle = (len(MACHINES) - 1) / 2
         for i, executor in enumerate(EXECUTORS):
-            panel.text(middle + i * (len(MACHINES) + 1), 108, executor, ha="center", weight="bold")
-        panel.set_title(title, pad=14)
+            panel.text((number - 1) / 2 + i * (number + 1), 108, executor, ha="center", weight="bold")
+        panel.set_title(f"{network}: {title}", pad=14)
         panel.set_ylim(0, 115)
     panels[0].set_ylabel("share of all threads' time (%)")
     handles, names = panels[0].get_legend_handles_labels()
