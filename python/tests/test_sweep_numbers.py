@@ -9,7 +9,7 @@ import pytest
 
 import fabricsim
 from fabricsim import SweepError, sweep
-from fabricsim.sweep import charts, derived, load_costs, show
+from fabricsim.sweep import charts, derived, load_costs, metrics, show
 from fabricsim.sweep.confidence import mean, t_quantile
 from fabricsim.sweep.costs import total
 from fabricsim.sweep.inventory import inventory
@@ -160,6 +160,29 @@ def test_electricity_at_the_mean_power(table: Any) -> None:
     for without in ({"network": {}}, {"network": {"energy": {"mean_power_w": None}}}):
         with pytest.raises(SweepError, match=r"expected a table \[power\]"):
             hours.electricity_of(without)
+
+
+def test_columns_of_the_schedule_of_a_job_trace() -> None:
+    schedule = {
+        "utilisation": 0.75,
+        "simulated_jobs": 12,
+        "wait_s": {"mean": 30.0, "p50": 20.0, "p90": 90.0, "p99": 95.0, "max": 100.0},
+        "bounded_slowdown": None,
+    }
+    columns = metrics._schedule(schedule)
+    assert columns == {
+        "schedule.utilisation": 0.75,
+        "schedule.simulated_jobs": 12,
+        "schedule.wait_mean_s": 30.0,
+        "schedule.wait_p90_s": 90.0,
+        "schedule.wait_max_s": 100.0,
+        "schedule.bounded_slowdown_mean": None,
+    }
+    # Each is described, and listed for messages.
+    for column in columns:
+        assert metrics.describe(column) is not None
+        assert column in metrics.COLUMNS
+    assert metrics._schedule(None) == {}
 
 
 def test_entries_for_a_class_or_bandwidth(table: Any) -> None:

@@ -1,7 +1,8 @@
 //! Compares several runs, as text for a terminal.
 
 use crate::{
-    BoundBy, EnergySummary, JobBounds, JobSummary, Latency, SlowDown, Summary, TrafficSummary, show,
+    BoundBy, EnergySummary, JobBounds, JobSummary, Latency, ScheduleDistribution, ScheduleSummary, SlowDown,
+    Summary, TrafficSummary, show,
 };
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
@@ -9,6 +10,7 @@ use crate::{
 pub fn compare(runs: &[(&str, Summary)]) -> String {
     let mut rows = vec![Row::new("", runs.iter().map(|(name, _)| (*name).to_string()))];
     rows.extend(jobs(runs));
+    rows.extend(schedule(runs));
     rows.extend(network(runs));
     rows.extend(cost(runs));
     aligned(&rows) + &topologies(runs) + &digests(runs) + &ties(runs) + &notes(runs)
@@ -300,6 +302,35 @@ fn slow_downs(runs: &[(&str, Summary)], name: &str) -> Vec<Row> {
     vec![
         Row::new("  time alone", times(&standalone)),
         Row::new("  slow-down by other jobs", known.iter().map(slower)),
+    ]
+}
+
+/// Utilisation and waits of the schedules of job traces, in time of the trace. No row if no run has one.
+fn schedule(runs: &[(&str, Summary)]) -> Vec<Row> {
+    let schedules: Vec<Option<&ScheduleSummary>> =
+        runs.iter().map(|(_, run)| run.schedule.as_ref()).collect();
+    if schedules.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let row = |label: &str, of: &dyn Fn(&ScheduleSummary) -> Option<String>| {
+        let value = |schedule: &Option<&ScheduleSummary>| schedule.and_then(of).unwrap_or("-".into());
+        Row::new(label, schedules.iter().map(value))
+    };
+    let wait = |of: fn(&ScheduleDistribution) -> f64| {
+        move |schedule: &ScheduleSummary| Some(show::time(of(schedule.wait_s.as_ref()?) * 1e9))
+    };
+    vec![
+        row("schedule", &|schedule| Some(schedule.scheduler.clone())),
+        row("  jobs, simulated", &|schedule| Some(schedule.simulated_of_all())),
+        row("  utilisation", &|schedule| {
+            Some(show::percent(schedule.utilisation))
+        }),
+        row("  wait of a job, mean", &wait(|wait| wait.mean)),
+        row("  wait of a job, p90", &wait(|wait| wait.p90)),
+        row("  wait of a job, max", &wait(|wait| wait.max)),
+        row("  bounded slow-down, mean", &|schedule| {
+            Some(show::slow_down(schedule.bounded_slowdown.as_ref()?.mean))
+        }),
     ]
 }
 

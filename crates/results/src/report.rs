@@ -13,6 +13,7 @@ mod grid;
 mod html;
 mod overview;
 mod plots;
+mod schedule;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -64,6 +65,7 @@ fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
             .collect()
     };
     sections.extend(drawn(before));
+    sections.extend(schedule::schedule(summary));
     sections.extend(overview::interference(summary));
     sections.extend(bounds::bounds(summary, source.table("links")));
     sections.extend(drawn(after));

@@ -127,6 +127,15 @@ impl ScheduleSummary {
             waiting_max: waiting_max(rows, from, until),
         }
     }
+
+    /// The number of simulated jobs among all scheduled ones, for people.
+    pub(crate) fn simulated_of_all(&self) -> String {
+        format!(
+            "{} of {}",
+            show::count(self.simulated_jobs),
+            show::count(self.jobs)
+        )
+    }
 }
 
 /// Largest number of jobs that have arrived and not started, at one time of the part.

@@ -76,6 +76,10 @@ const KNOWN: &[Known] = &[
         time: None,
     },
     Known {
+        name: "schedule",
+        time: None,
+    },
+    Known {
         name: "timeline",
         time: BINS,
     },

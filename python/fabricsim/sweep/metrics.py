@@ -97,12 +97,21 @@ _RUN = {
 }
 # Columns of the network in the currency of the cost table.
 _COSTS = ("cost", "cost_per_host", "electricity_cost", "cost_with_electricity")
+_SCHEDULE = {
+    "utilisation": Metric("utilisation of the machine", "%", 100, True),
+    "simulated_jobs": Metric("simulated jobs", "", 1, None),
+    "wait_mean_s": Metric("wait of a job, mean", "s", 1, False),
+    "wait_p90_s": Metric("wait of a job, p90", "s", 1, False),
+    "wait_max_s": Metric("wait of a job, max", "s", 1, False),
+    "bounded_slowdown_mean": Metric("bounded slow-down of a job, mean", "", 1, False),
+}
 # First part of the names of derived columns.
 DERIVED = "derived"
 # All columns, for messages.
 COLUMNS = [
     *(f"network.{name}" for name in _NETWORK),
     *(f"job.NAME.{name}" for name in _JOB),
+    *(f"schedule.{name}" for name in _SCHEDULE),
     *(f"run.{name}" for name in _RUN),
 ]
 
@@ -123,6 +132,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
     row["network.mean_hops"] = network["mean_hops"] or None
     row["network.packets_delivered"] = network["packets_delivered"]
     row |= _energy("network", network.get("energy"))
+    row |= _schedule(outcome.summary.get("schedule"))
     slowdowns = {
         job["name"]: job["slowdown"] for job in (outcome.summary.get("interference") or {}).get("jobs", ())
     }
@@ -154,6 +164,8 @@ def describe(column: str, currency: str = "") -> Metric | None:
     if part == "network" and name in _NETWORK:
         metric = _NETWORK[name]
         return Metric(metric.title, currency, 1, False) if name in _COSTS else metric
+    if part == "schedule":
+        return _SCHEDULE.get(name)
     if part == "run":
         return _RUN.get(name)
     job, _, name = name.rpartition(".")
@@ -176,6 +188,19 @@ def _energy(part: str, energy: Mapping[str, Any] | None) -> dict[str, Any]:
     if part == "network":
         row |= {"network.power_w": energy["mean_power_w"], "network.pj_per_bit": energy["pj_per_bit"]}
     return row
+
+
+def _schedule(schedule: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Utilisation and waits of the schedule of a job trace; no column without one."""
+    if schedule is None:
+        return {}
+    wait = schedule["wait_s"] or {}
+    return {
+        "schedule.utilisation": schedule["utilisation"],
+        "schedule.simulated_jobs": schedule["simulated_jobs"],
+        **{f"schedule.wait_{name}_s": wait.get(name) for name in ("mean", "p90", "max")},
+        "schedule.bounded_slowdown_mean": (schedule["bounded_slowdown"] or {}).get("mean"),
+    }
 
 
 def _repetitions(name: str, times: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ use super::source::tests::{ColumnCells, made};
 use super::{REPORT_BYTES, report, report_with_files};
 use crate::rows::{LinkRow, links};
 use crate::summary::{JobSummary, NetworkSummary};
-use crate::{Summary, Table};
+use crate::{ScheduleDistribution, ScheduleSummary, Summary, Table, compare};
 
 /// Sections with a table of their own: name of the table, id of the section.
 const SECTIONS: [(&str, &str); 9] = [
@@ -433,6 +433,60 @@ fn a_large_run_has_a_page_below_the_limit() {
     ] {
         assert!(page.contains(left_out), "the page does not say '{left_out}'");
     }
+}
+
+#[test]
+fn the_schedule_of_a_job_trace_is_in_page_and_comparison() {
+    let without = summary();
+    assert!(!own(&report(&without, &[])).contains("id=\"schedule\""));
+    assert!(!compare(&[("run", without)]).contains("utilisation"));
+
+    let mut with = summary();
+    let waits = |mean: f64, max: f64| ScheduleDistribution {
+        mean,
+        p90: 90.0,
+        max,
+        ..ScheduleDistribution::default()
+    };
+    with.schedule = Some(ScheduleSummary {
+        scheduler: "easy-backfill".into(),
+        hosts: 64,
+        jobs: 20,
+        simulated_jobs: 12,
+        left_out: [("more hosts than the machine has".to_string(), 3)].into(),
+        utilisation: 0.75,
+        wait_s: Some(waits(30.0, 7200.0)),
+        bounded_slowdown: Some(waits(1.25, 9.0)),
+        time_scale: 1_000_000,
+        ..ScheduleSummary::default()
+    });
+    let page = own(&report(&with, &[]));
+    assert!(page.contains("id=\"schedule\""));
+    for shown in [
+        "easy-backfill",
+        "12 of 20",
+        "75.0 %",
+        "30 s",
+        "1.250x",
+        "more hosts than the machine has",
+    ] {
+        assert!(page.contains(shown), "{shown} is missing in the page");
+    }
+    let text = compare(&[("run", with), ("other", summary())]);
+    let value = |label: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(label));
+        let line = line.unwrap_or_else(|| panic!("no line {label:?} in\n{text}"));
+        line.trim_start()[label.len()..]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(value("schedule"), "easy-backfill -");
+    assert_eq!(value("jobs, simulated"), "12 of 20 -");
+    assert_eq!(value("utilisation"), "75.0 % -");
+    assert_eq!(value("wait of a job, mean"), "30 s -");
+    assert_eq!(value("wait of a job, max"), "7200 s -");
+    assert_eq!(value("bounded slow-down, mean"), "1.250x -");
 }
 
 #[test]
