@@ -134,6 +134,7 @@ fn a_class_alone_is_a_network_without_classes() {
         for result in [&one, &two] {
             let numbers = |result: &RunResult| serde_json::to_value(&result.summary.network).unwrap();
             assert_eq!(numbers(result), numbers(&without), "{of}");
+            assert_eq!(result.summary.digest, without.summary.digest, "{of}");
             for column in ["time_ps", "mpi_ps"] {
                 let times = |result: &RunResult| table(result, "ranks").u64s(column).unwrap().to_vec();
                 assert_eq!(times(result), times(&without), "{column}");
