@@ -1,5 +1,7 @@
 //! Traffic classes: shares, priorities, isolation. `docs/methods/traffic-classes.md` says how.
 
+use std::collections::BTreeSet;
+
 use results::RunResult;
 use sim::Experiment;
 
@@ -229,6 +231,23 @@ waits = true
 fn every_executor_serves_classes_alike() {
     let result = run_everywhere(&mut three_classes());
     assert!(result.summary.network.packets_delivered > 1000);
+    // Packets wait for the first VC of their class on injection links, which have the first numbers.
+    let hosts = result.summary.network.hosts as u32;
+    let rows = table(&result, "waits");
+    let vcs = results::BatchColumns::new(rows.batch()).bytes("vc").unwrap();
+    let jobs_and_links = rows.texts("job").unwrap().zip(rows.u32s("link").unwrap());
+    let of_injection: BTreeSet<(&str, u8)> = jobs_and_links
+        .zip(vcs)
+        .filter(|((_, link), _)| **link < hosts)
+        .map(|((job, _), vc)| (job.expect("a job"), vc))
+        .collect();
+    let vcs_of_class = 4;
+    let expected = [
+        ("bulk", 0),
+        ("exchange", 2 * vcs_of_class),
+        ("more", vcs_of_class),
+    ];
+    assert_eq!(of_injection, BTreeSet::from(expected));
 }
 
 #[test]

@@ -465,7 +465,9 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     #[inline(never)]
     fn trace_departure(&mut self, packet: Packet, source: NicSource, serialization: Time, last: bool) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.departed((self.rail, source), packet, serialization, last, self.context);
+            let class = self.simulation.class_of(packet.job);
+            let vc = self.simulation.network.traffic_classes.first_vc(class);
+            tracer.departed((self.rail, vc, source), packet, serialization, last, self.context);
         }
     }
 }
