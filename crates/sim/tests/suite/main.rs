@@ -38,3 +38,4 @@ mod support;
 mod traces;
 mod tracing;
 mod traffic;
+mod traffic_classes;
