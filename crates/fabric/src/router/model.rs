@@ -302,6 +302,13 @@ pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
     #[inline]
     fn lacks_credits(&mut self) {}
 
+    /// The link of `port` was free from `since` to `until` while packets waited for it, and none had credits. It precedes
+    /// the departure that ends this.
+    #[inline]
+    fn link_stalled(&mut self, port: u16, since: Time, until: Time) {
+        let _ = (port, since, until);
+    }
+
     /// Whether the model has to report observations: waits are tracked, or packets that wait are counted by VC.
     #[inline]
     fn tracks_waits(&self) -> bool {

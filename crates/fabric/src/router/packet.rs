@@ -691,6 +691,7 @@ impl Router {
         if output.waiting > 0 {
             let stalls = stalls_of(&mut self.stalls, ports, port);
             stalls.unblock(output.idle_since, start, self.measured);
+            out.link_stalled(port, output.idle_since, start);
             output.idle_since = output.busy_until;
         }
         if output.to_host {

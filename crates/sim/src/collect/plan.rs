@@ -5,19 +5,22 @@ use std::sync::Arc;
 use des::Time;
 use topology::{Peer, Port, RouterId};
 
-use super::{Bins, CollectSetting, Series};
+use super::{BinTally, Bins, CollectSetting, Series};
+use crate::lp::shortcuts::tallies::Tallies;
 use crate::setup::network::NetworkModel;
 
 /// Link classes: those of hosts, then those of the topology.
 pub const INJECTION: u8 = 0;
 pub const EJECTION: u8 = 1;
-const OF_TOPOLOGY: u8 = 2;
+pub const OF_TOPOLOGY: u8 = 2;
 const _: () = assert!(OF_TOPOLOGY as usize + topology::MOST_LINK_CLASSES <= 1 << u8::BITS);
 
 /// What a run samples. It is read-only during the run.
 pub struct Plan {
     /// What is collected.
     pub setting: CollectSetting,
+    /// Whether sums are tallied, so that LPs are not sampled.
+    tallies: bool,
     /// Number of the first link, by router; empty unless single links are sampled.
     first_links: Vec<u32>,
 }
@@ -32,7 +35,7 @@ pub struct RouterLinks {
 
 impl Plan {
     /// The plan for a network.
-    pub fn new(setting: &CollectSetting, network: &NetworkModel) -> Plan {
+    pub fn new(setting: &CollectSetting, network: &NetworkModel, tallies: Tallies) -> Plan {
         let mut first_links = Vec::new();
         if setting.series >= Series::Links {
             // The order of the table `links`: links of hosts, then those of routers.
@@ -46,13 +49,22 @@ impl Plan {
         }
         Plan {
             setting: setting.clone(),
+            tallies: tallies.is_on(),
             first_links,
         }
     }
 
-    /// Whether anything is sampled.
+    /// Whether LPs are sampled.
     pub fn samples(&self) -> bool {
-        self.setting.series > Series::Off
+        self.setting.series > Series::Off && !self.tallies
+    }
+
+    /// The tally of a worker.
+    pub fn tally(&self, network: &NetworkModel, jobs: usize) -> BinTally {
+        match self.tallies {
+            true => BinTally::new(self.bins(), classes(network).len(), jobs),
+            false => BinTally::off(),
+        }
     }
 
     /// The division of time into bins.
@@ -84,7 +96,7 @@ impl Plan {
 }
 
 /// The class of the link at a router's port; `None` without a cable.
-fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
+pub(super) fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
     match network.topology.peer(router, port) {
         Peer::Unwired => None,
         Peer::Host(_) => Some(EJECTION),

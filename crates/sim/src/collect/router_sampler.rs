@@ -649,7 +649,7 @@ impl SampleInput<'_> {
             emit(Record::RouterSample {
                 bin: number,
                 router: self.switch.id().0,
-                packets_sent: sent,
+                packets_sent: sent as u32,
                 packets_received: received,
             });
         }

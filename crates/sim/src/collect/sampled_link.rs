@@ -82,7 +82,7 @@ impl SampledLink {
         let last = std::mem::replace(&mut self.flow, flow);
         BinFlow {
             bytes: flow.bytes.saturating_sub(last.bytes),
-            packets: flow.packets.saturating_sub(last.packets) as u32,
+            packets: flow.packets.saturating_sub(last.packets),
             busy_ps: flow.busy.saturating_sub(last.busy).ps(),
             buffer_full_ps: flow.buffer_full.saturating_sub(last.buffer_full).ps(),
         }

@@ -5,7 +5,7 @@ use fabric::router::{RouterUndo, RouterWaitUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::collect::RouterSamplerUndo;
+use crate::collect::{BinTally, RouterSamplerUndo};
 use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
@@ -96,6 +96,7 @@ impl Model for Simulation {
     type Record = Record;
     type Undo = LpUndo;
     type Error = LpFailure;
+    type Tally = BinTally;
 
     fn lps(&self) -> u32 {
         self.numbering.lps()
@@ -103,6 +104,10 @@ impl Model for Simulation {
 
     fn lookahead(&self) -> Time {
         self.shortcuts.lookahead
+    }
+
+    fn tally(&self) -> BinTally {
+        self.plan.tally(&self.network, self.jobs.len())
     }
 
     fn create(&self, lp: LpId) -> NetworkLp {

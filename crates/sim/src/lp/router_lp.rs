@@ -452,6 +452,11 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
             self.note_later(port, start, packet.bytes);
         }
         let link_end = self.link_end(port);
+        if let Some(tally) = self.context.tally()
+            && tally.is_on()
+        {
+            tally.link(start - wait, &link_end, start, serialization, packet.bytes);
+        }
         let delay = wait + link_end.delay(serialization);
         if self.transmissions.is_some() {
             self.count_transmission(&link_end, packet.job, serialization);
@@ -490,6 +495,12 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
             self.simulation.measured,
             &mut NoJournal,
         );
+        let now = self.context.now();
+        if let Some(tally) = self.context.tally()
+            && tally.is_on()
+        {
+            tally.delivered(now, arrival, packet.job, Some(payload));
+        }
     }
 
     /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part
@@ -659,6 +670,16 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
     fn lacks_credits(&mut self) {
         if self.0.simulation.shortcuts.credit_batching.is_on() {
             self.0.context.fail(LpFailure::CreditsRanShort);
+        }
+    }
+
+    #[inline]
+    fn link_stalled(&mut self, port: u16, since: Time, until: Time) {
+        let (now, link_end) = (self.0.context.now(), self.0.link_end(port));
+        if let Some(tally) = self.0.context.tally()
+            && tally.is_on()
+        {
+            tally.link_stalled(now, &link_end, (since, until));
         }
     }
 

@@ -218,9 +218,17 @@ impl Host {
 
     /// The NIC delivers a packet.
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
+        let payload = simulation.payload(&packet);
+        let now = context.now();
+        if let Some(tally) = context.tally()
+            && tally.is_on()
+        {
+            // What ranks receive counts by message.
+            let bytes = packet.standalone().then_some(payload);
+            tally.delivered(now, now, packet.job, bytes);
+        }
         let notes = &mut HostJournal(context);
         let counts = counts_of(&mut self.nic.counts, packet.job, notes);
-        let payload = simulation.payload(&packet);
         counts.delivered(notes.0.now(), (&packet, payload), simulation.measured, notes);
         if packet.standalone() {
             return;

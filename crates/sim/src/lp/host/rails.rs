@@ -224,14 +224,20 @@ impl HostNic {
         left == 0
     }
 
-    /// Counts a message that this host sends. `offered`: the time since the warm-up, if the NIC gets it in the measured part.
+    /// Counts a message that this host makes at `made_at`. `offered`: the time since the warm-up, if the NIC gets it in the measured part.
     pub fn count_message<C: Context<Simulation>>(
         &mut self,
         job: u16,
         bytes: u64,
-        offered: Option<Time>,
+        (made_at, offered): (Time, Option<Time>),
         context: &mut C,
     ) {
+        let now = context.now();
+        if let Some(tally) = context.tally()
+            && tally.is_on()
+        {
+            tally.sent(now, made_at, job, bytes);
+        }
         let notes = &mut HostJournal(context);
         counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
     }
@@ -473,6 +479,12 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
         if self.tracer.is_some() {
             self.trace_departure(packet, source, serialization, last);
         }
+        let now = self.context.now();
+        if let Some(tally) = self.context.tally()
+            && tally.is_on()
+        {
+            tally.injection(now, now + wait, serialization, packet.bytes);
+        }
         let notes = &mut HostJournal(&mut *self.context);
         let counts = counts_of(self.counts, packet.job, notes);
         counts.injected(notes);
@@ -515,6 +527,16 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
             after,
             NetEvent::MessageInjected { slot, request },
         );
+    }
+
+    #[inline]
+    fn link_stalled(&mut self, since: Time, until: Time) {
+        let now = self.context.now();
+        if let Some(tally) = self.context.tally()
+            && tally.is_on()
+        {
+            tally.injection_stalled(now, (since, until));
+        }
     }
 
     #[inline]
