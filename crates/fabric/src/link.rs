@@ -79,7 +79,7 @@ impl Measured {
 
 impl LinkCounters {
     /// A packet starts now and takes `serialization`. `stalls` is called only if a part of this time is not measured.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depart<'a>(
         &mut self,
         now: Time,

@@ -601,7 +601,6 @@ impl Router {
             Some(since) if !blocked => {
                 output.blocked_since = None;
                 output.stalls.unblock(since, now, self.measured);
-                out.link_stalled(port, since, now);
                 out.note(|| InputQueuedUndo::Unblocked {
                     output: port,
                     since,

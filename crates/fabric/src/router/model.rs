@@ -147,6 +147,10 @@ pub trait RouterModel: Sized {
     /// and its routers return credits to NICs only.
     const TAKES_CREDITS: bool = true;
 
+    /// Whether its code is part of the function that executes events, not called by it. Only one model should have this,
+    /// that of the largest runs: with the code of several, the function takes more instructions for each of them.
+    const IS_INLINED: bool = false;
+
     /// Its parameters in experiments.
     type Parameters: Copy + Debug + PartialEq + Eq;
     /// An undo step.
@@ -301,13 +305,6 @@ pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
     /// A packet begins to wait for credits.
     #[inline]
     fn lacks_credits(&mut self) {}
-
-    /// The link of `port` was free from `since` to `until` while packets waited for it, and none had credits. It precedes
-    /// the departure that ends this.
-    #[inline]
-    fn link_stalled(&mut self, port: u16, since: Time, until: Time) {
-        let _ = (port, since, until);
-    }
 
     /// Whether the model has to report observations: waits are tracked, or packets that wait are counted by VC.
     #[inline]

@@ -412,7 +412,7 @@ impl Router {
     }
 
     /// A packet has been routed. It may leave when it cannot underrun on its output.
-    #[inline]
+    #[inline(always)]
     fn enter<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let needed = routed.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(routed.output)].load;
@@ -691,7 +691,6 @@ impl Router {
         if output.waiting > 0 {
             let stalls = stalls_of(&mut self.stalls, ports, port);
             stalls.unblock(output.idle_since, start, self.measured);
-            out.link_stalled(port, output.idle_since, start);
             output.idle_since = output.busy_until;
         }
         if output.to_host {
@@ -790,6 +789,7 @@ impl RouterModel for Router {
     };
     const HAS_SLOTS: bool = true;
     const REPORTS_CREDIT_WAITS: bool = true;
+    const IS_INLINED: bool = true;
     const HAS_LOAD_METRICS: bool = true;
 
     type Parameters = ();
@@ -838,7 +838,8 @@ impl RouterModel for Router {
         }
     }
 
-    #[inline]
+    // The compiler's own choice depends on the number of models.
+    #[inline(always)]
     fn arrived<O: RouterOutputs<Self>>(
         &mut self,
         now: Time,

@@ -1,28 +1,31 @@
 //! Flows of link classes and jobs in time bins, added up by each worker for all of its LPs.
 //!
-//! What an event decides about a link is an interval of time: a reservation, or a time without credits. It is added to
-//! the bins that it covers when it is decided, whether they have begun or not. So nothing is asked of an LP later, and
-//! nothing prevents that events are spared (`crate::lp::shortcuts::tallies`).
+//! What an event decides about an injection link is an interval of time: a reservation, or a time without credits. It
+//! is added to the bins that it covers when it is decided, whether they have begun or not; the same holds for messages
+//! and deliveries. So nothing is asked of a host later, and nothing prevents that its events are spared
+//! (`crate::lp::shortcuts::tallies`). Routers are sampled, since that costs less than to add each packet, and their
+//! samples are added here.
 
 use std::collections::BTreeMap;
 
 use des::{Tally, Time};
 
 use super::Bins;
-use super::plan::{EJECTION, INJECTION, OF_TOPOLOGY};
+use super::plan::INJECTION;
 use crate::lp::net_event::{BinFlow, JobFlow, Record};
-use crate::lp::wiring::LinkEnd;
 
 /// The tally of a worker.
 pub struct BinTally {
-    /// Begin and end of the current bin: equal if nothing is added up.
+    /// Begin of the current bin.
     begin: Time,
-    end: Time,
+    /// End of the current bin, and of the next one.
+    ends: [Time; 2],
     bins: Bins,
     is_on: bool,
-    /// The current bin: that of the latest event, as far as this is known. Nearly all additions are to it.
+    /// The current bin: that of the latest event, as far as this is known.
     current: u32,
-    sums: BinSums,
+    /// Sums of the current bin, and of the next one. Nearly all additions are to these.
+    near: [BinSums; 2],
     /// All other bins to which something was added.
     others: BTreeMap<u32, BinSums>,
 }
@@ -32,15 +35,6 @@ struct BinSums {
     /// By link class.
     classes: Box<[BinFlow]>,
     jobs: Box<[JobFlow]>,
-}
-
-/// The class of a link of routers, as the collector numbers them.
-#[inline]
-fn class_of(link_end: &LinkEnd) -> u8 {
-    match link_end.leads_to_host() {
-        true => EJECTION,
-        false => OF_TOPOLOGY + link_end.class.0,
-    }
 }
 
 impl BinTally {
@@ -56,90 +50,62 @@ impl BinTally {
     pub fn new(bins: Bins, classes: usize, jobs: usize) -> BinTally {
         BinTally {
             begin: Time::ZERO,
-            end: bins.end(0),
+            ends: [bins.end(0), bins.end(1)],
             bins,
             is_on: true,
             current: 0,
-            sums: BinSums {
-                classes: vec![BinFlow::default(); classes].into(),
-                jobs: vec![JobFlow::default(); jobs].into(),
-            },
+            near: [BinSums::new(classes, jobs), BinSums::new(classes, jobs)],
             others: BTreeMap::new(),
         }
-    }
-
-    /// Whether anything is added up.
-    #[inline(always)]
-    pub fn is_on(&self) -> bool {
-        self.is_on
-    }
-
-    /// Adds the reservation of a link of a router for a packet that starts at `start`.
-    #[inline(always)]
-    pub fn link(&mut self, now: Time, link_end: &LinkEnd, start: Time, serialization: Time, bytes: u32) {
-        self.reservation(now, class_of(link_end), start, serialization, bytes);
     }
 
     /// Adds the reservation of an injection link.
     #[inline(always)]
     pub fn injection(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
-        self.reservation(now, INJECTION, start, serialization, bytes);
-    }
-
-    #[inline(always)]
-    fn reservation(&mut self, now: Time, class: u8, start: Time, serialization: Time, bytes: u32) {
-        if start >= self.begin
-            && start + serialization <= self.end
-            && let Some(flow) = self.sums.classes.get_mut(usize::from(class))
-        {
+        let near = usize::from(start >= self.ends[0]);
+        if start >= self.begin && start + serialization <= self.ends[near] {
+            let flow = self.near[near].injection();
             flow.packets += 1;
             flow.bytes += u64::from(bytes);
             flow.busy_ps += serialization.ps();
         } else {
-            self.reservation_elsewhere(now, class, start, serialization, bytes);
+            self.injection_elsewhere(now, start, serialization, bytes);
         }
     }
 
-    /// Adds a reservation that is not within the current bin.
+    /// Adds a reservation that is not within one near bin.
     #[cold]
     #[inline(never)]
-    fn reservation_elsewhere(&mut self, now: Time, class: u8, start: Time, serialization: Time, bytes: u32) {
+    fn injection_elsewhere(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
         // A packet counts where its first bit leaves.
-        let flow = &mut self.bin_of(now, start).classes[usize::from(class)];
+        let flow = self.bin_of(now, start).injection();
         flow.packets += 1;
         flow.bytes += u64::from(bytes);
         self.spread(now, (start, start + serialization), |sums, part| {
-            sums.classes[usize::from(class)].busy_ps += part.ps();
+            sums.injection().busy_ps += part.ps();
         });
     }
 
-    /// Adds the time from `from` to `to`, in which a link of a router was free and its packets lacked credits.
-    #[inline]
-    pub fn link_stalled(&mut self, now: Time, link_end: &LinkEnd, span: (Time, Time)) {
-        self.stall(now, class_of(link_end), span);
-    }
-
-    /// As [`BinTally::link_stalled`], for an injection link.
-    #[inline]
-    pub fn injection_stalled(&mut self, now: Time, span: (Time, Time)) {
-        self.stall(now, INJECTION, span);
-    }
-
+    /// Adds the time in which an injection link was free and its next packet lacked credits.
     #[inline(never)]
-    fn stall(&mut self, now: Time, class: u8, span: (Time, Time)) {
+    pub fn injection_stalled(&mut self, now: Time, span: (Time, Time)) {
         self.spread(now, span, |sums, part| {
-            sums.classes[usize::from(class)].buffer_full_ps += part.ps();
+            sums.injection().buffer_full_ps += part.ps();
         });
+    }
+
+    /// Adds a sample of an LP.
+    pub fn take(&mut self, record: Record) {
+        if let Record::ClassSample { bin, class, flow } = record {
+            self.sums_of(bin).classes[usize::from(class)].add(&flow);
+        }
     }
 
     /// Divides a span of time among its bins.
     fn spread(&mut self, now: Time, (from, to): (Time, Time), mut add: impl FnMut(&mut BinSums, Time)) {
         let mut from = from;
         while from < to {
-            let end = match self.begin <= from && from < self.end {
-                true => self.end,
-                false => self.bins.end(self.bins.of(from)),
-            };
+            let end = self.bins.end(self.bins.of(from));
             let part = to.min(end) - from;
             add(self.bin_of(now, from), part);
             from = end;
@@ -179,43 +145,72 @@ impl BinTally {
     /// The sums of the bin of a time.
     #[inline]
     fn bin_of(&mut self, now: Time, time: Time) -> &mut BinSums {
-        if self.begin <= time && time < self.end {
-            return &mut self.sums;
+        if self.begin <= time {
+            if time < self.ends[0] {
+                return &mut self.near[0];
+            }
+            if time < self.ends[1] {
+                return &mut self.near[1];
+            }
         }
         self.other_bin_of(now, time)
     }
 
     #[inline(never)]
     fn other_bin_of(&mut self, now: Time, time: Time) -> &mut BinSums {
-        if now >= self.end {
+        if now >= self.ends[0] {
             self.turn_to(now);
         }
-        let bin = self.bins.of(time) as u32;
-        if bin == self.current {
-            return &mut self.sums;
-        }
-        let like = &self.sums;
-        self.others.entry(bin).or_insert_with(|| like.emptied())
+        self.sums_of(self.bins.of(time) as u32)
     }
 
-    /// Makes the bin of a time the current one.
+    fn sums_of(&mut self, bin: u32) -> &mut BinSums {
+        match bin.wrapping_sub(self.current) {
+            near @ 0..=1 => &mut self.near[near as usize],
+            _ => {
+                let like = &self.near[0];
+                self.others.entry(bin).or_insert_with(|| like.emptied())
+            }
+        }
+    }
+
+    /// Makes the bin of a time, which lies behind the current one, the current one.
+    #[cold]
     fn turn_to(&mut self, now: Time) {
         let bin = self.bins.of(now) as u32;
-        let sums = self.others.remove(&bin);
-        let sums = sums.unwrap_or_else(|| self.sums.emptied());
-        let before = std::mem::replace(&mut self.sums, sums);
-        self.others.insert(self.current, before);
+        for near in 0..2 {
+            let before = self.near[near as usize].emptied();
+            let before = std::mem::replace(&mut self.near[near as usize], before);
+            self.others.insert(self.current + near, before);
+        }
         self.current = bin;
-        (self.begin, self.end) = (self.bins.begin(bin.into()), self.bins.end(bin.into()));
+        for near in 0..2 {
+            if let Some(sums) = self.others.remove(&(bin + near)) {
+                self.near[near as usize] = sums;
+            }
+        }
+        let bin = u64::from(bin);
+        self.begin = self.bins.begin(bin);
+        self.ends = [self.bins.end(bin), self.bins.end(bin + 1)];
     }
 }
 
 impl BinSums {
-    fn emptied(&self) -> BinSums {
+    fn new(classes: usize, jobs: usize) -> BinSums {
         BinSums {
-            classes: vec![BinFlow::default(); self.classes.len()].into(),
-            jobs: vec![JobFlow::default(); self.jobs.len()].into(),
+            classes: vec![BinFlow::default(); classes].into(),
+            jobs: vec![JobFlow::default(); jobs].into(),
         }
+    }
+
+    /// The flow of injection links.
+    #[inline(always)]
+    fn injection(&mut self) -> &mut BinFlow {
+        &mut self.classes[usize::from(INJECTION)]
+    }
+
+    fn emptied(&self) -> BinSums {
+        BinSums::new(self.classes.len(), self.jobs.len())
     }
 
     /// Passes on the sums as records, and sets them to zero.
@@ -243,7 +238,9 @@ impl Tally<Record> for BinTally {
         for (bin, mut sums) in std::mem::take(&mut self.others) {
             sums.drain(bin, emit);
         }
-        self.sums.drain(self.current, emit);
+        for (near, sums) in (0..).zip(&mut self.near) {
+            sums.drain(self.current.saturating_add(near), emit);
+        }
     }
 }
 
@@ -252,7 +249,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const CLASS: u8 = EJECTION;
+    const CLASS: u8 = INJECTION;
 
     fn drained(tally: &mut BinTally) -> BTreeMap<u32, (BinFlow, JobFlow)> {
         let mut sums: BTreeMap<u32, (BinFlow, JobFlow)> = BTreeMap::new();
@@ -274,11 +271,11 @@ mod tests {
     fn an_interval_is_divided_at_the_ends_of_bins() {
         let mut tally = BinTally::new(Bins::constant(Time(100)), 2, 2);
         // From bin 2, when the latest event was in bin 0, until the middle of bin 4.
-        tally.reservation(Time(5), CLASS, Time(290), Time(160), 64);
+        tally.injection(Time(5), Time(290), Time(160), 64);
         // From one end to the next.
-        tally.reservation(Time(5), CLASS, Time(100), Time(100), 32);
-        tally.stall(Time(310), CLASS, (Time(90), Time(301)));
-        tally.stall(Time(310), CLASS, (Time(301), Time(301)));
+        tally.injection(Time(5), Time(100), Time(100), 32);
+        tally.injection_stalled(Time(310), (Time(90), Time(301)));
+        tally.injection_stalled(Time(310), (Time(301), Time(301)));
         tally.delivered(Time(310), Time(99), 1, None);
         tally.delivered(Time(310), Time(310), 1, Some(8));
         let sums = drained(&mut tally);
@@ -328,7 +325,7 @@ mod tests {
                 if index == drain_at {
                     take(&mut tally);
                 }
-                tally.reservation(Time(*now), CLASS, Time(*start), Time(*length), 7);
+                tally.injection(Time(*now), Time(*start), Time(*length), 7);
             }
             take(&mut tally);
             for (bin, sum) in &sums {

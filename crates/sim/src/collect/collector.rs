@@ -12,16 +12,15 @@ use results::rows::{
 };
 use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
-use topology::Port;
 
-use super::plan::{INJECTION, class, classes};
+use super::plan::{INJECTION, classes};
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
 use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{BinFlow, JobFlow, Record};
 use crate::lp::simulation::Simulation;
-use crate::outcome::not_begun::{NotBegun, late_reservations};
+use crate::outcome::not_begun::NotBegun;
 
 /// Records between two reads of the clock.
 const UNSEEN: u32 = 4096;
@@ -427,11 +426,7 @@ impl Collector {
 
     #[inline]
     fn add_class_flow(&mut self, class: u8, flow: BinFlow) {
-        let sum = self.flow_of_class(class);
-        sum.bytes += flow.bytes;
-        sum.packets += flow.packets;
-        sum.busy_ps += flow.busy_ps;
-        sum.buffer_full_ps += flow.buffer_full_ps;
+        self.flow_of_class(class).add(&flow);
     }
 
     fn write_sums(&mut self, bin: u32, sums: &Sums) -> io::Result<()> {
@@ -485,12 +480,8 @@ impl Collector {
         self.names.end = finished.time;
         // The end is known now.
         self.store_bin()?;
-        self.open(self.bin.number);
-        if simulation.shortcuts.tallies.is_on() {
-            self.end_tallies(simulation, finished)?;
-        } else {
-            self.take_last_samples(simulation, finished, not_begun)?;
-        }
+        self.open(0);
+        self.take_last_samples(simulation, finished, not_begun)?;
         self.store_bin()?;
         for (bin, sums) in std::mem::take(&mut self.sums) {
             self.write_sums(bin, &sums)?;
@@ -498,16 +489,21 @@ impl Collector {
         self.tables.finish()
     }
 
-    /// Takes the last samples of all LPs.
+    /// Takes the last samples of all LPs, and ends tallies.
     fn take_last_samples(
         &mut self,
         simulation: &Simulation,
         finished: &Finished<Simulation>,
         not_begun: &NotBegun,
     ) -> io::Result<()> {
-        let (plan, end) = (&simulation.plan, finished.time);
-        let mut taken = Ok(());
+        let (plan, end, tallies) = (&simulation.plan, finished.time, self.tallies);
+        if tallies {
+            // Links may be reserved beyond the end.
+            let last = plan.last_before(end) as u32;
+            self.sums.retain(|bin, _| *bin <= last);
+        }
         for process in finished.lps.iter() {
+            let mut taken = Ok(());
             let emit = &mut |record| {
                 if taken.is_ok() {
                     taken = self.take(end, record);
@@ -517,57 +513,29 @@ impl Collector {
                 NetworkLp::Router(router) => {
                     router.sampler.finish(plan, &router.switch, end, not_begun, emit);
                 }
-                NetworkLp::Host(host) => host.finish(simulation, end, emit),
-                NetworkLp::TerminationDetector(_) => {}
-            }
-        }
-        taken
-    }
-
-    /// Takes away from tallied sums what lies after the end of the run, and adds the stalls that last until then.
-    fn end_tallies(&mut self, simulation: &Simulation, finished: &Finished<Simulation>) -> io::Result<()> {
-        let (network, end) = (simulation.network.as_ref(), finished.time);
-        let last = simulation.plan.last_before(end) as u32;
-        self.store_bin()?;
-        self.sums.retain(|bin, _| *bin <= last);
-        self.open(last);
-        let late = late_reservations(network, &simulation.numbering, &finished.pending, end);
-        for late in late.filter(|late| simulation.plan.bins().of(late.start) as u32 == last) {
-            if let Some(class) = class(network, late.router, late.port) {
-                let flow = self.flow_of_class(class);
-                flow.packets -= 1;
-                flow.bytes -= u64::from(late.packet.bytes);
-            }
-        }
-        for process in finished.lps.iter() {
-            match process {
-                NetworkLp::Router(router) => {
-                    let id = router.switch.id();
-                    for port in 0..network.topology.ports(id) {
-                        if let Some(class) = class(network, id, Port(port)) {
-                            self.end_link(class, last, end, |time| router.switch.used(port, time).total)?;
-                        }
-                    }
-                }
+                NetworkLp::Host(host) if !tallies => host.finish(simulation, end, emit),
                 NetworkLp::Host(host) => {
-                    for rail in 0..network.rails.count() {
-                        self.end_link(INJECTION, last, end, |time| host.injection_use(rail, time).total)?;
+                    for rail in 0..simulation.network.rails.count() {
+                        self.end_injection(end, |time| host.injection_use(rail, time).total)?;
                     }
                 }
                 NetworkLp::TerminationDetector(_) => {}
             }
+            taken?;
         }
         Ok(())
     }
 
-    /// Ends the tally of a link, whose use until any time follows from its last state.
-    fn end_link(&mut self, class: u8, last: u32, end: Time, used: impl Fn(Time) -> Flow) -> io::Result<()> {
+    /// Takes away from a tally what an injection link carries after the end of the run, and adds its stall that lasts
+    /// until then. Its use until any time follows from its last state.
+    fn end_injection(&mut self, end: Time, used: impl Fn(Time) -> Flow) -> io::Result<()> {
         let bins = self.names.bins;
+        let last = bins.of(end.saturating_sub(Time(1)));
         let at_end = used(end);
-        let busy_after = used(bins.end(last.into())).busy.saturating_sub(at_end.busy);
+        let busy_after = used(bins.end(last)).busy.saturating_sub(at_end.busy);
         if busy_after > Time::ZERO {
-            self.turn_to(last)?;
-            self.flow_of_class(class).busy_ps -= busy_after.ps();
+            self.turn_to(last as u32)?;
+            self.flow_of_class(INJECTION).busy_ps -= busy_after.ps();
         }
         let stalled = at_end.buffer_full.saturating_sub(used(Time::ZERO).buffer_full);
         let mut from = end.saturating_sub(stalled);
@@ -575,7 +543,7 @@ impl Collector {
             let bin = bins.of(from);
             let to = bins.end(bin).min(end);
             self.turn_to(bin as u32)?;
-            self.flow_of_class(class).buffer_full_ps += (to - from).ps();
+            self.flow_of_class(INJECTION).buffer_full_ps += (to - from).ps();
             from = to;
         }
         Ok(())

@@ -65,7 +65,7 @@ pub struct HostView<'a, R> {
 impl HostSampler {
     /// Memory of the sampler of a host with this number of rails, in bytes.
     pub fn bytes(plan: &Plan, rails: u64, vcs: u64) -> u64 {
-        match plan.samples() {
+        match plan.samples_hosts() {
             true => {
                 (size_of::<HostSamples>() + size_of::<JobFlow>()) as u64 + bytes_of_links(plan, rails, vcs)
             }
@@ -76,7 +76,7 @@ impl HostSampler {
     /// The sampler of a host before the run.
     pub fn new(simulation: &Simulation, host: HostId) -> HostSampler {
         let (plan, network) = (&simulation.plan, &simulation.network);
-        if !plan.samples() {
+        if !plan.samples_hosts() {
             return HostSampler {
                 due: Time::MAX,
                 details: false,

@@ -12,14 +12,14 @@ use crate::setup::network::NetworkModel;
 /// Link classes: those of hosts, then those of the topology.
 pub const INJECTION: u8 = 0;
 pub const EJECTION: u8 = 1;
-pub const OF_TOPOLOGY: u8 = 2;
+const OF_TOPOLOGY: u8 = 2;
 const _: () = assert!(OF_TOPOLOGY as usize + topology::MOST_LINK_CLASSES <= 1 << u8::BITS);
 
 /// What a run samples. It is read-only during the run.
 pub struct Plan {
     /// What is collected.
     pub setting: CollectSetting,
-    /// Whether sums are tallied, so that LPs are not sampled.
+    /// Whether sums are tallied, so that hosts are not sampled.
     tallies: bool,
     /// Number of the first link, by router; empty unless single links are sampled.
     first_links: Vec<u32>,
@@ -54,9 +54,14 @@ impl Plan {
         }
     }
 
-    /// Whether LPs are sampled.
+    /// Whether routers are sampled.
     pub fn samples(&self) -> bool {
-        self.setting.series > Series::Off && !self.tallies
+        self.setting.series > Series::Off
+    }
+
+    /// Whether hosts are sampled.
+    pub fn samples_hosts(&self) -> bool {
+        self.samples() && !self.tallies
     }
 
     /// The tally of a worker.
@@ -96,7 +101,7 @@ impl Plan {
 }
 
 /// The class of the link at a router's port; `None` without a cable.
-pub(super) fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
+fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
     match network.topology.peer(router, port) {
         Peer::Unwired => None,
         Peer::Host(_) => Some(EJECTION),

@@ -104,6 +104,14 @@ pub fn add(sum: &mut Flow, flow: Flow) {
 }
 
 impl BinFlow {
+    /// Adds another flow.
+    pub fn add(&mut self, other: &BinFlow) {
+        self.bytes += other.bytes;
+        self.packets += other.packets;
+        self.busy_ps += other.busy_ps;
+        self.buffer_full_ps += other.buffer_full_ps;
+    }
+
     pub fn is_nothing(&self) -> bool {
         *self == BinFlow::default()
     }

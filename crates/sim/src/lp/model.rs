@@ -128,7 +128,8 @@ impl Model for Simulation {
         }
     }
 
-    #[inline]
+    // One function that holds the path of a packet. The executors' loops get longer with it, and slower.
+    #[inline(never)]
     fn handle(&self, process: &mut NetworkLp, event: &Event<NetEvent>, context: &mut impl Context<Self>) {
         match process {
             NetworkLp::Router(router) => router.handle(self, &event.payload, context),

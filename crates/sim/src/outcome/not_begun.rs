@@ -23,10 +23,7 @@ pub fn not_begun(
     end: Time,
 ) -> NotBegun {
     let mut not_begun = NotBegun::default();
-    for Reservation {
-        router, port, packet, ..
-    } in late_reservations(network, numbering, pending, end)
-    {
+    for Reservation { router, port, packet } in late_reservations(network, numbering, pending, end) {
         let (packets, bytes) = not_begun.entry((router, port)).or_default();
         *packets += 1;
         *bytes += u64::from(packet.bytes);
@@ -42,8 +39,6 @@ pub struct Reservation {
     pub port: Port,
     /// The packet.
     pub packet: Packet,
-    /// Begin of the reservation.
-    pub start: Time,
 }
 
 /// The reservations of links of routers that begin at the end of the run or later.
@@ -76,7 +71,6 @@ pub fn late_reservations(
             router,
             port: from,
             packet,
-            start,
         })
     })
 }

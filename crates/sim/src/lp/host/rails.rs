@@ -225,18 +225,17 @@ impl HostNic {
     }
 
     /// Counts a message that this host makes at `made_at`. `offered`: the time since the warm-up, if the NIC gets it in the measured part.
+    #[inline]
     pub fn count_message<C: Context<Simulation>>(
         &mut self,
+        simulation: &Simulation,
         job: u16,
         bytes: u64,
         (made_at, offered): (Time, Option<Time>),
         context: &mut C,
     ) {
-        let now = context.now();
-        if let Some(tally) = context.tally()
-            && tally.is_on()
-        {
-            tally.sent(now, made_at, job, bytes);
+        if simulation.shortcuts.tallies.is_on() {
+            tally_sent(made_at, job, bytes, context);
         }
         let notes = &mut HostJournal(context);
         counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
@@ -420,6 +419,16 @@ impl MoreRails {
     }
 }
 
+/// Adds a message to the tally of the worker.
+// Not inlined, to keep the code of runs without series small.
+#[inline(never)]
+fn tally_sent(made_at: Time, job: u16, bytes: u64, context: &mut impl Context<Simulation>) {
+    let now = context.now();
+    if let Some(tally) = context.tally() {
+        tally.sent(now, made_at, job, bytes);
+    }
+}
+
 /// Memory of the rails after the first, in bytes.
 pub fn bytes_of_more(rails: u32) -> u64 {
     match rails {
@@ -448,6 +457,16 @@ impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, 
 }
 
 impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
+    /// Adds a reservation of the injection link to the tally of the worker.
+    // Not inlined, to keep the code of runs without series small.
+    #[inline(never)]
+    fn tally_injection(&mut self, wait: Time, serialization: Time, bytes: u32) {
+        let now = self.context.now();
+        if let Some(tally) = self.context.tally() {
+            tally.injection(now, now + wait, serialization, bytes);
+        }
+    }
+
     /// Traces a message that the NIC takes.
     #[inline]
     fn take(&mut self, now: Time, source: impl FnOnce() -> NicSource) {
@@ -479,11 +498,8 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
         if self.tracer.is_some() {
             self.trace_departure(packet, source, serialization, last);
         }
-        let now = self.context.now();
-        if let Some(tally) = self.context.tally()
-            && tally.is_on()
-        {
-            tally.injection(now, now + wait, serialization, packet.bytes);
+        if self.simulation.shortcuts.tallies.is_on() {
+            self.tally_injection(wait, serialization, packet.bytes);
         }
         let notes = &mut HostJournal(&mut *self.context);
         let counts = counts_of(self.counts, packet.job, notes);
@@ -531,11 +547,11 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
 
     #[inline]
     fn link_stalled(&mut self, since: Time, until: Time) {
-        let now = self.context.now();
-        if let Some(tally) = self.context.tally()
-            && tally.is_on()
-        {
-            tally.injection_stalled(now, (since, until));
+        if self.simulation.shortcuts.tallies.is_on() {
+            let now = self.context.now();
+            if let Some(tally) = self.context.tally() {
+                tally.injection_stalled(now, (since, until));
+            }
         }
     }
 

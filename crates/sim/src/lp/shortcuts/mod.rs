@@ -76,7 +76,7 @@ pub struct Shortcuts {
     pub early_commit: EarlyCommit,
     /// Hosts send before a message is due.
     pub send_ahead: SendAhead,
-    /// Sums of series are added up when they are decided.
+    /// Series of hosts are added up when they are decided.
     pub tallies: Tallies,
     /// Least delay of any event between two LPs before the end of the run.
     pub lookahead: Time,

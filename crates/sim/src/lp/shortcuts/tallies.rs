@@ -1,9 +1,9 @@
-//! Tallies: sums by link class and job are added up when they are decided, not sampled from LPs.
+//! Tallies: series of injection links and jobs are added up when they are decided, not sampled from hosts.
 //!
 //! # Theorem
-//! With series of link classes and jobs only, the sums of a bin are those of the intervals and moments that events
-//! decide: reservations of links, times without credits, messages and deliveries. They do not depend on the order in
-//! which they are added, nor on when.
+//! With series of link classes and jobs only, the sums of a bin over all hosts are those of the intervals and moments
+//! that events decide: reservations of injection links, times without credits, messages and deliveries. They do not
+//! depend on the order in which they are added, nor on when. So nothing observes a host before the end of the run.
 //!
 //! # Preconditions
 //! - No series of single links, hosts, routers or VCs: those have levels, which are looked at when a bin ends.
@@ -16,7 +16,8 @@
 //! So the time in which it was busy within a bin is the sum over the parts of its reservations in the bin. The same
 //! holds for the times without credits, which end with a reservation or with the run, and for counts, which have one
 //! moment each. What lies after the end of the run is subtracted when it is known
-//! ([`Collector::finish`](crate::collect::Collector::finish)).
+//! ([`Collector::finish`](crate::collect::Collector::finish)). Routers are sampled, since they have all of their events
+//! in any run; workers add up the samples, which need no order.
 //!
 //! # Test
 //! `crates/sim/tests/suite/tallies.rs` compares the series of runs with tallies and with samples, and both with
