@@ -4,9 +4,8 @@
 pub(crate) const DRAIN_INTERVAL: u64 = 1 << 18;
 
 /// Sums of the LPs of one worker. Addition has no order, so that the total does not depend on how LPs are divided among
-/// workers. It is drained into records now and then, before each
-/// snapshot and at the end of the run; these records precede no others
-/// and follow no others, so their receiver must add them up.
+/// workers. It is drained into records now and then, before each snapshot and at the end of the run. These records have
+/// no place in the total order, so their receiver must add them up.
 pub trait Tally<R>: Send {
     /// Passes on all that was added, as records, and begins anew.
     fn drain(&mut self, emit: &mut dyn FnMut(R));

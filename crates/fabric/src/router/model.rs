@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use topology::RouterId;
 
 use crate::waits::WaitTracker;
-use crate::{LinkUse, Measured, Packet, Rate};
+use crate::{Flow, LinkUse, Measured, Packet, Rate};
 
 /// Up to this number of ports, most ports take part in a batch of events and are prefetched together. With more
 /// ports, single ports are prefetched.
@@ -259,6 +259,12 @@ pub trait RouterModel: Sized {
 
     /// Use of the link at `port` up to `end`.
     fn used(&self, port: u16, end: Time) -> LinkUse;
+
+    /// Use of the link at `port` from the start of the run to `end`, for samples: the total of [`RouterModel::used`].
+    #[inline]
+    fn flow(&self, port: u16, end: Time) -> Flow {
+        self.used(port, end).total
+    }
 
     /// Number of packets known to wait for `port`.
     fn waiting_at(&self, port: u16) -> u32;

@@ -41,7 +41,7 @@ use super::{
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{PacketObservation, PacketWaitTracker, VcQueue};
-use crate::{LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate};
+use crate::{Flow, LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate};
 
 /// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
@@ -1050,6 +1050,16 @@ impl RouterModel for Router {
             stalls.unblock(output.idle_since, end, self.measured);
         }
         LinkUse::new(output.counters, stalls, (end, output.busy_until), self.measured)
+    }
+
+    #[inline]
+    fn flow(&self, port: u16, end: Time) -> Flow {
+        let output = &self.outputs[usize::from(port)];
+        let mut stalls = self.stalls(port);
+        if output.waiting > 0 {
+            stalls.unblock(output.idle_since, end, self.measured);
+        }
+        Flow::new(output.counters, stalls, (end, output.busy_until))
     }
 
     fn waiting_at(&self, port: u16) -> u32 {

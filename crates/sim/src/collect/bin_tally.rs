@@ -181,11 +181,11 @@ impl BinTally {
         for near in 0..2 {
             let before = self.near[near as usize].emptied();
             let before = std::mem::replace(&mut self.near[near as usize], before);
-            self.others.insert(self.current + near, before);
+            self.others.insert(self.current.wrapping_add(near), before);
         }
         self.current = bin;
         for near in 0..2 {
-            if let Some(sums) = self.others.remove(&(bin + near)) {
+            if let Some(sums) = self.others.remove(&bin.wrapping_add(near)) {
                 self.near[near as usize] = sums;
             }
         }
@@ -239,7 +239,7 @@ impl Tally<Record> for BinTally {
             sums.drain(bin, emit);
         }
         for (near, sums) in (0..).zip(&mut self.near) {
-            sums.drain(self.current.saturating_add(near), emit);
+            sums.drain(self.current.wrapping_add(near), emit);
         }
     }
 }
