@@ -21,7 +21,7 @@ pub use bin_tally::BinTally;
 pub use bins::Bins;
 pub use collector::{COLLECTED, Collector, CollectorState};
 pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
-pub use plan::Plan;
+pub use plan::{Plan, classes as link_classes};
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use sampled_link::SampledVc;
 pub use setting::{CollectSetting, Series};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use des::Time;
 use topology::{Peer, Port, RouterId};
 
-use super::{BinTally, Bins, CollectSetting, Series};
-use crate::lp::shortcuts::tallies::Tallies;
+use super::{Bins, CollectSetting, Series};
 use crate::setup::network::NetworkModel;
 
 /// Link classes: those of hosts, then those of the topology.
@@ -34,8 +33,8 @@ pub struct RouterLinks {
 }
 
 impl Plan {
-    /// The plan for a network.
-    pub fn new(setting: &CollectSetting, network: &NetworkModel, tallies: Tallies) -> Plan {
+    /// The plan for a network. `tallies`: whether sums are tallied.
+    pub fn new(setting: &CollectSetting, network: &NetworkModel, tallies: bool) -> Plan {
         let mut first_links = Vec::new();
         if setting.series >= Series::Links {
             // The order of the table `links`: links of hosts, then those of routers.
@@ -49,7 +48,7 @@ impl Plan {
         }
         Plan {
             setting: setting.clone(),
-            tallies: tallies.is_on(),
+            tallies,
             first_links,
         }
     }
@@ -64,12 +63,9 @@ impl Plan {
         self.samples() && !self.tallies
     }
 
-    /// The tally of a worker.
-    pub fn tally(&self, network: &NetworkModel, jobs: usize) -> BinTally {
-        match self.tallies {
-            true => BinTally::new(self.bins(), classes(network).len(), jobs),
-            false => BinTally::off(),
-        }
+    /// Whether sums are tallied.
+    pub fn tallies(&self) -> bool {
+        self.tallies
     }
 
     /// The division of time into bins.

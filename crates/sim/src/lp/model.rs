@@ -5,7 +5,7 @@ use fabric::router::{RouterUndo, RouterWaitUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::collect::{BinTally, RouterSamplerUndo};
+use crate::collect::{BinTally, RouterSamplerUndo, link_classes};
 use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
@@ -107,7 +107,14 @@ impl Model for Simulation {
     }
 
     fn tally(&self) -> BinTally {
-        self.plan.tally(&self.network, self.jobs.len())
+        match self.plan.tallies() {
+            true => BinTally::new(
+                self.plan.bins(),
+                link_classes(&self.network).len(),
+                self.jobs.len(),
+            ),
+            false => BinTally::off(),
+        }
     }
 
     fn create(&self, lp: LpId) -> NetworkLp {

@@ -133,7 +133,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
     let observed = Observed::new(experiment, true);
     let shortcuts = Shortcuts::choose(&observed, &Declared::new(network));
-    let plan = Plan::new(&experiment.collect, network, shortcuts.tallies);
+    let plan = Plan::new(&experiment.collect, network, shortcuts.tallies.is_on());
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
         .map(|ports| ports * (port(ports) + link_end) + RouterSampler::bytes(&plan, ports, vcs))
