@@ -38,6 +38,7 @@ from fabricsim.experiment import (
     Rule,
     Run,
     TraceApplication,
+    TrafficClass,
 )
 from fabricsim.explanation import explain
 from fabricsim.exporting import export
@@ -78,6 +79,7 @@ __all__ = [
     "Tables",
     "TraceApplication",
     "TraceError",
+    "TrafficClass",
     "__version__",
     "arrival",
     "check",

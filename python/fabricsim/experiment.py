@@ -175,6 +175,25 @@ class Router(Given):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class TrafficClass(Given):
+    """A kind of traffic with virtual channels of its own. Several need the router model input-queued.
+
+    Parameters
+    ----------
+    name : str
+        Its name, for the `traffic_class` of a :class:`Job`.
+    weight : int
+        Share of a link among the classes of one priority that have packets for it, 1 to 255 (default: 1).
+    priority : int
+        Packets of a higher priority always go first, 0 to 255 (default: 0).
+    """
+
+    name: str
+    weight: int | None = None
+    priority: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Network(Given):
     """A network: topology, routing, links, routers and NICs.
 
@@ -199,6 +218,8 @@ class Network(Given):
         (default: 0 B).
     nic_arbiter : {"round-robin", "deficit-round-robin", "by-message"}
         How ranks and jobs of one host share its NIC (default: round-robin).
+    traffic_class : Sequence[TrafficClass]
+        The traffic classes, at most eight (default: one class).
     nic_injection_delay : Time, such as "150 ns"
         Pipeline of a NIC, from the start of a packet until its head is on the cable, at most 1 s
         (default: 0 ps).
@@ -230,6 +251,7 @@ class Network(Given):
     packet: Size | None = None
     packet_header: Size | None = None
     nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message"] | None = None
+    traffic_class: Sequence[TrafficClass | Table] | None = None
     nic_injection_delay: Time | None = None
     nic_reception_delay: Time | None = None
     memory: Link | Table | None = None
@@ -280,6 +302,8 @@ class Job(Given):
         Operations of its ranks: a recorded application, a schedule, or a program's file
         (:mod:`fabricsim.workload`); a generated application (:mod:`fabricsim.motif`); or a
         :class:`fabricsim.Program`.
+    traffic_class : str
+        Name of the traffic class of all its messages (default: the first of the network).
     traffic : Pattern
         Synthetic traffic: one of the classes of :mod:`fabricsim.traffic`.
     hosts : {"all", "free"} or int
@@ -308,6 +332,7 @@ class Job(Given):
 
     name: str | None = None
     workload: Source | Motif | Program | Table | None = None
+    traffic_class: str | None = None
     traffic: Pattern | Table | None = None
     hosts: Literal["all", "free"] | int | None = None
     placement: Placement | PlacementName | Table | None = None

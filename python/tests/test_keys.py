@@ -37,6 +37,7 @@ CLASSES: dict[str, type] = {
     "network.link": experiment.Link,
     "network.links.CLASS": experiment.LinkClass,
     "network.router": experiment.Router,
+    "network.traffic_class": experiment.TrafficClass,
     "network.memory": experiment.Link,
     "job": experiment.Job,
     "job.compute": experiment.Compute,

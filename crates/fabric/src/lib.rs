@@ -21,16 +21,19 @@ mod rate;
 #[cfg(test)]
 mod reverse_check;
 pub mod router;
+mod traffic_classes;
 mod waits;
 
 pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse, Measured};
 pub use nic::{
-    NIC_ARBITERS, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, Outgoing, TurnUndo,
+    NIC_ARBITERS, Nic, NicArbiter, NicClassState, NicClassView, NicModel, NicOutputs, NicSource, NicState,
+    NicUndo, Outgoing, TurnUndo,
 };
 pub use packet::{Packet, PacketFormat, PacketIdentity, PacketProgress};
 pub use packet_pool::Previous;
 pub use rate::Rate;
+pub use traffic_classes::{ClassSet, ClassTurnUndo, ClassTurns, MAX_TRAFFIC_CLASSES, TrafficClasses};
 pub use waits::{
     BufferStay, InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, NicWaitTracker,
     NicWaitTrackerUndo, PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, QueuedPacket, Reason,

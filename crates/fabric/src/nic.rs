@@ -3,6 +3,7 @@
 //! [`NicModel`] is the interface, [`Nic`] the model that simulations use.
 
 mod arbiter;
+mod class_queues;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -13,10 +14,12 @@ use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 use crate::link::{LinkCounters, StallCounters};
-use crate::{LinkUse, Measured, Packet, PacketFormat, Rate};
+use crate::{ClassTurnUndo, ClassTurns, LinkUse, Measured, Packet, PacketFormat, Rate, TrafficClasses};
 
 pub use arbiter::{NIC_ARBITERS, NicArbiter, NicSource, TurnUndo};
 use arbiter::{OtherSources, Sending, SourceQueue};
+use class_queues::ClassQueues;
+pub use class_queues::NicClassView;
 
 /// A message for the network. `T` identifies it to the layer above.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +35,8 @@ pub struct Outgoing<T> {
     /// The number that the job has for the source of the message on this host: one for each rank, and one for synthetic
     /// traffic.
     pub source: u16,
+    /// Traffic class of the job.
+    pub traffic_class: u8,
     /// Whether its packets count individually (see [`Packet::standalone`]).
     pub standalone: bool,
     /// Reported when the last byte has left.
@@ -86,6 +91,13 @@ pub enum NicUndo<T> {
         /// Since when the packet had lacked credits.
         blocked_since: Option<Time>,
     },
+    /// The queues and credits of another traffic class were loaded.
+    ClassLoaded {
+        /// The class before.
+        class: u8,
+    },
+    /// The turns of the traffic classes changed.
+    ClassTurn(ClassTurnUndo),
     /// The first message went to the end of the queue.
     MovedBack,
     /// The first message was completely sent and left the queue.
@@ -110,6 +122,20 @@ const _: () = assert!(size_of::<NicUndo<(u16, u32)>>() == 32);
 /// The mutable state of a [`Nic`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicState<T> {
+    /// By traffic class.
+    classes: Vec<NicClassState<T>>,
+    /// `None` with one traffic class.
+    class_turns: Option<ClassTurns>,
+    busy_until: Time,
+    wake_pending: bool,
+    blocked_since: Option<Time>,
+    counters: LinkCounters,
+    stalls: StallCounters,
+}
+
+/// The mutable state of one traffic class of a [`Nic`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NicClassState<T> {
     queue: Vec<Queued<T>>,
     /// Of the source to which the queue belongs; 0 if the queue is empty or messages compete.
     source: u16,
@@ -118,11 +144,6 @@ pub struct NicState<T> {
     /// Sources that wait for their turn.
     others: Vec<SourceQueue<Queued<T>>>,
     credits: u32,
-    busy_until: Time,
-    wake_pending: bool,
-    blocked_since: Option<Time>,
-    counters: LinkCounters,
-    stalls: StallCounters,
 }
 
 /// A model of one port of a NIC, with an injection link and an ejection link: a state machine like a router.
@@ -144,8 +165,8 @@ pub trait NicModel: Sized {
         out: &mut O,
     );
 
-    /// The router's input buffer has freed `bytes` bytes.
-    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, bytes: u32, out: &mut O);
+    /// The router's input buffer has freed `bytes` bytes of a traffic class.
+    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, class: u8, bytes: u32, out: &mut O);
 
     /// A timer that was set by [`NicOutputs::timer`] expires. Returns the packet that is delivered now, if any.
     fn timer<O: NicOutputs<Self>>(&mut self, now: Time, timer: Self::Timer, out: &mut O) -> Option<Packet>;
@@ -201,7 +222,8 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
 }
 
 /// One port of a NIC. The [`NicArbiter`] says which source sends; the messages of one source alternate packet by
-/// packet. Packets are delivered on arrival. Under an optimistic executor it may receive a credit for a packet that it
+/// packet. With several [`TrafficClasses`], each has its own sources and credits, and those of one class are loaded at a
+/// time ([`ClassQueues`]). Packets are delivered on arrival. Under an optimistic executor it may receive a credit for a packet that it
 /// has not sent in this timeline, so its credits wrap. Fields that every packet touches come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -210,7 +232,7 @@ pub struct Nic<T> {
     measured: Measured,
     busy_until: Time,
     counters: LinkCounters,
-    /// Free bytes in the router's input buffer.
+    /// Free bytes in the router's input buffer, of the loaded traffic class.
     credits: u32,
     format: PacketFormat,
     end_point: HostId,
@@ -220,14 +242,23 @@ pub struct Nic<T> {
     source: u16,
     /// Messages of the source whose turn it is. Empty only if no other source waits.
     queue: VecDeque<Queued<T>>,
-    /// `None` until two sources compete.
-    others: Option<Box<OtherSources<Queued<T>>>>,
-    /// Bytes in all queues, without headers.
+    /// `None` with one traffic class, until two sources compete.
+    others: Option<Box<Others<T>>>,
+    /// Bytes in all queues of the loaded traffic class, without headers.
     backlog: u64,
     /// Since when the next packet has lacked credits, or [`NOT_BLOCKED`]. An `Option` would be 8 bytes longer, and a host
     /// more than whole cache lines.
     blocked_since: Time,
     stalls: StallCounters,
+}
+
+/// What a port has that one source does not need.
+#[derive(Clone, Debug)]
+struct Others<T> {
+    /// Other sources of the loaded traffic class.
+    sources: OtherSources<Queued<T>>,
+    /// Other traffic classes; `None` without any.
+    classes: Option<ClassQueues<T>>,
 }
 
 /// No packet lacks credits.
@@ -267,13 +298,14 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     /// The source of a message, as the arbiter distinguishes sources.
     #[inline]
     pub fn source_of(&self, message: &Outgoing<T>) -> NicSource {
-        self.arbiter.source(message.job, message.source)
+        self.arbiter
+            .source(message.traffic_class, message.job, message.source)
     }
 
-    /// Whether no message waits.
+    /// Whether no message waits, and none of another traffic class can come.
     #[inline]
     pub fn is_clear(&self) -> bool {
-        !self.wake_pending && self.queue.is_empty()
+        !self.wake_pending && self.queue.is_empty() && self.other_classes().is_none()
     }
 
     /// Sends a message of one packet that is certain to start at `start`. It bypasses the queue.
@@ -323,23 +355,21 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     }
 
     fn serve<O: NicOutputs<Self>>(&mut self, now: Time, out: &mut O) {
-        if self.wake_pending || self.queue.is_empty() {
+        if self.wake_pending || !self.has_messages() {
             return;
         }
         if self.busy_until > now {
             self.set_timer(self.busy_until - now, out);
             return;
         }
+        if self.other_classes().is_some() && !self.load_next_class(out) {
+            return self.block(now, out);
+        }
         let front = self.queue.front().expect("not empty");
         let payload = front.next_payload(self.format);
         let bytes = payload + self.format.header;
         if self.credits < bytes {
-            if self.blocked_since == NOT_BLOCKED {
-                self.blocked_since = now;
-                out.note(|| NicUndo::Blocked);
-            }
-            out.lacks_credits();
-            return;
+            return self.block(now, out);
         }
         out.note(|| NicUndo::Departed {
             bytes,
@@ -376,14 +406,24 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         } else if let Some(report) = queued.report {
             out.injected(report, serialization);
         }
-        let source = self.arbiter.source(job, self.source);
+        let source = self.arbiter.source(self.loaded_class(), job, self.source);
         out.depart(packet, source, Time::ZERO, serialization, last);
         if self.others.is_some() {
             self.pass_turn(bytes, out);
         }
-        if !self.queue.is_empty() {
+        if self.has_messages() {
             self.set_timer(serialization, out);
         }
+    }
+
+    /// The link idles, since no packet has credits.
+    #[inline]
+    fn block<O: NicOutputs<Self>>(&mut self, now: Time, out: &mut O) {
+        if self.blocked_since == NOT_BLOCKED {
+            self.blocked_since = now;
+            out.note(|| NicUndo::Blocked);
+        }
+        out.lacks_credits();
     }
 
     /// Whether a message goes to the queue of the source whose turn it is.
@@ -392,7 +432,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         let Some(first) = self.queue.front() else {
             return true;
         };
-        let sending = self.arbiter.source(first.job, self.source);
+        let sending = self.arbiter.source(message.traffic_class, first.job, self.source);
         sending == self.source_of(message)
     }
 
@@ -401,7 +441,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     #[inline(never)]
     fn queue_beside<O: NicOutputs<Self>>(&mut self, message: Queued<T>, of_job: u16, out: &mut O) {
         let quantum = self.quantum();
-        let others = self.others.get_or_insert_default();
+        let others = &mut self.others.get_or_insert_default().sources;
         let step = others.queue(message, of_job, quantum, |other| {
             other.of_job == of_job
                 && other
@@ -425,6 +465,11 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         {
             out.note(|| NicUndo::Turn(step));
         }
+        if let Some(classes) = self.other_classes_mut()
+            && let Some(step) = classes.sent(bytes)
+        {
+            out.note(|| NicUndo::ClassTurn(step));
+        }
     }
 
     /// Bytes that a turn adds to what a source may send; 0 if a turn has one packet.
@@ -441,7 +486,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
             of_job: &mut self.source,
             messages: &mut self.queue,
         };
-        Some((self.others.as_mut()?, sending))
+        Some((&mut self.others.as_mut()?.sources, sending))
     }
 
     #[inline]
@@ -493,12 +538,8 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
 
     /// Bytes that wait to be sent, without headers.
     pub fn backlog(&self) -> u64 {
-        self.backlog
-    }
-
-    /// Credits left, in bytes.
-    pub fn credits(&self) -> u32 {
-        self.credits
+        let others = self.other_classes().map_or(0, ClassQueues::backlog);
+        self.backlog + others
     }
 
     /// Use of the injection link until `end`.
@@ -540,6 +581,9 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
                 return self.send_at_once((now, created_at, start), message, out);
             }
         }
+        if self.other_classes().is_some() {
+            self.load_class(message.traffic_class, out);
+        }
         self.backlog += message.bytes;
         let queued = Queued {
             destination: message.destination,
@@ -564,7 +608,10 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         }
     }
 
-    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, bytes: u32, out: &mut O) {
+    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, class: u8, bytes: u32, out: &mut O) {
+        if self.other_classes().is_some() {
+            self.load_class(class, out);
+        }
         self.credits = self.credits.wrapping_add(bytes);
         out.note(|| NicUndo::Credited { bytes });
         self.serve(now, out);
@@ -597,6 +644,14 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
                 busy_until,
                 blocked_since,
             } => self.undo_depart(bytes, busy_until, blocked_since),
+            NicUndo::ClassLoaded { class } => {
+                self.swap_class(class);
+            }
+            NicUndo::ClassTurn(step) => {
+                if let Some(classes) = self.other_classes_mut() {
+                    classes.turns.undo(step);
+                }
+            }
             NicUndo::MovedBack => self.queue.rotate_right(1),
             NicUndo::Finished {
                 destination,
@@ -618,14 +673,11 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
     }
 
     fn state(&self) -> NicState<T> {
-        let others = self.others.as_ref().filter(|others| !others.queues.is_empty());
-        let has_source = !self.queue.is_empty() && self.arbiter != NicArbiter::ByMessage;
+        let classes = self.other_classes();
+        let count = classes.map_or(1, ClassQueues::count);
         NicState {
-            queue: self.queue.iter().copied().collect(),
-            source: if has_source { self.source } else { 0 },
-            deficit: others.map_or(0, |others| others.deficit),
-            others: others.map_or(Vec::new(), |others| others.queues.iter().cloned().collect()),
-            credits: self.credits,
+            classes: (0..count).map(|class| self.class_state(class)).collect(),
+            class_turns: classes.map(|classes| classes.turns),
             busy_until: self.busy_until,
             wake_pending: self.wake_pending,
             blocked_since: self.blocked_since(),
@@ -635,31 +687,56 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
     }
 
     fn restore(&mut self, state: NicState<T>) -> Result<(), String> {
-        if state.blocked_since.is_some() && state.queue.is_empty() {
+        let port = self.end_point.0;
+        let is_empty = state.classes.iter().all(|class| class.queue.is_empty());
+        if state.blocked_since.is_some() && is_empty {
             return Err(format!(
-                "NIC port {}: its saved state lacks credits, but has nothing to send",
-                self.end_point.0
+                "NIC port {port}: its saved state lacks credits, but has nothing to send"
             ));
         }
-        let waiting = &state.others;
-        if !waiting.is_empty() && state.queue.is_empty() || waiting.iter().any(|of| of.messages.is_empty()) {
+        let lacks_messages = |class: &NicClassState<T>| {
+            let waiting = &class.others;
+            !waiting.is_empty() && class.queue.is_empty() || waiting.iter().any(|of| of.messages.is_empty())
+        };
+        if state.classes.iter().any(lacks_messages) {
             return Err(format!(
-                "NIC port {}: in its saved state a source without messages takes turns with others",
-                self.end_point.0
+                "NIC port {port}: in its saved state a source without messages takes turns with others"
             ));
         }
-        let queued = waiting.iter().flat_map(|of| &of.messages).chain(&state.queue);
-        self.backlog = queued.map(|queued| queued.left).sum();
-        self.queue = state.queue.into();
-        self.source = state.source;
-        self.others = OtherSources::saved(state.others, state.deficit).map(Box::new);
-        self.credits = state.credits;
+        let largest = self.format.largest();
+        let fits = match (self.other_classes(), &state.class_turns) {
+            (None, None) => state.classes.len() == 1,
+            (Some(classes), Some(turns)) => {
+                state.classes.len() == usize::from(classes.count()) && classes.allow(turns, largest)
+            }
+            _ => false,
+        };
+        if !fits {
+            return Err(format!(
+                "NIC port {port}: its saved state is that of other traffic classes"
+            ));
+        }
+        for (class, saved) in (0..).zip(state.classes) {
+            self.restore_class(class, saved);
+        }
+        if let (Some(classes), Some(turns)) = (self.other_classes_mut(), state.class_turns) {
+            classes.turns = turns;
+        }
         self.busy_until = state.busy_until;
         self.wake_pending = state.wake_pending;
         self.blocked_since = state.blocked_since.unwrap_or(NOT_BLOCKED);
         self.counters = state.counters;
         self.stalls = state.stalls;
         Ok(())
+    }
+}
+
+impl<T> Default for Others<T> {
+    fn default() -> Self {
+        Others {
+            sources: OtherSources::default(),
+            classes: None,
+        }
     }
 }
 

@@ -93,6 +93,7 @@ impl Experiment {
             name: job.name.clone(),
             start: job.start,
             end: job.end,
+            traffic_class: job.traffic_class,
             kind: JobKind::Ranks(ranks.clone()),
         };
         Experiment {

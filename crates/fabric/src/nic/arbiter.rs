@@ -40,12 +40,12 @@ impl NicArbiter {
         }
     }
 
-    /// The source of a message of this job, given by the job's number for it on this host. If messages compete, all of
-    /// them have one source, which alternates among them.
+    /// The source of a message of this traffic class and job, given by the job's number for it on this host. If messages
+    /// compete, all of a class have one source, which alternates among them.
     #[inline]
-    pub fn source(self, job: u16, of_job: u16) -> NicSource {
+    pub fn source(self, traffic_class: u8, job: u16, of_job: u16) -> NicSource {
         match self {
-            NicArbiter::ByMessage => NicSource(0),
+            NicArbiter::ByMessage => NicSource(traffic_class.into()),
             _ => NicSource(u32::from(job) << 16 | u32::from(of_job)),
         }
     }

@@ -35,6 +35,7 @@ fn message(number: u32, bytes: u64, report: char) -> Outgoing<char> {
         bytes,
         job: 0,
         source: 0,
+        traffic_class: 0,
         standalone: false,
         report: Some(report),
     }
@@ -195,9 +196,9 @@ fn without_credit_nothing_leaves_and_the_wait_is_counted() {
     nic.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
     let after = out.wake.take().unwrap();
     nic.timer(after, (), &mut out);
-    assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (1, 50, 100));
-    nic.credit(Time(130_000), 100, &mut out);
-    assert_eq!((out.departed.len(), nic.credits(), nic.backlog()), (2, 50, 0));
+    assert_eq!((out.departed.len(), nic.credits(0), nic.backlog()), (1, 50, 100));
+    nic.credit(Time(130_000), 0, 100, &mut out);
+    assert_eq!((out.departed.len(), nic.credits(0), nic.backlog()), (2, 50, 0));
     assert_eq!(nic.used(Time(500_000)).buffer_full, Time(30_000));
 }
 
@@ -210,7 +211,7 @@ pub(crate) enum Op {
     /// May come without a pending timer.
     Timer,
     /// May be for a packet that was never sent.
-    Credit(u32),
+    Credit(u8, u32),
 }
 
 #[derive(Debug, PartialEq)]
@@ -233,19 +234,26 @@ impl<const KEPT: bool> NicOutputs<Nic<Report>> for UndoRecorder<NicUndo<Report>,
     }
 }
 
-/// A NIC under the reverse check.
-struct Subject<const ARBITER: usize, const HEADER: u32>(Nic<Report>);
+/// A NIC under the reverse check. Without classes all messages have the only one.
+struct Subject<const ARBITER: usize, const HEADER: u32, const CLASSES: usize>(Nic<Report>);
 
-impl<const ARBITER: usize, const HEADER: u32> Subject<ARBITER, HEADER> {
+impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Subject<ARBITER, HEADER, CLASSES> {
     fn assert_backlog(&self) {
-        let others = self.0.others.iter().flat_map(|others| &others.queues);
-        let others = others.flat_map(|other| &other.messages);
-        let left = self.0.queue.iter().chain(others).map(|q| q.left);
-        assert_eq!(self.0.backlog(), left.sum::<u64>());
+        let state = self.0.state();
+        let mut all = 0;
+        for (class, of_class) in (0..).zip(&state.classes) {
+            let others = of_class.others.iter().flat_map(|other| &other.messages);
+            let left = of_class.queue.iter().chain(others).map(|q| q.left).sum::<u64>();
+            assert_eq!(self.0.backlog_of(class), left);
+            all += left;
+        }
+        assert_eq!(self.0.backlog(), all);
     }
 }
 
-impl<const ARBITER: usize, const HEADER: u32> Reversible for Subject<ARBITER, HEADER> {
+impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Reversible
+    for Subject<ARBITER, HEADER, CLASSES>
+{
     type Op = Op;
     type Step = NicUndo<Report>;
     type Output = Output;
@@ -262,7 +270,9 @@ impl<const ARBITER: usize, const HEADER: u32> Reversible for Subject<ARBITER, HE
             payload: 100,
             header: HEADER,
         };
-        Subject(Nic::new(HostId(0), rate, (format, 250), arbiter, measured))
+        let classes = [(3, 0), (1, 1), (1, 0)];
+        let nic = Nic::new(HostId(0), rate, (format, 250), arbiter, measured);
+        Subject(nic.with_traffic_classes(TrafficClasses::new(2, &classes[..CLASSES]).unwrap()))
     }
 
     fn apply<const KEPT: bool>(
@@ -272,9 +282,15 @@ impl<const ARBITER: usize, const HEADER: u32> Reversible for Subject<ARBITER, HE
         out: &mut UndoRecorder<NicUndo<Report>, Output, KEPT>,
     ) {
         match *op {
-            Op::Send(message) => self.0.send((now, now), &message, out),
+            Op::Send(message) => {
+                let message = Outgoing {
+                    traffic_class: message.traffic_class % CLASSES as u8,
+                    ..message
+                };
+                self.0.send((now, now), &message, out);
+            }
             Op::Timer => assert!(self.0.timer(now, (), out).is_none()),
-            Op::Credit(bytes) => self.0.credit(now, bytes, out),
+            Op::Credit(class, bytes) => self.0.credit(now, class % CLASSES as u8, bytes, out),
         }
         self.assert_backlog();
         out.outputs.push(Output::Backlog(self.0.backlog()));
@@ -298,17 +314,18 @@ fn op() -> impl Strategy<Value = Op> {
         any::<u32>(),
         0u64..350,
         prop_oneof![4 => (0u16..2, 0u16..3), 1 => any::<(u16, u16)>()],
-        any::<bool>(),
+        (0u8..3, any::<bool>()),
         any::<Option<Report>>(),
     );
     let send = message.prop_map(
-        |(destination, number, bytes, (job, source), standalone, report)| {
+        |(destination, number, bytes, (job, source), (traffic_class, standalone), report)| {
             Op::Send(Outgoing {
                 destination: HostId(destination),
                 number,
                 bytes,
                 job,
                 source,
+                traffic_class,
                 standalone,
                 report,
             })
@@ -317,20 +334,28 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         3 => send,
         5 => Just(Op::Timer),
-        4 => (0u32..200).prop_map(Op::Credit),
-        1 => any::<u32>().prop_map(Op::Credit),
+        4 => (0u8..3, 0u32..200).prop_map(|(class, bytes)| Op::Credit(class, bytes)),
+        1 => (0u8..3, any::<u32>()).prop_map(|(class, bytes)| Op::Credit(class, bytes)),
     ]
 }
 
 proptest! {
     #[test]
     fn every_input_can_be_undone_and_saved(script in script(op(), 150_000)) {
-        check::<Subject<0, 0>>(&script)?;
-        check::<Subject<1, 0>>(&script)?;
-        check::<Subject<2, 0>>(&script)?;
-        check::<Subject<0, 30>>(&script)?;
-        check::<Subject<1, 30>>(&script)?;
-        check::<Subject<2, 30>>(&script)?;
+        check::<Subject<0, 0, 1>>(&script)?;
+        check::<Subject<1, 0, 1>>(&script)?;
+        check::<Subject<2, 0, 1>>(&script)?;
+        check::<Subject<0, 30, 1>>(&script)?;
+        check::<Subject<1, 30, 1>>(&script)?;
+        check::<Subject<2, 30, 1>>(&script)?;
+    }
+
+    #[test]
+    fn every_input_can_be_undone_and_saved_with_traffic_classes(script in script(op(), 150_000)) {
+        check::<Subject<0, 0, 3>>(&script)?;
+        check::<Subject<1, 30, 3>>(&script)?;
+        check::<Subject<2, 0, 3>>(&script)?;
+        check::<Subject<1, 0, 2>>(&script)?;
     }
 }
 
@@ -346,17 +371,17 @@ fn packets_have_their_header_on_the_link_and_of_the_credits() {
     let mut nic = Nic::new(HostId(0), rate, (format, 265), NicArbiter::RoundRobin, measured);
     let mut out = Out::default();
     nic.send((Time(0), Time(0)), &message(0, 205, 'a'), &mut out);
-    assert_eq!((nic.backlog(), nic.credits()), (105, 135));
+    assert_eq!((nic.backlog(), nic.credits(0)), (105, 135));
     assert_eq!(out.wake.take(), Some(Time(130_000)));
     nic.timer(Time(130_000), (), &mut out);
-    assert_eq!((nic.backlog(), nic.credits()), (5, 5));
+    assert_eq!((nic.backlog(), nic.credits(0)), (5, 5));
     assert_eq!(out.wake.take(), Some(Time(130_000)));
     nic.timer(Time(260_000), (), &mut out);
-    assert_eq!(nic.credits(), 5, "35 bytes need more credits");
-    nic.credit(Time(261_000), 29, &mut out);
-    assert_eq!(nic.credits(), 34);
-    nic.credit(Time(262_000), 1, &mut out);
-    assert_eq!((nic.backlog(), nic.credits()), (0, 0));
+    assert_eq!(nic.credits(0), 5, "35 bytes need more credits");
+    nic.credit(Time(261_000), 0, 29, &mut out);
+    assert_eq!(nic.credits(0), 34);
+    nic.credit(Time(262_000), 0, 1, &mut out);
+    assert_eq!((nic.backlog(), nic.credits(0)), (0, 0));
     assert_eq!(out.departed, [(0, 130), (0, 130), (0, 35)]);
     let used = nic.used(Time(1_000_000));
     assert_eq!((used.bytes, used.busy), (295, Time(295_000)));
@@ -404,7 +429,7 @@ fn a_state_that_contradicts_itself_is_refused() {
     let error = fresh.restore(state).unwrap_err();
     assert!(error.contains("nothing to send"), "{error}");
     let mut state = fresh.state();
-    state.others.push(SourceQueue {
+    state.classes[0].others.push(SourceQueue {
         of_job: 0,
         deficit: 0,
         messages: VecDeque::new(),

@@ -9,7 +9,7 @@ use topology::{HostId, RouterId};
 
 use super::{PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use crate::reverse_check::UndoRecorder;
-use crate::{Measured, Packet, Rate};
+use crate::{Measured, Packet, Rate, TrafficClasses};
 
 /// 8 Gbps: 1000 ps per byte.
 pub(super) const SLOW: u64 = 8_000_000_000;
@@ -92,6 +92,7 @@ pub(super) fn setup(ports: &[PortSetting], largest_packet: u32, bubbles: bool) -
     RouterSetup {
         id: RouterId(0),
         vcs: 2,
+        traffic_classes: TrafficClasses::one(2),
         ports,
         largest_packet,
         bubbles,

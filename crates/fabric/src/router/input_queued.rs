@@ -15,6 +15,10 @@
 //! A packet has room in the output buffer from then until its tail has left the link. Without a speedup the link is
 //! free whenever its output of the crossbar is, and nothing waits there.
 //!
+//! With several traffic classes ([`TrafficClasses`]), each class has its own VCs. An output first chooses a class among
+//! those of the packets that could be sent, then a packet of the class. Routing sees the VCs of the packet's class,
+//! numbered from 0, and the load of all classes.
+//!
 //! All tails that have crossed at the same time release their ports before any output chooses. Then the free outputs
 //! choose one after the other; the output that chooses first changes by one each time. The matching is maximal.
 //!
@@ -45,7 +49,10 @@ use super::{
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{InputQueuedObservation, InputQueuedWaitTracker, RouterDeparture};
-use crate::{LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate};
+use crate::{
+    ClassSet, ClassTurnUndo, ClassTurns, LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate,
+    TrafficClasses,
+};
 
 /// The arbitration of an output among packets that could be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,6 +185,13 @@ pub enum InputQueuedUndo {
     },
     /// The output that chooses first changed.
     FirstMoved,
+    /// The turns of the traffic classes of an output changed.
+    ClassTurn {
+        /// Output port.
+        output: u16,
+        /// The change.
+        step: ClassTurnUndo,
+    },
     /// An output became blocked: no packet had credits.
     Blocked {
         /// Output port.
@@ -213,8 +227,6 @@ struct Output {
     load: u64,
     /// Packets that are routed to this port and wait.
     requested: u32,
-    /// The preferred queue: the one after the queue that was served last.
-    preferred: u32,
     /// Time from which the link idles because no packet has credits. It may be to come.
     blocked_since: Option<Time>,
     counters: LinkCounters,
@@ -266,7 +278,9 @@ impl AsMut<Packet> for Buffered {
 #[derive(Clone, Debug)]
 pub struct Router {
     id: RouterId,
+    /// VCs of a port, of all traffic classes.
     vcs: u8,
+    traffic_classes: TrafficClasses,
     /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
     arbiter: Arbiter,
@@ -276,6 +290,10 @@ pub struct Router {
     /// The output that chooses first.
     first: u16,
     outputs: Vec<Output>,
+    /// By output port, then traffic class, the preferred queue: the one after the queue that was served last.
+    preferred: Vec<u32>,
+    /// By output port; empty with one traffic class.
+    class_turns: Vec<ClassTurns>,
     /// The VC whose packet is crossing, by input port.
     inputs: Vec<Option<u8>>,
     /// By input port, then VC.
@@ -293,6 +311,10 @@ pub struct Router {
 pub struct InputQueuedRouterState {
     first: u16,
     outputs: Vec<OutputState>,
+    /// By output port, then traffic class.
+    preferred: Vec<u32>,
+    /// By output port; empty with one traffic class.
+    class_turns: Vec<ClassTurns>,
     /// By input port, then VC.
     queues: Vec<QueueState>,
     /// By output port, then VC.
@@ -308,7 +330,6 @@ struct OutputState {
     crosses_until: Time,
     busy_until: Time,
     load: u64,
-    preferred: u32,
     blocked_since: Option<Time>,
     counters: LinkCounters,
     stalls: StallCounters,
@@ -321,11 +342,13 @@ struct QueueState {
     packets: Vec<(Packet, Time)>,
 }
 
-/// The congestion that the routing of a packet of this size sees.
+/// The congestion that the routing of a packet of this size sees. Its VCs are those of the packet's traffic class.
 struct LocalCongestion<'a> {
     router: &'a Router,
     now: Time,
     bytes: u32,
+    /// The first VC of the packet's traffic class.
+    first_vc: u8,
     context: &'a RoutingContext<'a>,
 }
 
@@ -335,7 +358,9 @@ impl Congestion for LocalCongestion<'_> {
     }
 
     fn load_by(&self, metric: LoadMetric, port: Port, vc: u8) -> u64 {
-        self.router.output_load(self.now, port.0, vc).by(metric)
+        self.router
+            .output_load(self.now, port.0, self.first_vc + vc)
+            .by(metric)
     }
 
     fn reported_load(&self, slot: usize) -> u64 {
@@ -343,7 +368,7 @@ impl Congestion for LocalCongestion<'_> {
     }
 
     fn free_space(&self, port: Port, vc: u8) -> u64 {
-        let buffer = &self.router.far_buffers[self.router.index(port.0, vc)];
+        let buffer = &self.router.far_buffers[self.router.index(port.0, self.first_vc + vc)];
         if buffer.waiting == 0 && buffer.credits >= self.bytes {
             u64::from(buffer.credits)
         } else {
@@ -413,10 +438,12 @@ impl Router {
             route: before,
             ..
         } = self.head(queue).packet;
+        // Each traffic class has all VCs of routing, which does not know that there are several.
+        let first_vc = self.traffic_classes.first_vc(self.traffic_classes.of_vc(vc));
         let at = At {
             router: self.id,
             input: Port(input),
-            vc,
+            vc: vc - first_vc,
             source,
             destination,
         };
@@ -425,6 +452,7 @@ impl Router {
             router: self,
             now,
             bytes,
+            first_vc,
             context,
         };
         let hop = context.routing.route(at, &mut route, &seen, &mut out.random());
@@ -433,7 +461,7 @@ impl Router {
         }
         let decision = Decision {
             output: hop.port.0,
-            vc: hop.vc,
+            vc: first_vc + hop.vc,
             claim: hop.claim,
         };
         self.request(queue, decision);
@@ -544,10 +572,20 @@ impl Router {
         if output.from.is_some() || output.requested == 0 {
             return;
         }
-        let preferred = output.preferred as usize;
+        let class = match self.traffic_classes.is_one() {
+            true => 0,
+            false => match self.choose_class(now, port, out) {
+                Some(class) => class,
+                None => return,
+            },
+        };
+        let preferred = self.preferred[self.of_class(port, class)] as usize;
         let mut any_credits = false;
         let (mut count, mut first, mut next) = (0u32, None, None);
         for queue in self.requesting(port) {
+            if self.class_of(queue) != class {
+                continue;
+            }
             let decision = self.queues[queue].decision;
             let Some(decision) = decision.filter(|decision| self.has_credits(queue, *decision)) else {
                 continue;
@@ -568,9 +606,10 @@ impl Router {
                 let number = out.random().below(count) as usize;
                 let goes = |queue: &usize| {
                     let decision = self.queues[*queue].decision;
-                    decision.is_some_and(|decision| {
-                        self.has_credits(*queue, decision) && self.may_go(now, *queue, decision)
-                    })
+                    self.class_of(*queue) == class
+                        && decision.is_some_and(|decision| {
+                            self.has_credits(*queue, decision) && self.may_go(now, *queue, decision)
+                        })
                 };
                 self.requesting(port).filter(goes).nth(number)
             }
@@ -582,12 +621,62 @@ impl Router {
         }
     }
 
+    /// The traffic class that an output serves next. Without a packet that could be sent, `None`.
+    // Not inlined, to keep the code of networks with one class small.
+    #[inline(never)]
+    fn choose_class<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, out: &mut O) -> Option<u8> {
+        let (mut waiting, mut able, mut any_credits) = (ClassSet::default(), ClassSet::default(), false);
+        for queue in self.requesting(port) {
+            let Some(decision) = self.queues[queue].decision else {
+                continue;
+            };
+            let class = self.class_of(queue);
+            waiting.insert(class);
+            let has_credits = self.has_credits(queue, decision);
+            any_credits |= has_credits;
+            // Without regard to the room in the output buffer: small packets of one class would always take it before
+            // large ones of another. The link is busy until there is room.
+            if has_credits && self.may_cross(now, queue, decision) {
+                able.insert(class);
+            }
+        }
+        let turns = &mut self.class_turns[usize::from(port)];
+        let sets = (waiting, able);
+        let class = self
+            .traffic_classes
+            .choose(turns, sets, self.largest_packet, |step| {
+                out.note(|| InputQueuedUndo::ClassTurn { output: port, step });
+            });
+        if class.is_none() {
+            self.set_blocked(now, port, !any_credits, out);
+        }
+        class
+    }
+
+    /// The traffic class of the packets of a queue.
+    #[inline]
+    fn class_of(&self, queue: usize) -> u8 {
+        match self.traffic_classes.is_one() {
+            true => 0,
+            false => self.traffic_classes.of_vc((queue % usize::from(self.vcs)) as u8),
+        }
+    }
+
+    /// Index of a traffic class of an output.
+    #[inline]
+    fn of_class(&self, output: u16, class: u8) -> usize {
+        usize::from(output) * usize::from(self.traffic_classes.count()) + usize::from(class)
+    }
+
     /// Whether nothing in the router except its output delays the first packet of a queue.
     fn may_go(&self, now: Time, queue: usize, decision: Decision) -> bool {
         let bytes = self.head(queue).packet.bytes;
-        self.inputs[queue / usize::from(self.vcs)].is_none()
-            && self.ready_at(queue, decision) <= now
-            && self.output_buffers.has_room(now, decision.output, bytes)
+        self.may_cross(now, queue, decision) && self.output_buffers.has_room(now, decision.output, bytes)
+    }
+
+    /// As [`Router::may_go`], but the output buffer may have no room.
+    fn may_cross(&self, now: Time, queue: usize, decision: Decision) -> bool {
+        self.inputs[queue / usize::from(self.vcs)].is_none() && self.ready_at(queue, decision) <= now
     }
 
     /// Counts the time during which a free output with an idle link had packets, but none with credits.
@@ -642,6 +731,15 @@ impl Router {
         let bytes = packet.bytes;
         let queues = self.queues.len() as u32;
         let crossing = self.crossing(now, arrived, (input, decision.output), bytes);
+        let class = self.class_of(queue);
+        let of_class = self.of_class(decision.output, class);
+        let preferred = std::mem::replace(&mut self.preferred[of_class], (queue as u32 + 1) % queues);
+        if let Some(turns) = self.class_turns.get_mut(usize::from(decision.output))
+            && let Some(step) = self.traffic_classes.sent(turns, class, bytes)
+        {
+            let output = decision.output;
+            out.note(|| InputQueuedUndo::ClassTurn { output, step });
+        }
         let output = &mut self.outputs[usize::from(decision.output)];
         let serialization = output.rate.serialization(bytes);
         let start = now.max(output.busy_until);
@@ -651,14 +749,13 @@ impl Router {
             input_vc: vc,
             output_vc: decision.vc,
             claim: decision.claim,
-            preferred: output.preferred,
+            preferred,
             busy_until: output.busy_until,
         });
         let end = start + serialization;
         output.busy_until = end;
         output.crosses_until = now + crossing;
         output.from = Some((input, vc));
-        output.preferred = (queue as u32 + 1) % queues;
         output
             .counters
             .depart(start, serialization, bytes, self.measured, || &mut output.stalls);
@@ -767,6 +864,16 @@ impl Router {
             ));
         }
         let fits = |port: u16, vc: u8| usize::from(port) < ports && vc < self.vcs;
+        let classes = &self.traffic_classes;
+        let have_turns = |turns: &ClassTurns| classes.allows(turns, self.largest_packet);
+        if (state.preferred.len(), state.class_turns.len()) != (self.preferred.len(), self.class_turns.len())
+            || !state.preferred.iter().all(|queue| (*queue as usize) < queues)
+            || !state.class_turns.iter().all(have_turns)
+        {
+            return Err(format!(
+                "router {id}: the turns in the saved state are not those of its queues and traffic classes"
+            ));
+        }
         let mut leaving = vec![false; ports];
         let mut requested = vec![false; ports];
         for (index, queue) in state.queues.iter().enumerate() {
@@ -791,7 +898,7 @@ impl Router {
             ));
         }
         for (port, output) in state.outputs.iter().enumerate() {
-            let mut is_good = (output.preferred as usize) < queues;
+            let mut is_good = true;
             if let Some((input, vc)) = output.from {
                 is_good &=
                     fits(input, vc) && !std::mem::replace(&mut leaving[usize::from(input) % ports], true);
@@ -826,6 +933,7 @@ impl RouterModel for Router {
     // A credit that arrives at the time of a timer lets its output choose before the others.
     const REPORTS_CREDIT_WAITS: bool = false;
     const HAS_LOAD_METRICS: bool = true;
+    const HAS_TRAFFIC_CLASSES: bool = true;
 
     type Parameters = Parameters;
     type Undo = InputQueuedUndo;
@@ -861,13 +969,15 @@ impl RouterModel for Router {
 
     fn bytes_per_port(ports: u64, vcs: u64, _: bool) -> u64 {
         let per_vc = (size_of::<InputQueue>() + size_of::<FarBuffer>()) as u64;
-        let port =
-            (size_of::<Output>() + size_of::<Option<u8>>() + size_of::<VecDeque<UnsentPacket>>()) as u64;
-        port + vcs * per_vc + (ports * vcs).div_ceil(64) * 8
+        let port = size_of::<Output>()
+            + size_of::<Option<u8>>()
+            + size_of::<VecDeque<UnsentPacket>>()
+            + size_of::<u32>();
+        port as u64 + vcs * per_vc + (ports * vcs).div_ceil(64) * 8
     }
 
     fn new(setup: &RouterSetup<'_>, parameters: Parameters) -> Router {
-        let ports = setup.ports;
+        let (ports, classes) = (setup.ports, setup.traffic_classes);
         let output = |p: &super::PortSetting| Output {
             rate: p.rate,
             crossbar: parameters.speedup.of(p.rate),
@@ -877,7 +987,6 @@ impl RouterModel for Router {
             busy_until: Time::ZERO,
             load: 0,
             requested: 0,
-            preferred: 0,
             blocked_since: None,
             counters: LinkCounters::default(),
             stalls: StallCounters::default(),
@@ -894,6 +1003,7 @@ impl RouterModel for Router {
         Router {
             id: setup.id,
             vcs: setup.vcs,
+            traffic_classes: classes,
             one_rate: setup.has_one_rate(),
             arbiter: parameters.arbiter,
             speedup: parameters.speedup,
@@ -901,6 +1011,11 @@ impl RouterModel for Router {
             measured: setup.measured,
             first: 0,
             outputs: ports.iter().map(output).collect(),
+            preferred: vec![0; ports.len() * usize::from(classes.count())],
+            class_turns: match classes.is_one() {
+                true => Vec::new(),
+                false => vec![ClassTurns::new(&classes); ports.len()],
+            },
             inputs: vec![None; ports.len()],
             requests: vec![0; ports.len() * queues.len().div_ceil(64)],
             queues,
@@ -1022,8 +1137,9 @@ impl RouterModel for Router {
                 preferred,
                 busy_until,
             } => {
-                self.outputs[usize::from(output)].preferred = preferred;
                 let queue = self.index(input, input_vc);
+                let of_class = self.of_class(output, self.class_of(queue));
+                self.preferred[of_class] = preferred;
                 self.undo_send(queue, Decision { output, vc, claim }, busy_until);
             }
             InputQueuedUndo::Released(identity) => self.pool.undo_release(identity),
@@ -1056,6 +1172,7 @@ impl RouterModel for Router {
                 let ports = self.outputs.len() as u16;
                 self.first = (self.first + ports - 1) % ports;
             }
+            InputQueuedUndo::ClassTurn { output, step } => self.class_turns[usize::from(output)].undo(step),
             InputQueuedUndo::Blocked { output } => self.outputs[usize::from(output)].blocked_since = None,
             InputQueuedUndo::Unblocked { output, since, now } => {
                 let output = &mut self.outputs[usize::from(output)];
@@ -1071,7 +1188,6 @@ impl RouterModel for Router {
             crosses_until: output.from.map_or(Time::ZERO, |_| output.crosses_until),
             busy_until: output.busy_until,
             load: output.load,
-            preferred: output.preferred,
             blocked_since: output.blocked_since,
             counters: output.counters,
             stalls: output.stalls,
@@ -1087,6 +1203,8 @@ impl RouterModel for Router {
         InputQueuedRouterState {
             first: self.first,
             outputs: self.outputs.iter().map(output).collect(),
+            preferred: self.preferred.clone(),
+            class_turns: self.class_turns.clone(),
             queues: self.queues.iter().map(queue).collect(),
             credits: self.far_buffers.iter().map(|buffer| buffer.credits).collect(),
             output_buffers: self.output_buffers.state(),
@@ -1096,6 +1214,8 @@ impl RouterModel for Router {
     fn restore(&mut self, state: InputQueuedRouterState) -> Result<(), String> {
         self.check(&state)?;
         self.first = state.first;
+        self.preferred = state.preferred;
+        self.class_turns = state.class_turns;
         self.inputs.fill(None);
         for (output, saved) in self.outputs.iter_mut().zip(&state.outputs) {
             *output = Output {
@@ -1107,7 +1227,6 @@ impl RouterModel for Router {
                 busy_until: saved.busy_until,
                 load: saved.load,
                 requested: 0,
-                preferred: saved.preferred,
                 blocked_since: saved.blocked_since,
                 counters: saved.counters,
                 stalls: saved.stalls,

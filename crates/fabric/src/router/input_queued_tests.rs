@@ -12,10 +12,18 @@ const LARGEST: u32 = 200;
 
 /// Sends a packet to the port that its destination names. Its source names the VC and the claim, which is reduced
 /// if credits are missing. Draws a random number and changes the routing state.
-struct Explicit;
+struct Explicit {
+    vcs: u8,
+}
 
 const EXPLICIT: RoutingContext<'static> = RoutingContext {
-    routing: &Explicit,
+    routing: &Explicit { vcs: 2 },
+    loads: &[],
+};
+
+/// With two traffic classes of one VC each.
+const OF_CLASSES: RoutingContext<'static> = RoutingContext {
+    routing: &Explicit { vcs: 1 },
     loads: &[],
 };
 
@@ -29,6 +37,7 @@ fn seen_at(now: Time, router: &Router, bytes: u32) -> LocalCongestion<'_> {
         router,
         now,
         bytes,
+        first_vc: 0,
         context,
     }
 }
@@ -39,12 +48,16 @@ fn source(vc: u32, claim: BufferClaim) -> HostId {
 
 impl Routing for Explicit {
     fn vcs(&self) -> u8 {
-        2
+        self.vcs
     }
     fn route(&self, at: At, state: &mut RouteState, seen: &dyn Congestion, random: &mut dyn Random) -> Hop {
         state.path = random.below(7) as u16;
         state.phase = state.phase.wrapping_add(1);
-        let (port, vc) = (Port((at.destination.0 % 4) as u16), (at.source.0 % 2) as u8);
+        assert!(at.vc < self.vcs, "routing sees the VCs of one traffic class");
+        let (port, vc) = (
+            Port((at.destination.0 % 4) as u16),
+            (at.source.0 % 2) as u8 % self.vcs,
+        );
         let claim = match at.source.0 / 2 % 3 {
             0 => BufferClaim::Credit,
             1 if seen.free_space(port, vc) >= u64::from(LARGEST) => BufferClaim::Reserved,
@@ -68,6 +81,16 @@ fn router(credits: u32, arbiter: Arbiter) -> Router {
 
 fn router_of(credits: u32, parameters: Parameters) -> Router {
     Router::new(&setup(&ports(credits), LARGEST, false), parameters)
+}
+
+/// A router with two traffic classes of one VC each.
+fn of_classes(credits: u32, parameters: Parameters, classes: &[(u8, u8)]) -> Router {
+    let ports = ports(credits);
+    let setup = RouterSetup {
+        traffic_classes: TrafficClasses::new(1, classes).expect("two classes"),
+        ..setup(&ports, LARGEST, false)
+    };
+    Router::new(&setup, parameters)
 }
 
 /// A crossbar twice as fast as the links.
@@ -104,7 +127,14 @@ impl Bench {
         let packet = Packet::new(to.1, HostId(to.0), input.into(), bytes, Time(at), 0);
         let arrival = Arrival { input, vc, packet };
         self.router
-            .arrived(self.now, arrival, &EXPLICIT, &mut self.outputs);
+            .arrived(self.now, arrival, &self.context(), &mut self.outputs);
+    }
+
+    fn context(&self) -> RoutingContext<'static> {
+        match self.router.traffic_classes.is_one() {
+            true => EXPLICIT,
+            false => OF_CLASSES,
+        }
     }
 
     fn starts(&self) -> Vec<(u64, u16)> {
@@ -436,18 +466,32 @@ pub(crate) enum Op {
 
 /// A router under the reverse check, with little buffer space, ports of two speeds, and a warm-up. With a limit of the
 /// output buffers the crossbar has a speedup.
-struct Subject<const OUTPUT_BUFFER: u32>(Router);
+struct Subject<const OUTPUT_BUFFER: u32, const CLASSES: usize>(Router);
 
-impl<const OUTPUT_BUFFER: u32> Reversible for Subject<OUTPUT_BUFFER> {
+impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Subject<OUTPUT_BUFFER, CLASSES> {
+    const CONTEXT: RoutingContext<'static> = match CLASSES {
+        1 => EXPLICIT,
+        _ => OF_CLASSES,
+    };
+}
+
+impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Reversible for Subject<OUTPUT_BUFFER, CLASSES> {
     type Op = Op;
     type Step = InputQueuedUndo;
     type Output = Output<()>;
     type State = InputQueuedRouterState;
 
     fn fresh() -> Self {
-        let mut router = match OUTPUT_BUFFER {
-            0 => router(300, Arbiter::Random),
-            size => router_of(300, twice(Arbiter::Random, Some(size))),
+        let parameters = match OUTPUT_BUFFER {
+            0 => Parameters {
+                arbiter: Arbiter::Random,
+                ..Parameters::default()
+            },
+            size => twice(Arbiter::Random, Some(size)),
+        };
+        let mut router = match CLASSES {
+            1 => router_of(300, parameters),
+            _ => of_classes(300, parameters, &[(3, 0), (1, 0)]),
         };
         router.measured = Measured {
             from: Time(1_000_000),
@@ -458,8 +502,8 @@ impl<const OUTPUT_BUFFER: u32> Reversible for Subject<OUTPUT_BUFFER> {
 
     fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<Router, KEPT>) {
         match *op {
-            Op::Arrive(arrival) => self.0.arrived(now, arrival, &EXPLICIT, out),
-            Op::Timer => self.0.timer(now, (), &EXPLICIT, out),
+            Op::Arrive(arrival) => self.0.arrived(now, arrival, &Self::CONTEXT, out),
+            Op::Timer => self.0.timer(now, (), &Self::CONTEXT, out),
             Op::Credit(port, vc, bytes) => self.0.credit(now, port, vc, bytes, out),
         }
     }
@@ -489,9 +533,56 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #[test]
     fn every_input_can_be_undone_and_saved(script in script(op(), 100_000)) {
-        check::<Subject<0>>(&script)?;
-        check::<Subject<250>>(&script)?;
+        check::<Subject<0, 1>>(&script)?;
+        check::<Subject<250, 1>>(&script)?;
+        check::<Subject<0, 2>>(&script)?;
+        check::<Subject<250, 2>>(&script)?;
     }
+}
+
+/// Packets of two classes from two inputs, and both inputs have both classes. Within a class, inputs take turns.
+#[test]
+fn an_output_chooses_a_class_and_then_an_input() {
+    for (classes, expected) in [
+        (
+            [(3, 0), (1, 0)],
+            // The first packet was the first of a turn of three.
+            vec![(0, 0), (1, 0), (0, 1), (0, 0), (1, 0), (0, 0), (1, 1), (1, 0)],
+        ),
+        ([(1, 0), (1, 5)], [(0, 1), (1, 1)].repeat(4)),
+    ] {
+        let router = of_classes(1_000_000, Parameters::default(), &classes);
+        let mut bench = Bench::of(router, OF_CLASSES);
+        // The output is busy while all arrive.
+        bench.arrive_on(0, (3, 0), (2, source(0, BufferClaim::Credit)), LARGEST);
+        for _ in 0..4 {
+            for (input, vc) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                bench.arrive_on(1, (input, vc), (2, source(0, BufferClaim::Credit)), LARGEST);
+            }
+        }
+        bench.until(Time(1_650_000));
+        let sent = bench.outputs.packets.iter().zip(&bench.outputs.departed);
+        let sent: Vec<(u32, u8)> = sent
+            .map(|(packet, departed)| (packet.message, departed.2))
+            .collect();
+        assert_eq!(sent[1..9], expected, "{classes:?}");
+    }
+}
+
+/// Bytes that wait for credits of one class do not delay the other class.
+#[test]
+fn a_class_without_credits_does_not_hold_up_another() {
+    let router = of_classes(LARGEST, Parameters::default(), &[(1, 7), (1, 0)]);
+    let mut bench = Bench::of(router, OF_CLASSES);
+    for vc in [0, 0, 1] {
+        bench.arrive_on(0, (0, vc), (2, source(0, BufferClaim::Credit)), LARGEST);
+    }
+    bench.until(Time(1_000_000));
+    let sent = |bench: &Bench| -> Vec<u8> { bench.outputs.departed.iter().map(|d| d.2).collect() };
+    assert_eq!(sent(&bench), [0, 1]);
+    assert_eq!((bench.router.credits(2, 0), bench.router.credits(2, 1)), (0, 0));
+    bench.credit(2_000_000, 2, 0, LARGEST);
+    assert_eq!(sent(&bench), [0, 1, 0]);
 }
 
 #[test]
@@ -554,7 +645,10 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
         },
         "output 1 contradicts itself",
     );
-    refused(|s| s.outputs[2].preferred = 8, "output 2 contradicts itself");
+    refused(
+        |s| s.preferred[2] = 8,
+        "the turns in the saved state are not those",
+    );
     // A tail that would cross after it has left, and one that crosses without a packet.
     refused(
         |s| s.outputs[2].crosses_until = Time(1_000_000),

@@ -165,6 +165,13 @@ macro_rules! router_models {
                 }
             }
 
+            /// See [`RouterModel::HAS_TRAFFIC_CLASSES`].
+            pub fn has_traffic_classes(&self) -> bool {
+                match self {
+                    $(RouterParameters::$name(_) => $module::Router::HAS_TRAFFIC_CLASSES,)*
+                }
+            }
+
             /// See [`RouterModel::TAKES_CREDITS`].
             pub fn takes_credits(&self) -> bool {
                 match self {

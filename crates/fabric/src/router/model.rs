@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use topology::RouterId;
 
 use crate::waits::WaitTracker;
-use crate::{Flow, LinkUse, Measured, Packet, Rate};
+use crate::{Flow, LinkUse, Measured, Packet, Rate, TrafficClasses};
 
 /// Up to this number of ports, most ports take part in a batch of events and are prefetched together. With more
 /// ports, single ports are prefetched.
@@ -50,8 +50,10 @@ pub struct PortSetting {
 pub struct RouterSetup<'a> {
     /// Its id.
     pub id: RouterId,
-    /// Virtual channels of each port.
+    /// Virtual channels of each port, those of all traffic classes.
     pub vcs: u8,
+    /// To which traffic classes the virtual channels belong.
+    pub traffic_classes: TrafficClasses,
     /// Its ports.
     pub ports: &'a [PortSetting],
     /// Bytes of the largest packet.
@@ -142,6 +144,9 @@ pub trait RouterModel: Sized {
     /// Whether [`RouterModel::load`] counts all bytes of an output and changes with events only, as load reports of
     /// routing need ([`Routing::reports`]); such routing needs such a model.
     const HAS_LOAD_REPORTS: bool = true;
+
+    /// Whether the outputs of the router choose among traffic classes; networks with several classes need such a model.
+    const HAS_TRAFFIC_CLASSES: bool = false;
 
     /// Whether a packet takes credits of the router behind its link. A model without them has space for all packets,
     /// and its routers return credits to NICs only.

@@ -152,7 +152,7 @@ mod tests {
 
     /// The only source of a job.
     fn source(job: u16) -> NicSource {
-        NicArbiter::RoundRobin.source(job, 0)
+        NicArbiter::RoundRobin.source(0, job, 0)
     }
 
     #[test]

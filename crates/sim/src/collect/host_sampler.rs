@@ -1,7 +1,7 @@
 //! Samples a host: its injection links, its NIC queues and its jobs.
 
 use des::Time;
-use fabric::Flow;
+use fabric::{Flow, MAX_TRAFFIC_CLASSES, NicClassView};
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
@@ -19,7 +19,7 @@ pub struct HostSamples {
     open: Option<u64>,
     /// One entry for each rail, or one for all of them.
     links: Vec<SampledLink>,
-    /// The VC of each rail; empty unless VCs are sampled.
+    /// By rail, then traffic class, the VC into which the host injects; empty unless VCs are sampled.
     vcs: Vec<SampledVc>,
     /// Jobs in the order of the host's counts.
     jobs: Vec<JobFlow>,
@@ -42,10 +42,10 @@ pub struct HostSampler {
 pub struct RailView {
     /// What its link has carried up to the end of the bin.
     pub flow: Flow,
-    /// Bytes in the queue.
+    /// Bytes in the queues.
     pub backlog: u64,
-    /// Credits.
-    pub credits: u32,
+    /// By traffic class; those that do not exist have zeros.
+    pub classes: [NicClassView; MAX_TRAFFIC_CLASSES],
     /// Whether anything happens after the bin.
     pub is_active: bool,
 }
@@ -87,8 +87,9 @@ impl HostSampler {
         let (router, _) = network.attachment(host, 0);
         let details = plan.setting.details(router);
         let rails = network.rails.count() as usize;
+        let classes = usize::from(network.traffic_classes.count());
         let (links, vcs) = match details {
-            true if plan.vcs() => (rails, rails),
+            true if plan.vcs() => (rails, rails * classes),
             true => (rails, 0),
             false => (1, 0),
         };
@@ -116,23 +117,25 @@ impl HostSampler {
         simulation: &Simulation,
         seen: &HostView<'_, R>,
         now: Time,
-        mut note: impl FnMut(u8, SampledVc),
+        mut note: impl FnMut(u16, SampledVc),
     ) {
         let vcs = self.samples.iter_mut().flat_map(|samples| &mut samples.vcs);
-        for (rail, sampled) in (0..).zip(vcs) {
-            let (used, waiting) = levels(simulation, &(seen.rail)(rail, now));
+        let classes = u32::from(simulation.network.traffic_classes.count());
+        for (index, sampled) in (0..).zip(vcs) {
+            let rail = (seen.rail)(index / classes, now);
+            let (used, waiting) = levels(simulation, rail.classes[(index % classes) as usize]);
             let before = *sampled;
             sampled.raise(used, waiting);
             if *sampled != before {
-                note(rail as u8, before);
+                note(index as u16, before);
             }
         }
     }
 
     /// Undoes a step of [`HostSampler::raise_peaks`].
-    pub fn undo_raise(&mut self, rail: u8, before: SampledVc) {
+    pub fn undo_raise(&mut self, index: u16, before: SampledVc) {
         let vcs = self.samples.as_mut().map(|samples| &mut samples.vcs);
-        if let Some(sampled) = vcs.and_then(|vcs| vcs.get_mut(usize::from(rail))) {
+        if let Some(sampled) = vcs.and_then(|vcs| vcs.get_mut(usize::from(index))) {
             *sampled = before;
         }
     }
@@ -212,13 +215,14 @@ impl HostSampler {
     }
 }
 
-/// Bytes in use of the router's buffer, and the least number of packets that the bytes in the queue make.
-fn levels(simulation: &Simulation, rail: &RailView) -> (u32, u32) {
+/// Of one traffic class, bytes in use of the router's buffer, and the least number of packets that the bytes in the
+/// queues make.
+fn levels(simulation: &Simulation, class: NicClassView) -> (u32, u32) {
     let network = &simulation.network;
     let used = network
         .buffer_of_vc(topology::HOST_LINK)
-        .saturating_sub(rail.credits);
-    let packets = rail.backlog.div_ceil(u64::from(network.packet.payload));
+        .saturating_sub(class.credits);
+    let packets = class.backlog.div_ceil(u64::from(network.packet.payload));
     (used, u32::try_from(packets).unwrap_or(u32::MAX))
 }
 
@@ -242,13 +246,14 @@ impl HostSamples {
         let (mut goes_on, mut all, mut queue_bytes) = (false, Flow::default(), 0);
         for rail in 0..seen.rails {
             let view = (seen.rail)(rail, end);
-            let (used, packets) = levels(simulation, &view);
             let RailView {
                 flow,
                 backlog,
+                classes,
                 is_active,
-                ..
             } = view;
+            let packets = classes.map(|class| levels(simulation, class).1);
+            let packets = packets.into_iter().fold(0, u32::saturating_add);
             goes_on |= is_active;
             queue_bytes += backlog;
             add(&mut all, flow);
@@ -268,15 +273,19 @@ impl HostSamples {
                     waiting_bytes: backlog,
                 });
             }
-            let sampled = self.vcs.get_mut(rail as usize);
-            if let Some(levels) = sampled.and_then(|sampled| sampled.close(used, packets)) {
-                emit(Record::VcSample {
-                    bin,
-                    link,
-                    vc: 0,
-                    levels,
-                    capacity: network.buffer_of_vc(topology::HOST_LINK),
-                });
+            for class in 0..network.traffic_classes.count() {
+                let index = rail as usize * usize::from(network.traffic_classes.count()) + usize::from(class);
+                let (used, packets) = levels(simulation, classes[usize::from(class)]);
+                let sampled = self.vcs.get_mut(index);
+                if let Some(levels) = sampled.and_then(|sampled| sampled.close(used, packets)) {
+                    emit(Record::VcSample {
+                        bin,
+                        link,
+                        vc: network.traffic_classes.first_vc(class),
+                        levels,
+                        capacity: network.buffer_of_vc(topology::HOST_LINK),
+                    });
+                }
             }
         }
         if details {

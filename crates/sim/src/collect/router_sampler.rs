@@ -148,7 +148,7 @@ impl RouterSampler {
             };
         }
         let network = &simulation.network;
-        let vcs = network.routing.vcs();
+        let vcs = network.traffic_classes.all_vcs();
         let RouterLinks { classes, first } = plan.links_of(network, router);
         let mut slots: Vec<SampledLink> = Vec::new();
         let mut by_port = vec![NO_SLOT; classes.len()];

@@ -86,7 +86,7 @@ impl RouterLp {
     pub fn new(simulation: &Simulation, router: RouterId) -> RouterLp {
         let network = &simulation.network;
         let topology = network.topology.as_ref();
-        let vcs = network.routing.vcs();
+        let vcs = network.traffic_classes.all_vcs();
         let ports: Vec<PortSetting> = (0..topology.ports(router))
             .map(|port| PortSetting {
                 rate: network.rate(router, Port(port)),
@@ -97,6 +97,7 @@ impl RouterLp {
         let setup = RouterSetup {
             id: router,
             vcs,
+            traffic_classes: network.traffic_classes,
             ports: &ports,
             largest_packet: network.packet.largest(),
             bubbles: network.slot() > 0,
@@ -150,10 +151,11 @@ impl RouterLp {
                 } else {
                     des::prefetch(&self.link_ends[usize::from(*port)]);
                 }
+                let classes = &simulation.network.traffic_classes;
                 let at = At {
                     router: self.switch.id(),
                     input: Port(*port),
-                    vc: *vc,
+                    vc: *vc - classes.first_vc(classes.of_vc(*vc)),
                     source: packet.source,
                     destination: packet.destination,
                 };

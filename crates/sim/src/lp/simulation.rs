@@ -100,6 +100,15 @@ impl Simulation {
         packet.bytes - self.packet_header
     }
 
+    /// The traffic class of a job.
+    #[inline]
+    pub fn class_of(&self, job: u16) -> u8 {
+        match self.network.traffic_classes.is_one() {
+            true => 0,
+            false => self.jobs[usize::from(job)].traffic_class,
+        }
+    }
+
     /// Number of ranks of each job.
     pub fn ranks_of_jobs(&self) -> impl Iterator<Item = u64> {
         let ranks = |job: &Job| match &job.kind {

@@ -142,7 +142,7 @@ fn check_credits(
     used_space: &BufferUse,
 ) -> Result<(), Error> {
     let topology = simulation.network.topology.as_ref();
-    let vcs = simulation.network.routing.vcs();
+    let classes = &simulation.network.traffic_classes;
     let router_lp = |router: RouterId| match &processes[simulation.numbering.router(router)] {
         NetworkLp::Router(router) => Ok(router),
         NetworkLp::Host(_) | NetworkLp::TerminationDetector(_) => {
@@ -171,7 +171,7 @@ fn check_credits(
                 continue;
             };
             let what = || format!("link from router {} port {port}", router.0);
-            for vc in 0..vcs {
+            for vc in 0..classes.all_vcs() {
                 balance(&what, (far, far_port.0, vc), switch.credits(port, vc))?;
             }
         }
@@ -183,7 +183,10 @@ fn check_credits(
         for rail in 0..simulation.network.rails.count() {
             let (router, port) = simulation.network.attachment(host, rail);
             let what = || format!("injection link of host {} rail {rail}", host.0);
-            balance(&what, (router, port.0, 0), state.credits(rail))?;
+            for class in 0..classes.count() {
+                let vc = classes.first_vc(class);
+                balance(&what, (router, port.0, vc), state.credits(rail, class))?;
+            }
         }
     }
     Ok(())

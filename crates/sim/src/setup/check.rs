@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fabric::ClassTurns;
 use serde::Serialize;
 
 use routing::{NotProven, prove_deadlock_free};
@@ -97,7 +98,7 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
         planes: network.rails.planes(),
         routers: u64::from(topology.routers()),
         router_links: topology.router_links(),
-        virtual_channels: network.routing.vcs(),
+        virtual_channels: network.traffic_classes.all_vcs(),
         jobs: experiment
             .jobs
             .iter()
@@ -126,10 +127,17 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
 /// Memory of idle routers, hosts and ranks, from the sizes of their types.
 fn memory_bytes(experiment: &Experiment) -> u64 {
     let topology = experiment.network.topology.as_ref();
-    let vcs = u64::from(experiment.network.routing.vcs());
     let network = &experiment.network;
+    let vcs = u64::from(network.traffic_classes.all_vcs());
     let batches = u64::from(network.model.reports_credit_waits()) * vcs * CreditBatches::BYTES_PER_VC;
-    let port = |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches;
+    // The preferred queue of each further class, and the turns.
+    let classes = network.traffic_classes.count();
+    let turns = match classes {
+        1 => 0,
+        _ => size_of::<ClassTurns>() + (usize::from(classes) - 1) * size_of::<u32>(),
+    };
+    let port =
+        |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches + turns as u64;
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
     let observed = Observed::new(experiment, true);
     let shortcuts = Shortcuts::choose(&observed, &Declared::new(network));
@@ -140,7 +148,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         .sum();
     let router = size_of::<crate::lp::router_lp::RouterLp>() as u64;
     let rails = experiment.network.rails.count();
-    let host = crate::lp::host::bytes_with(rails) + 8 * experiment.jobs.len() as u64;
+    let host = crate::lp::host::bytes_with(rails, classes) + 8 * experiment.jobs.len() as u64;
     let host = host + HostSampler::bytes(&plan, u64::from(rails), vcs);
     // State of the kernel per LP: identity, numbering, list heads, counters.
     let process = 64;

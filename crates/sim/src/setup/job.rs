@@ -24,6 +24,7 @@ use crate::setup::mapping;
 use crate::setup::network::NetworkModel;
 use crate::setup::occupancy::{Occupancy, Occupant};
 use crate::setup::placement::{self, HostOrder, PlacementSite};
+use crate::setup::traffic_classes;
 
 /// One application or one kind of synthetic traffic.
 pub struct Job {
@@ -33,6 +34,8 @@ pub struct Job {
     pub start: Time,
     /// When its ranks are stopped, after the start; `None` if they are not. Traffic has none.
     pub end: Option<Time>,
+    /// Number of its traffic class.
+    pub traffic_class: u8,
     /// Ranks or synthetic traffic.
     pub kind: JobKind,
 }
@@ -233,6 +236,8 @@ pub const JOB: &[Parameter] = parameters! {
         "repetitions of the workload, 1 to 1000000000");
     flag("repeat_until_others_end", false,
         "whether the ranks repeat the workload further, unmeasured, until all other ranks are measured");
+    computed("traffic_class", Type::Text, "the first of `network.traffic_class`",
+        "traffic class of all messages of the job");
     computed("ranks_per_host", Type::Integer, "1, or as many as the mapping says",
         "ranks on each host, 1 to 4096");
     new("hosts", Type::Either(&[Type::Choice(&["all", "free"]), Type::Integer]), DefaultValue::Text("all"),
@@ -274,6 +279,10 @@ pub fn read_jobs(
         .zip(sections)
         .map(|(index, section)| read_name(section, index));
     let known = known.collect::<Result<Vec<_>, _>>()?;
+    let classes = sections
+        .iter()
+        .map(|section| traffic_classes::of_job(section, &network.class_names));
+    let classes = classes.collect::<Result<Vec<_>, _>>()?;
     let mut allocator = HostAllocator {
         occupancy: Occupancy::new(network.hosts() as usize),
         jobs: &known,
@@ -310,10 +319,12 @@ pub fn read_jobs(
     }
     let jobs = known.into_iter().zip(kinds.into_iter().flatten());
     let mut jobs: Vec<Job> = jobs
-        .map(|((name, lifetime), kind)| Job {
+        .zip(classes)
+        .map(|(((name, lifetime), kind), traffic_class)| Job {
             name,
             start: lifetime.start,
             end: lifetime.end,
+            traffic_class,
             kind,
         })
         .collect();
@@ -433,6 +444,7 @@ impl HostAllocator<'_> {
                 name: one.name,
                 start: one.lifetime.start,
                 end: one.lifetime.end,
+                traffic_class: 0,
                 kind: JobKind::Ranks(RankJob {
                     repetitions: RepetitionRule::UntilEnd.number(),
                     kind: one.kind,

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::collect::setting;
 use crate::setup::job_trace::{APPLICATION, FORMATS, JOB_TRACE};
 use crate::setup::schedule::SCHEDULERS;
-use crate::setup::{experiment, job, mapping, network, placement, power, rails};
+use crate::setup::{experiment, job, mapping, network, placement, power, rails, traffic_classes};
 
 /// One part that an experiment can name, or one of its tables.
 #[derive(Clone, Debug, Serialize)]
@@ -64,6 +64,11 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
         "network.memory",
         "messages between ranks of one host",
         &[network::MEMORY],
+    ),
+    (
+        "network.traffic_class",
+        "one traffic class",
+        &[traffic_classes::TRAFFIC_CLASS],
     ),
     ("job", "one job", &[job::JOB]),
     (

@@ -17,3 +17,4 @@ pub mod placement;
 pub mod power;
 pub mod rails;
 pub mod schedule;
+pub mod traffic_classes;

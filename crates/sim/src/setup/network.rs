@@ -5,7 +5,7 @@ use std::sync::Arc;
 use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::Time;
 use fabric::router::{LargestPacket, RouterParameters};
-use fabric::{NicArbiter, PacketFormat, Rate};
+use fabric::{NicArbiter, PacketFormat, Rate, TrafficClasses};
 use routing::{InPlanes, LoadQuantity, LoadScope, Routing};
 use topology::{
     HOST_LINK, HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth,
@@ -14,6 +14,7 @@ use topology::{
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
 use crate::setup::rails::Rails;
+use crate::setup::traffic_classes;
 
 /// Topologies give link speeds in the range that rates and delays have.
 const _: () = assert!(topology::SLOWEST_BITS_PER_S == Rate::MIN_BITS_PER_S);
@@ -120,6 +121,10 @@ pub struct NetworkModel {
     pub rails: Rails,
     /// Settings by link class.
     pub links: Vec<LinkSetting>,
+    /// The traffic classes; one, unless the experiment names several.
+    pub traffic_classes: TrafficClasses,
+    /// Their names; none if the experiment has no section.
+    pub class_names: Vec<String>,
     /// The router model with its parameters.
     pub model: RouterParameters,
     /// Time from the departure of a packet's tail until its credit starts back over the cable.
@@ -183,6 +188,7 @@ impl NetworkModel {
                            such as packet, or routing without load reports";
             return Err(router.error("model", message));
         }
+        let (class_names, traffic_classes) = traffic_classes::read(section, routing.vcs(), model)?;
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;
         at_most(router, "credit_delay", credit_delay, LONGEST_DELAY)?;
@@ -212,8 +218,14 @@ impl NetworkModel {
             );
             return Err(router.error(key, message));
         }
-        let buffers = read_buffers(section, topology.as_ref(), routing.as_ref(), packet)?;
-        check_detours(section, topology.as_ref(), routing.as_ref(), &buffers)?;
+        let buffers = read_buffers(
+            section,
+            topology.as_ref(),
+            (routing.as_ref(), traffic_classes),
+            packet,
+        )?;
+        let routing_and_vcs = (routing.as_ref(), traffic_classes.all_vcs());
+        check_detours(section, topology.as_ref(), routing_and_vcs, &buffers)?;
         let links = speeds.into_iter().zip(buffers).zip(delays);
         let links = links.map(|((speed, buffer), router_delay)| LinkSetting {
             bandwidth: speed.bandwidth,
@@ -239,6 +251,8 @@ impl NetworkModel {
             plane,
             rails,
             links,
+            traffic_classes,
+            class_names,
             model,
             credit_delay: Time(credit_delay.ps),
             packet,
@@ -271,7 +285,7 @@ impl NetworkModel {
 
     /// Buffer of one VC of the input port at the receiving end of a link of this class, in bytes.
     pub fn buffer_of_vc(&self, class: LinkClass) -> u32 {
-        self.links[usize::from(class.0)].buffer / u32::from(self.routing.vcs().max(1))
+        self.links[usize::from(class.0)].buffer / u32::from(self.traffic_classes.all_vcs().max(1))
     }
 
     /// Smallest buffer of one VC of any input port, in bytes.
@@ -370,10 +384,10 @@ fn read_delays(section: &Section, topology: &dyn Topology) -> Result<Vec<Time>, 
 fn read_buffers(
     section: &Section,
     topology: &dyn Topology,
-    routing: &dyn Routing,
+    (routing, classes): (&dyn Routing, TrafficClasses),
     packet: PacketFormat,
 ) -> Result<Vec<Bytes>, config::Error> {
-    let vcs = u64::from(routing.vcs().max(1));
+    let vcs = u64::from(classes.all_vcs().max(1));
     let packets = u64::from(routing.packets_per_vc());
     let check_most = |section: &Section, buffer: Bytes| {
         if buffer.bytes > 1 << 30 {
@@ -391,13 +405,20 @@ fn read_buffers(
             1 => "a packet".to_string(),
             _ => format!("the {packets} packets that its routing needs there,"),
         };
+        let of_classes = match classes.count() {
+            1 => String::new(),
+            count => format!(
+                " ({} for each of {count} in network.traffic_class)",
+                routing.vcs()
+            ),
+        };
         let bytes = |bytes: u32| Bytes { bytes: bytes.into() };
         let size = match packet.header {
             0 => bytes(packet.payload).to_string(),
             header => format!("{} with a header of {}", bytes(packet.payload), bytes(header)),
         };
         let message = format!(
-            "{buffer} per input port are {} B for each of {vcs} virtual channels, less than {needed} of {size}; \
+            "{buffer} per input port are {} B for each of {vcs} virtual channels{of_classes}, less than {needed} of {size}; \
              expected at least {}",
             buffer.bytes / vcs,
             Bytes {
@@ -431,7 +452,7 @@ fn read_buffers(
 fn check_detours(
     section: &Section,
     topology: &dyn Topology,
-    routing: &dyn Routing,
+    (routing, vcs): (&dyn Routing, u8),
     buffers: &[Bytes],
 ) -> Result<(), config::Error> {
     let Some(threshold) = routing.detour_load() else {
@@ -442,7 +463,7 @@ fn check_detours(
     let metric = routing.load_metric();
     let behind = |buffer: u64| match metric.scope {
         LoadScope::Port => buffer,
-        LoadScope::Vc => buffer / u64::from(routing.vcs().max(1)),
+        LoadScope::Vc => buffer / u64::from(vcs.max(1)),
     };
     let greatest = |inputs: u64, largest: u64| match metric.quantity {
         LoadQuantity::Total => inputs.saturating_add(behind(largest)),
@@ -473,10 +494,7 @@ fn check_detours(
     let inputs = format!("the {ports} input buffers of {sizes} of its router");
     let buffer = match metric.scope {
         LoadScope::Port => "the buffer behind it".to_string(),
-        LoadScope::Vc => format!(
-            "the part of one of {} virtual channels in the buffer behind it",
-            routing.vcs()
-        ),
+        LoadScope::Vc => format!("the part of one of {vcs} virtual channels in the buffer behind it"),
     };
     let places = match metric.quantity {
         LoadQuantity::Total => format!("{inputs}, and {buffer}"),

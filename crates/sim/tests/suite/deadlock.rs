@@ -263,6 +263,7 @@ until = "100 us"
             routing,
         },
         links: network.links.clone(),
+        class_names: network.class_names.clone(),
         ..*network
     };
     let proof = prove_deadlock_free(network.topology.as_ref(), network.routing.as_ref(), 1_000_000);

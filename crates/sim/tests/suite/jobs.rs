@@ -174,6 +174,7 @@ fn on_first_hosts(workload: Arc<dyn Workload>, settings: &mpi::MpiSettings) -> J
         name: "job".into(),
         start: Time::ZERO,
         end: None,
+        traffic_class: 0,
         kind: JobKind::Ranks(
             RankJob::new(workload, settings.clone(), hosts).expect("a job that can be built"),
         ),

@@ -39,3 +39,4 @@ mod tallies;
 mod traces;
 mod tracing;
 mod traffic;
+mod traffic_classes;

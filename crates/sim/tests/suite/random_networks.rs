@@ -1,6 +1,8 @@
 //! Random small experiments: every executor gives the same result, and nothing is lost. The audit of packets and
 //! credits is part of every run.
 
+use std::sync::Arc;
+
 use config::Section;
 use des::{Executor, Optimism, Partition, Time};
 use proptest::prelude::*;
@@ -339,7 +341,9 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         1 => Just(r#"model = "output-queued""#),
         1 => Just(r#"model = "input-queued", speedup = 2, output_buffer = "OUTPUT B""#),
     ];
-    (network(), models, speeds, rails()).prop_map(|((network, packets), model, speeds, (rails, keys))| {
+    let classes = prop_oneof![2 => Just(1u32), 3 => 2u32..4];
+    let drawn = (network(), models, speeds, rails(), classes);
+    drawn.prop_map(|((network, packets), model, speeds, (rails, keys), classes)| {
         let ((packet, header), room, gbps, hosts_gbps, latency, delay) = speeds;
         // Other routers have no bubbles, and `output-queued` no load reports.
         let reports = network.contains("piggyback") || network.contains("information = \"group\"");
@@ -348,7 +352,13 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         } else {
             model
         };
-        let buffer = (packet + header) * room * packets + room - 1;
+        // Other router models have one traffic class.
+        let classes = if model.contains("input-queued") {
+            classes
+        } else {
+            1
+        };
+        let buffer = (packet + header) * room * packets * classes + room - 1;
         let model = model.replace("OUTPUT", &((packet + header) * room).to_string());
         let text = format!(
             "{network}\
@@ -357,6 +367,18 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
              router = {{ {model}, delay = \"{delay} ns\", buffer = \"{buffer} B\" }}\n\
              packet = \"{packet} B\"\npacket_header = \"{header} B\"\n"
         );
+        // One class has a priority of its own, two share one.
+        let tables = [("a", 3, 0), ("b", 1, 2), ("c", 1, 0)].map(|(name, weight, priority)| {
+            format!(
+                "[[network.traffic_class]]\nname = \"{name}\"\nweight = {weight}\npriority = {priority}\n"
+            )
+        });
+        let tables = if classes > 1 {
+            tables[..classes as usize].concat()
+        } else {
+            String::new()
+        };
+        let text = format!("{text}{tables}");
         // Not every network can be divided among such hosts.
         let with_rails = text.replacen("[network]\n", &format!("[network]\n{keys}"), 1);
         let (text, rails) = match can_be_built(&with_rails, "\"uniform\"") {
@@ -526,6 +548,19 @@ fn run_divided(experiment: &mut Experiment, division: &Division) -> RunResult {
     reference
 }
 
+/// Traffic of other traffic classes.
+const MORE_JOBS: &str = "[[job]]\ntraffic = { pattern = \"uniform\", load = 0.01 }\n\
+                         [[job]]\ntraffic = { pattern = \"shift\", by = 1, load = 0.01, message = \"700 B\" }\n";
+
+/// Gives the jobs different traffic classes.
+fn spread_classes(experiment: &mut Experiment) {
+    let classes = experiment.network.traffic_classes.count();
+    let jobs = Arc::get_mut(&mut experiment.jobs).expect("nobody else has the jobs yet");
+    for (index, job) in (0u8..).zip(jobs) {
+        job.traffic_class = (index + 1) % classes;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -557,10 +592,12 @@ proptest! {
         };
         let mut experiment = experiment(&format!(
             "{network}[[job]]\ntraffic = {{ pattern = {pattern}, load = {load}, arrival = {arrival}, \
-             message = {message} }}\n\
+             message = {message} }}\n{}\
              [run]\nuntil = \"{until_ns} ns\"\nwarmup = \"{warmup_ps} ps\"\nseed = {seed}\n{}",
+            if network.contains("traffic_class") { MORE_JOBS } else { "" },
             if told { COLLECT } else { "" }
         ));
+        spread_classes(&mut experiment);
         let result = run_divided(&mut experiment, &division);
         let network = &result.summary.network;
         prop_assert_eq!(network.packets_injected, network.packets_delivered + network.packets_in_flight);
@@ -593,6 +630,7 @@ proptest! {
             let mut experiment = job_beside_traffic(&format!("{}{COLLECT}", network.text), 0.02, job);
             experiment.run.until = Some(Time::from_ns(10_000));
             experiment.run.watchdog = Time::from_ns(700);
+            spread_classes(&mut experiment);
             let result = run_divided(&mut experiment, &division);
             if result.table("timeline").is_some() {
                 assert_timelines("ring beside traffic", &experiment, &result);

@@ -74,7 +74,10 @@ fn parts_have_their_registered_defaults() {
 
 #[test]
 fn keys_and_executors_have_their_registered_defaults() {
-    let all = settings(&[("job.0.compute.scale".into(), "1.0".into())]);
+    let all = settings(&[
+        ("job.0.compute.scale".into(), "1.0".into()),
+        ("network.traffic_class".into(), "[{ name = \"only\" }]".into()),
+    ]);
     let mut compared = 0;
     for mut table in with_a_constant_default("keys") {
         let path = match table.name.as_str() {
@@ -85,6 +88,7 @@ fn keys_and_executors_have_their_registered_defaults() {
             "job.workload.phases" | "job.workload.phases.over" => continue,
             // They are absent unless given; the tests of energy and of job traces compare their defaults.
             name if name.starts_with("power") || name.starts_with("job_trace") => continue,
+            "network.traffic_class" => "/network/traffic_class/0".into(),
             "job.compute" => "/job/0/compute".into(),
             "job.traffic" => "/job/1/traffic".into(),
             other => format!("/{}", other.replace('.', "/")),

@@ -271,6 +271,7 @@ pub fn job_of(name: &str, workload: Arc<dyn Workload>, settings: &mpi::MpiSettin
         name: name.into(),
         start: des::Time::ZERO,
         end: None,
+        traffic_class: 0,
         kind: JobKind::Ranks(ranks.expect("a job that can be built")),
     }
 }

@@ -409,6 +409,7 @@ fn two_jobs_through_one_link_wait_for_each_other() {
             name: it.name.clone(),
             start: it.start,
             end: None,
+            traffic_class: 0,
             kind: copy(&it.kind),
         });
         let mut experiment = jobs_on(&two_routers(model), jobs.collect());

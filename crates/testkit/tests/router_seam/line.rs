@@ -9,6 +9,7 @@ use des::{
 use fabric::router::{Arrival, PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use fabric::{
     Measured, Nic, NicArbiter, NicModel, NicOutputs, NicSource, Outgoing, Packet, PacketFormat, Rate,
+    TrafficClasses,
 };
 use fabricsim_testkit::executors::EXECUTORS;
 use routing::{At, Congestion, Hop, Random, RouteState, Routing};
@@ -174,6 +175,7 @@ impl<R: AnyRouter, N: AnyNic> Line<R, N> {
         let setup = RouterSetup {
             id: RouterId(id),
             vcs: 1,
+            traffic_classes: TrafficClasses::one(1),
             ports: &[port(false), port(false), port(true)],
             largest_packet: 256,
             bubbles: false,
@@ -253,7 +255,7 @@ impl<R: AnyRouter, N: AnyNic> Model for Line<R, N> {
                 Self::deliver(delivered, context);
             }
             (Lp::Nic(nic), Payload::Credit(_, _, bytes)) => {
-                nic.credit(now, bytes, &mut NicOut::of(context));
+                nic.credit(now, 0, bytes, &mut NicOut::of(context));
             }
             (Lp::Nic(nic), Payload::NicTimer(timer)) => {
                 let delivered = nic.timer(now, timer, &mut NicOut::of(context));
@@ -267,6 +269,7 @@ impl<R: AnyRouter, N: AnyNic> Model for Line<R, N> {
                     bytes: u64::from(50 + 30 * (number % 4)),
                     job: 0,
                     source: 0,
+                    traffic_class: 0,
                     standalone: true,
                     report: None,
                 };

@@ -101,7 +101,7 @@ impl ReliableNic {
         let start = now.max(self.state.busy_until);
         let serialization = line::rate().serialization(packet.bytes);
         self.state.busy_until = start + serialization;
-        let source = NicArbiter::default().source(packet.job, 0);
+        let source = NicArbiter::default().source(0, packet.job, 0);
         out.depart(packet, source, start - now, serialization, true);
     }
 
@@ -137,7 +137,7 @@ impl NicModel for ReliableNic {
         self.transmit(now, packet, out);
     }
 
-    fn credit<O: NicOutputs<Self>>(&mut self, _: Time, _: u32, _: &mut O) {}
+    fn credit<O: NicOutputs<Self>>(&mut self, _: Time, _: u8, _: u32, _: &mut O) {}
 
     fn timer<O: NicOutputs<Self>>(&mut self, now: Time, timer: Timer, out: &mut O) -> Option<Packet> {
         match timer {

@@ -119,9 +119,10 @@ impl Host {
                     self.packet(simulation, packet, context);
                 }
             }
-            NetEvent::CreditReturned { port, bytes, .. } => {
+            NetEvent::CreditReturned { port, vc, bytes } => {
+                let class = simulation.network.traffic_classes.of_vc(vc);
                 let (nic, mut adapter) = self.nic.port(simulation, port as u8, context);
-                nic.credit(now, bytes, &mut adapter);
+                nic.credit(now, class, bytes, &mut adapter);
             }
             NetEvent::InjectionFree { rail } => {
                 let (nic, mut adapter) = self.nic.port(simulation, rail, context);
@@ -203,7 +204,7 @@ impl Host {
     fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
         let now = context.now();
         let seen = self.nic.seen();
-        let note = |rail, before| context.undo(HostUndo::PeaksRaised { rail, before }.into());
+        let note = |index, before| context.undo(HostUndo::PeaksRaised { index, before }.into());
         self.sampler.raise_peaks(simulation, &seen, now, note);
         let emit = &mut |record| context.emit(record);
         if let Some(before) = self.sampler.sample(simulation, &seen, now, C::REVERSIBLE, emit) {
@@ -240,7 +241,7 @@ impl Host {
     pub fn undo(&mut self, simulation: &Simulation, step: HostUndo) {
         match step {
             HostUndo::Sampled(before) => self.sampler.undo(simulation.plan.bins(), before),
-            HostUndo::PeaksRaised { rail, before } => self.sampler.undo_raise(rail, before),
+            HostUndo::PeaksRaised { index, before } => self.sampler.undo_raise(index, before),
             HostUndo::Nic { rail, step } => self.nic.undo_port(rail, step),
             HostUndo::NextRail { before } => self.nic.undo_next_rail(before),
             HostUndo::Divided { message, before } => self.nic.undo_divided(message, before),
@@ -299,9 +300,9 @@ impl Host {
         of_job(&self.nic.counts, job)
     }
 
-    /// Credits of one rail, in bytes.
-    pub fn credits(&self, rail: u32) -> u32 {
-        self.nic.credits(rail)
+    /// Credits of one rail for a traffic class, in bytes.
+    pub fn credits(&self, rail: u32, class: u8) -> u32 {
+        self.nic.credits(rail, class)
     }
 
     /// Times that its injection links took to transmit the packets of each job. `None` unless energy is divided among
@@ -328,7 +329,7 @@ fn tally_delivered(packet: &Packet, payload: u32, context: &mut impl Context<Sim
     }
 }
 
-/// Memory of a host with this number of rails, in bytes.
-pub fn bytes_with(rails: u32) -> u64 {
-    size_of::<Host>() as u64 + rails::bytes_of_more(rails)
+/// Memory of a host with this number of rails and traffic classes, in bytes.
+pub fn bytes_with(rails: u32, classes: u8) -> u64 {
+    size_of::<Host>() as u64 + rails::bytes_of_more(rails, classes)
 }

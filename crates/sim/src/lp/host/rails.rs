@@ -348,9 +348,9 @@ impl HostNic {
         }
     }
 
-    /// Credits of one rail, in bytes.
-    pub fn credits(&self, rail: u32) -> u32 {
-        self.rail(rail).nic.credits()
+    /// Credits of one rail for a traffic class, in bytes.
+    pub fn credits(&self, rail: u32, class: u8) -> u32 {
+        self.rail(rail).nic.credits(class)
     }
 
     /// Use of the injection link of one rail.
@@ -365,7 +365,7 @@ impl HostNic {
             RailView {
                 flow: nic.used(time).total,
                 backlog: nic.backlog(),
-                credits: nic.credits(),
+                classes: std::array::from_fn(|class| nic.class_view(class as u8)),
                 is_active: nic.is_active(time),
             }
         };
@@ -388,14 +388,15 @@ impl Rail {
         };
         Rail {
             injection: simulation.numbering.injection(network, host, rail),
-            // All credits belong to the first VC, the only one into which hosts inject.
+            // All credits of a traffic class belong to its first VC, the only one into which hosts inject.
             nic: Nic::new(
                 network.rails.end_point(host, rail).0,
                 network.links[usize::from(HOST_LINK.0)].rate,
                 (network.packet, network.buffer_of_vc(HOST_LINK)),
                 arbiter,
                 simulation.measured,
-            ),
+            )
+            .with_traffic_classes(network.traffic_classes),
         }
     }
 }
@@ -429,12 +430,14 @@ fn tally_sent(made_at: Time, job: u16, bytes: u64, context: &mut impl Context<Si
     }
 }
 
-/// Memory of the rails after the first, in bytes.
-pub fn bytes_of_more(rails: u32) -> u64 {
-    match rails {
+/// Memory of the rails after the first, and of the queues of traffic classes, in bytes.
+pub fn bytes_of_more(rails: u32, classes: u8) -> u64 {
+    let of_classes = u64::from(rails) * Nic::<Injected>::bytes_of_classes(classes);
+    let more = match rails {
         1 => 0,
         _ => (size_of::<MoreRails>() + (rails as usize - 1) * size_of::<Rail>()) as u64,
-    }
+    };
+    more + of_classes
 }
 
 impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C> {
@@ -487,7 +490,9 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     #[inline(never)]
     fn trace_departure(&mut self, packet: Packet, source: NicSource, serialization: Time, last: bool) {
         if let Some(tracer) = &mut self.tracer {
-            tracer.departed((self.rail, source), packet, serialization, last, self.context);
+            let class = self.simulation.class_of(packet.job);
+            let vc = self.simulation.network.traffic_classes.first_vc(class);
+            tracer.departed((self.rail, vc, source), packet, serialization, last, self.context);
         }
     }
 }
@@ -516,9 +521,10 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
                 packet.set_source_wait(start.saturating_sub(packet.created_at()));
             }
         }
+        let classes = &self.simulation.network.traffic_classes;
         let event = NetEvent::PacketArrived {
             port: self.link_end.port,
-            vc: 0,
+            vc: classes.first_vc(self.simulation.class_of(packet.job)),
             packet,
         };
         self.context

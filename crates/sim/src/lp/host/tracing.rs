@@ -24,6 +24,8 @@ pub struct Tracer {
 /// Where the wait tracker of a NIC port writes while a packet departs.
 struct WaitSink<'a, C> {
     rail: u8,
+    /// The first VC of the packet's traffic class.
+    vc: u8,
     packet: Packet,
     /// Records of the packet's wait so far.
     record: u8,
@@ -46,10 +48,10 @@ impl Tracer {
         })
     }
 
-    /// A packet of a source departs from the NIC port of a rail.
+    /// A packet of a source departs from the NIC port of a rail into a VC.
     pub fn departed<C: Context<Simulation>>(
         &mut self,
-        (rail, source): (u8, NicSource),
+        (rail, vc, source): (u8, u8, NicSource),
         packet: Packet,
         serialization: Time,
         last: bool,
@@ -65,6 +67,7 @@ impl Tracer {
         if let Some(wait_tracker) = self.wait_trackers.get_mut(usize::from(rail)) {
             let mut sink = WaitSink {
                 rail,
+                vc,
                 packet,
                 record: 0,
                 context: &mut *context,
@@ -105,7 +108,7 @@ impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for WaitSink<'_, C>
             number,
             lp: self.context.lp(),
             port: u16::from(self.rail),
-            vc: 0,
+            vc: self.vc,
             bytes,
             part: self.record,
             wait,

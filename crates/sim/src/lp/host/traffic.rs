@@ -73,6 +73,7 @@ impl Sources {
                 bytes,
                 job,
                 source: 0,
+                traffic_class: simulation.class_of(job),
                 standalone: true,
                 report: None,
             };

@@ -47,8 +47,8 @@ pub enum HostUndo {
     MessageReceived { slot: u16 },
     /// It was sampled.
     Sampled(Box<HostSamples>),
-    /// The peaks of the VC of a rail have grown.
-    PeaksRaised { rail: u8, before: SampledVc },
+    /// The peaks of a VC have grown; VCs are numbered by rail, then traffic class.
+    PeaksRaised { index: u16, before: SampledVc },
     /// The wait tracker of a port of its NIC has changed.
     WaitTracker { rail: u8, step: NicWaitTrackerUndo },
     /// A transmission was counted for its job.

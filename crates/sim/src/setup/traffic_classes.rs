@@ -1,0 +1,83 @@
+//! The tables `[[network.traffic_class]]`, and the key `job.traffic_class`.
+
+use config::{Parameter, Section, parameters};
+use fabric::TrafficClasses;
+use fabric::router::RouterParameters;
+
+/// Keys of `[[network.traffic_class]]`.
+pub const TRAFFIC_CLASS: &[Parameter] = parameters! {
+    required("name", config::Type::Text, "name of the traffic class, for `job.traffic_class`");
+    integer("weight", 1, "share of a link among the classes of one priority that have packets for it, 1 to 255");
+    integer("priority", 0, "packets of a higher priority always go first, 0 to 255");
+};
+
+/// Reads the traffic classes with their names. Without a table all packets have one class, which has no name.
+///
+/// # Errors
+/// Two classes have one name, a number is out of range, there are too many classes, or the router model has none.
+pub fn read(
+    network: &Section,
+    vcs: u8,
+    model: RouterParameters,
+) -> Result<(Vec<String>, TrafficClasses), config::Error> {
+    if !network.has("traffic_class") {
+        return Ok((Vec::new(), TrafficClasses::one(vcs)));
+    }
+    let sections = network.sections("traffic_class")?;
+    let (mut names, mut classes) = (Vec::new(), Vec::new());
+    for section in sections {
+        section.declare(TRAFFIC_CLASS);
+        let name: String = section.required("name")?;
+        if name.is_empty() {
+            return Err(section.error("name", "empty; expected a name for job.traffic_class"));
+        }
+        if names.contains(&name) {
+            let message = format!("two traffic classes have the name '{name}'; expected different names");
+            return Err(section.error("name", message));
+        }
+        let number = |key: &str, least: i64| -> Result<u8, config::Error> {
+            let value: i64 = section.get(key)?;
+            match u8::try_from(value) {
+                Ok(number) if value >= least => Ok(number),
+                _ => {
+                    let message =
+                        format!("{value} is out of range; expected a whole number from {least} to 255");
+                    Err(section.error(key, message))
+                }
+            }
+        };
+        classes.push((number("weight", 1)?, number("priority", 0)?));
+        names.push(name);
+    }
+    let classes =
+        TrafficClasses::new(vcs, &classes).map_err(|message| network.error("traffic_class", message))?;
+    if !classes.is_one() && !model.has_traffic_classes() {
+        let message = "this router model reserves its links ahead of time, in the order in which packets arrive, and so \
+                       cannot let one traffic class go before another; expected model = \"input-queued\", or at most \
+                       one table [[network.traffic_class]]";
+        return Err(network.section("router")?.error("model", message));
+    }
+    Ok((names, classes))
+}
+
+/// The number of a job's traffic class.
+///
+/// # Errors
+/// No class has the name.
+pub fn of_job(job: &Section, names: &[String]) -> Result<u8, config::Error> {
+    let Some(name) = job.optional::<String>("traffic_class")? else {
+        return Ok(0);
+    };
+    if let Some(class) = names.iter().position(|one| *one == name) {
+        return Ok(class as u8);
+    }
+    let known = match names {
+        [] => "the network has no table [[network.traffic_class]]; expected the job without this key, or such a table"
+            .to_string(),
+        names => format!("expected one of {}", names.join(", ")),
+    };
+    Err(job.error(
+        "traffic_class",
+        format!("unknown traffic class '{name}'; {known}"),
+    ))
+}
