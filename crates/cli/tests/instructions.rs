@@ -52,6 +52,12 @@ const CASES: &[Case] = &[
         "conservative",
         &["network.routing.algorithm=ugal"],
     ),
+    // The default series, in bins of which each holds as many packets of a link as in a run of 128 bins.
+    traffic(
+        "conservative-series",
+        "conservative",
+        &["collect.series=auto", "collect.bin=500 ns"],
+    ),
     Case {
         name: "conservative-ranks",
         experiment: RANKS,

@@ -83,6 +83,7 @@ mod tests {
         type Record = u32;
         type Undo = ();
         type Error = ();
+        type Tally = ();
 
         fn lps(&self) -> u32 {
             0
@@ -90,6 +91,7 @@ mod tests {
         fn lookahead(&self) -> Time {
             Time(1)
         }
+        fn tally(&self) {}
         fn create(&self, _: LpId) {}
         fn start(&self, (): &mut (), _: &mut impl crate::Context<Self>) {}
         fn handle(&self, (): &mut (), _: &crate::Event<()>, _: &mut impl crate::Context<Self>) {}

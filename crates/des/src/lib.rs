@@ -29,6 +29,7 @@ mod slot;
 mod snapshot;
 mod statistics;
 mod sync;
+mod tally;
 mod team;
 mod time;
 
@@ -45,4 +46,5 @@ pub use settings::{Executor, Optimism, Settings};
 pub use slot::Lps;
 pub use snapshot::{SavedLp, Snapshot};
 pub use statistics::{EngineStatistics, ThreadSeconds};
+pub use tally::Tally;
 pub use time::Time;

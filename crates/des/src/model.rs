@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Event, LpId, Time};
+use crate::{Event, LpId, Tally, Time};
 
 /// A set of LPs that interact only through events.
 ///
@@ -21,12 +21,17 @@ pub trait Model: Sync {
     type Undo: Send + 'static;
     /// Failure of a handler.
     type Error: Send + 'static;
+    /// Sums that handlers add to and none reads ([`Context::tally`]).
+    type Tally: Tally<Self::Record>;
 
     /// Number of LPs.
     fn lps(&self) -> u32;
 
     /// The least delay of any event between two different LPs; at least 1 ps.
     fn lookahead(&self) -> Time;
+
+    /// The tally of a worker, before it adds anything.
+    fn tally(&self) -> Self::Tally;
 
     /// An LP in its first state.
     fn create(&self, lp: LpId) -> Self::Lp;
@@ -118,6 +123,9 @@ pub trait Context<M: Model + ?Sized> {
 
     /// Emits a record. It reaches the results when the event is committed, in the total order.
     fn emit(&mut self, record: M::Record);
+
+    /// The tally of this worker; `None` with executors that undo events, since additions are not undone.
+    fn tally(&mut self) -> Option<&mut M::Tally>;
 
     /// Notes an undo step. Does nothing unless [`Context::REVERSIBLE`].
     fn undo(&mut self, step: M::Undo);

@@ -42,6 +42,9 @@ impl<M: Model> Context<M> for Recorder<M> {
         self.signer.may_emit();
         self.records.push(record);
     }
+    fn tally(&mut self) -> Option<&mut M::Tally> {
+        None
+    }
     fn undo(&mut self, step: M::Undo) {
         self.steps.push(step);
     }

@@ -7,7 +7,8 @@ use crate::queue::Queue;
 use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
 use crate::statistics::{EngineStatistics, ThreadSeconds, seconds};
-use crate::{Context, LpId, Model, SavedLp, Snapshot, Time};
+use crate::tally::DRAIN_INTERVAL;
+use crate::{Context, LpId, Model, SavedLp, Snapshot, Tally, Time};
 
 /// Number of events between two checks for interruption and snapshots.
 const CONTROL_INTERVAL: u64 = 4096;
@@ -19,6 +20,7 @@ struct Sequential<'a, M: Model> {
     observer: &'a mut dyn Observer<M>,
     stop: Time,
     failure: Option<M::Error>,
+    tally: M::Tally,
 }
 
 impl<M: Model> Context<M> for Sequential<'_, M> {
@@ -41,12 +43,23 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
         self.signer.may_emit();
         self.observer.commit(self.now, record);
     }
+    #[inline]
+    fn tally(&mut self) -> Option<&mut M::Tally> {
+        Some(&mut self.tally)
+    }
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {
         self.stop = self.stop.min(self.signer.stop(self.now));
     }
     fn fail(&mut self, error: M::Error) {
         self.failure.get_or_insert(error);
+    }
+}
+
+impl<M: Model> Sequential<'_, M> {
+    fn drain_tally(&mut self) {
+        let (observer, now) = (&mut *self.observer, self.now);
+        self.tally.drain(&mut |record| observer.commit(now, record));
     }
 }
 
@@ -66,6 +79,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         observer,
         stop: run.from.map_or(Time::MAX, |snapshot| snapshot.stop),
         failure: None,
+        tally: model.tally(),
     };
     match run.from {
         Some(snapshot) => snapshot
@@ -94,6 +108,9 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
             if control.interrupted() {
                 break RunEnd::Interrupted;
             }
+            if processed.is_multiple_of(DRAIN_INTERVAL) {
+                context.drain_tally();
+            }
             snapshot_wanted = snapshot_wanted || context.observer.wants_snapshot(context.now);
         }
         let limit = settings.until.min(context.stop);
@@ -103,6 +120,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
             && next < limit
         {
             snapshot_wanted = false;
+            context.drain_tally();
             let snapshot = Snapshot {
                 time: next,
                 stop: context.stop,
@@ -125,6 +143,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         });
         processed += 1;
     };
+    context.drain_tally();
     let time = match end {
         RunEnd::Until => settings.until,
         RunEnd::Stopped => context.stop,

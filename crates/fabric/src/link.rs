@@ -79,7 +79,7 @@ impl Measured {
 
 impl LinkCounters {
     /// A packet starts now and takes `serialization`. `stalls` is called only if a part of this time is not measured.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn depart<'a>(
         &mut self,
         now: Time,
@@ -162,19 +162,31 @@ impl LinkUse {
         (end, busy_until): (Time, Time),
         measured: Measured,
     ) -> LinkUse {
-        let to_come = busy_until.saturating_sub(end);
-        let outside = stalls.outside;
         LinkUse {
             packets: counters.packets,
             bytes: counters.bytes,
             busy: counters.busy.saturating_sub(measured.within(end, busy_until)),
             buffer_full: stalls.buffer_full,
-            total: Flow {
-                packets: outside.packets + counters.packets,
-                bytes: outside.bytes + counters.bytes,
-                busy: (outside.busy + counters.busy).saturating_sub(to_come),
-                buffer_full: outside.buffer_full + stalls.buffer_full,
-            },
+            total: Flow::new(counters, stalls, (end, busy_until)),
+        }
+    }
+}
+
+impl Flow {
+    /// Use from the start of the run until `end` of a link that is busy until `busy_until`.
+    #[inline]
+    pub(crate) fn new(
+        counters: LinkCounters,
+        stalls: StallCounters,
+        (end, busy_until): (Time, Time),
+    ) -> Flow {
+        let to_come = busy_until.saturating_sub(end);
+        let outside = stalls.outside;
+        Flow {
+            packets: outside.packets + counters.packets,
+            bytes: outside.bytes + counters.bytes,
+            busy: (outside.busy + counters.busy).saturating_sub(to_come),
+            buffer_full: outside.buffer_full + stalls.buffer_full,
         }
     }
 }

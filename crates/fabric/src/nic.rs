@@ -213,6 +213,12 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
     /// The next packet lacks credits.
     #[inline]
     fn lacks_credits(&mut self) {}
+
+    /// The injection link was free from `since` to `until` while its next packet lacked credits.
+    #[inline]
+    fn link_stalled(&mut self, since: Time, until: Time) {
+        let _ = (since, until);
+    }
 }
 
 /// One port of a NIC. The [`NicArbiter`] says which source sends; the messages of one source alternate packet by
@@ -373,6 +379,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         if let Some(since) = self.blocked_since() {
             self.blocked_since = NOT_BLOCKED;
             self.stalls.unblock(since, now, self.measured);
+            out.link_stalled(since, now);
         }
         let serialization = self.reserve_link(now, bytes);
         let front = self.queue.front_mut().expect("not empty");

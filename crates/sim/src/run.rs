@@ -233,7 +233,7 @@ fn result(
     };
     let not_begun = final_state.not_begun();
     let collected = collector
-        .finish(simulation, &finished.lps, finished.time, &not_begun)
+        .finish(simulation, finished, &not_begun)
         .map_err(Error::Collect)?;
     let mut outcome = Outcome {
         rounded_rates: experiment.rounded_rates.clone(),

@@ -25,6 +25,7 @@ fn phold(remote: u64, lookahead: Time) -> Phold {
         spread: Time::from_ns(2),
         remote,
         records: false,
+        tallies: false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! PHOLD, the standard synthetic benchmark of event engines: a fixed population of events that move between LPs at
 //! random. Source: Fujimoto, *Performance of Time Warp under synthetic workloads* (1990).
 
-use des::{Context, Event, LpId, Model, Purpose, Time};
+use des::{Context, Event, LpId, Model, Purpose, Tally, Time};
 
 /// The parameters of PHOLD.
 #[derive(Clone, Debug)]
@@ -19,6 +19,23 @@ pub struct Phold {
     pub remote: u64,
     /// Whether every event emits a record.
     pub records: bool,
+    /// Whether events are tallied, where the executor has tallies. Records of [`TALLIED`] have the number.
+    pub tallies: bool,
+}
+
+/// What stands in the place of the LP in a record of tallied events.
+pub const TALLIED: u32 = u32::MAX;
+
+/// The number of tallied events.
+#[derive(Default)]
+pub struct Tallied(u64);
+
+impl Tally<(u32, u64)> for Tallied {
+    fn drain(&mut self, emit: &mut dyn FnMut((u32, u64))) {
+        if self.0 > 0 {
+            emit((TALLIED, std::mem::take(&mut self.0)));
+        }
+    }
 }
 
 /// The state of one LP, which depends on the order of its events.
@@ -62,12 +79,16 @@ impl Model for Phold {
     type Record = (u32, u64);
     type Undo = Before;
     type Error = String;
+    type Tally = Tallied;
 
     fn lps(&self) -> u32 {
         self.lps
     }
     fn lookahead(&self) -> Time {
         self.lookahead
+    }
+    fn tally(&self) -> Tallied {
+        Tallied::default()
     }
     fn create(&self, _: LpId) -> Ball {
         Ball {
@@ -89,6 +110,11 @@ impl Model for Phold {
         ball.history = (ball.history.rotate_left(5) ^ seen).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         if self.records {
             context.emit((context.lp().0, ball.history));
+        }
+        if self.tallies
+            && let Some(tally) = context.tally()
+        {
+            tally.0 += 1;
         }
         self.throw(event.payload + 1, context);
     }

@@ -5,7 +5,7 @@ use des::{
     Partition, Processes, Purpose, Run, RunEnd, Settings, SingleProcess, Snapshot, Time, run,
 };
 use fabricsim_testkit::executors::{DISTRIBUTED, EXECUTORS};
-use fabricsim_testkit::phold::{Ball, Phold};
+use fabricsim_testkit::phold::{Ball, Phold, TALLIED};
 use fabricsim_testkit::processes::ThreadProcess;
 use proptest::prelude::*;
 
@@ -104,7 +104,7 @@ proptest! {
         threads in 1usize..3,
         borders in proptest::collection::vec(0.0f64..1.0, 5),
     ) {
-        let model = Phold { lps, population, lookahead: Time(lookahead), spread: Time(spread), remote, records: true };
+        let model = Phold { lps, population, lookahead: Time(lookahead), spread: Time(spread), remote, records: true, tallies: false };
         let settings = |executor, threads| settings(executor, lps, threads, Time(until), seed);
         let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
         prop_assert!(reference.records.is_sorted_by_key(|r| r.0));
@@ -149,6 +149,7 @@ fn ties_at_one_time_have_one_order() {
         spread: Time(0),
         remote: 65_536,
         records: true,
+        tallies: false,
     };
     let settings = |executor, threads| settings(executor, 7, threads, Time(5_000), 3);
     let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
@@ -168,6 +169,7 @@ fn thousands_of_rollbacks_leave_no_trace() {
         spread: Time(2_000),
         remote: 30_000,
         records: true,
+        tallies: false,
     };
     let settings = |executor, threads| settings(executor, 16, threads, Time(400_000), 5);
     let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
@@ -230,7 +232,7 @@ proptest! {
         wanted in 0u64..40_000,
         from in 0..EXECUTORS.len(),
     ) {
-        let model = Phold { lps, population: 3, lookahead: Time(lookahead), spread: Time(3_000), remote, records: true };
+        let model = Phold { lps, population: 3, lookahead: Time(lookahead), spread: Time(3_000), remote, records: true, tallies: false };
         let (executor, threads) = EXECUTORS[from];
         let until = Time(60_000);
         let (reference, _) = outcome(&model, &settings(Executor::Sequential, lps, 1, until, seed));
@@ -293,6 +295,82 @@ proptest! {
     }
 }
 
+/// Sums what is tallied, and wants a snapshot whenever it can have one.
+struct Adder {
+    tallied: u64,
+    snapshots: Vec<(Snapshot<u64>, u64)>,
+}
+
+impl Observer<Phold> for Adder {
+    fn commit(&mut self, _: Time, (lp, count): (u32, u64)) {
+        assert_eq!(lp, TALLIED);
+        self.tallied += count;
+    }
+    fn wants_snapshot(&mut self, now: Time) -> bool {
+        now > Time::ZERO && self.snapshots.len() < 3
+    }
+    fn snapshot(&mut self, snapshot: Snapshot<u64>) {
+        self.snapshots.push((snapshot, self.tallied));
+    }
+}
+
+/// Each event is tallied once, before a snapshot or after it, on all threads of all processes.
+#[test]
+fn tallies_are_complete_at_snapshots_and_at_the_end() {
+    let model = Phold {
+        lps: 12,
+        population: 40,
+        lookahead: Time(500),
+        spread: Time(3_000),
+        remote: 40_000,
+        records: false,
+        tallies: true,
+    };
+    let until = Time(60_000);
+    let execute = |executor, processes: &dyn Processes, threads, from: Option<&Snapshot<u64>>| {
+        let mut adder = Adder {
+            tallied: 0,
+            snapshots: Vec::new(),
+        };
+        let settings = settings(executor, model.lps, processes.count() * threads, until, 7);
+        let run = Run {
+            model: &model,
+            settings: &settings,
+            control: &Control::default(),
+            processes,
+            from,
+        };
+        let finished = run.execute(&mut adder).expect("the snapshot is one of the model");
+        (adder, finished.statistics.committed)
+    };
+    for (executor, threads) in [
+        (Executor::Sequential, 1),
+        (Executor::Conservative, 1),
+        (Executor::Conservative, 3),
+    ] {
+        let (adder, events) = execute(executor, &SingleProcess, threads, None);
+        assert!(
+            events > 8_192,
+            "the sequential executor looks for snapshots every 4096 events"
+        );
+        assert_eq!(adder.tallied, events);
+        assert_eq!(adder.snapshots.len(), 3);
+        for (snapshot, before) in &adder.snapshots {
+            let (rest, after) = execute(executor, &SingleProcess, threads, Some(snapshot));
+            assert_eq!((rest.tallied, before + after), (after, events));
+        }
+    }
+    let ends = ThreadProcess::run(2, |process| execute(Executor::Conservative, process, 2, None));
+    let (adder, events) = &ends[0];
+    assert_eq!(adder.tallied, *events);
+    assert!(ends[1].0.tallied == 0, "the first process receives all records");
+    let (adder, events) = execute(Executor::Optimistic, &SingleProcess, 2, None);
+    assert!(
+        events > 0 && adder.tallied == 0,
+        "nothing is tallied where events are undone"
+    );
+}
+
 #[test]
 fn a_snapshot_of_another_model_is_refused() {
     let phold = |lps| Phold {
@@ -302,6 +380,7 @@ fn a_snapshot_of_another_model_is_refused() {
         spread: Time(100),
         remote: 30_000,
         records: true,
+        tallies: false,
     };
     let mut keeper = Keeper {
         records: Vec::new(),
@@ -363,6 +442,7 @@ fn a_snapshot_that_cannot_be_restored_is_refused_everywhere() {
         spread: Time(100),
         remote: 30_000,
         records: true,
+        tallies: false,
     };
     for (executor, threads) in executors() {
         let run = Run {
@@ -387,12 +467,14 @@ fn the_reverse_check_finds_a_wrong_undo() {
         type Record = ();
         type Undo = ();
         type Error = ();
+        type Tally = ();
         fn lps(&self) -> u32 {
             1
         }
         fn lookahead(&self) -> Time {
             Time(10)
         }
+        fn tally(&self) {}
         fn create(&self, _: LpId) -> [u64; 2] {
             [0; 2]
         }
@@ -434,12 +516,14 @@ impl Model for Chain {
     type Record = u64;
     type Undo = ();
     type Error = String;
+    type Tally = ();
     fn lps(&self) -> u32 {
         4
     }
     fn lookahead(&self) -> Time {
         Time(100)
     }
+    fn tally(&self) {}
     fn create(&self, _: LpId) -> u64 {
         0
     }
@@ -590,12 +674,14 @@ impl Model for Bomb {
     type Record = ();
     type Undo = ();
     type Error = ();
+    type Tally = ();
     fn lps(&self) -> u32 {
         Bomb::LPS
     }
     fn lookahead(&self) -> Time {
         Time(10)
     }
+    fn tally(&self) {}
     fn create(&self, _: LpId) -> u64 {
         0
     }
@@ -684,12 +770,14 @@ fn an_event_into_the_past_is_a_bug_of_the_model() {
         type Record = ();
         type Undo = ();
         type Error = ();
+        type Tally = ();
         fn lps(&self) -> u32 {
             2
         }
         fn lookahead(&self) -> Time {
             Time(10)
         }
+        fn tally(&self) {}
         fn create(&self, _: LpId) {}
         fn start(&self, (): &mut (), context: &mut impl Context<Self>) {
             context.send(context.lp(), Time(0), ());

@@ -15,8 +15,9 @@ use crate::run::{Observer, Run};
 use crate::slot::{Lps, Slot};
 use crate::snapshot::{SavedLp, SnapshotPart};
 use crate::statistics::{Clock, EngineStatistics};
+use crate::tally::DRAIN_INTERVAL;
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
-use crate::{Context, Event, LpId, Model, Partition, Time};
+use crate::{Context, Event, LpId, Model, Partition, Tally, Time};
 
 /// From this number of LPs per thread on, an LP's memory leaves the caches between two windows, so that a second
 /// prefetch of each event pays off.
@@ -54,9 +55,20 @@ struct WorkerContext<'a, M: Model> {
     window_end: Time,
     key: Key,
     emitted: u32,
+    tally: M::Tally,
 }
 
 impl<M: Model> WorkerContext<'_, M> {
+    /// Turns the tally into records. They have no place in the total order.
+    fn drain_tally(&mut self) {
+        let mut index = 0;
+        self.tally.drain(&mut |record| {
+            let key = Key::FIRST;
+            self.records.push(Emitted { key, index, record });
+            index += 1;
+        });
+    }
+
     /// An event in the current window. Before the end of the run, only the sending LP can receive one.
     #[inline(never)]
     fn send_soon(&mut self, event: Event<M::Payload>) {
@@ -113,6 +125,10 @@ impl<M: Model> Context<M> for WorkerContext<'_, M> {
             record,
         });
         self.emitted += 1;
+    }
+    #[inline]
+    fn tally(&mut self) -> Option<&mut M::Tally> {
+        Some(&mut self.tally)
     }
     #[inline]
     fn undo(&mut self, _: M::Undo) {}
@@ -191,6 +207,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 window_end: Time::ZERO,
                 key: Key::FIRST,
                 emitted: 0,
+                tally: model.tally(),
             },
             sorter: ScheduleSorter::new(block, model.lookahead()),
             schedule: LpSchedule::default(),
@@ -211,7 +228,12 @@ impl<'a, M: Model> Worker<'a, M> {
         let broken = self.begin().err();
         let until = self.run.settings.until;
         let (mut windows, mut now) = (0, Time::ZERO);
+        let mut next_drain = DRAIN_INTERVAL;
         let interrupted = loop {
+            if self.processed >= next_drain {
+                next_drain = self.processed + DRAIN_INTERVAL;
+                self.context.drain_tally();
+            }
             self.post();
             let sync_state = SyncState {
                 next: self.context.calendar.next().min(self.context.sent),
@@ -240,6 +262,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 break agreed.interrupted;
             }
             if agreed.snapshot {
+                self.drain_tally(now, &mut committer, &mut observer);
                 self.share_snapshot();
                 team.gather_snapshot(self.thread, now, agreed.stop, self.parts, &mut observer);
                 clock.lap(|s| &mut s.synchronisation);
@@ -247,6 +270,7 @@ impl<'a, M: Model> Worker<'a, M> {
             windows += 1;
             self.window(now, limit, &mut clock);
         };
+        self.drain_tally(Time::MAX, &mut committer, &mut observer);
         Report {
             lps: Lps::new(self.slots),
             pending: self
@@ -311,6 +335,22 @@ impl<'a, M: Model> Worker<'a, M> {
         self.team.collect(self.thread, &mut self.mail);
         for event in self.mail.drain(..) {
             self.context.calendar.add(event);
+        }
+    }
+
+    /// Passes on the tallies of all threads. `now`: a time that all have passed.
+    fn drain_tally(
+        &mut self,
+        now: Time,
+        committer: &mut Committer<M::Record>,
+        observer: &mut Option<&mut dyn Observer<M>>,
+    ) {
+        self.context.drain_tally();
+        self.team.post_records(&mut self.context.records);
+        self.meet(SyncState::NOTHING);
+        if let Some(observer) = observer {
+            committer.take(&mut self.team.collect_records());
+            committer.commit_before(now.max(Time(1)), *observer);
         }
     }
 

@@ -190,6 +190,10 @@ impl<M: Model> Context<M> for WorkerContext<'_, M> {
         self.logs[self.log as usize].records.push(record);
     }
     #[inline]
+    fn tally(&mut self) -> Option<&mut M::Tally> {
+        None
+    }
+    #[inline]
     fn undo(&mut self, step: M::Undo) {
         if self.signer.is_in_event() {
             self.logs[self.log as usize].steps.push(step);

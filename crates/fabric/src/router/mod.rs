@@ -13,13 +13,15 @@ pub mod output_queued;
 pub mod packet;
 mod speedup;
 
+use std::ops::Range;
+
 use config::Section;
 use des::Time;
 use serde::{Deserialize, Serialize};
 use topology::RouterId;
 
-use crate::LinkUse;
 use crate::waits::WaitTracker;
+use crate::{Flow, LinkUse};
 
 pub use model::{
     Arrival, BufferedPacket, FEW_PORTS, LargestPacket, Never, PortSetting, RouterModel, RouterModelKind,
@@ -359,6 +361,15 @@ delegate! {
 }
 
 impl Router {
+    /// Shows the use of the links at `ports` until `end`, and whether they are busy or blocked then
+    /// ([`RouterModel::flow`], [`RouterModel::is_active`]).
+    #[inline]
+    pub fn flows(&self, ports: Range<u16>, end: Time, mut see: impl FnMut(u16, Flow, bool)) {
+        dispatch!(self, router => for port in ports {
+            see(port, router.flow(port, end), router.is_active(port, end));
+        });
+    }
+
     /// Runs an operation on the router, as its own type.
     #[inline(always)]
     pub fn visit<V: RouterVisitor>(&mut self, visitor: V) -> V::Output {

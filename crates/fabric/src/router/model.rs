@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use topology::RouterId;
 
 use crate::waits::WaitTracker;
-use crate::{LinkUse, Measured, Packet, Rate, TrafficClasses};
+use crate::{Flow, LinkUse, Measured, Packet, Rate, TrafficClasses};
 
 /// Up to this number of ports, most ports take part in a batch of events and are prefetched together. With more
 /// ports, single ports are prefetched.
@@ -152,6 +152,10 @@ pub trait RouterModel: Sized {
     /// and its routers return credits to NICs only.
     const TAKES_CREDITS: bool = true;
 
+    /// Whether its code is part of the function that executes events, not called by it. Only one model should have this,
+    /// that of the largest runs: with the code of several, the function takes more instructions for each of them.
+    const IS_INLINED: bool = false;
+
     /// Its parameters in experiments.
     type Parameters: Copy + Debug + PartialEq + Eq;
     /// An undo step.
@@ -260,6 +264,12 @@ pub trait RouterModel: Sized {
 
     /// Use of the link at `port` up to `end`.
     fn used(&self, port: u16, end: Time) -> LinkUse;
+
+    /// Use of the link at `port` from the start of the run to `end`, for samples: the total of [`RouterModel::used`].
+    #[inline]
+    fn flow(&self, port: u16, end: Time) -> Flow {
+        self.used(port, end).total
+    }
 
     /// Number of packets known to wait for `port`.
     fn waiting_at(&self, port: u16) -> u32;

@@ -41,7 +41,7 @@ use super::{
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{PacketObservation, PacketWaitTracker, VcQueue};
-use crate::{LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate};
+use crate::{Flow, LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate};
 
 /// An undo step of a router.
 #[derive(Clone, Copy, Debug)]
@@ -412,7 +412,7 @@ impl Router {
     }
 
     /// A packet has been routed. It may leave when it cannot underrun on its output.
-    #[inline]
+    #[inline(always)]
     fn enter<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let needed = routed.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(routed.output)].load;
@@ -789,6 +789,7 @@ impl RouterModel for Router {
     };
     const HAS_SLOTS: bool = true;
     const REPORTS_CREDIT_WAITS: bool = true;
+    const IS_INLINED: bool = true;
     const HAS_LOAD_METRICS: bool = true;
 
     type Parameters = ();
@@ -837,7 +838,8 @@ impl RouterModel for Router {
         }
     }
 
-    #[inline]
+    // The compiler's own choice depends on the number of models.
+    #[inline(always)]
     fn arrived<O: RouterOutputs<Self>>(
         &mut self,
         now: Time,
@@ -1048,6 +1050,16 @@ impl RouterModel for Router {
             stalls.unblock(output.idle_since, end, self.measured);
         }
         LinkUse::new(output.counters, stalls, (end, output.busy_until), self.measured)
+    }
+
+    #[inline]
+    fn flow(&self, port: u16, end: Time) -> Flow {
+        let output = &self.outputs[usize::from(port)];
+        let mut stalls = self.stalls(port);
+        if output.waiting > 0 {
+            stalls.unblock(output.idle_since, end, self.measured);
+        }
+        Flow::new(output.counters, stalls, (end, output.busy_until))
     }
 
     fn waiting_at(&self, port: u16) -> u32 {

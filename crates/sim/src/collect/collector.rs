@@ -5,19 +5,20 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use des::{Lps, Time};
+use des::{Finished, Time};
+use fabric::Flow;
 use results::rows::{
     ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, RouterSeriesRow, Row, VcSeriesRow,
 };
 use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
-use super::plan::classes;
+use super::plan::{INJECTION, classes};
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
 use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
-use crate::lp::net_event::{BinFlow, Record};
+use crate::lp::net_event::{BinFlow, JobFlow, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
@@ -86,26 +87,14 @@ tables! {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Sums {
     /// Sums by link class.
-    classes: Vec<ClassSum>,
+    classes: Vec<BinFlow>,
     /// Sums by job.
     jobs: Vec<JobSum>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct ClassSum {
-    bytes: u64,
-    packets: u64,
-    busy_ps: u64,
-    buffer_full_ps: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct JobSum {
-    messages_sent: u64,
-    bytes_sent: u64,
-    messages_received: u64,
-    bytes_received: u64,
-    packets_delivered: u64,
+    flow: JobFlow,
     ranks_finished: u64,
 }
 
@@ -127,7 +116,6 @@ struct CollectedNames {
     /// Link classes, with their number of links.
     classes: Vec<(Arc<str>, u64)>,
     jobs: Vec<Arc<str>>,
-    /// Buffer size of one VC of an input port.
     /// End of the run; the largest time until it is known.
     end: Time,
 }
@@ -135,6 +123,8 @@ struct CollectedNames {
 /// Receives the records of a run.
 pub struct Collector {
     setting: CollectSetting,
+    /// Whether sums are tallied ([`super::BinTally`]).
+    tallies: bool,
     names: CollectedNames,
     /// The bin of the latest record, with its sums. The next record nearly always belongs to the same bin.
     bin: BinSums,
@@ -184,6 +174,7 @@ impl Collector {
         };
         Collector {
             setting: setting.clone(),
+            tallies: simulation.shortcuts.tallies.is_on(),
             names,
             bin: BinSums::default(),
             sums: BTreeMap::new(),
@@ -290,7 +281,7 @@ impl Collector {
                     end_ps,
                     link,
                     bytes: flow.bytes,
-                    packets: u64::from(flow.packets),
+                    packets: flow.packets,
                     busy_ps: flow.busy_ps,
                     buffer_full_ps: flow.buffer_full_ps,
                     waiting_packets,
@@ -357,22 +348,14 @@ impl Collector {
                     packets_received: u64::from(packets_received),
                 })?;
             }
-            Record::JobSample {
-                bin,
-                job,
-                messages_sent,
-                messages_received,
-                packets_delivered,
-                bytes_sent,
-                bytes_received,
-            } => {
+            Record::JobSample { bin, job, flow } => {
                 self.turn_to(bin)?;
-                let sum = self.sum_of_job(job);
-                sum.messages_sent += u64::from(messages_sent);
-                sum.messages_received += u64::from(messages_received);
-                sum.packets_delivered += u64::from(packets_delivered);
-                sum.bytes_sent += bytes_sent;
-                sum.bytes_received += bytes_received;
+                let sum = &mut self.sum_of_job(job).flow;
+                sum.messages_sent += flow.messages_sent;
+                sum.bytes_sent += flow.bytes_sent;
+                sum.messages_received += flow.messages_received;
+                sum.bytes_received += flow.bytes_received;
+                sum.packets_delivered += flow.packets_delivered;
             }
             Record::Trace(record) => match self.trace_builder.take(time, record) {
                 Some(TraceRow::Timeline(row)) => self.tables.timeline.push(row)?,
@@ -404,7 +387,8 @@ impl Collector {
         if sums != Sums::default() {
             self.sums.insert(self.bin.number, sums);
         }
-        while self.sums.len() > OPEN_BINS {
+        // Other workers may still add to any bin of a tally.
+        while self.sums.len() > OPEN_BINS && !self.tallies {
             if let Some((bin, sums)) = self.sums.pop_first() {
                 self.write_sums(bin, &sums)?;
             }
@@ -430,17 +414,19 @@ impl Collector {
         &mut jobs[usize::from(job)]
     }
 
+    /// The sum over the links of a class in the current bin.
     #[inline]
-    fn add_class_flow(&mut self, class: u8, flow: BinFlow) {
+    fn flow_of_class(&mut self, class: u8) -> &mut BinFlow {
         let classes = &mut self.bin.sums.classes;
         if classes.is_empty() {
-            classes.resize(self.names.classes.len(), ClassSum::default());
+            classes.resize(self.names.classes.len(), BinFlow::default());
         }
-        let sum = &mut classes[usize::from(class)];
-        sum.bytes += flow.bytes;
-        sum.packets += u64::from(flow.packets);
-        sum.busy_ps += flow.busy_ps;
-        sum.buffer_full_ps += flow.buffer_full_ps;
+        &mut classes[usize::from(class)]
+    }
+
+    #[inline]
+    fn add_class_flow(&mut self, class: u8, flow: BinFlow) {
+        self.flow_of_class(class).add(&flow);
     }
 
     fn write_sums(&mut self, bin: u32, sums: &Sums) -> io::Result<()> {
@@ -488,16 +474,36 @@ impl Collector {
     pub fn finish(
         mut self,
         simulation: &Simulation,
-        processes: &Lps<NetworkLp>,
-        end: Time,
+        finished: &Finished<Simulation>,
         not_begun: &NotBegun,
     ) -> io::Result<Vec<Collected>> {
-        self.names.end = end;
+        self.names.end = finished.time;
         // The end is known now.
         self.store_bin()?;
-        self.open(self.bin.number);
-        let mut taken = Ok(());
-        for process in processes.iter() {
+        self.open(0);
+        self.take_last_samples(simulation, finished, not_begun)?;
+        self.store_bin()?;
+        for (bin, sums) in std::mem::take(&mut self.sums) {
+            self.write_sums(bin, &sums)?;
+        }
+        self.tables.finish()
+    }
+
+    /// Takes the last samples of all LPs, and ends tallies.
+    fn take_last_samples(
+        &mut self,
+        simulation: &Simulation,
+        finished: &Finished<Simulation>,
+        not_begun: &NotBegun,
+    ) -> io::Result<()> {
+        let (plan, end, tallies) = (&simulation.plan, finished.time, self.tallies);
+        if tallies {
+            // Links may be reserved beyond the end.
+            let last = plan.last_before(end) as u32;
+            self.sums.retain(|bin, _| *bin <= last);
+        }
+        for process in finished.lps.iter() {
+            let mut taken = Ok(());
             let emit = &mut |record| {
                 if taken.is_ok() {
                     taken = self.take(end, record);
@@ -505,19 +511,42 @@ impl Collector {
             };
             match process {
                 NetworkLp::Router(router) => {
-                    let plan = &simulation.plan;
                     router.sampler.finish(plan, &router.switch, end, not_begun, emit);
                 }
-                NetworkLp::Host(host) => host.finish(simulation, end, emit),
+                NetworkLp::Host(host) if !tallies => host.finish(simulation, end, emit),
+                NetworkLp::Host(host) => {
+                    for rail in 0..simulation.network.rails.count() {
+                        self.end_injection(end, |time| host.injection_use(rail, time).total)?;
+                    }
+                }
                 NetworkLp::TerminationDetector(_) => {}
             }
+            taken?;
         }
-        taken?;
-        self.store_bin()?;
-        for (bin, sums) in std::mem::take(&mut self.sums) {
-            self.write_sums(bin, &sums)?;
+        Ok(())
+    }
+
+    /// Takes away from a tally what an injection link carries after the end of the run, and adds its stall that lasts
+    /// until then. Its use until any time follows from its last state.
+    fn end_injection(&mut self, end: Time, used: impl Fn(Time) -> Flow) -> io::Result<()> {
+        let bins = self.names.bins;
+        let last = bins.of(end.saturating_sub(Time(1)));
+        let at_end = used(end);
+        let busy_after = used(bins.end(last)).busy.saturating_sub(at_end.busy);
+        if busy_after > Time::ZERO {
+            self.turn_to(last as u32)?;
+            self.flow_of_class(INJECTION).busy_ps -= busy_after.ps();
         }
-        self.tables.finish()
+        let stalled = at_end.buffer_full.saturating_sub(used(Time::ZERO).buffer_full);
+        let mut from = end.saturating_sub(stalled);
+        while from < end {
+            let bin = bins.of(from);
+            let to = bins.end(bin).min(end);
+            self.turn_to(bin as u32)?;
+            self.flow_of_class(INJECTION).buffer_full_ps += (to - from).ps();
+            from = to;
+        }
+        Ok(())
     }
 }
 
@@ -532,7 +561,7 @@ impl CollectedNames {
     fn class_rows<'a>(&'a self, bin: u32, sums: &'a Sums) -> impl Iterator<Item = ClassSeriesRow> + 'a {
         let (begin_ps, end_ps) = self.span(bin);
         let classes = self.classes.iter().zip(&sums.classes);
-        let some = classes.filter(|(_, sum)| **sum != ClassSum::default());
+        let some = classes.filter(|(_, sum)| **sum != BinFlow::default());
         some.map(move |((class, links), sum)| ClassSeriesRow {
             begin_ps,
             end_ps,
@@ -553,11 +582,11 @@ impl CollectedNames {
             begin_ps,
             end_ps,
             job: job.clone(),
-            messages_sent: sum.messages_sent,
-            bytes_sent: sum.bytes_sent,
-            messages_received: sum.messages_received,
-            bytes_received: sum.bytes_received,
-            packets_delivered: sum.packets_delivered,
+            messages_sent: sum.flow.messages_sent,
+            bytes_sent: sum.flow.bytes_sent,
+            messages_received: sum.flow.messages_received,
+            bytes_received: sum.flow.bytes_received,
+            packets_delivered: sum.flow.packets_delivered,
             ranks_finished: sum.ranks_finished,
         })
     }

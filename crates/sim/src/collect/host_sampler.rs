@@ -8,7 +8,7 @@ use topology::HostId;
 use super::plan::{INJECTION, Plan};
 use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
 use crate::lp::counts::JobCounts;
-use crate::lp::net_event::Record;
+use crate::lp::net_event::{JobFlow, Record};
 use crate::lp::simulation::Simulation;
 use crate::setup::job::JobKind;
 
@@ -22,21 +22,12 @@ pub struct HostSamples {
     /// By rail, then traffic class, the VC into which the host injects; empty unless VCs are sampled.
     vcs: Vec<SampledVc>,
     /// Jobs in the order of the host's counts.
-    jobs: Vec<JobCountsSeen>,
+    jobs: Vec<JobFlow>,
     packets_sent: u64,
     bytes_sent: u64,
     packets_received: u64,
     bytes_received: u64,
     queue_bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct JobCountsSeen {
-    messages_sent: u64,
-    bytes_sent: u64,
-    messages_received: u64,
-    bytes_received: u64,
-    packets_delivered: u64,
 }
 
 /// Samples a host.
@@ -74,10 +65,9 @@ pub struct HostView<'a, R> {
 impl HostSampler {
     /// Memory of the sampler of a host with this number of rails, in bytes.
     pub fn bytes(plan: &Plan, rails: u64, vcs: u64) -> u64 {
-        match plan.samples() {
+        match plan.samples_hosts() {
             true => {
-                (size_of::<HostSamples>() + size_of::<JobCountsSeen>()) as u64
-                    + bytes_of_links(plan, rails, vcs)
+                (size_of::<HostSamples>() + size_of::<JobFlow>()) as u64 + bytes_of_links(plan, rails, vcs)
             }
             false => 0,
         }
@@ -86,7 +76,7 @@ impl HostSampler {
     /// The sampler of a host before the run.
     pub fn new(simulation: &Simulation, host: HostId) -> HostSampler {
         let (plan, network) = (&simulation.plan, &simulation.network);
-        if !plan.samples() {
+        if !plan.samples_hosts() {
             return HostSampler {
                 due: Time::MAX,
                 details: false,
@@ -348,9 +338,9 @@ impl HostSamples {
         bin: u32,
         emit: &mut impl FnMut(Record),
     ) {
-        self.jobs.resize(counts.len(), JobCountsSeen::default());
+        self.jobs.resize(counts.len(), JobFlow::default());
         for (last, counts) in self.jobs.iter_mut().zip(counts) {
-            let now = JobCountsSeen {
+            let now = JobFlow {
                 messages_sent: counts.messages,
                 bytes_sent: counts.bytes,
                 messages_received: counts.messages_received,
@@ -361,16 +351,16 @@ impl HostSamples {
                 packets_delivered: counts.packets_delivered,
             };
             let last = std::mem::replace(last, now);
-            if last != now {
-                emit(Record::JobSample {
-                    bin,
-                    job: counts.job,
-                    messages_sent: now.messages_sent.saturating_sub(last.messages_sent) as u32,
-                    messages_received: now.messages_received.saturating_sub(last.messages_received) as u32,
-                    packets_delivered: now.packets_delivered.saturating_sub(last.packets_delivered) as u32,
-                    bytes_sent: now.bytes_sent.saturating_sub(last.bytes_sent),
-                    bytes_received: now.bytes_received.saturating_sub(last.bytes_received),
-                });
+            let flow = JobFlow {
+                messages_sent: now.messages_sent.saturating_sub(last.messages_sent),
+                bytes_sent: now.bytes_sent.saturating_sub(last.bytes_sent),
+                messages_received: now.messages_received.saturating_sub(last.messages_received),
+                bytes_received: now.bytes_received.saturating_sub(last.bytes_received),
+                packets_delivered: now.packets_delivered.saturating_sub(last.packets_delivered),
+            };
+            if flow != JobFlow::default() {
+                let (bin, job) = (bin, counts.job);
+                emit(Record::JobSample { bin, job, flow });
             }
         }
     }

@@ -1,10 +1,12 @@
 //! Collection: records on their way from LPs to tables, during the run.
 //!
 //! An LP emits [`Record`](crate::lp::net_event::Record)s, which are small plain values. The kernel commits them in
-//! the total order. The [`Collector`] turns them into rows, which stream to the disk. Collected data are the same for
+//! the total order. Sums by link class and job need no order: where it can, a worker adds
+//! them up in its [`BinTally`]. The [`Collector`] turns them into rows, which stream to the disk. Collected data are the same for
 //! every executor, and the simulation does not depend on them. [`CollectSetting`], the table `[collect]` of the
 //! experiment, selects the records. `docs/methods/collection.md` describes collection for users.
 
+mod bin_tally;
 mod bins;
 mod collector;
 mod host_sampler;
@@ -15,10 +17,11 @@ mod router_sampler;
 mod sampled_link;
 pub(crate) mod setting;
 
+pub use bin_tally::BinTally;
 pub use bins::Bins;
 pub use collector::{COLLECTED, Collector, CollectorState};
 pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
-pub use plan::Plan;
+pub use plan::{Plan, classes as link_classes};
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use sampled_link::SampledVc;
 pub use setting::{CollectSetting, Series};

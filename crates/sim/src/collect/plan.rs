@@ -18,6 +18,8 @@ const _: () = assert!(OF_TOPOLOGY as usize + topology::MOST_LINK_CLASSES <= 1 <<
 pub struct Plan {
     /// What is collected.
     pub setting: CollectSetting,
+    /// Whether sums are tallied, so that hosts are not sampled.
+    tallies: bool,
     /// Number of the first link, by router; empty unless single links are sampled.
     first_links: Vec<u32>,
 }
@@ -31,8 +33,8 @@ pub struct RouterLinks {
 }
 
 impl Plan {
-    /// The plan for a network.
-    pub fn new(setting: &CollectSetting, network: &NetworkModel) -> Plan {
+    /// The plan for a network. `tallies`: whether sums are tallied.
+    pub fn new(setting: &CollectSetting, network: &NetworkModel, tallies: bool) -> Plan {
         let mut first_links = Vec::new();
         if setting.series >= Series::Links {
             // The order of the table `links`: links of hosts, then those of routers.
@@ -46,13 +48,24 @@ impl Plan {
         }
         Plan {
             setting: setting.clone(),
+            tallies,
             first_links,
         }
     }
 
-    /// Whether anything is sampled.
+    /// Whether routers are sampled.
     pub fn samples(&self) -> bool {
         self.setting.series > Series::Off
+    }
+
+    /// Whether hosts are sampled.
+    pub fn samples_hosts(&self) -> bool {
+        self.samples() && !self.tallies
+    }
+
+    /// Whether sums are tallied.
+    pub fn tallies(&self) -> bool {
+        self.tallies
     }
 
     /// The division of time into bins.

@@ -552,22 +552,14 @@ impl SampleInput<'_> {
     }
 
     /// What the link at a port has carried up to the end of a bin, and the reservations after that.
-    fn flow(
-        &self,
-        port: u16,
-        slot: Option<&SampledLink>,
-        bin: u64,
-        end: Time,
-        is_last: bool,
-    ) -> (Flow, (u64, u64)) {
+    fn flow(&self, port: u16, slot: &SampledLink, bin: u64, end: Time, is_last: bool) -> (Flow, (u64, u64)) {
         let mut flow = self.switch.used(port, end).total;
-        let later = match (self.not_begun, slot) {
-            (Some(not_begun), _) if is_last => {
+        let later = match self.not_begun {
+            Some(not_begun) if is_last => {
                 let key = (self.switch.id(), Port(port));
                 not_begun.get(&key).copied().unwrap_or_default()
             }
-            (_, Some(slot)) => slot.after(bin),
-            _ => (0, 0),
+            _ => slot.after(bin),
         };
         flow.packets = flow.packets.saturating_sub(later.0);
         flow.bytes = flow.bytes.saturating_sub(later.1);
@@ -591,7 +583,7 @@ impl SampleInput<'_> {
             let Some(slot) = samples.slots.get_mut(index) else {
                 continue;
             };
-            let (flow, later) = self.flow(port, Some(slot), bin, end, is_last);
+            let (flow, later) = self.flow(port, slot, bin, end, is_last);
             while slot.later.front().is_some_and(|later| later.bin <= bin) {
                 slot.later.pop_front();
             }
@@ -649,7 +641,7 @@ impl SampleInput<'_> {
             emit(Record::RouterSample {
                 bin: number,
                 router: self.switch.id().0,
-                packets_sent: sent,
+                packets_sent: sent as u32,
                 packets_received: received,
             });
         }
@@ -675,13 +667,22 @@ impl SampleInput<'_> {
                 &mut more[..]
             }
         };
-        for (port, index) in (0..).zip(&self.router_slots.slots) {
-            let Some(sum) = sums.get_mut(usize::from(*index)) else {
-                continue;
-            };
-            add(sum, self.flow(port, None, bin, end, is_last).0);
-            goes_on |= self.switch.is_active(port, end);
-        }
+        let not_begun = self.not_begun.filter(|_| is_last);
+        let slots = &self.router_slots.slots;
+        self.switch
+            .flows(0..slots.len() as u16, end, |port, mut flow, is_active| {
+                let Some(sum) = sums.get_mut(usize::from(slots[usize::from(port)])) else {
+                    return;
+                };
+                if let Some(not_begun) = not_begun {
+                    let key = (self.switch.id(), Port(port));
+                    let (packets, bytes) = not_begun.get(&key).copied().unwrap_or_default();
+                    flow.packets = flow.packets.saturating_sub(packets);
+                    flow.bytes = flow.bytes.saturating_sub(bytes);
+                }
+                add(sum, flow);
+                goes_on |= is_active;
+            });
         for (slot, mut flow) in samples.slots.iter_mut().zip(sums.iter().copied()) {
             if self.not_begun.is_none() || !is_last {
                 let later = slot.after(bin);

@@ -82,7 +82,7 @@ impl SampledLink {
         let last = std::mem::replace(&mut self.flow, flow);
         BinFlow {
             bytes: flow.bytes.saturating_sub(last.bytes),
-            packets: flow.packets.saturating_sub(last.packets) as u32,
+            packets: flow.packets.saturating_sub(last.packets),
             busy_ps: flow.busy.saturating_sub(last.busy).ps(),
             buffer_full_ps: flow.buffer_full.saturating_sub(last.buffer_full).ps(),
         }
@@ -104,6 +104,14 @@ pub fn add(sum: &mut Flow, flow: Flow) {
 }
 
 impl BinFlow {
+    /// Adds another flow.
+    pub fn add(&mut self, other: &BinFlow) {
+        self.bytes += other.bytes;
+        self.packets += other.packets;
+        self.busy_ps += other.busy_ps;
+        self.buffer_full_ps += other.buffer_full_ps;
+    }
+
     pub fn is_nothing(&self) -> bool {
         *self == BinFlow::default()
     }

@@ -5,7 +5,7 @@ use fabric::router::{RouterUndo, RouterWaitUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::collect::RouterSamplerUndo;
+use crate::collect::{BinTally, RouterSamplerUndo, link_classes};
 use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
@@ -96,6 +96,7 @@ impl Model for Simulation {
     type Record = Record;
     type Undo = LpUndo;
     type Error = LpFailure;
+    type Tally = BinTally;
 
     fn lps(&self) -> u32 {
         self.numbering.lps()
@@ -103,6 +104,17 @@ impl Model for Simulation {
 
     fn lookahead(&self) -> Time {
         self.shortcuts.lookahead
+    }
+
+    fn tally(&self) -> BinTally {
+        match self.plan.tallies() {
+            true => BinTally::new(
+                self.plan.bins(),
+                link_classes(&self.network).len(),
+                self.jobs.len(),
+            ),
+            false => BinTally::off(),
+        }
     }
 
     fn create(&self, lp: LpId) -> NetworkLp {
@@ -123,7 +135,8 @@ impl Model for Simulation {
         }
     }
 
-    #[inline]
+    // One function that holds the path of a packet. The executors' loops get longer with it, and slower.
+    #[inline(never)]
     fn handle(&self, process: &mut NetworkLp, event: &Event<NetEvent>, context: &mut impl Context<Self>) {
         match process {
             NetworkLp::Router(router) => router.handle(self, &event.payload, context),

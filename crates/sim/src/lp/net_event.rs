@@ -207,16 +207,8 @@ pub enum Record {
         bin: u32,
         /// The job.
         job: u16,
-        /// Messages sent.
-        messages_sent: u32,
-        /// Messages that arrived.
-        messages_received: u32,
-        /// Packets that arrived.
-        packets_delivered: u32,
-        /// Bytes sent.
-        bytes_sent: u64,
-        /// Bytes that arrived.
-        bytes_received: u64,
+        /// Flow in the bin.
+        flow: JobFlow,
     },
 }
 
@@ -233,13 +225,28 @@ pub struct VcLevels {
     pub waiting_max: u32,
 }
 
-/// The flow of one link in one bin. Packets of one link and bin fit 32 bits.
+/// What one job sent and received in one bin, at one host or at all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobFlow {
+    /// Messages sent.
+    pub messages_sent: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Messages that arrived.
+    pub messages_received: u64,
+    /// Bytes that arrived.
+    pub bytes_received: u64,
+    /// Packets that arrived.
+    pub packets_delivered: u64,
+}
+
+/// The flow of one link, or of all links of a class, in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinFlow {
     /// Bytes of the packets that started.
     pub bytes: u64,
     /// Packets that started.
-    pub packets: u32,
+    pub packets: u64,
     /// Time in which bits were on the link, in ps.
     pub busy_ps: u64,
     /// Time in which the downstream buffers were full, in ps.

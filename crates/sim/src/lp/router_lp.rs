@@ -203,17 +203,18 @@ impl RouterLp {
     /// Executes one event.
     // A call takes twenty instructions, and the compiler's own choice depends on the size of all that is inlined here.
     #[inline(always)]
-    pub fn handle(
+    pub fn handle<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         event: &NetEvent,
-        context: &mut impl Context<Simulation>,
+        context: &mut C,
     ) {
         if self.sampler.is_due(context.now()) {
             self.sample(simulation, event, context);
         }
         if let NetEvent::PacketArrived { .. } = event
             && self.sampler.receive()
+            && C::REVERSIBLE
         {
             context.undo(LpUndo::RouterSampler(RouterSamplerUndo::Received));
         }
@@ -235,7 +236,11 @@ impl RouterLp {
         let now = context.now();
         self.sampler
             .settle(&mut |step| context.undo(LpUndo::RouterSampler(step)));
-        let emit = &mut |record| context.emit(record);
+        let tallies = simulation.shortcuts.tallies.is_on();
+        let emit = &mut |record| match context.tally() {
+            Some(tally) if tallies => tally.take(record),
+            _ => context.emit(record),
+        };
         let before = self
             .sampler
             .sample(&simulation.plan, &self.switch, now, C::REVERSIBLE, emit);
@@ -400,6 +405,22 @@ impl<C: Context<Simulation>> RouterVisitor for ExecuteEvent<'_, '_, '_, C> {
 
     #[inline(always)]
     fn visit<M: Registered>(self, router: &mut M) {
+        if M::IS_INLINED {
+            self.execute(router);
+        } else {
+            self.execute_apart(router);
+        }
+    }
+}
+
+impl<C: Context<Simulation>> ExecuteEvent<'_, '_, '_, C> {
+    #[inline(never)]
+    fn execute_apart<M: Registered>(self, router: &mut M) {
+        self.execute(router);
+    }
+
+    #[inline(always)]
+    fn execute<M: Registered>(self, router: &mut M) {
         let context = &RoutingContext {
             routing: self.adapter.simulation.network.routing.as_ref(),
             loads: self.loads,
@@ -482,7 +503,7 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     }
 
     /// Counts the delivery of a packet whose tail arrives at `arrival`, as the host would.
-    #[inline]
+    #[inline(always)]
     fn count_delivered(&mut self, arrival: Time, packet: &Packet) {
         let counts = counts_of(self.delivered, packet.job, &mut NoJournal);
         let payload = self.simulation.payload(packet);
@@ -492,6 +513,18 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
             self.simulation.measured,
             &mut NoJournal,
         );
+        if self.simulation.shortcuts.tallies.is_on() {
+            self.tally_delivered(arrival, packet.job, payload);
+        }
+    }
+
+    // Not inlined, to keep the code of runs without series small.
+    #[inline(never)]
+    fn tally_delivered(&mut self, arrival: Time, job: u16, payload: u32) {
+        let now = self.context.now();
+        if let Some(tally) = self.context.tally() {
+            tally.delivered(now, arrival, job, Some(payload));
+        }
     }
 
     /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part
@@ -533,7 +566,7 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn return_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
         let batching = self.simulation.shortcuts.credit_batching;
         if !batching.is_on() {
@@ -551,7 +584,8 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         }
     }
 
-    #[inline]
+    // Not inlined: batches are rare.
+    #[inline(never)]
     fn send_credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time, least: Time) {
         let link_end = self.link_end(port);
         let event = NetEvent::CreditReturned {
@@ -626,7 +660,7 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
         self.0.depart(port, vc, packet, wait, serialization);
     }
 
-    #[inline]
+    #[inline(always)]
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
         self.0.return_credit(port, vc, bytes, after);
     }

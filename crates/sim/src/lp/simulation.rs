@@ -72,7 +72,11 @@ impl Simulation {
             packet_header: experiment.network.packet.header,
             drains: experiment.run.drains(),
             watchdog: watchdog(experiment),
-            plan: Plan::new(&experiment.collect, &experiment.network),
+            plan: Plan::new(
+                &experiment.collect,
+                &experiment.network,
+                shortcuts.tallies.is_on(),
+            ),
             timeline: experiment.collect.timeline,
             waits: experiment.collect.waits,
             host_latency: experiment.collect.host_latency,

@@ -12,6 +12,7 @@ use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::collect::{HostSampler, Plan, RouterSampler};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
+use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
 use crate::setup::experiment::Experiment;
 use crate::setup::job::JobKind;
 
@@ -138,7 +139,9 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let port =
         |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches + turns as u64;
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
-    let plan = Plan::new(&experiment.collect, &experiment.network);
+    let observed = Observed::new(experiment, true);
+    let shortcuts = Shortcuts::choose(&observed, &Declared::new(network));
+    let plan = Plan::new(&experiment.collect, network, shortcuts.tallies.is_on());
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
         .map(|ports| ports * (port(ports) + link_end) + RouterSampler::bytes(&plan, ports, vcs))

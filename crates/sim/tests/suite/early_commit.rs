@@ -27,7 +27,7 @@ fn on(network: &str, jobs: &[&str]) -> Experiment {
 fn in_its_time(experiment: &mut Experiment) -> RunResult {
     let before = experiment.run.clone();
     (experiment.run.executor, experiment.run.credits) = (Executor::Sequential, CreditSetting::Each);
-    experiment.collect.set_series(Series::Classes);
+    experiment.collect.set_series(Series::Links);
     let result = run(experiment);
     experiment.run = before;
     experiment.collect.set_series(Series::Off);

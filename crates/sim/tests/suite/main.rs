@@ -35,6 +35,7 @@ mod router_models;
 mod sanity;
 mod saturation;
 mod support;
+mod tallies;
 mod traces;
 mod tracing;
 mod traffic;

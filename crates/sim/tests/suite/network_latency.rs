@@ -131,7 +131,7 @@ fn early_commit_stays() {
     let early = run(&experiment);
     let events = without(&mut experiment).summary.run.events_committed;
     assert_eq!(early.summary.run.events_committed, events);
-    experiment.collect.set_series(Series::Classes);
+    experiment.collect.set_series(Series::Links);
     let late = run(&experiment);
     assert!(late.summary.run.events_committed > events);
     assert_eq!(late.summary.jobs, early.summary.jobs);

@@ -197,6 +197,7 @@ impl<R: AnyRouter, N: AnyNic> Model for Line<R, N> {
     type Record = (u32, u32, u32);
     type Undo = Undo<R::Undo, N::Undo>;
     type Error = String;
+    type Tally = ();
 
     fn lps(&self) -> u32 {
         2 * u32::from(ROUTERS)
@@ -205,6 +206,8 @@ impl<R: AnyRouter, N: AnyNic> Model for Line<R, N> {
     fn lookahead(&self) -> Time {
         LATENCY
     }
+
+    fn tally(&self) {}
 
     fn create(&self, LpId(lp): LpId) -> Lp<R, N> {
         match lp.checked_sub(u32::from(ROUTERS)) {

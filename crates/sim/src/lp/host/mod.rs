@@ -219,9 +219,12 @@ impl Host {
 
     /// The NIC delivers a packet.
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
+        let payload = simulation.payload(&packet);
+        if simulation.shortcuts.tallies.is_on() {
+            tally_delivered(&packet, payload, context);
+        }
         let notes = &mut HostJournal(context);
         let counts = counts_of(&mut self.nic.counts, packet.job, notes);
-        let payload = simulation.payload(&packet);
         counts.delivered(notes.0.now(), (&packet, payload), simulation.measured, notes);
         if packet.standalone() {
             return;
@@ -311,6 +314,18 @@ impl Host {
     /// Use of the injection link of one rail.
     pub fn injection_use(&self, rail: u32, end: Time) -> LinkUse {
         self.nic.injection_use(rail, end)
+    }
+}
+
+/// Adds a delivered packet to the tally of the worker.
+// Not inlined, to keep the code of runs without series small.
+#[inline(never)]
+fn tally_delivered(packet: &Packet, payload: u32, context: &mut impl Context<Simulation>) {
+    let now = context.now();
+    if let Some(tally) = context.tally() {
+        // What ranks receive counts by message.
+        let bytes = packet.standalone().then_some(payload);
+        tally.delivered(now, now, packet.job, bytes);
     }
 }
 

@@ -224,14 +224,19 @@ impl HostNic {
         left == 0
     }
 
-    /// Counts a message that this host sends. `offered`: the time since the warm-up, if the NIC gets it in the measured part.
+    /// Counts a message that this host makes at `made_at`. `offered`: the time since the warm-up, if the NIC gets it in the measured part.
+    #[inline]
     pub fn count_message<C: Context<Simulation>>(
         &mut self,
+        simulation: &Simulation,
         job: u16,
         bytes: u64,
-        offered: Option<Time>,
+        (made_at, offered): (Time, Option<Time>),
         context: &mut C,
     ) {
+        if simulation.shortcuts.tallies.is_on() {
+            tally_sent(made_at, job, bytes, context);
+        }
         let notes = &mut HostJournal(context);
         counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
     }
@@ -415,6 +420,16 @@ impl MoreRails {
     }
 }
 
+/// Adds a message to the tally of the worker.
+// Not inlined, to keep the code of runs without series small.
+#[inline(never)]
+fn tally_sent(made_at: Time, job: u16, bytes: u64, context: &mut impl Context<Simulation>) {
+    let now = context.now();
+    if let Some(tally) = context.tally() {
+        tally.sent(now, made_at, job, bytes);
+    }
+}
+
 /// Memory of the rails after the first, and of the queues of traffic classes, in bytes.
 pub fn bytes_of_more(rails: u32, classes: u8) -> u64 {
     let of_classes = u64::from(rails) * Nic::<Injected>::bytes_of_classes(classes);
@@ -445,6 +460,16 @@ impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, 
 }
 
 impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
+    /// Adds a reservation of the injection link to the tally of the worker.
+    // Not inlined, to keep the code of runs without series small.
+    #[inline(never)]
+    fn tally_injection(&mut self, wait: Time, serialization: Time, bytes: u32) {
+        let now = self.context.now();
+        if let Some(tally) = self.context.tally() {
+            tally.injection(now, now + wait, serialization, bytes);
+        }
+    }
+
     /// Traces a message that the NIC takes.
     #[inline]
     fn take(&mut self, now: Time, source: impl FnOnce() -> NicSource) {
@@ -477,6 +502,9 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
     fn depart(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
         if self.tracer.is_some() {
             self.trace_departure(packet, source, serialization, last);
+        }
+        if self.simulation.shortcuts.tallies.is_on() {
+            self.tally_injection(wait, serialization, packet.bytes);
         }
         let notes = &mut HostJournal(&mut *self.context);
         let counts = counts_of(self.counts, packet.job, notes);
@@ -521,6 +549,16 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
             after,
             NetEvent::MessageInjected { slot, request },
         );
+    }
+
+    #[inline]
+    fn link_stalled(&mut self, since: Time, until: Time) {
+        if self.simulation.shortcuts.tallies.is_on() {
+            let now = self.context.now();
+            if let Some(tally) = self.context.tally() {
+                tally.injection_stalled(now, (since, until));
+            }
+        }
     }
 
     #[inline]

@@ -158,6 +158,11 @@ impl Ranks {
             context.emit(Record::Trace(TraceRecord::Arrived { key }));
         }
         let now = context.now();
+        if simulation.shortcuts.tallies.is_on()
+            && let Some(tally) = context.tally()
+        {
+            tally.received(now, job, bytes);
+        }
         let notes = &mut HostJournal(context);
         counts_of(&mut nic.counts, job, notes).received(bytes, transit.queueing, notes);
         self.with_rank(nic, simulation, slot, context, |rank, actions| {
@@ -322,7 +327,7 @@ impl Ranks {
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
         let (now, measured) = (context.now(), simulation.measured);
         let offered = (destination != nic.id && measured.contains(now)).then(|| now - measured.from);
-        nic.count_message(job, bytes, offered, context);
+        nic.count_message(simulation, job, bytes, (now, offered), context);
         let in_flight = &mut self.slots[usize::from(slot)].in_flight;
         *in_flight = in_flight.wrapping_add(1);
         let (number, numbered) = (nic.next_message, destination != nic.id);

@@ -79,7 +79,7 @@ impl Sources {
             };
             let measured = simulation.measured;
             let offered = measured.contains(due).then(|| due - measured.from);
-            nic.count_message(job, bytes, offered, context);
+            nic.count_message(simulation, job, bytes, (due, offered), context);
             nic.inject(simulation, due, message, context);
             due += gap;
             if due > now && !self.sends_ahead(nic, simulation, now, due) {

@@ -8,7 +8,8 @@
 //! # Preconditions
 //! - The end of the run is known, and it has no drain phase: there, hosts are asked what has arrived.
 //! - All jobs are synthetic traffic: ranks act upon what arrives.
-//! - Nothing observes a host before the end: no time series, no timeline, no waits, no checkpoint.
+//! - Nothing observes a host before the end: no time series but tallied ones ([`tallies`]), no timeline, no waits, no
+//!   checkpoint.
 //! - No counts of single hosts are collected: a router has one count for all its hosts.
 //! - The executor undoes no events: counts made early are not undone.
 //!
@@ -24,7 +25,7 @@
 
 use des::Time;
 
-use super::{Declared, Observed};
+use super::{Declared, Observed, tallies};
 use crate::collect::Series;
 
 /// Deliveries before this time are counted early.
@@ -43,8 +44,9 @@ impl EarlyCommit {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(observed: &Observed, _: &Declared) -> Option<EarlyCommit> {
-    let unobserved = observed.series == Series::Off
+pub fn applies(observed: &Observed, declared: &Declared) -> Option<EarlyCommit> {
+    let tallied = || tallies::applies(observed, declared).is_some();
+    let unobserved = (observed.series == Series::Off || tallied())
         && !observed.timeline
         && !observed.waits
         && !observed.host_latency

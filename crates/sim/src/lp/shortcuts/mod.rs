@@ -8,6 +8,7 @@ pub mod credit_batching;
 pub mod early_commit;
 mod long_windows;
 pub mod send_ahead;
+pub mod tallies;
 
 use des::{Executor, Time};
 
@@ -15,6 +16,7 @@ use crate::collect::Series;
 use crate::lp::shortcuts::credit_batching::CreditBatching;
 use crate::lp::shortcuts::early_commit::EarlyCommit;
 use crate::lp::shortcuts::send_ahead::SendAhead;
+use crate::lp::shortcuts::tallies::Tallies;
 use crate::setup::experiment::{CreditSetting, Experiment};
 use crate::setup::job::Job;
 use crate::setup::network::NetworkModel;
@@ -74,6 +76,8 @@ pub struct Shortcuts {
     pub early_commit: EarlyCommit,
     /// Hosts send before a message is due.
     pub send_ahead: SendAhead,
+    /// Series of hosts are added up when they are decided.
+    pub tallies: Tallies,
     /// Least delay of any event between two LPs before the end of the run.
     pub lookahead: Time,
 }
@@ -120,6 +124,7 @@ impl Shortcuts {
             credit_batching: credit_batching::applies(observed, declared).unwrap_or(CreditBatching::OFF),
             early_commit: early_commit::applies(observed, declared).unwrap_or(EarlyCommit::OFF),
             send_ahead: send_ahead::applies(observed, declared).unwrap_or(SendAhead::OFF),
+            tallies: tallies::applies(observed, declared).unwrap_or(Tallies::OFF),
             lookahead: long_windows::applies(observed, declared).unwrap_or(declared.shortest_link),
         }
     }
@@ -140,6 +145,7 @@ mod tests {
             ("early", shortcuts.early_commit.covers(Time(99))),
             ("ahead", shortcuts.send_ahead.reaches(Time(0), Time(99))),
             ("windows", shortcuts.lookahead == Time(30)),
+            ("tallies", shortcuts.tallies.is_on()),
         ];
         let names: Vec<&str> = taken
             .iter()
@@ -174,10 +180,15 @@ mod tests {
             nearest_router: Time(30),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
-        let seen: [Case<Observed>; 11] = [
+        let seen: [Case<Observed>; 13] = [
             (|o| o.until = None, ""),
             (|o| o.drains = true, "batches"),
-            (|o| o.series = Series::Classes, "batches"),
+            (
+                |o| o.series = Series::Classes,
+                "batches early ahead windows tallies",
+            ),
+            (|o| (o.series, o.undoes) = (Series::Classes, true), "batches"),
+            (|o| (o.series, o.whole) = (Series::Classes, false), ""),
             (|o| o.series = Series::Links, ""),
             (|o| o.timeline = true, "batches"),
             (|o| o.waits = true, "batches"),

@@ -1,0 +1,17 @@
+//! Sums that handlers add to and none reads.
+
+/// Events of a worker after which it drains its tally, so that readers of a running simulation see the sums.
+pub(crate) const DRAIN_INTERVAL: u64 = 1 << 18;
+
+/// Sums of the LPs of one worker. Addition has no order, so that the total does not depend on how LPs are divided among
+/// workers. It is drained into records now and then, before each snapshot and at the end of the run. These records have
+/// no place in the total order, so their receiver must add them up.
+pub trait Tally<R>: Send {
+    /// Passes on all that was added, as records, and begins anew.
+    fn drain(&mut self, emit: &mut dyn FnMut(R));
+}
+
+/// For models that add nothing up.
+impl<R> Tally<R> for () {
+    fn drain(&mut self, _: &mut dyn FnMut(R)) {}
+}

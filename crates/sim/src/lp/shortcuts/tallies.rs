@@ -1,0 +1,49 @@
+//! Tallies: series of injection links and jobs are added up when they are decided, not sampled from hosts.
+//!
+//! # Theorem
+//! With series of link classes and jobs only, the sums of a bin over all hosts are those of the intervals and moments
+//! that events decide: reservations of injection links, times without credits, messages and deliveries. They do not
+//! depend on the order in which they are added, nor on when. So nothing observes a host before the end of the run.
+//!
+//! # Preconditions
+//! - No series of single links, hosts, routers or VCs: those have levels, which are looked at when a bin ends.
+//! - The executor undoes no events: additions are not undone. Those that undo sample LPs, with the same sums.
+//! - The run writes no checkpoint and resumes from none. Any executor may resume one, and the samplers of those that
+//!   undo need their last samples.
+//!
+//! # Proof
+//! A link carries packets one after the other, and its state changes only by reservations, which are never withdrawn.
+//! So the time in which it was busy within a bin is the sum over the parts of its reservations in the bin. The same
+//! holds for the times without credits, which end with a reservation or with the run, and for counts, which have one
+//! moment each. What lies after the end of the run is subtracted when it is known
+//! ([`Collector::finish`](crate::collect::Collector::finish)). Routers are sampled, since they have all of their events
+//! in any run; workers add up the samples, which need no order.
+//!
+//! # Test
+//! `crates/sim/tests/suite/tallies.rs` compares the series of runs with tallies and with samples, and both with
+//! the sums over series of single links, for all kinds of ends; corpus and random experiments compare the digests of
+//! collected data on all executors.
+
+use super::{Declared, Observed};
+use crate::collect::Series;
+
+/// Whether sums by link class and job are tallied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tallies(bool);
+
+impl Tallies {
+    /// Sums are sampled, if at all.
+    pub const OFF: Tallies = Tallies(false);
+
+    /// Whether sums are tallied.
+    #[inline(always)]
+    pub fn is_on(self) -> bool {
+        self.0
+    }
+}
+
+/// The shortcut, if its preconditions hold.
+pub fn applies(observed: &Observed, _: &Declared) -> Option<Tallies> {
+    let applies = observed.series == Series::Classes && observed.whole && !observed.undoes;
+    applies.then_some(Tallies(true))
+}
