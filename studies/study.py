@@ -10,9 +10,10 @@ A study is a folder with a script ``run.py`` that defines a :class:`Study` and c
 - draws the figures from the table;
 - ends with exit status 1 if an expectation does not hold.
 
-``--smoke`` runs the small cases and their checks, and writes nothing. ``--render`` draws figures and README
-again from the table. ``--verify`` compares README and checks with the table and writes nothing. Neither of
-both runs the simulator.
+``--missing`` runs only the cases that have no row in ``table.csv`` and keeps the rows of the others, whatever
+program made them; ``provenance.json`` has an entry for each such addition. ``--smoke`` runs the small cases
+and their checks, and writes nothing. ``--render`` draws figures and README again from the table.
+``--verify`` compares README and checks with the table and writes nothing. Neither of both runs the simulator.
 """
 
 import argparse
@@ -98,6 +99,8 @@ class Study:
         if not program.exists():
             sys.exit(f"{program} is missing: run `make`, or name another program with --fabricsim")
         at_once = 1 if self.alone else options.at_once
+        if options.missing:
+            sys.exit(self._add_missing(program, at_once))
         rows, details, cpu_s = self._run(program, options.smoke, at_once)
         failed = _print_checks(self.checks(rows, options.smoke))
         if not options.smoke:
@@ -107,6 +110,35 @@ class Study:
             (self.folder / "provenance.json").write_text(json.dumps(provenance, indent=2) + "\n")
             self._write(rows)
         sys.exit(1 if failed else 0)
+
+    def _add_missing(self, program: Path, at_once: int) -> int:
+        """Runs the cases without a row in the table and adds their rows in the order of the cases."""
+        if self.details:
+            names = ", ".join(f"{name}.csv" for name in self.details)
+            print(f"--missing: {self.folder.name} also writes {names}; run it in full", file=sys.stderr)
+            return 1
+        kept = read_table(self.folder)
+        cases = self.cases(False)
+        rows = {place: select(kept, **case.columns) for place, case in enumerate(cases)}
+        missing = [place for place, found in rows.items() if not found]
+        if not missing:
+            print("all cases have a row in table.csv")
+            return 0
+        cache = ROOT / "results/studies" / self.folder.name
+        added, _, cpu_s = self._run_in(cache, program, [cases[place] for place in missing], at_once)
+        if list(added[0]) != list(kept[0]):
+            print("--missing: the columns of table.csv changed; run the study in full", file=sys.stderr)
+            return 1
+        rows |= {place: [row] for place, row in zip(missing, added, strict=True)}
+        table = [row for found in rows.values() for row in found]
+        failed = _print_checks(self.checks(table, False))
+        _write_table(table, self.folder / "table.csv")
+        file = self.folder / "provenance.json"
+        provenance = json.loads(file.read_text())
+        provenance.setdefault("added", []).append(_provenance(program, len(added), cpu_s))
+        file.write_text(json.dumps(provenance, indent=2) + "\n")
+        self._write(table)
+        return 1 if failed else 0
 
     def _run(self, program: Path, smoke: bool, at_once: int) -> tuple[list[Row], dict[str, list[Row]], float]:
         cases = self.cases(smoke)
@@ -213,6 +245,9 @@ def _arguments(name: str) -> argparse.Namespace:
         "--smoke", action="store_true", help="run the small cases and their checks; write nothing"
     )
     kind.add_argument(
+        "--missing", action="store_true", help="run only the cases without a row in table.csv; keep its rows"
+    )
+    kind.add_argument(
         "--render", action="store_true", help="write README.md and figures from table.csv; run nothing"
     )
     kind.add_argument(
@@ -317,7 +352,9 @@ def _run_line(provenance: dict) -> str:
     machine = f"{provenance['machine']}, {provenance['cores']} shared cores"
     program = f"{provenance['program']}, commit {provenance['commit']}"
     runs = f"{provenance['runs']} runs, {provenance['cpu_minutes']} minutes of CPU time"
-    return f"{provenance['date']}, {machine}; {program}: {runs}."
+    line = f"{provenance['date']}, {machine}; {program}: {runs}."
+    added = [_run_line(addition) for addition in provenance.get("added", [])]
+    return " Added: ".join([line, *added])
 
 
 def _with_blocks(readme: Path, blocks: dict[str, str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +34,23 @@ def test_every_number_of_the_readme_is_that_of_the_table(script: Path) -> None:
         pytest.skip(f"the study {script.parent.name} was not run in full: it has no table")
     ended = start(script, "--verify")
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.parent.name)
+def test_the_list_of_studies_has_the_time_of_the_full_run(script: Path) -> None:
+    provenance = script.parent / "provenance.json"
+    if not provenance.exists():
+        pytest.skip(f"the study {script.parent.name} was not run in full: it has no provenance.json")
+    run = json.loads(provenance.read_text())
+    minutes = sum(part["cpu_minutes"] for part in [run, *run.get("added", [])])
+    name = script.parent.name
+    row = re.search(
+        rf"^\| \[{name}\].*\| ([0-9.]+) min \|$", (STUDIES / "README.md").read_text(), re.MULTILINE
+    )
+    assert row, f"studies/README.md has no row of {name} that ends with minutes"
+    assert float(row[1]) == pytest.approx(minutes, abs=0.05)
+    # 40 minutes on two cores.
+    assert minutes <= 80
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.parent.name)

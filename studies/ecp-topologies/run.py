@@ -304,6 +304,16 @@ def blocks(rows: list[Row]) -> dict[str, str]:
             order = " < ".join(sorted(times, key=times.__getitem__))
             lines.append([placement, variant, *(f"{value:.1f}" for value in times.values()), order])
     found["sensitivity"] = markdown(["placement", "variant", *TOPOLOGIES, "order"], lines)
+    orders = {(line[0], line[1]): line[-1] for line in lines}
+    sentences = []
+    for placement in PLACEMENTS:
+        same = [name for name in VARIANTS if orders[placement, name] == orders[placement, "base"]]
+        other = [name for name in VARIANTS if name not in same]
+        sentences.append(
+            f"With {placement} placement the order of the four networks is that of the base case with "
+            f"{', '.join(same) or 'no variant'}, and another one with {', '.join(other) or 'no variant'}."
+        )
+    found["orders"] = " ".join(sentences)
     lines = []
     for topology in ("fat tree", "Dragonfly+"):
         values = [time(rows, topology, gbps=400)]
@@ -344,7 +354,7 @@ def figures(rows: list[Row], folder: Path) -> None:
         panel.set_xlabel("Gbps of a link")
     for panel in panels[:, 0]:
         # The panels of a line share the axis, so this comes after all points.
-        panel.set_ylim(bottom=0)
+        panel.set_ylim(bottom=0, top=1.04 * panel.get_ylim()[1])
     handles = [
         Line2D([], [], marker="o", linestyle="", color=colours[name], label=name) for name in TOPOLOGIES
     ]

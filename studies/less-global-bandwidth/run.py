@@ -204,7 +204,8 @@ def figures(rows: list[Row], folder: Path) -> None:
         ylabel = "accepted at full load, of the link rate" if work == "accepted" else f"time of {work} (us)"
         panel.set(xlabel="cables between routers per host", ylabel=ylabel, ylim=(0, None))
         panel.grid(color="#DDDDDD")
-        panel.legend(fontsize=7)
+        # Long enough to tell solid lines from dashed ones.
+        panel.legend(fontsize=7, handlelength=3.5)
     figure.savefig(folder / "links.png", dpi=100)
 
 

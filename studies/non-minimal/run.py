@@ -29,13 +29,15 @@ ROUTINGS = {
 ADAPTIVE = ["ugal", "piggyback", "par"]
 PATTERNS = ["uniform", "adversarial"]
 LOADS = [0.1, 0.3, 0.5, 0.7, 0.9]
-BASE = {"seed": 1, "buffer": "100 KB"}
+BASE = {"seed": 1, "buffer": "100 KB", "packet": "256 B", "bias": ""}
 VARIANTS = {
     "base": {},
     "seed 2": {"seed": 2},
     "seed 3": {"seed": 3},
     "buffer 25 KB": {"buffer": "25 KB"},
     "buffer 400 KB": {"buffer": "400 KB"},
+    "packet 1 KiB": {"packet": "1 KiB"},
+    "bias 2 KiB": {"bias": "2 KiB"},
 }
 # Hosts of a group, which share one link to the next group.
 ONE_LINK = {"dragonfly": 18, "Dragonfly+": 16}
@@ -47,13 +49,14 @@ def experiment(
     network: str, routing: str, pattern: str, load: float, span: tuple[int, int], variant: dict
 ) -> str:
     values = BASE | variant
+    bias = f', bias = "{values["bias"]}"' if values["bias"] and routing in ADAPTIVE else ""
     return f"""
 [network]
 topology = {{ {NETWORKS[network]} }}
-routing = {{ algorithm = "{routing}" }}
+routing = {{ algorithm = "{routing}"{bias} }}
 link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
 router = {{ delay = "100 ns", buffer = "{values["buffer"]}" }}
-packet = "256 B"
+packet = "{values["packet"]}"
 [[job]]
 traffic = {{ pattern = "{pattern}", load = {load} }}
 [run]
@@ -273,7 +276,7 @@ are not known.
 accepts {silent:.3f} of 0.1. Minimal routing with hop-counting VCs accepts {of("HyperX", "minimal")} of its \
 {float(limit(rows, "HyperX", "adversarial", "minimal")):.2f} when overloaded."""
     changed = [
-        f"{network} with {variant.replace('buffer', 'buffers of')}: "
+        f"{network} with {variant.replace('buffer', 'buffers of').replace('packet', 'packets of')}: "
         f"{ROUTINGS[best(rows, network, variant)[0]]}"
         for variant in VARIANTS
         for network in NETWORKS

@@ -14,22 +14,27 @@ LOADS = [0.5, 0.9, 0.95, 1.0]
 VCS = 2
 PACKET, BUFFER = 256, 100_000
 UNTIL_US, BINS = 60, 60
+# What is varied at the loads 0.9 and 1.0: the seed and the buffer of a port.
+VARIANTS = {"seed 2": (2, BUFFER), "seed 3": (3, BUFFER), "buffer 50 KB": (1, 50_000)}
+VARIED = [0.9, 1.0]
 # The last part of the time, in which levels are averaged.
 LATE = 10
 
 
-def experiment(load: float, q: int, hosts: int) -> str:
+def experiment(load: float, q: int, hosts: int, variant: str = "base") -> str:
+    seed, buffer = VARIANTS.get(variant, (1, BUFFER))
     return f"""
 [network]
 topology = {{ kind = "slim-fly", q = {q}, hosts_per_router = {hosts} }}
 routing = {{ algorithm = "minimal" }}
 link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
-router = {{ delay = "100 ns", buffer = "{BUFFER} B" }}
+router = {{ delay = "100 ns", buffer = "{buffer} B" }}
 packet = "{PACKET} B"
 [[job]]
 traffic = {{ pattern = "uniform", load = {load}, arrival = "fixed", phase = "zero" }}
 [run]
 until = "{UNTIL_US} us"
+seed = {seed}
 [collect]
 series = "vcs"
 bin = "{1000 * UNTIL_US // BINS} ns"
@@ -38,8 +43,12 @@ bin = "{1000 * UNTIL_US // BINS} ns"
 
 def cases(smoke: bool) -> list[Case]:
     network = (5, 4) if smoke else (13, 9)
+    found = [("base", load) for load in LOADS[:: 3 if smoke else 1]]
+    if not smoke:
+        found += [(variant, load) for variant in VARIANTS for load in VARIED]
     return [
-        Case({"load": load}, experiment(load, *network), tables=True) for load in LOADS[:: 3 if smoke else 1]
+        Case({"variant": variant, "load": load}, experiment(load, *network, variant), tables=True)
+        for variant, load in found
     ]
 
 
@@ -90,6 +99,8 @@ def waiting_over_time(case: Case, _summary: dict, folder: Path) -> list[dict[str
     """Packets that wait for a port and VC, over all ports: mean, 90th percentile and maximum by bin."""
     import numpy as np
 
+    if case.columns["variant"] != "base":
+        return []
     waiting, _ = levels(folder, "waiting_packets")
     rows = []
     for vc in range(VCS):
@@ -106,6 +117,8 @@ def traffic_over_time(case: Case, _summary: dict, folder: Path) -> list[dict[str
     import numpy as np
     import pyarrow.parquet as pq
 
+    if case.columns["variant"] != "base":
+        return []
     rows = [{"load": case.columns["load"], "end_us": (bin + 1) * UNTIL_US / BINS} for bin in range(BINS)]
     for kind in ("host", "router"):
         names = ["packets_sent", "packets_received"]
@@ -127,13 +140,27 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
                 "more packets wait at a load of 1.0 than of 0.5", f"{last:.4f} and {first:.4f}", last > first
             )
         ]
-    waiting = [number(rows, "waiting_vc0", load=load) for load in LOADS]
+    waiting = [number(rows, "waiting_vc0", load=load, variant="base") for load in LOADS]
     text = ", ".join(f"{value:.4f}" for value in waiting)
     return [
         Check("packets that wait in VC 0 grow with the load", text, waiting == sorted(waiting)),
-        at_most("load 0.9: mean part of a buffer taken, VC 0", number(rows, "taken_vc0", load=0.9), 0.05),
+        at_most(
+            "load 0.9: mean part of a buffer taken, VC 0",
+            number(rows, "taken_vc0", load=0.9, variant="base"),
+            0.05,
+        ),
         at_least(
             "load 1.0: packets that wait in VC 0 over those of load 0.9", waiting[3] / waiting[1], 5, ".1f"
+        ),
+        *(
+            at_least(
+                f"{variant}: packets that wait in VC 0 at a load of 1.0 over those at 0.9",
+                number(rows, "waiting_vc0", load=1.0, variant=variant)
+                / number(rows, "waiting_vc0", load=0.9, variant=variant),
+                2,
+                ".1f",
+            )
+            for variant in VARIANTS
         ),
     ]
 
@@ -147,7 +174,15 @@ def blocks(rows: list[Row]) -> dict[str, str]:
     ]
     header = ["load", "accepted", "waiting, VC 0", "VC 1", "port with most, VC 0", "VC 1"]
     header += ["taken downstream, VC 0", "VC 1", "fullest port, VC 0", "VC 1"]
-    lines = [[row["load"], row["accepted"], *(percent(row, column) for column in columns)] for row in rows]
+    lines = [
+        [row["load"], row["accepted"], *(percent(row, column) for column in columns)]
+        for row in select(rows, variant="base")
+    ]
+    varied = [
+        [row["variant"], row["load"], row["accepted"], *(percent(row, column) for column in columns)]
+        for load in VARIED
+        for row in select(rows, load=load)
+    ]
     over_time = select(read_table(HERE, "traffic"), load=1.0)
     first, late = over_time[0], over_time[-LATE:]
 
@@ -162,7 +197,8 @@ def blocks(rows: list[Row]) -> dict[str, str]:
         f"{float(first['router_packets_sent']):.0f} in the first, and {mean('router_packets_sent'):.0f} per "
         "microsecond later."
     )
-    return {"levels": markdown(header, lines), "burst": burst}
+    sensitivity = markdown(["variant", *header], varied)
+    return {"levels": markdown(header, lines), "burst": burst, "sensitivity": sensitivity}
 
 
 def figures(rows: list[Row], folder: Path) -> None:

@@ -24,6 +24,8 @@ SIZES = {"74K": (37, 27), "1M": (163, 19), "6.5M": (163, 122)}
 # Load, warm-up and end in microseconds of the networks that one run after the other fills the memory with.
 MILLION = [(0.1, 1, 10), (0.5, 1, 4), (0.71, 1, 3)]
 FUTURE = (0.1, 1, 3)
+# Warm-up and end in microseconds of the runs that show the steady state above saturation.
+LATE = (60, 70)
 
 
 def case(
@@ -65,7 +67,9 @@ def cases(smoke: bool) -> list[Case]:
         for pattern in PATTERNS
         for load in LOADS
     ]
-    # The whole 220 us of the paper without warm-up, at the load that it calls 100 %.
+    # Late, when the buffers are full.
+    found += [case("74K", routing, "uniform", 1.0, *LATE, 1) for routing in ROUTINGS]
+    # From an empty network without warm-up, as the totals of the paper, at the load that it calls 100 %.
     found.append(case("74K", "minimal", "uniform", 0.71, 0, 40, 1))
     found += [
         case("74K", routing, "worst case", 1.0, 5, 20, seed) for routing in ROUTINGS for seed in SEEDS[1:]
