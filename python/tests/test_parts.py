@@ -208,6 +208,10 @@ AS_IN_JOBS = [
 ARBITRARY = {"network.links": "CLASS", "power.links": "CLASS", "power.routers": "KIND"}
 
 
+# Arrays of tables beside those of jobs.
+TABLES = (experiment.TraceApplication, experiment.TrafficClass)
+
+
 def paths(hint: Any, path: str) -> Iterator[str]:
     """The keys that fields of this type reach, as the page writes them."""
     if path in AS_IN_JOBS:
@@ -226,8 +230,13 @@ def paths(hint: Any, path: str) -> Iterator[str]:
             member is experiment.Rule for member in _alternatives(typing.get_args(member)[0])
         ):
             yield from paths(experiment.Rule, "mpi.collectives.COLLECTIVE")
-        elif origin is Sequence and experiment.TraceApplication in _alternatives(typing.get_args(member)[0]):
-            yield from paths(experiment.TraceApplication, path)
+        elif origin is Sequence and (
+            table := next(
+                (one for one in TABLES if one in _alternatives(typing.get_args(member)[0])),
+                None,
+            )
+        ):
+            yield from paths(table, path)
         elif origin is Sequence and workloads.Phase in _alternatives(typing.get_args(member)[0]):
             yield path
             # A motif can be a phase, and phases contain phases.
