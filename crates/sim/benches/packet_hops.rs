@@ -1,8 +1,9 @@
 //! Packet-hops per second of processor time, the figure that simulators of networks are compared by.
 //!
-//! `cargo bench -p fabricsim-sim` runs all cases several times and prints the least, the median and the
-//! best rate of each: on shared machines the best is closest to what the program can do, the median to
-//! what a user will see. `cargo bench -p fabricsim-sim -- NAME` runs the cases whose name contains NAME.
+//! `cargo bench -p fabricsim-sim --bench packet_hops` runs all cases several times, alternately with the series that
+//! are collected by default and without, and prints the least, the median and the best rate with series, the best
+//! without, and the ratios of the best and of the median rates: on shared machines the best is closest to what the
+//! program can do, the median to what a user will see. `-- NAME` runs the cases whose name contains NAME.
 
 use fabricsim_sim::{Experiment, RunControl, run};
 
@@ -11,7 +12,10 @@ use fabricsim_sim::{Experiment, RunControl, run};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Repetitions of each case.
-const RUNS: usize = 5;
+const RUNS: usize = 7;
+
+/// `collect.series`: the default, and none.
+const SERIES: [&str; 2] = ["auto", "off"];
 
 /// Name, topology, routing, load and simulated microseconds. Links of 100 Gbps and 50 ns, routers of
 /// 100 ns, 100 KB per port, packets of 256 B, as in the Slim Fly study of CODES.
@@ -59,10 +63,19 @@ fn main() {
         .skip(1)
         .find(|a| !a.starts_with('-'))
         .unwrap_or_default();
-    println!("million packet-hops per CPU second, one thread, {RUNS} runs");
+    println!("million packet-hops per CPU second, one thread, {RUNS} runs; off: without series");
     println!(
-        "{:34} {:>8} {:>8} {:>8} {:>12} {:>12} {:>8}",
-        "case", "least", "median", "best", "packet-hops", "events/hop", "credits"
+        "{:34} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>12} {:>11} {:>8}",
+        "case",
+        "least",
+        "median",
+        "best",
+        "off best",
+        "over off",
+        "median",
+        "packet-hops",
+        "events/hop",
+        "credits"
     );
     for case in CASES.iter().filter(|case| case.0.contains(&filter)) {
         measure(case);
@@ -70,41 +83,54 @@ fn main() {
 }
 
 fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f64, u32)) {
-    let toml = format!(
-        r#"
-        [network]
-        topology = {{ {topology} }}
-        routing = {{ algorithm = "{routing}" }}
-        link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
-        router = {{ delay = "100 ns", buffer = "100 KB" }}
-        packet = "256 B"
-        [[job]]
-        traffic = {{ pattern = "uniform", load = {load} }}
-        [run]
-        until = "{microseconds} us"
-        executor = "conservative"
-        [collect]
-        series = "off"
-        "#
-    );
-    let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
-    let (mut rates, mut hops, mut events) = (Vec::new(), 0, 0);
+    let experiments = SERIES.map(|series| {
+        let toml = format!(
+            r#"
+            [network]
+            topology = {{ {topology} }}
+            routing = {{ algorithm = "{routing}" }}
+            link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
+            router = {{ delay = "100 ns", buffer = "100 KB" }}
+            packet = "256 B"
+            [[job]]
+            traffic = {{ pattern = "uniform", load = {load} }}
+            [run]
+            until = "{microseconds} us"
+            executor = "conservative"
+            [collect]
+            series = "{series}"
+            "#
+        );
+        Experiment::from_toml(&toml, name, &[]).expect("the case is valid")
+    });
+    let (mut rates, mut hops, mut events) = ([Vec::new(), Vec::new()], 0, 0);
     let mut credits = String::new();
-    for _ in 0..RUNS {
-        let summary = run(&experiment, &RunControl::new())
-            .expect("the case runs")
-            .summary;
-        rates.push(summary.run.packet_hops_per_cpu_s / 1e6);
-        hops = summary.network.packet_hops;
-        events = summary.run.events_committed;
-        credits = summary.run.credits;
+    for round in 0..RUNS {
+        for turn in 0..SERIES.len() {
+            let index = (turn + round) % SERIES.len();
+            let summary = run(&experiments[index], &RunControl::new())
+                .expect("the case runs")
+                .summary;
+            rates[index].push(summary.run.packet_hops_per_cpu_s / 1e6);
+            if index == 0 {
+                hops = summary.network.packet_hops;
+                events = summary.run.events_committed;
+                credits = summary.run.credits;
+            }
+        }
     }
-    rates.sort_by(f64::total_cmp);
+    for rates in &mut rates {
+        rates.sort_by(f64::total_cmp);
+    }
+    let [auto, off] = &rates;
     println!(
-        "{name:34} {:8.2} {:8.2} {:8.2} {hops:12} {:12.2} {credits:>8}",
-        rates[0],
-        rates[RUNS / 2],
-        rates[RUNS - 1],
+        "{name:34} {:8.2} {:8.2} {:8.2} {:8.2} {:9.3} {:9.3} {hops:12} {:11.2} {credits:>8}",
+        auto[0],
+        auto[RUNS / 2],
+        auto[RUNS - 1],
+        off[RUNS - 1],
+        auto[RUNS - 1] / off[RUNS - 1],
+        auto[RUNS / 2] / off[RUNS / 2],
         events as f64 / hops as f64
     );
 }

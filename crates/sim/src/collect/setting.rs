@@ -8,13 +8,20 @@ use topology::{Peer, Port, RouterId};
 
 use super::bins::{Bins, PER_WIDTH};
 use crate::setup::limits::at_most;
-use crate::setup::network::NetworkModel;
+use crate::setup::network::{LinkSetting, NetworkModel};
 
 /// Number of links up to which each link has a series by default.
 const FEW_LINKS: u64 = 4096;
 
-/// Bins of a run whose end is known.
+/// Most bins of a run whose end is known, if their width is not given.
 const BINS: u64 = 128;
+
+/// Bins are shorter than the times of so many packets only if there would be fewer than [`FEW_BINS`]. A load that is
+/// a share of few packets has large steps, and a sample costs as much as some packets.
+const PACKETS_OF_BIN: u64 = 50;
+
+/// See [`PACKETS_OF_BIN`].
+const FEW_BINS: u64 = 16;
 
 /// Width of the first bins of other runs, in ps: 1 us.
 const FIRST_PS: u64 = 1_000_000;
@@ -121,7 +128,7 @@ impl CollectSetting {
         };
         let setting = CollectSetting {
             series,
-            bins: read_bins(section, until, until < latest_end)?,
+            bins: read_bins(section, network, until, until < latest_end)?,
             routers: read_routers(section, network)?,
             timeline: section.get("timeline")?,
             waits: section.get("waits")?,
@@ -198,13 +205,18 @@ impl CollectSetting {
 }
 
 /// `goes_on`: the run may go on after `until`.
-fn read_bins(section: &Section, until: Option<Time>, goes_on: bool) -> Result<Bins, Error> {
+fn read_bins(
+    section: &Section,
+    network: &NetworkModel,
+    until: Option<Time>,
+    goes_on: bool,
+) -> Result<Bins, Error> {
     let bin: String = section.get("bin")?;
     if bin == "auto" {
         return Ok(match until {
             // A drain phase may be many times longer than the time before it.
-            Some(until) if goes_on => Bins::growing(Time(until.ps().div_ceil(BINS))),
-            Some(until) => Bins::constant(Time(until.ps().div_ceil(BINS))),
+            Some(until) if goes_on => Bins::growing(default_width(network, until)),
+            Some(until) => Bins::constant(default_width(network, until)),
             None => Bins::growing(Time(FIRST_PS)),
         });
     }
@@ -216,6 +228,15 @@ fn read_bins(section: &Section, until: Option<Time>, goes_on: bool) -> Result<Bi
     }
     at_most(section, "bin", width, LONGEST)?;
     Ok(Bins::constant(Time(width.ps)))
+}
+
+/// Width of the bins of a run until this time.
+fn default_width(network: &NetworkModel, until: Time) -> Time {
+    let packet = |link: &LinkSetting| link.rate.serialization(network.packet.largest());
+    let fastest = network.links.iter().map(packet).min().unwrap_or(Time::ZERO);
+    let packets = fastest.ps().saturating_mul(PACKETS_OF_BIN);
+    let few = until.ps().div_ceil(FEW_BINS);
+    Time(until.ps().div_ceil(BINS).max(packets.min(few)))
 }
 
 fn read_routers(section: &Section, network: &NetworkModel) -> Result<Option<Vec<u32>>, Error> {
