@@ -160,9 +160,6 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
     found.append(
         at_least("a million hosts, uniform, minimal: least accepted part of the load", min(below), 0.98)
     )
-    for row in select(million, load=1.0):
-        statement = "a million hosts, uniform, minimal, load 1.0 (paper: 0.98): accepted"
-        found.append(within(statement, float(row["accepted"]), 0.96, 1.0))
     return found
 
 
