@@ -10,10 +10,11 @@ A study is a folder with a script ``run.py`` that defines a :class:`Study` and c
 - draws the figures from the table;
 - ends with exit status 1 if an expectation does not hold.
 
-``--missing`` runs only the cases that have no row in ``table.csv`` and keeps the rows of the others, whatever
-program made them; ``provenance.json`` has an entry for each such addition. ``--smoke`` runs the small cases
-and their checks, and writes nothing. ``--render`` draws figures and README again from the table.
-``--verify`` compares README and checks with the table and writes nothing. Neither of both runs the simulator.
+``--missing`` runs only the cases that have no row in ``table.csv``, or the first N of them, and keeps the
+rows of the others, whatever program made them; ``provenance.json`` has an entry for each such addition.
+``--smoke`` runs the small cases and their checks, and writes nothing. ``--render`` draws figures and README
+again from the table. ``--verify`` compares README and checks with the table and writes nothing. Neither of
+both runs the simulator.
 """
 
 import argparse
@@ -99,8 +100,8 @@ class Study:
         if not program.exists():
             sys.exit(f"{program} is missing: run `make`, or name another program with --fabricsim")
         at_once = 1 if self.alone else options.at_once
-        if options.missing:
-            sys.exit(self._add_missing(program, at_once))
+        if options.missing is not None:
+            sys.exit(self._add_missing(program, at_once, options.missing))
         rows, details, cpu_s = self._run(program, options.smoke, at_once)
         failed = _print_checks(self.checks(rows, options.smoke))
         if not options.smoke:
@@ -111,8 +112,8 @@ class Study:
             self._write(rows)
         sys.exit(1 if failed else 0)
 
-    def _add_missing(self, program: Path, at_once: int) -> int:
-        """Runs the cases without a row in the table and adds their rows in the order of the cases."""
+    def _add_missing(self, program: Path, at_once: int, most: int) -> int:
+        """Runs the first cases without a row in the table and adds their rows in the order of the cases."""
         if self.details:
             names = ", ".join(f"{name}.csv" for name in self.details)
             print(f"--missing: {self.folder.name} also writes {names}; run it in full", file=sys.stderr)
@@ -120,7 +121,7 @@ class Study:
         kept = read_table(self.folder)
         cases = self.cases(False)
         rows = {place: select(kept, **case.columns) for place, case in enumerate(cases)}
-        missing = [place for place, found in rows.items() if not found]
+        missing = [place for place, found in rows.items() if not found][:most]
         if not missing:
             print("all cases have a row in table.csv")
             return 0
@@ -245,7 +246,12 @@ def _arguments(name: str) -> argparse.Namespace:
         "--smoke", action="store_true", help="run the small cases and their checks; write nothing"
     )
     kind.add_argument(
-        "--missing", action="store_true", help="run only the cases without a row in table.csv; keep its rows"
+        "--missing",
+        nargs="?",
+        type=int,
+        const=sys.maxsize,
+        metavar="N",
+        help="run only the cases (the first N) without a row in table.csv; keep its rows",
     )
     kind.add_argument(
         "--render", action="store_true", help="write README.md and figures from table.csv; run nothing"
