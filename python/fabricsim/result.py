@@ -186,6 +186,16 @@ class Result:
         return self._table("links")
 
     @property
+    def units(self) -> pyarrow.Table:
+        """One row per unit of the network: a group, a pod of one level, a slice, a column or a router."""
+        return self._table("units")
+
+    @property
+    def pairs(self) -> pyarrow.Table:
+        """One row per link class and pair of units with links: links, bytes, times, full and blocked links."""
+        return self._table("pairs")
+
+    @property
     def routers(self) -> pyarrow.Table:
         """One row per router: label, group, hosts, place in a drawing of the network (0 to 1)."""
         return self._table("routers")
