@@ -24,7 +24,7 @@ use crate::{
     BatchColumns, CriticalPaths, JobSummary, ReadError, RunResult, Summary, Table, TrafficSummary, show,
 };
 use class_loads::ClassLoads;
-use link_loads::{ClassLoad, LinkLoads};
+use link_loads::{ClassLinks, LinkLoads};
 
 pub use text::RepeatedRun;
 pub use thresholds::VERDICT_THRESHOLDS;
@@ -340,7 +340,7 @@ impl<'a> Evidence<'a> {
 }
 
 /// `33 of 1 056 global links are full`.
-fn full_of(class: &ClassLoad) -> String {
+fn full_of(class: &ClassLinks) -> String {
     format!(
         "{} of {} {} links {} full",
         show::count(class.full),
@@ -363,7 +363,7 @@ fn sentence(text: &str) -> String {
 const NAMED_LINKS: usize = 3;
 
 /// The busiest links of a class, and other classes in which a comparable share of links is full.
-fn busy_places(links: &LinkLoads<'_>, worst: &ClassLoad) -> Vec<VerdictPlace> {
+fn busy_places(links: &LinkLoads<'_>, worst: &ClassLinks) -> Vec<VerdictPlace> {
     let busiest = links.busiest(&worst.name, NAMED_LINKS).into_iter();
     let named = |load: f64| worst.full == 0 || load >= thresholds::FULL;
     let mut places: Vec<VerdictPlace> = busiest

@@ -12,7 +12,9 @@ use fabricsim_results::{
 };
 
 const MEASURED_PS: u64 = 10_000_000;
-const WARMUP_PS: u64 = 2_000_000;
+
+/// Loads of links in percent, and shares of time in which they wait for buffer space.
+type Loads = Vec<(u64, u64)>;
 
 /// Links of a class with these loads in percent, and shares of time in which they wait for buffer space.
 fn links(class: &'static str, loads: &[(u64, u64)]) -> Vec<LinkRow> {
@@ -88,7 +90,7 @@ fn series(class: &str, bins: &[(u64, u64)]) -> Vec<ClassSeriesRow> {
 #[test]
 fn rules_follow_from_the_loads_of_links() {
     let idle = || links("ejection", &[(40, 0); 10]);
-    let cases: [(&str, f64, Vec<(u64, u64)>); 6] = [
+    let cases: [(&str, f64, Loads); 6] = [
         ("few-full-links", 0.3, [vec![(100, 0)], vec![(5, 0); 9]].concat()),
         ("full-class", 0.6, [vec![(100, 0); 6], vec![(70, 0); 4]].concat()),
         ("full-class", 0.6, vec![(90, 0); 10]),

@@ -15,11 +15,11 @@ const WAITING_LINKS: f64 = 1.0;
 pub(super) struct ClassLoads {
     from_ps: u64,
     until_ps: u64,
-    rows: Vec<Row>,
+    rows: Vec<SeriesRow>,
     names: Vec<String>,
 }
 
-struct Row {
+struct SeriesRow {
     begin_ps: u64,
     end_ps: u64,
     class: usize,
@@ -31,14 +31,14 @@ struct Row {
 
 /// A sum over an interval.
 #[derive(Clone, Copy, Default)]
-struct Window {
+struct LoadInterval {
     begin_ps: u64,
     end_ps: u64,
     busy_ps: f64,
     capacity_ps: f64,
 }
 
-impl Window {
+impl LoadInterval {
     fn load(&self) -> f64 {
         self.busy_ps / self.capacity_ps.max(1.0)
     }
@@ -67,7 +67,7 @@ impl ClassLoads {
                 names.push(name.into());
                 names.len() - 1
             });
-            rows.push(Row {
+            rows.push(SeriesRow {
                 begin_ps: begin[row],
                 end_ps: end[row],
                 class,
@@ -87,8 +87,8 @@ impl ClassLoads {
 
     /// Neighbouring bins of a class as windows of at least this length. Bins without activity have no row; they are part
     /// of the window in which they lie.
-    fn windows(&self, class: &str, least_ps: f64) -> Vec<Window> {
-        let mut windows: Vec<Window> = Vec::new();
+    fn windows(&self, class: &str, least_ps: f64) -> Vec<LoadInterval> {
+        let mut windows: Vec<LoadInterval> = Vec::new();
         for row in self.rows.iter().filter(|row| self.names[row.class] == class) {
             let open = windows
                 .last_mut()
@@ -96,9 +96,9 @@ impl ClassLoads {
             let window = match open {
                 Some(window) => window,
                 None => {
-                    windows.push(Window {
+                    windows.push(LoadInterval {
                         begin_ps: row.begin_ps,
-                        ..Window::default()
+                        ..LoadInterval::default()
                     });
                     windows.last_mut().expect("one was added")
                 }
@@ -118,11 +118,11 @@ impl ClassLoads {
     }
 
     /// A sum over the rows that begin in quarter 0 to 3 of the measured time, divided by its length in picoseconds.
-    fn in_quarter(&self, quarter: u64, of: impl Fn(&Row) -> u64) -> f64 {
+    fn in_quarter(&self, quarter: u64, of: impl Fn(&SeriesRow) -> u64) -> f64 {
         let length = (self.until_ps - self.from_ps) as f64 / 4.0;
         let begin = self.from_ps as f64 + quarter as f64 * length;
         // A bin that crosses the border counts in both quarters by its overlap.
-        let part = |row: &Row| {
+        let part = |row: &SeriesRow| {
             let overlap = (row.end_ps as f64).min(begin + length) - (row.begin_ps as f64).max(begin);
             overlap.max(0.0) / ((row.end_ps - row.begin_ps) as f64).max(1.0)
         };
@@ -133,7 +133,7 @@ impl ClassLoads {
     /// Change of the delivered load from the third quarter to the last, relative to the third; `None` if it is small or
     /// not known.
     pub fn change(&self) -> Option<f64> {
-        let ejected = |row: &Row| match self.names[row.class] == EJECTION {
+        let ejected = |row: &SeriesRow| match self.names[row.class] == EJECTION {
             true => row.bytes,
             false => 0,
         };
@@ -158,7 +158,7 @@ pub(super) fn times(evidence: &Evidence<'_>, class: &str) -> Vec<VerdictTime> {
     };
     let least_ps = PACKET_TIMES * evidence.packet_time_ps(class).unwrap_or(0.0);
     let windows = series.windows(class, least_ps);
-    let mut busy: Vec<Window> = Vec::new();
+    let mut busy: Vec<LoadInterval> = Vec::new();
     for window in windows.iter().filter(|window| window.load() >= BUSY_CLASS) {
         match busy.last_mut().filter(|last| last.end_ps == window.begin_ps) {
             Some(last) => {
