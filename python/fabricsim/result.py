@@ -13,11 +13,12 @@ import pyarrow
 import pyarrow.dataset
 import pyarrow.parquet
 
-from fabricsim import _core, display
+from fabricsim import _core, display, verdict
 from fabricsim._errors import ResultError
 from fabricsim.experiment import Experiment
 from fabricsim.plot import Plots
 from fabricsim.record import Record, parse
+from fabricsim.verdict import Verdict
 
 __all__ = ["Result", "Tables", "compare", "load"]
 
@@ -154,6 +155,15 @@ class Result:
         """Reasons not to take the numbers as they are, each with ``kind``, ``severity``, ``job``, ``found``
         and ``advice``; ``docs/trust.md`` describes all kinds. Empty in results of older versions."""
         return list(self.summary.get("notes", ()))
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """One sentence about the run, then where, when, why, what to try.
+
+        ``docs/methods/verdict.md`` describes its rules. None in results of older versions.
+        """
+        found = self.summary.get("verdict")
+        return None if found is None else verdict.from_json(found)
 
     @property
     def experiment(self) -> Experiment:

@@ -345,6 +345,7 @@ pub(crate) mod tests {
             },
             jobs: Vec::new(),
             notes: Vec::new(),
+            verdict: None,
             rounded_rates: Vec::new(),
             schedule: None,
             interference: None,

@@ -254,6 +254,7 @@ impl RunResult {
             },
             jobs: jobs.iter().map(JobTotals::summary).collect(),
             notes: Vec::new(),
+            verdict: None,
             rounded_rates,
             schedule,
             interference: None,

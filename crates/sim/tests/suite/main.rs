@@ -40,3 +40,4 @@ mod traces;
 mod tracing;
 mod traffic;
 mod traffic_classes;
+mod verdict;
