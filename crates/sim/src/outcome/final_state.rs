@@ -197,7 +197,8 @@ impl FinalState<'_> {
         };
         let measured = self.measured().ps();
         let mut pairs = Pairs::new(network, self.measured());
-        let row = |(number, link): (usize, inventory::LinkEntry)| {
+        // Rows are created one at a time: a million hosts have many millions of links.
+        let rows = inventory::links(network).enumerate().map(|(number, link)| {
             let used = match link.from {
                 LinkTerminal::Host(host, rail) => self.host(host).injection_use(rail, self.end),
                 LinkTerminal::Router(router, port) => self.used(self.switch(router), port, not_begun),
@@ -217,9 +218,8 @@ impl FinalState<'_> {
                 buffer_full_ps: used.buffer_full.ps(),
                 ..link.row(number, network)
             }
-        };
-        // Rows are created one at a time: a million hosts have many millions of links.
-        let links = results::rows::links(inventory::links(network).enumerate().map(row));
+        });
+        let links = results::rows::links(rows);
         let [units, pairs] = pairs.tables();
         [links, units, pairs]
     }
