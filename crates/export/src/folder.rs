@@ -254,8 +254,10 @@ fn written_at_the_end(table: &str) -> bool {
         "jobs",
         "latency_histogram",
         "links",
+        "pairs",
         "ranks",
         "routers",
+        "units",
     ]
     .contains(&table)
 }

@@ -687,6 +687,8 @@ mod tests {
             calls([]),
             jobs([]),
             links([]),
+            units([]),
+            pairs([]),
             routers([]),
             hosts([]),
             latency_histogram([]),

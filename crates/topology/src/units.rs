@@ -39,7 +39,7 @@ pub struct Units {
 }
 
 /// Units of one plane that follow each other and have equal sizes.
-struct Run {
+struct Stretch {
     kind: UnitKind,
     /// Routers of the run.
     routers: u32,
@@ -100,7 +100,7 @@ impl Units {
         self.by_router[router.0 as usize]
     }
 
-    fn join(runs: &[Run], most: u32) -> Units {
+    fn join(runs: &[Stretch], most: u32) -> Units {
         let (mut units, mut by_router) = (Vec::new(), Vec::new());
         let most = (most / runs.len().max(1) as u32).max(1);
         for run in runs {
@@ -128,7 +128,7 @@ impl Units {
 }
 
 /// The runs of a network without planes, in the order of its routers.
-fn runs(topology: &dyn Topology) -> Vec<Run> {
+fn runs(topology: &dyn Topology) -> Vec<Stretch> {
     let routers = topology.routers();
     let (kind, size, names) = match topology.layout() {
         Layout::Levels(tree) => return levels(routers, topology.hosts(), tree),
@@ -142,7 +142,7 @@ fn runs(topology: &dyn Topology) -> Vec<Run> {
             (UnitKind::Router, 1, ["router", "routers"])
         }
     };
-    vec![Run {
+    vec![Stretch {
         kind,
         routers,
         size: size.max(1),
@@ -152,7 +152,7 @@ fn runs(topology: &dyn Topology) -> Vec<Run> {
 }
 
 /// Routers of one level follow each other, and those of one pod within a level, too.
-fn levels(routers: u32, hosts: u32, tree: &dyn Tree) -> Vec<Run> {
+fn levels(routers: u32, hosts: u32, tree: &dyn Tree) -> Vec<Stretch> {
     let top = tree.levels() - 1;
     let mut counts = vec![0; tree.levels() as usize];
     let mut first_below_top = None;
@@ -181,7 +181,7 @@ fn levels(routers: u32, hosts: u32, tree: &dyn Tree) -> Vec<Run> {
             true => (count / pods, ["pod", "pods"]),
             false => (1, ["router", "routers"]),
         };
-        Run {
+        Stretch {
             kind: UnitKind::Level,
             routers: count,
             size: size.max(1),
@@ -248,7 +248,7 @@ mod tests {
         let slim_fly = units("kind = \"slim-fly\"\nq = 5", 128);
         assert_eq!(slim_fly.units().len(), 10);
         assert_eq!(slim_fly.units()[9].routers, 5);
-        let flat = units("kind = \"hyperx\"\nsizes = [6]\nhosts_per_router = 1", 128);
+        let flat = units("kind = \"hyperx\"\nshape = [6]\nhosts_per_router = 1", 128);
         assert_eq!(flat.units()[5].name, "router 5");
     }
 
