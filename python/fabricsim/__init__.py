@@ -47,6 +47,7 @@ from fabricsim.progress import Bar
 from fabricsim.record import Record
 from fabricsim.result import Result, Tables, compare, load
 from fabricsim.simulate import Check, check, list_parts, run, trace_info
+from fabricsim.verdict import Verdict
 
 __all__ = [
     "ApplicationError",
@@ -80,6 +81,7 @@ __all__ = [
     "TraceApplication",
     "TraceError",
     "TrafficClass",
+    "Verdict",
     "__version__",
     "arrival",
     "check",

@@ -921,11 +921,20 @@ def _absolute(value: Any, folder: Path) -> Any:
     return dataclasses.replace(value, **changed)
 
 
+class Toml(str):
+    """A value of an override as TOML writes it. A table then replaces the one of the experiment."""
+
+    __slots__ = ()
+
+
 def override_pairs(overrides: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Overrides as pairs of a dotted key and a value in TOML; nested mappings are flattened."""
     pairs: list[tuple[str, str]] = []
     for key, value in overrides.items():
         full = f"{prefix}{key}"
+        if isinstance(value, Toml):
+            pairs.append((full, str(value)))
+            continue
         value = plain(value)
         if isinstance(value, dict):
             pairs += override_pairs(value, f"{full}.")

@@ -13,11 +13,12 @@ import pyarrow
 import pyarrow.dataset
 import pyarrow.parquet
 
-from fabricsim import _core, display
+from fabricsim import _core, display, verdict
 from fabricsim._errors import ResultError
 from fabricsim.experiment import Experiment
 from fabricsim.plot import Plots
 from fabricsim.record import Record, parse
+from fabricsim.verdict import Verdict
 
 __all__ = ["Result", "Tables", "compare", "load"]
 
@@ -156,6 +157,15 @@ class Result:
         return list(self.summary.get("notes", ()))
 
     @property
+    def verdict(self) -> Verdict | None:
+        """One sentence about the run, then where, when, why, what to try.
+
+        ``docs/methods/verdict.md`` describes its rules. None in results of older versions.
+        """
+        found = self.summary.get("verdict")
+        return None if found is None else verdict.from_json(found)
+
+    @property
     def experiment(self) -> Experiment:
         """The experiment with every default. Paths are as they were given."""
         return Experiment.from_dict(self.summary["experiment"])
@@ -184,6 +194,16 @@ class Result:
     def links(self) -> pyarrow.Table:
         """One row per link: bytes, packets, busy fraction, time its buffer downstream was full."""
         return self._table("links")
+
+    @property
+    def units(self) -> pyarrow.Table:
+        """One row per unit of the network: a group, a pod of one level, a slice, a column or a router."""
+        return self._table("units")
+
+    @property
+    def pairs(self) -> pyarrow.Table:
+        """One row per link class and pair of units with links: links, bytes, times, full and blocked links."""
+        return self._table("pairs")
 
     @property
     def routers(self) -> pyarrow.Table:

@@ -11,6 +11,7 @@ import pyarrow.compute
 import pytest
 
 import fabricsim
+from fabricsim.experiment import Toml, override_pairs
 from fabricsim.record import Record
 
 
@@ -141,6 +142,31 @@ def test_without_a_measured_packet_there_is_no_latency_and_a_note(traffic: dict[
     del result.summary["notes"]
     network.latency_ns["mean"] = network["mean_hops"] = 0
     assert result.notes == [] and "packet latency - ns mean" in result._repr_html_()
+
+
+def test_the_verdict_is_typed_and_its_comparisons_run(traffic: dict[str, Any]) -> None:
+    traffic["job"][0]["traffic"]["load"] = 0.2
+    result = fabricsim.run(traffic)
+    verdict = result.verdict
+    assert isinstance(verdict, fabricsim.Verdict) and verdict.headline == result.summary.verdict.headline
+    assert verdict.places[0].link_class and verdict.confidence.level in ("high", "medium", "low")
+    assert verdict.headline in str(verdict) and verdict.comparisons
+    for comparison in verdict.comparisons:
+        other = fabricsim.run(traffic, set=comparison.set)
+        assert other.digest != result.digest and other.verdict is not None
+        assert f"b: verdict   {other.verdict.headline}" in fabricsim.compare({"a": result, "b": other})
+    # Results of older versions have none.
+    del result.summary["verdict"]
+    assert result.verdict is None
+
+
+def test_a_table_in_toml_replaces_that_of_the_experiment(traffic: dict[str, Any]) -> None:
+    whole = {"network.routing": Toml('{ algorithm = "minimal-adaptive" }')}
+    assert override_pairs(whole) == [("network.routing", '{ algorithm = "minimal-adaptive" }')]
+    assert override_pairs({"network": {"routing": {"algorithm": "x"}}}) == [
+        ("network.routing.algorithm", '"x"')
+    ]
+    assert fabricsim.check(traffic, set=whole).hosts
 
 
 def test_results_are_compared(result: fabricsim.Result, replay: fabricsim.Result) -> None:

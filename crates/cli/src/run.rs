@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use cluster::Processes;
-use results::{RunningFolder, Summary, WriteError};
+use results::{RepeatedRun, RunningFolder, Summary, WriteError};
 use serde_json::json;
 use sim::{Checkpoint, Checkpoints, Experiment, Interpreters, RunContext, RunControl};
 
@@ -28,11 +28,13 @@ fn load(
 
 pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), CommandFailure> {
     let processes = RunProcesses::join()?;
-    let set = &mut arguments.experiment.set;
-    set.extend(arguments.machine.overrides());
     let out = arguments
         .out
         .unwrap_or_else(|| default_folder(&arguments.experiment.experiment));
+    let file = &arguments.experiment.experiment;
+    let repeated = RepeatedRun::new(file, &arguments.experiment.set, &out);
+    let set = &mut arguments.experiment.set;
+    set.extend(arguments.machine.overrides());
     let experiment = processes.agree(|| {
         let experiment = load(&arguments.experiment, interpreters)?;
         results::may_write(&out).map_err(CommandFailure::wrong_input)?;
@@ -42,7 +44,13 @@ pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -
         true => RunKind::Interference,
         false => RunKind::Whole,
     };
-    execute(&processes, &experiment, kind, &arguments.machine, &out)
+    execute(
+        &processes,
+        &experiment,
+        kind,
+        &arguments.machine,
+        (&out, &repeated),
+    )
 }
 
 pub(crate) fn resume(
@@ -64,6 +72,11 @@ pub(crate) fn resume(
         let experiment = checkpoint.experiment(&arguments.machine.overrides(), interpreters)?;
         Ok((checkpoint, experiment))
     })?;
+    // The checkpoint has the experiment, and not the name of its file.
+    let repeated = RepeatedRun {
+        out: arguments.folder.display().to_string(),
+        ..RepeatedRun::default()
+    };
     if processes.is_first() && !arguments.machine.json {
         let time = config::Duration {
             ps: checkpoint.time_ps(),
@@ -75,7 +88,7 @@ pub(crate) fn resume(
         &experiment,
         RunKind::Rest(&checkpoint),
         &arguments.machine,
-        &arguments.folder,
+        (&arguments.folder, &repeated),
     )
 }
 
@@ -90,13 +103,13 @@ enum RunKind<'a> {
     Interference,
 }
 
-/// Runs an experiment and writes the result.
+/// Runs an experiment and writes the result into a folder. The commands that the verdict proposes repeat the run.
 fn execute(
     processes: &RunProcesses,
     experiment: &Experiment,
     kind: RunKind<'_>,
     machine: &MachineArguments,
-    out: &Path,
+    (out, repeated): (&Path, &RepeatedRun),
 ) -> Result<(), CommandFailure> {
     let control = Arc::new(RunControl::new());
     let interrupt = control.clone();
@@ -161,7 +174,11 @@ fn execute(
         let name = out
             .file_name()
             .map_or_else(|| "result".into(), |n| n.to_string_lossy());
+        let verdict = result.summary.verdict.clone();
         print(results::compare(&[(&name, result.summary)]));
+        if let Some(verdict) = verdict {
+            print(verdict.text(Some(repeated)).trim_end());
+        }
         print(format!(
             "result  {}\nreport  {}",
             out.display(),
@@ -251,7 +268,10 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), CommandFailure
         let name = folder
             .file_name()
             .map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into());
-        summaries.push((name, Summary::load(folder).map_err(CommandFailure::wrong_input)?));
+        let mut summary = Summary::load(folder).map_err(CommandFailure::wrong_input)?;
+        let verdict = results::verdict_of_folder(folder, &summary).map_err(CommandFailure::wrong_input)?;
+        summary.verdict = Some(verdict);
+        summaries.push((name, summary));
     }
     if arguments.json {
         let all: Vec<_> = summaries
@@ -266,5 +286,14 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), CommandFailure
         .map(|(name, s)| (name.as_str(), s.clone()))
         .collect();
     print(results::compare(&named));
+    if let ([folder], [(_, summary)]) = (arguments.results.as_slice(), named.as_slice())
+        && let Some(verdict) = &summary.verdict
+    {
+        let repeated = RepeatedRun {
+            out: folder.display().to_string(),
+            ..RepeatedRun::default()
+        };
+        print(verdict.text(Some(&repeated)).trim_end());
+    }
     Ok(())
 }

@@ -254,8 +254,10 @@ fn written_at_the_end(table: &str) -> bool {
         "jobs",
         "latency_histogram",
         "links",
+        "pairs",
         "ranks",
         "routers",
+        "units",
     ]
     .contains(&table)
 }
@@ -345,6 +347,7 @@ pub(crate) mod tests {
             },
             jobs: Vec::new(),
             notes: Vec::new(),
+            verdict: None,
             rounded_rates: Vec::new(),
             schedule: None,
             interference: None,

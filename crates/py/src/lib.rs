@@ -108,8 +108,9 @@ fn export(
 fn compare(py: Python<'_>, folders: Vec<(String, std::path::PathBuf)>) -> PyResult<String> {
     let mut runs = Vec::new();
     for (name, folder) in &folders {
-        let summary = results::Summary::load(folder);
-        let summary = summary.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
+        let wrong = |e: results::ReadError| error::of_class(py, "ResultError", &e.to_string());
+        let mut summary = results::Summary::load(folder).map_err(wrong)?;
+        summary.verdict = Some(results::verdict_of_folder(folder, &summary).map_err(wrong)?);
         runs.push((name.as_str(), summary));
     }
     Ok(results::compare(&runs))

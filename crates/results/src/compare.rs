@@ -6,14 +6,15 @@ use crate::{
 };
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
-/// heads of the columns are the names; a missing value is a dash.
+/// heads of the columns are the names; a missing value is a dash. Notes follow, and the verdicts if there are several
+/// runs.
 pub fn compare(runs: &[(&str, Summary)]) -> String {
     let mut rows = vec![Row::new("", runs.iter().map(|(name, _)| (*name).to_string()))];
     rows.extend(jobs(runs));
     rows.extend(schedule(runs));
     rows.extend(network(runs));
     rows.extend(cost(runs));
-    aligned(&rows) + &topologies(runs) + &digests(runs) + &ties(runs) + &notes(runs)
+    aligned(&rows) + &topologies(runs) + &digests(runs) + &ties(runs) + &notes(runs) + &verdicts(runs)
 }
 
 /// The notes of each run, with its name if there are several.
@@ -26,6 +27,18 @@ fn notes(runs: &[(&str, Summary)]) -> String {
         notes.collect()
     };
     runs.iter().map(of_run).collect()
+}
+
+/// The verdict on each of several runs, without what to try: that is a question about one run.
+fn verdicts(runs: &[(&str, Summary)]) -> String {
+    if runs.len() < 2 {
+        return String::new();
+    }
+    let known = runs
+        .iter()
+        .filter_map(|(name, run)| Some((name, run.verdict.as_ref()?)));
+    let texts = known.map(|(name, verdict)| format!("\n{name}: {}", verdict.text(None)));
+    texts.collect()
 }
 
 /// Whether several runs have the same results and the same collected tables.

@@ -27,6 +27,7 @@ mod show;
 pub mod stream;
 mod summary;
 mod table;
+mod verdict;
 
 pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
 pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
@@ -57,3 +58,7 @@ pub use summary::{
     RunSummary, SCHEMA, Summary, ThreadTimes, TrafficSummary, Unreceived, UnreceivedMessage,
 };
 pub use table::Table;
+pub use verdict::{
+    ChangedKey, Comparison, Confidence, ConfidenceLevel, RepeatedRun, VERDICT_RULES, VERDICT_THRESHOLDS,
+    Verdict, VerdictPlace, VerdictRule, VerdictTime, verdict, verdict_of_folder,
+};

@@ -25,7 +25,7 @@ pub struct Outcome {
     pub network: NetworkTotals,
     /// Totals of each job, in the order of the experiment.
     pub jobs: Vec<JobTotals>,
-    /// The tables `ranks`, `calls` and `links`, from [`crate::rows`]. Tables without rows may be omitted.
+    /// The tables of the final state, from [`crate::rows`]. Tables without rows may be omitted.
     pub tables: Vec<Table>,
     /// Hash of the records of the run in their total order, as they were committed.
     pub records: Chain,
@@ -232,8 +232,9 @@ impl RunResult {
             match table.name() {
                 // The actions of ranks count, not the kind of their source.
                 "jobs" => digest.table(&jobs_table(&jobs, JobTotals::digested_row)),
-                // The experiment defines the network and the schedule; floats are for drawings only.
-                "routers" | "hosts" | "schedule" => &mut digest,
+                // The experiment defines the network and the schedule; floats are for drawings only. Pairs are sums of
+                // links.
+                "routers" | "hosts" | "schedule" | "units" | "pairs" => &mut digest,
                 "links" => digest.table(&table.without(LINK_UNDIGESTED)),
                 _ => digest.table(table),
             };
@@ -253,6 +254,7 @@ impl RunResult {
             },
             jobs: jobs.iter().map(JobTotals::summary).collect(),
             notes: Vec::new(),
+            verdict: None,
             rounded_rates,
             schedule,
             interference: None,

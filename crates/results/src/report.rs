@@ -55,6 +55,7 @@ pub(crate) fn report_with_files(
 
 fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
     let figures = plots::figures(summary, source)?;
+    let verdict = crate::verdict::of_tables(source.folder(), summary, |name| source.whole(name))?;
     let mut sections = vec![overview::overview(summary)];
     let (before, after): (Vec<Figure>, Vec<Figure>) = figures.into_iter().partition(|f| f.first);
     let mut plots = 0;
@@ -76,6 +77,7 @@ fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
     let mut page = String::with_capacity(6 << 20);
     page += &head(summary);
     page += &overview::notes(summary);
+    page += &overview::verdict(&verdict);
     page += &overview::cards(summary);
     page += &contents(&sections);
     sections.iter().for_each(|section| page += &section.html());

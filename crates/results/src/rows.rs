@@ -159,6 +159,48 @@ table! {
 }
 
 table! {
+    /// One unit of the network: a group, a part of a level, a slice, a column or a router.
+    UnitRow, units {
+        /// Unit number.
+        unit: u32,
+        /// Its name, for example `group 3`.
+        name: String,
+        /// `group`, `level`, `slice`, `column` or `router`.
+        kind: Cow<'static, str>,
+        /// The router with the smallest number.
+        first_router: u32,
+        /// Number of routers.
+        routers: u32,
+    }
+}
+
+table! {
+    /// The links of one class from one unit to another one, or inside a unit, over the measured time.
+    PairRow, pairs {
+        /// Kind of link, as in `links`.
+        class: Arc<str>,
+        /// Unit at the begin; of an injection link that of its router.
+        from_unit: u32,
+        /// Unit at the end; of an ejection link that of its router.
+        to_unit: u32,
+        /// Number of links.
+        links: u32,
+        /// Bytes carried.
+        bytes: u64,
+        /// Sum of the times for which the links carried packets, in picoseconds.
+        busy_ps: u64,
+        /// The greatest of these times, in picoseconds.
+        busy_ps_max: u64,
+        /// Sum of the times for which a link was free, but no packet had credits, in picoseconds.
+        buffer_full_ps: u64,
+        /// Links that carried packets for at least 95 % of the measured time.
+        full_links: u32,
+        /// Links that were free, but had no packet with credits, for at least 10 % of the measured time.
+        blocked_links: u32,
+    }
+}
+
+table! {
     /// Totals of one job.
     JobRow, jobs {
         /// Name of the job.
@@ -645,6 +687,8 @@ mod tests {
             calls([]),
             jobs([]),
             links([]),
+            units([]),
+            pairs([]),
             routers([]),
             hosts([]),
             latency_histogram([]),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     BoundBy, Bounds, EnergySummary, Fairness, Histogram, Interference, JobEnergy, Note, RecordingSummary,
-    RepetitionSummary, ScheduleSummary,
+    RepetitionSummary, ScheduleSummary, Verdict,
 };
 
 /// Version of the keys and their meaning.
@@ -31,6 +31,10 @@ pub struct Summary {
     /// What a reader must know of these numbers. Not part of the digest. Empty in results of older versions.
     #[serde(default)]
     pub notes: Vec<Note>,
+    /// One sentence about the run, then where, when, why, what to try. Not part of the digest. `None` in results of older
+    /// versions. [`crate::RunResult::judge`] sets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// Data rates of the experiment that are not whole numbers of bits per second, with the rates that are used. Not
     /// part of the digest. Empty in results of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -236,6 +236,10 @@ fn every_key_of_the_summary_is_documented() {
         .summary
         .notes;
     assert!(!summary.notes.is_empty());
+    let mut judged = sample::result();
+    judged.judge();
+    summary.verdict = judged.summary.verdict;
+    assert!(summary.verdict.is_some());
     let mut summary = serde_json::to_value(summary).unwrap();
     // Its keys are those of the experiment, which other pages document.
     summary["experiment"] = serde_json::Value::Null;

@@ -248,6 +248,7 @@ fn result(
     let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
     result.collect(experiment.collect.summary(), collected);
     result.set_bounds(bounds(experiment, Effort::RUN));
+    result.judge();
     Ok(result)
 }
 

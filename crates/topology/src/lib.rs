@@ -29,6 +29,7 @@ mod shuffle;
 mod size;
 mod slim_fly;
 mod torus;
+mod units;
 
 use std::sync::Arc;
 
@@ -42,6 +43,7 @@ pub use drawing::{Drawing, Layout, Spot};
 pub use link_speed::{LONGEST_LATENCY, LinkSpeed, SLOWEST_BITS_PER_S, check_bandwidth, check_latency};
 pub use planes::Planes;
 pub use registry::{Kind, REGISTRY, build};
+pub use units::{Unit, UnitKind, Units};
 
 /// A router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -64,6 +64,10 @@ const KNOWN: &[Known] = &[
         time: Some(("posted_ps", "matched_ps")),
     },
     Known {
+        name: "pairs",
+        time: None,
+    },
+    Known {
         name: "ranks",
         time: None,
     },
@@ -82,6 +86,10 @@ const KNOWN: &[Known] = &[
     Known {
         name: "timeline",
         time: BINS,
+    },
+    Known {
+        name: "units",
+        time: None,
     },
     Known {
         name: "vc_series",

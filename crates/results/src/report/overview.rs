@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::html::{HtmlSection, escape, numbers, paragraph, table, words};
-use crate::{JobSummary, Summary, show};
+use crate::{JobSummary, RepeatedRun, Summary, Verdict, show};
 
 /// Maximum number of jobs with a card.
 const MOST_CARDS: usize = 8;
@@ -233,6 +233,44 @@ pub(super) fn notes(summary: &Summary) -> String {
         );
     }
     html + "</div>\n"
+}
+
+/// The verdict on the run: the first paragraph of the page.
+pub(super) fn verdict(verdict: &Verdict) -> String {
+    let mut html = format!(
+        "<div class=\"verdict\" id=\"verdict\">\n<p><b>{}</b></p>\n<dl>\n",
+        escape(&verdict.headline)
+    );
+    let mut list = |name: &str, entries: Vec<String>| {
+        if !entries.is_empty() {
+            let _ = writeln!(html, "<dt>{name}</dt>");
+        }
+        for entry in entries {
+            let _ = writeln!(html, "<dd>{entry}</dd>");
+        }
+    };
+    list(
+        "where",
+        verdict.places.iter().map(|place| escape(&place.found)).collect(),
+    );
+    let times = verdict.times.iter().map(|time| {
+        let (begin, end) = (show::time(time.begin_ns), show::time(time.end_ns));
+        escape(&format!("{begin} to {end}: {}", time.found))
+    });
+    list("when", times.collect());
+    list("why", verdict.causes.iter().map(|cause| escape(cause)).collect());
+    let run = RepeatedRun::default();
+    let tries = verdict.comparisons.iter().enumerate().map(|(index, comparison)| {
+        let command = run.comparison(index + 1, comparison);
+        format!(
+            "{}: <code>{}</code>",
+            escape(&comparison.differs),
+            escape(&command)
+        )
+    });
+    list("try", tries.collect());
+    list("trust", vec![escape(&verdict.confidence.to_string())]);
+    html + "</dl>\n</div>\n"
 }
 
 /// A list of names and values.

@@ -29,6 +29,16 @@ impl<'a> TableSource<'a> {
         self.tables.iter().find(|t| t.name() == name && t.rows() > 0)
     }
 
+    /// A whole table, from memory or from its file.
+    pub fn whole(&self, name: &str) -> Result<Option<Table>, ReadError> {
+        if let Some(table) = self.tables.iter().find(|table| table.name() == name) {
+            return Ok(Some(table.clone()));
+        }
+        let path = self.file(name);
+        path.map(|path| Table::read(&path).map_err(|source| ReadError::Io { path, source }))
+            .transpose()
+    }
+
     fn file(&self, name: &str) -> Option<PathBuf> {
         Some(self.folder?.join(format!("{name}.parquet"))).filter(|path| path.exists())
     }

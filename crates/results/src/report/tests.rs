@@ -326,6 +326,7 @@ fn summary() -> Summary {
         },
         jobs: vec![job(NAMES[0], 4), job(NAMES[1], 0)],
         notes: Vec::new(),
+        verdict: None,
         rounded_rates: Vec::new(),
         schedule: None,
         interference: None,

@@ -23,6 +23,7 @@ use crate::outcome::critical_path::{JobWaits, PathCounter};
 use crate::outcome::energy::energy;
 use crate::outcome::inventory::{self, DrawingTables, LinkTerminal};
 use crate::outcome::not_begun::{NotBegun, not_begun};
+use crate::outcome::pairs::Pairs;
 use crate::setup::job::JobKind;
 
 /// The final state of a run.
@@ -47,7 +48,7 @@ impl FinalState<'_> {
     /// All measurements.
     pub fn outcome(self) -> Outcome {
         let not_begun = self.not_begun();
-        let links = self.links(&not_begun);
+        let [links, units, pairs] = self.links(&not_begun);
         let mut network = self.network(&not_begun);
         network.links = links.rows() as u64;
         let mut jobs: Vec<JobTotals> = (0..self.simulation.jobs.len()).map(|job| self.job(job)).collect();
@@ -68,7 +69,7 @@ impl FinalState<'_> {
             Some(received) => with_received(&hosts, received),
             None => hosts,
         };
-        tables.extend([routers, hosts]);
+        tables.extend([routers, hosts, units, pairs]);
         Outcome {
             network,
             jobs,
@@ -181,8 +182,8 @@ impl FinalState<'_> {
         totals
     }
 
-    /// The table of links: one row per direction of each cable.
-    fn links(&self, not_begun: &NotBegun) -> Table {
+    /// The table of links, with one row per direction of each cable, then units and the links between them.
+    fn links(&self, not_begun: &NotBegun) -> [Table; 3] {
         let network = &self.simulation.network;
         let (topology, rails) = (network.topology.as_ref(), network.rails.count());
         let routers = (0..topology.routers()).map(RouterId);
@@ -195,11 +196,14 @@ impl FinalState<'_> {
             LinkTerminal::Router(router, port) => format!("{}{}", routers[router.0 as usize], port.0),
         };
         let measured = self.measured().ps();
-        let row = |(number, link): (usize, inventory::LinkEntry)| {
+        let mut pairs = Pairs::new(network, self.measured());
+        // Rows are created one at a time: a million hosts have many millions of links.
+        let rows = inventory::links(network).enumerate().map(|(number, link)| {
             let used = match link.from {
                 LinkTerminal::Host(host, rail) => self.host(host).injection_use(rail, self.end),
                 LinkTerminal::Router(router, port) => self.used(self.switch(router), port, not_begun),
             };
+            pairs.add(&link, &used);
             LinkRow {
                 from: name(link.from),
                 to: name(link.to),
@@ -214,9 +218,10 @@ impl FinalState<'_> {
                 buffer_full_ps: used.buffer_full.ps(),
                 ..link.row(number, network)
             }
-        };
-        // Rows are created one at a time: a million hosts have many millions of links.
-        results::rows::links(inventory::links(network).enumerate().map(row))
+        });
+        let links = results::rows::links(rows);
+        let [units, pairs] = pairs.tables();
+        [links, units, pairs]
     }
 
     /// Totals of a job, without those of its ranks.

@@ -139,7 +139,9 @@ fn compare_with_record(folder: &Path, record: &Path, overrides: impl Fn(&str) ->
         let experiment = Experiment::load(path, &overrides(&name));
         let mut experiment = experiment.unwrap_or_else(|e| panic!("{e}"));
         eprintln!("{name}");
-        let found = key_numbers(&run_everywhere(&mut experiment));
+        let result = run_everywhere(&mut experiment);
+        crate::verdict::proposals_can_be_read(path, &overrides(&name), &result);
+        let found = key_numbers(&result);
         if expected.get(&name) != Some(&found) {
             wrong.push(format!(
                 "{name}\n  on record {:#}\n  found {found:#}",

@@ -39,6 +39,10 @@ pub const NOT_COVERED: &[(&str, &str)] = &[
     ("a class of Python", "Python only"),
     ("a figure of Python", "Python only"),
     (
+        "a rule of the [verdict](docs/methods/verdict.md)",
+        "a function and its line in a list, which crates/results/tests/verdict.rs compares with the page",
+    ),
+    (
         "a way to draw a topology",
         "a variant of an enum and its drawing, without a registry",
     ),
@@ -350,7 +354,7 @@ table! {
             ),
             edit(
                 "crates/sim/src/outcome/final_state.rs",
-                "        tables.extend([routers, hosts]);",
+                "        tables.extend([routers, hosts, units, pairs]);",
                 "
         tables.push(results::rows::toy_totals(jobs.iter().map(|job| results::rows::ToyTotalsRow {
             job: job.name.as_str().into(),

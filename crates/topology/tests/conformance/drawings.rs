@@ -1,6 +1,6 @@
 //! Drawings: every router has a distinct place in the unit square, and the drawing shows the structure.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use fabricsim_topology::*;
@@ -32,6 +32,46 @@ fn every_router_has_its_place_in_the_unit_square() {
             assert!((x, y) != (spot.x, spot.y) && x.is_finite() && y.is_finite());
         }
         assert_eq!(drawing, Drawing::of(&*topology), "the same each time");
+    }
+}
+
+#[test]
+fn every_router_belongs_to_one_unit() {
+    let examples = REGISTRY.iter().map(|kind| (kind.name, kind.example));
+    for (kind, parameters) in examples.chain(CASES.iter().copied()) {
+        let topology = built(kind, parameters);
+        for most in [1, 5, 128, u32::MAX] {
+            let units = Units::of(&*topology, most);
+            let (mut routers_of, mut first) = (vec![0; units.units().len()], HashMap::new());
+            for router in routers(&*topology) {
+                let unit = units.of_router(router);
+                routers_of[unit as usize] += 1;
+                first.entry(unit).or_insert(router);
+            }
+            for (number, unit) in (0..).zip(units.units()) {
+                assert_eq!(
+                    (unit.routers, Some(&unit.first_router)),
+                    (routers_of[number as usize], first.get(&number)),
+                    "{kind}\n{parameters}\n{unit:?}"
+                );
+            }
+            // Levels of a tree are not joined.
+            let least = match topology.shape() {
+                Shape::Tree(tree) => tree.levels(),
+                _ => 1,
+            };
+            assert!(
+                units.units().len() as u32 <= most.max(least),
+                "{kind}\n{parameters}"
+            );
+            if let Shape::Tree(tree) = topology.shape() {
+                for pair in units.units().windows(2) {
+                    let [one, next] = [pair[0].first_router, pair[1].first_router];
+                    let last = RouterId(next.0 - 1);
+                    assert_eq!(tree.level(one), tree.level(last), "{kind}\n{parameters}");
+                }
+            }
+        }
     }
 }
 

@@ -446,6 +446,7 @@ mod tests {
             network: Default::default(),
             jobs: vec![job],
             notes: Vec::new(),
+            verdict: None,
             rounded_rates: Vec::new(),
             schedule: None,
             interference: None,
