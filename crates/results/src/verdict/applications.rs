@@ -88,7 +88,7 @@ pub(super) fn network_bound(evidence: &Evidence<'_>) -> Option<Finding> {
         .map(|(name, _, share)| format!("{} {name}", show::percent(*share)))
         .collect();
     let headline = format!(
-        "The network has {} of the {} of job {}: {}.",
+        "The network takes {} of the {} of job {}: {}.",
         show::percent(bound_by.network()),
         show::time(job.time_ns),
         job.name,
@@ -157,7 +157,7 @@ pub(super) fn overhead_bound(evidence: &Evidence<'_>) -> Option<Finding> {
     }
     let network = show::percent(bound_by.network());
     let headline = format!(
-        "MPI overhead bounds job {}: {} of its {}; the network has {network}, so that a faster one changes at most that.",
+        "MPI overhead bounds job {}: {} of its {}; the network takes {network}, and a faster one changes at most that.",
         job.name,
         show::percent(bound_by.overhead),
         show::time(job.time_ns)
@@ -200,7 +200,7 @@ pub(super) fn memory_bound(evidence: &Evidence<'_>) -> Option<Finding> {
     }
     let network = show::percent(bound_by.network());
     let headline = format!(
-        "The memory of hosts bounds job {}: {} of its {}; the network has {network}, so that a faster one changes at most \
+        "The memory of hosts bounds job {}: {} of its {}; the network takes {network}, and a faster one changes at most \
          that.",
         job.name,
         show::percent(bound_by.memory),
@@ -225,7 +225,7 @@ pub(super) fn computation_bound(evidence: &Evidence<'_>) -> Option<Finding> {
         false => String::new(),
     };
     let headline = format!(
-        "Computation bounds job {}: {} of its {}{imbalance}; the network has {}.",
+        "Computation bounds job {}: {} of its {}{imbalance}; the network takes {}.",
         job.name,
         show::percent(computation(bound_by)),
         show::time(job.time_ns),

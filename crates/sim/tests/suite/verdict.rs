@@ -291,7 +291,7 @@ fn what_bounds_ranks_is_said() {
         )
     };
     let words = [
-        "The network has",
+        "The network takes",
         "job app placed linear",
         "--set 'job.0.placement=\"linear\"'",
     ];
