@@ -38,6 +38,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     shutil.copytree(plain, full)
     view_results.series(full)
     view_results.timeline(full)
+    view_results.verdict(full)
     return {"plain": plain, "full": full}
 
 
@@ -164,6 +165,23 @@ def compare(found: Any, name: str) -> None:
     assert differs < 4, f"{name} differs by {differs:.2f} of 255 on average from {file}"
 
 
+#: Contrast of the text of all elements of a selector to their ground, as WCAG 2 defines it.
+CONTRASTS = """selector => {
+    const light = colour => {
+        const parts = colour.match(/[\\d.]+/g).slice(0, 3).map(part => part / 255);
+        const linear = parts.map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+    };
+    const ground = element => {
+        const colour = getComputedStyle(element).backgroundColor;
+        return colour === "rgba(0, 0, 0, 0)" ? ground(element.parentElement) : colour;
+    };
+    return [...document.querySelectorAll(selector)].map(element => {
+        const [a, b] = [light(getComputedStyle(element).color), light(ground(element))];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    });
+}"""
+
 NETWORK = ".panel:first-child .stage:not([hidden]) canvas"
 
 
@@ -176,6 +194,76 @@ def test_results_are_shown_side_by_side(page: Any) -> None:
     assert any("over the whole run only" in words for words in banners)
     assert page.locator(".panel:nth-child(1) .banner").count() == 0
     assert "rows" in page.inner_text("#detail"), "the jobs"
+
+
+def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
+    page: Any, folders: dict[str, Path]
+) -> None:
+    box = ".panel:nth-child(1) .verdict"
+    headline = page.locator(f"{box} summary")
+    assert headline.inner_text().replace("\u00a0", " ") == "One link is full for 20 % of the time."
+    assert headline.bounding_box()["y"] < page.locator(NETWORK).bounding_box()["y"]
+    assert page.locator(f"{box} dt").all_inner_texts() == ["where", "when", "why", "try", "trust"]
+    assert "medium: a note" in page.inner_text(box)
+    places = page.locator(f"{box} dd")
+    assert places.nth(2).inner_text() == "MPI calls" and places.nth(2).locator("button").count() == 0
+    # By keyboard only: the headline, then each button in its turn.
+    headline.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"#detail[data-shows='link {HOT_LINK}']")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#detail[data-shows='links global']")
+    assert "20 global links" in page.inner_text("#detail")
+    marked = page.evaluate(
+        "() => { const { view, network } = fabricsim.state.panels[0];"
+        " return view.chosen.rows.map(row => network.className(row)); }"
+    )
+    assert marked == ["global"] * 20
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"body[data-shown='{HOT_BINS[0]}']")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for number, name in enumerate(("ugal", "valiant"), 1):
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f"{box} dd:has-text('routing {name}') >> text=copied")
+        changed = f"""--set 'network.routing="{name}"' --out {folders["full"]}-{number}"""
+        copied = page.evaluate("() => navigator.clipboard.readText()")
+        assert copied == f"fabricsim run EXPERIMENT.toml {changed}"
+    headline.press("Enter")
+    assert not page.locator(f"{box} dl").is_visible(), "folded, for a larger drawing"
+
+
+def test_a_result_without_a_verdict_gets_one(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(folders["plain"], old)
+    summary = json.loads((old / "summary.json").read_text())
+    verdict = summary.pop("verdict")
+    (old / "summary.json").write_text(json.dumps(summary))
+    with serving(old) as view, page_of(browser, view.url) as page:
+        assert page.inner_text(".verdict summary").replace("\u00a0", " ") == verdict["headline"]
+        assert page.inner_text(".verdict dd:last-of-type").startswith(verdict["confidence"]["level"])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_verdict_fits_a_phone_and_can_be_read(browser: Any, served: Served, scheme: str) -> None:
+    with page_of(browser, served.url) as page:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": 390, "height": 844})
+        settle(page)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 390, "nothing scrolls sideways"
+        contrasts = page.evaluate(
+            CONTRASTS, ".verdict summary, .verdict dt, .verdict dd, .verdict dd button, code"
+        )
+        assert len(contrasts) > 10
+        assert min(contrasts) >= 4.5
+        page.click(".verdict .lead >> nth=0")
+        page.wait_for_selector(f"#detail[data-shows='link {HOT_LINK}']")
+        page.wait_for_timeout(300)
+        box = page.locator(NETWORK).bounding_box()
+        assert 0 <= box["y"] < 844 - box["height"], "the drawing has come into sight"
 
 
 def test_the_slider_changes_what_is_drawn(page: Any) -> None:
@@ -251,6 +339,9 @@ def click_link(page: Any, link: int) -> None:
 
 
 def test_a_click_opens_the_right_link(page: Any) -> None:
+    # The folded verdict leaves room for whole links.
+    page.click(".panel:nth-child(1) .verdict summary")
+    settle(page)
     links = page.evaluate(
         """() => { const { network } = fabricsim.state.panels[0];
                    return [...network.between].map(row => network.links.link[row]); }"""
@@ -418,6 +509,7 @@ def test_the_network_of_a_killed_run_is_drawn(browser: Any, killed: Path) -> Non
     with serving(killed) as view, page_of(browser, view.url) as page:
         assert "has not ended" in page.inner_text(".banner >> nth=0")
         assert page.locator(".missing").count() == 0
+        assert "has no verdict yet" in page.inner_text(".verdict")
         assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.lines") == 80
         assert not page.is_checked("#whole")
         assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].loads)") > 0

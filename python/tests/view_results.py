@@ -142,6 +142,29 @@ def timeline(folder: Path) -> None:
     write(folder, "critical_path", path)
 
 
+def verdict(folder: Path) -> None:
+    """A verdict that names single links, a class, no class, and a time."""
+    file = folder / "summary.json"
+    summary = json.loads(file.read_text())
+    summary["verdict"] = {
+        "rule": "few-full-links",
+        "headline": "One link is full for 20 % of the time.",
+        "places": [
+            {"found": "global link 70", "class": "global", "links": [HOT_LINK]},
+            {"found": "also global links", "class": "global", "links": []},
+            {"found": "MPI calls", "class": None, "links": []},
+        ],
+        "times": [{"begin_ns": 8_000.0, "end_ns": 12_000.0, "found": "the link is full"}],
+        "causes": ["Routing minimal does not use the free ones"],
+        "comparisons": [
+            {"differs": f"routing {name}", "set": [{"key": "network.routing", "value": f'"{name}"'}]}
+            for name in ("ugal", "valiant")
+        ],
+        "confidence": {"level": "medium", "reasons": ["a note"]},
+    }
+    file.write_text(json.dumps(summary))
+
+
 def large(folder: Path, like: Path, routers: int, links_per_router: int) -> None:
     """A network of many links, each router linked to its followers; the rest is another result's."""
     folder.mkdir()

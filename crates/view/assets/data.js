@@ -65,6 +65,11 @@ export class Result {
     return this.fetchSlice(`timeline?${new URLSearchParams(where)}`);
   }
 
+  /** `{verdict}`, or `{missing}`: why there is none. */
+  async verdict() {
+    return (await get(`/data/${this.index}/verdict`)).json();
+  }
+
   async bins() {
     const bins = await this.fetchSlice("bins");
     return { begin: bins.begin_ps, end: bins.end_ps };

@@ -2,6 +2,7 @@
 
 import { bandwidth, bytes, number, percent, time } from "./format.js";
 import { loadText, text } from "./data.js";
+import { MARKS } from "./network.js";
 import { plot } from "./plot.js";
 
 export function element(name, content = "", attributes = {}) {
@@ -174,17 +175,32 @@ export class Detail {
   /** The links of a router or host, the most loaded first. */
   linksAt(panel, kind, id, add) {
     const { network } = panel;
-    const rows = network.linksAt(kind, id).sort((a, b) => panel.loads[b] - panel.loads[a]).slice(0, 12);
+    const out = (row) => network.links.from_id[row] === id && text(network.links, "from_kind", row) === kind;
+    const way = (row) => (out(row) ? `to ${network.endName(row, "to")}` : `from ${network.endName(row, "from")}`);
     add(element("h3", "Most loaded links now"));
+    this.mostLoaded(panel, network.linksAt(kind, id), way, add);
+  }
+
+  /** Twelve links, the most loaded first. `way(row)` says where a link leads. */
+  mostLoaded(panel, rows, way, add) {
+    const { network } = panel;
     const made = element("table");
-    for (const row of rows) {
+    for (const row of [...rows].sort((a, b) => panel.loads[b] - panel.loads[a]).slice(0, 12)) {
       const line = made.insertRow();
-      const out = network.links.from_id[row] === id && text(network.links, "from_kind", row) === kind;
       line.insertCell().append(this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }));
-      line.insertCell().textContent = `${network.className(row)} ${out ? "to" : "from"} ${network.endName(row, out ? "to" : "from")}`;
+      line.insertCell().textContent = `${network.className(row)} ${way(row)}`;
       line.append(element("td", loadText(panel.loads[row], panel.metric), { className: "n" }));
     }
     add(made);
+  }
+
+  /** The links of a class, or those of a place that a verdict names. */
+  async links(panel, name, add, { rows }) {
+    const { network } = panel;
+    add(element("h2", `${number(rows.length)} ${name} links`));
+    if (rows.length > MARKS) add(element("p", `The first ${number(MARKS)} of them are marked in the drawing.`));
+    add(element("h3", "Most loaded of them now"));
+    this.mostLoaded(panel, rows, (row) => `from ${network.endName(row, "from")} to ${network.endName(row, "to")}`, add);
   }
 
   async router(panel, router, add) {

@@ -4,8 +4,9 @@ import { css, loadColour, stateColour } from "./colours.js";
 import { binAt, loadText, loads, network, results, text } from "./data.js";
 import { Detail, element } from "./detail.js";
 import { number, time } from "./format.js";
-import { NetworkView } from "./network.js";
+import { MARKS, NetworkView } from "./network.js";
 import { RanksView } from "./ranks.js";
+import { verdictBox } from "./verdict.js";
 
 const at = (id) => document.getElementById(id);
 
@@ -21,8 +22,9 @@ class Panel {
     this.result = result;
     this.box = element("section", "", { className: "panel" });
     const { summary } = result;
-    this.box.append(element("h2", result.name, { title: result.folder }));
-    this.box.append(element("p", summary.network?.topology ?? ""));
+    const title = this.box.appendChild(element("h2", result.name, { title: result.folder }));
+    title.append(element("span", summary.network?.topology ?? ""));
+    this.verdictPlace = this.box.appendChild(element("div"));
     this.banners();
     this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
     this.networkStage = this.box.appendChild(element("div", "", { className: "stage" }));
@@ -78,6 +80,22 @@ class Panel {
     } catch (error) {
       this.missing(this.networkStage, error.message);
     }
+  }
+
+  /** Shows the verdict, with the links and times that it names as far as the page has them. */
+  async openVerdict() {
+    const links = (place) => {
+      const thing = thingOf(this.network, place);
+      return thing && (() => {
+        showTab("network");
+        choose(this, thing);
+        show(this, thing);
+        this.networkStage.scrollIntoView({ block: "nearest" });
+      });
+    };
+    const moment = (ps) => state.times.length > 0 && (() => goTo(ps));
+    const found = await this.result.verdict();
+    this.verdictPlace.replaceChildren(verdictBox(found, state.panels.length < 3, { links, moment }));
   }
 
   /** The time lines of ranks, created on first use. */
@@ -141,6 +159,23 @@ class Panel {
     this.metric = state.metric;
     this.view?.setLoads(found);
   }
+}
+
+/** Load from which a link is full, as for verdicts. */
+const FULL = 0.95;
+
+/** What a place of a verdict names: a link, several, or of a class those that were full, or else all. null if not known. */
+function thingOf(network, place) {
+  if (!network?.links.rows) return null;
+  const { links } = network;
+  let [name, rows] = [place.class ?? "named", place.links.map((link) => network.row(link)).filter((row) => row >= 0)];
+  if (place.links.length === 0) {
+    rows = [...links.class.keys()].filter((row) => network.className(row) === place.class);
+    const full = rows.filter((row) => links.busy_fraction?.[row] >= FULL);
+    if (full.length > 0) [name, rows] = [`full ${name}`, full];
+  }
+  if (rows.length === 0) return null;
+  return rows.length === 1 ? { kind: "link", id: rows[0] } : { kind: "links", id: name, rows };
 }
 
 async function jobsOf(result) {
@@ -226,6 +261,13 @@ async function update() {
   document.body.dataset.shown = now === null ? "whole" : String(state.index);
 }
 
+/** Moves the slider to the bin that contains a time. */
+function goTo(ps) {
+  state.index = Math.max(0, state.times.findLastIndex((begin) => begin <= ps));
+  state.whole = false;
+  return update();
+}
+
 async function play() {
   state.playing = !state.playing;
   at("play").textContent = state.playing ? "❚❚" : "▶";
@@ -287,6 +329,7 @@ function find(words) {
 function show(panel, thing) {
   const { network: net, view } = panel;
   if (!view) return;
+  if (thing.kind === "links") view.fit();
   if (thing.kind === "router") view.show(net.routers.x[thing.id], net.routers.y[thing.id]);
   if (thing.kind === "host") view.show(net.hosts.x[thing.id], net.hosts.y[thing.id]);
   if (thing.kind === "link") {
@@ -322,7 +365,7 @@ async function criticalLinks(panel) {
   const rows = new Set();
   for (const link of path.link) if (link >= 0 && link !== 0xffffffff) rows.add(panel.network.row(link));
   rows.delete(-1);
-  panel.view.setCritical([...rows].slice(0, 2000));
+  panel.view.setCritical([...rows].slice(0, MARKS));
 }
 
 async function main() {
@@ -344,6 +387,7 @@ async function main() {
   listen();
   legend();
   showTab(state.panels.some((panel) => panel.network) ? "network" : "ranks");
+  await Promise.all(state.panels.map((panel) => panel.openVerdict()));
   await update();
   await Promise.all(state.panels.map(criticalLinks));
   await choose(state.panels[0], null);

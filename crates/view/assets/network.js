@@ -16,6 +16,8 @@ const LEAST = 1500;
 const REST = 180;
 /** Maximum number of drawn hosts: those of the visible routers. */
 const HOSTS = 20000;
+/** Maximum number of marked links: more would hide the drawing. */
+export const MARKS = 2000;
 const BLUE = [0, 0.447, 0.698, 1];
 const GREEN = [0, 0.62, 0.451, 1];
 
@@ -285,6 +287,7 @@ export class NetworkView {
   drawMarks(size, widths) {
     if (this.critical.length > 0) this.mark(this.critical, GREEN, widths);
     if (this.chosen?.kind === "link") this.mark([this.chosen.id], BLUE, widths);
+    if (this.chosen?.kind === "links") this.mark(this.chosen.rows.slice(0, MARKS), BLUE, widths);
     if (this.chosen?.kind === "router" || this.chosen?.kind === "host") {
       const all = this.chosen.kind === "router" ? this.network.routers : this.network.hosts;
       const dots = this.drawing.dots(Float32Array.of(all.x[this.chosen.id], all.y[this.chosen.id]), Float32Array.of(0));

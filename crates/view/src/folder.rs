@@ -9,7 +9,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use crate::slice::{self, SliceError};
-use results::{Running, Summary};
+use results::{ReadError, RepeatedRun, Running, Summary, verdict_of_folder};
 
 const SUMMARY: &str = "summary.json";
 
@@ -184,6 +184,34 @@ impl ResultFolder {
         })
     }
 
+    /// The verdict of the run: the one that `fabricsim compare` prints, with `command` in each comparison and the grade of
+    /// confidence in words as `trust`. Computed from the tables for results of versions without verdicts, and after
+    /// `fabricsim explain`. `None` if the run has not ended.
+    ///
+    /// # Errors
+    /// A table that its rules read, or the explanation, is damaged.
+    pub fn verdict(&self) -> Result<Option<Value>, ReadError> {
+        if self.unfinished {
+            return Ok(None);
+        }
+        let summary = Summary::load(&self.path)?;
+        let verdict = verdict_of_folder(&self.path, &summary)?;
+        let run = RepeatedRun {
+            out: self.path.display().to_string(),
+            ..RepeatedRun::default()
+        };
+        let comparisons = verdict.comparisons.iter().enumerate();
+        let commands: Vec<String> = comparisons
+            .map(|(index, c)| run.comparison(index + 1, c))
+            .collect();
+        let mut told = serde_json::to_value(&verdict).expect("plain data");
+        told["trust"] = verdict.confidence.to_string().into();
+        for (index, command) in commands.into_iter().enumerate() {
+            told["comparisons"][index]["command"] = command.into();
+        }
+        Ok(Some(told))
+    }
+
     /// Files and description of a table.
     pub fn table(&self, name: &str) -> Option<(&[PathBuf], &'static Known)> {
         let (files, _) = self.tables.get(name)?;
@@ -224,7 +252,8 @@ fn rows(file: &Path) -> io::Result<u64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use results::RUNNING;
+    use results::rows::{self, LinkRow};
+    use results::{JobTotals, Outcome, RUNNING, RunResult, RunSummary, TrafficTotals};
     use std::fs;
 
     #[test]
@@ -265,5 +294,97 @@ pub(crate) mod tests {
         assert_eq!(outcome["unfinished"], true);
         assert!(outcome["damaged"]["links"].is_string());
         assert_eq!(outcome["tables"], json!({}));
+        let folder = ResultFolder::open(folder.path()).unwrap();
+        assert_eq!(folder.verdict().unwrap(), None, "it gets one when it ends");
+    }
+
+    /// A result of traffic of which half arrived, because one global link of ten is full.
+    fn congested(folder: &Path, with_verdict: bool) {
+        let global = |link: u32| LinkRow {
+            link,
+            class: "global".into(),
+            busy_ps: if link == 7 { 10_000_000 } else { 1_000_000 },
+            busy_fraction: if link == 7 { 1.0 } else { 0.1 },
+            bandwidth_bits_per_s: 100_000_000_000,
+            ..LinkRow::default()
+        };
+        let traffic = TrafficTotals {
+            offered_bytes: 400_000,
+            accepted_bytes: 200_000,
+            capacity_bytes: 1_000_000,
+            ..TrafficTotals::default()
+        };
+        let mut outcome = Outcome {
+            jobs: vec![JobTotals {
+                name: "background".into(),
+                traffic: Some(traffic),
+                ..JobTotals::default()
+            }],
+            tables: vec![rows::links((0..10).map(global))],
+            ..Outcome::default()
+        };
+        outcome.network.measured_ps = 10_000_000;
+        let experiment = json!({
+            "network": { "topology": { "kind": "dragonfly" }, "routing": { "algorithm": "minimal" }, "packet": "1 KiB" },
+            "job": [{ "name": "background", "traffic": { "load": 0.4 } }],
+            "run": { "until": "10 us" }
+        });
+        let mut result = RunResult::new(experiment, outcome, RunSummary::default());
+        if with_verdict {
+            result.judge();
+        }
+        result.write(folder, false).unwrap();
+    }
+
+    #[test]
+    fn the_verdict_is_that_of_the_run_and_its_comparisons_have_commands() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my result");
+        congested(&path, true);
+        let stored = Summary::load(&path).unwrap().verdict.expect("the run has one");
+        let told = ResultFolder::open(&path).unwrap().verdict().unwrap().unwrap();
+        assert_eq!(told["rule"], "few-full-links");
+        assert_eq!(told["headline"], stored.headline);
+        assert_eq!(told["places"][0]["links"], json!([7]));
+        assert_eq!(told["trust"], stored.confidence.to_string());
+        let commands = told["comparisons"].as_array().unwrap();
+        assert!(!commands.is_empty());
+        for (number, comparison) in (1..).zip(commands) {
+            let command = comparison["command"].as_str().unwrap();
+            let begin = "fabricsim run EXPERIMENT.toml --set ";
+            let end = format!(" --out '{}-{number}'", path.display());
+            assert!(command.starts_with(begin) && command.ends_with(&end), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_result_without_a_verdict_gets_the_one_that_its_run_would_have_today() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
+        congested(&old, false);
+        congested(&new, true);
+        assert!(Summary::load(&old).unwrap().verdict.is_none());
+        let verdict = |path: &Path| ResultFolder::open(path).unwrap().verdict().unwrap().unwrap();
+        for part in [
+            "rule",
+            "headline",
+            "places",
+            "times",
+            "causes",
+            "confidence",
+            "trust",
+        ] {
+            assert_eq!(verdict(&old)[part], verdict(&new)[part], "{part}");
+        }
+        fs::write(old.join("links.parquet"), "PAR1 and then the power went").unwrap();
+        let error = ResultFolder::open(&old)
+            .unwrap()
+            .verdict()
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("links.parquet"), "{error}");
+        let kept = verdict(&new);
+        fs::write(new.join("links.parquet"), "PAR1 and then the power went").unwrap();
+        assert_eq!(verdict(&new), kept, "that of the run needs no table");
     }
 }

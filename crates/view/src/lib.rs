@@ -5,7 +5,8 @@
 //! become paths. It reads nothing else and changes nothing.
 //!
 //! This crate knows the tables of a result by name and column (`docs/formats/tables.md`). It selects rows and
-//! columns. It does not know how the tables were computed, and derives no results from them.
+//! columns. It does not know how the tables were computed, and derives no results from them; verdicts are those of
+//! `results`.
 
 mod folder;
 mod page;

@@ -32,6 +32,7 @@ pub(crate) const ASSETS: &[Asset] = assets! {
     "/network.js" "js" "network.js",
     "/plot.js" "js" "plot.js",
     "/ranks.js" "js" "ranks.js",
+    "/verdict.js" "js" "verdict.js",
 };
 
 impl Asset {

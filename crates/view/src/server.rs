@@ -290,6 +290,10 @@ impl ServerState {
                 Some(folder) => Answer::slice(bins(folder)),
                 None => Answer::refused(404, "there is no such result"),
             },
+            ["data", result, "verdict"] => match self.folder(result) {
+                Some(folder) => Answer::json(&verdict(folder)),
+                None => Answer::refused(404, "there is no such result"),
+            },
             ["data", result, "table", name] => self.table(result, name, |files, time| {
                 let rows = query.rows(time)?;
                 slice::cut(files, &query.columns(), &rows)
@@ -321,6 +325,16 @@ impl ServerState {
             Some((files, known)) => Answer::slice(read(files, known.time)),
             None => Answer::refused(404, "the result has no such table"),
         }
+    }
+}
+
+/// The verdict of a result, or why there is none. Both are answers: browsers report refused requests as errors of the
+/// page.
+fn verdict(folder: &ResultFolder) -> serde_json::Value {
+    match folder.verdict() {
+        Ok(Some(verdict)) => json!({ "verdict": verdict }),
+        Ok(None) => json!({ "missing": "This run has no verdict yet: it gets one when it ends." }),
+        Err(error) => json!({ "missing": format!("The verdict cannot be computed: {error}") }),
     }
 }
 

@@ -1,0 +1,62 @@
+// The verdict of a result: the finding as the first line, then where, when, why, what to try, how far to trust it.
+
+import { element } from "./detail.js";
+import { time } from "./format.js";
+
+/** Words whose numbers stay with their units in a line. */
+const tied = (words) => words.replace(/(\d) (?=%|[num\u00b5]?s\b)/g, "$1\u00a0");
+
+/** A button in the words of a finding. */
+function lead(words, label, act) {
+  const made = element("button", words, { className: "lead", title: label });
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** A comparison with its command, which a button copies. */
+function comparison({ differs, command }) {
+  const code = element("code", command);
+  const copy = element("button", "Copy");
+  copy.setAttribute("aria-label", `Copy the command: ${differs}`);
+  const told = element("span");
+  told.setAttribute("role", "status");
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(command);
+      told.textContent = "copied";
+    } catch {
+      // The browser does not permit it. Copying by key works from a selection.
+      getSelection().selectAllChildren(code);
+      told.textContent = "selected: copy it by key";
+    }
+  });
+  return [`${differs}: `, copy, " ", told, " ", code];
+}
+
+/**
+ * The verdict of a result, or why it has none, as an element that its reader can fold. `links(place)` shows the links of a
+ * place and `moment(ps)` a time; they are null where the page cannot.
+ */
+export function verdictBox({ verdict, missing }, open, { links, moment }) {
+  if (!verdict) return element("p", missing, { className: "verdict" });
+  const box = element("details", "", { className: "verdict", open });
+  box.append(element("summary", tied(verdict.headline)));
+  const list = box.appendChild(element("dl"));
+  const add = (name, entries) => {
+    if (entries.length > 0) list.append(element("dt", name));
+    for (const entry of entries) list.appendChild(element("dd")).append(...[entry].flat());
+  };
+  add("where", verdict.places.map((place) => {
+    const show = links(place);
+    return show ? lead(tied(place.found), "Show in the network", show) : tied(place.found);
+  }));
+  add("when", verdict.times.map(({ begin_ns, end_ns, found }) => {
+    const words = `${time(begin_ns * 1000, end_ns * 1000)} to ${time(end_ns * 1000)}`;
+    const show = moment(begin_ns * 1000);
+    return [show ? lead(words, "Move the slider there", show) : words, tied(`: ${found}`)];
+  }));
+  add("why", verdict.causes.map(tied));
+  add("try", verdict.comparisons.map(comparison));
+  add("trust", [verdict.trust]);
+  return box;
+}
