@@ -202,7 +202,7 @@ class Result:
 
     @property
     def pairs(self) -> pyarrow.Table:
-        """One row per link class and pair of units with links: links, bytes, times, full and blocked links."""
+        """One row per link class and pair of units: links, bytes, times, full and blocked links."""
         return self._table("pairs")
 
     @property
