@@ -173,8 +173,9 @@ where
 {
     /// The place of a key, or the place where it would be.
     fn place(&self, key: K) -> Result<usize, usize> {
-        match self.0.back() {
-            Some((last, _)) if *last < key => Err(self.0.len()),
+        match (self.0.front(), self.0.back()) {
+            (_, Some((last, _))) if *last < key => Err(self.0.len()),
+            (Some((first, _)), _) if *first == key => Ok(0),
             _ => self.0.binary_search_by(|(other, _)| other.cmp(&key)),
         }
     }

@@ -345,10 +345,11 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<CpuStep, ReplayError> {
         let origin = leaving.origin;
-        let at = now.saturating_sub(self.send_cost(&leaving));
+        // When it began to pay. Only a trace asks, and a send is on the hot path.
+        let at = || now.saturating_sub(self.send_cost(&leaving));
         if !leaving.is_two_sided() {
             let algorithm = None;
-            self.trace(|| TraceEvent::SendIssued { at, algorithm }, out);
+            self.trace(|| TraceEvent::SendIssued { at: at(), algorithm }, out);
             self.issue_one_sided(&leaving, out);
             return Ok(CpuStep::Continue);
         }
@@ -358,7 +359,7 @@ impl Rank {
         };
         self.trace(
             || TraceEvent::SendIssued {
-                at,
+                at: at(),
                 algorithm: algorithm(),
             },
             out,

@@ -83,7 +83,9 @@ impl Rank {
         }
         self.trace(|| TraceEvent::ReceiveMatched(envelope), out);
         if envelope.kind == MessageKind::Eager {
-            self.charge(receive.handle, self.receive_copy(&envelope));
+            if self.job.settings.receive_copy_bandwidth.is_some() {
+                self.charge(receive.handle, self.receive_copy(&envelope));
+            }
             return self.complete_receive(receive.handle, &envelope, now, out);
         }
         let key = (envelope.from, envelope.sequence);

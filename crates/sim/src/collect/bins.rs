@@ -44,6 +44,15 @@ impl Bins {
         self.grow
     }
 
+    /// Greatest number of bins of a run that ends by this time; `None`: the run and its number of bins have no bound.
+    pub fn at_most(self, latest_end: Option<Time>) -> Option<u64> {
+        match latest_end {
+            Some(end) => Some(self.of(end) + 1),
+            None if self.grow => Some(self.of(Time(u64::MAX - 1)) + 1),
+            None => None,
+        }
+    }
+
     /// The bin that contains a time. The end of a bin belongs to the next bin.
     pub fn of(self, time: Time) -> u64 {
         let (time, first) = (time.ps(), self.first.ps());
@@ -98,6 +107,15 @@ mod tests {
         // A hundred days of bins that begin with 1 us.
         let bins = Bins::growing(Time(1_000_000));
         assert!(bins.of(Time(8_640_000_000_000_000_000)) < 5000);
+    }
+
+    #[test]
+    fn bins_of_one_width_have_a_bound_only_if_the_run_has() {
+        let (constant, growing) = (Bins::constant(Time(10)), Bins::growing(Time(10)));
+        assert_eq!(constant.at_most(Some(Time(95))), Some(10));
+        assert_eq!(constant.at_most(None), None);
+        assert_eq!(growing.at_most(Some(Time(95))), Some(10));
+        assert!(growing.at_most(None).is_some_and(|bins| bins <= 64 * PER_WIDTH));
     }
 
     proptest! {

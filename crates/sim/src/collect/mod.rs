@@ -1,10 +1,10 @@
 //! Collection: records on their way from LPs to tables, during the run.
 //!
 //! An LP emits [`Record`](crate::lp::net_event::Record)s, which are small plain values. The kernel commits them in
-//! the total order. Sums by link class and job need no order: where it can, a worker adds
-//! them up in its [`BinTally`]. The [`Collector`] turns them into rows, which stream to the disk. Collected data are the same for
-//! every executor, and the simulation does not depend on them. [`CollectSetting`], the table `[collect]` of the
-//! experiment, selects the records. `docs/methods/collection.md` describes collection for users.
+//! the total order. Sums by link class and job need no order: where it can, a worker adds them up in its [`BinTally`].
+//! The [`Collector`] turns them into rows, which stream to the disk. Collected data are the same for every executor,
+//! and the simulation does not depend on them. [`CollectSetting`], the table `[collect]` of the experiment, selects the
+//! records. `docs/methods/collection.md` describes collection for users.
 
 mod bin_tally;
 mod bins;

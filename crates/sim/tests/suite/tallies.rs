@@ -91,7 +91,7 @@ fn a_run_that_ranks_end_has_nothing_after_its_end() {
             "[network]\n{DRAGONFLY}\nrouting = {{ algorithm = \"ugal\" }}\nrouter = {{ buffer = \"4 KiB\" }}\n\
              [[job]]\nworkload = {{ motif = \"all-to-all\", ranks = 12, bytes = \"3 KiB\", iterations = 2 }}\n\
              [[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.7 }}\n\
-             [collect]\nbin = {bin}\n"
+             [run]\nuntil = \"1 ms\"\n[collect]\nbin = {bin}\n"
         ));
         let sent = sum(table(&result, "job_series"), "messages_sent");
         assert!(sent > 200, "{sent} messages");
@@ -100,12 +100,14 @@ fn a_run_that_ranks_end_has_nothing_after_its_end() {
 
 /// The last event ends the run, or a drain phase does.
 #[test]
-fn runs_without_a_known_end_have_the_same_series() {
-    compare(&format!(
-        "[network]\n{DRAGONFLY}\nrouting = {{ algorithm = \"minimal\" }}\n\
-         [[job]]\nworkload = {{ motif = \"halo3d-26\", ranks = 27, nx = 8, ny = 8, nz = 8, iterations = 2 }}\n\
-         [collect]\nbin = \"50 ns\"\n"
-    ));
+fn runs_that_end_with_their_last_event_have_the_same_series() {
+    for rest in ["", "[run]\nuntil = \"1 ms\"\n[collect]\nbin = \"50 ns\"\n"] {
+        compare(&format!(
+            "[network]\n{DRAGONFLY}\nrouting = {{ algorithm = \"minimal\" }}\n\
+             [[job]]\nworkload = {{ motif = \"halo3d-26\", ranks = 27, nx = 8, ny = 8, nz = 8, iterations = 2 }}\n\
+             {rest}"
+        ));
+    }
     compare(&format!(
         "[network]\n{DRAGONFLY}\nrouting = {{ algorithm = \"ugal\" }}\n\
          [[job]]\ntraffic = {{ pattern = \"adversarial\", load = 0.6 }}\n\

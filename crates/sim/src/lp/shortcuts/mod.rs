@@ -30,6 +30,8 @@ pub struct Observed {
     pub drains: bool,
     /// Time series.
     pub series: Series,
+    /// Greatest number of time bins, if it has a bound.
+    pub bins: Option<u64>,
     /// Timelines of ranks and messages.
     pub timeline: bool,
     /// Where packets wait.
@@ -90,6 +92,7 @@ impl Observed {
             until: run.latest_end(),
             drains: run.drains(),
             series: collect.series,
+            bins: collect.bins.at_most(run.latest_end()),
             timeline: collect.timeline,
             waits: collect.waits,
             host_latency: collect.host_latency,
@@ -161,6 +164,7 @@ mod tests {
             until: Some(Time(100)),
             drains: false,
             series: Series::Off,
+            bins: Some(128),
             timeline: false,
             waits: false,
             host_latency: false,
@@ -180,7 +184,7 @@ mod tests {
             nearest_router: Time(30),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
-        let seen: [Case<Observed>; 13] = [
+        let seen: [Case<Observed>; 15] = [
             (|o| o.until = None, ""),
             (|o| o.drains = true, "batches"),
             (
@@ -189,6 +193,11 @@ mod tests {
             ),
             (|o| (o.series, o.undoes) = (Series::Classes, true), "batches"),
             (|o| (o.series, o.whole) = (Series::Classes, false), ""),
+            (
+                |o| (o.series, o.bins) = (Series::Classes, Some(1 << 21)),
+                "batches",
+            ),
+            (|o| (o.series, o.bins) = (Series::Classes, None), "batches"),
             (|o| o.series = Series::Links, ""),
             (|o| o.timeline = true, "batches"),
             (|o| o.waits = true, "batches"),

@@ -8,6 +8,8 @@
 //! # Preconditions
 //! - No series of single links, hosts, routers or VCs: those have levels, which are looked at when a bin ends.
 //! - The executor undoes no events: additions are not undone. Those that undo sample LPs, with the same sums.
+//! - There are at most 2^20 time bins. Any worker may add to any bin, so sums of all bins stay in memory until the end
+//!   of the run, a few hundred bytes each. Sampled sums are written when their bin is over.
 //! - The run writes no checkpoint and resumes from none. Any executor may resume one, and the samplers of those that
 //!   undo need their last samples.
 //!
@@ -42,8 +44,12 @@ impl Tallies {
     }
 }
 
+/// Most bins whose sums are kept until the end of the run.
+const MOST_BINS: u64 = 1 << 20;
+
 /// The shortcut, if its preconditions hold.
 pub fn applies(observed: &Observed, _: &Declared) -> Option<Tallies> {
-    let applies = observed.series == Series::Classes && observed.whole && !observed.undoes;
+    let few_bins = observed.bins.is_some_and(|bins| bins <= MOST_BINS);
+    let applies = observed.series == Series::Classes && few_bins && observed.whole && !observed.undoes;
     applies.then_some(Tallies(true))
 }
