@@ -171,6 +171,8 @@ table! {
         first_router: u32,
         /// Number of routers.
         routers: u32,
+        /// Number of its block in `pair_series`: that of the unit, unless there are more than 128 units.
+        block: u32,
     }
 }
 
@@ -421,6 +423,88 @@ table! {
         busy_ps: u64,
         /// Time for which a packet waited at a free link because the downstream buffer was full, summed over the
         /// links, in picoseconds.
+        buffer_full_ps: u64,
+    }
+}
+
+table! {
+    /// The links of routers of one class, from one block of units to another one or inside a block, in one bin of time.
+    PairSeriesRow, pair_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// End of the bin or of the run, in picoseconds.
+        end_ps: u64,
+        /// Class of the links, as in the table `links`.
+        class: Arc<str>,
+        /// Block at the begin, as in the table `units`.
+        from_block: u32,
+        /// Block at the end; of an ejection link that of its router.
+        to_block: u32,
+        /// Number of links, idle ones included.
+        links: u32,
+        /// Time for which bits were on a link, summed over the links, in picoseconds.
+        busy_ps: u64,
+        /// The greatest of these times, in picoseconds.
+        busy_ps_max: u64,
+        /// Time for which a link was free, but no packet had credits, summed over the links, in picoseconds.
+        buffer_full_ps: u64,
+        /// Links with bits on them for at least 95 % of the bin.
+        full_links: u32,
+        /// Links that were free, but had no packet with credits, for at least 10 % of the bin.
+        blocked_links: u32,
+    }
+}
+
+table! {
+    /// The links that a router, or several routers that follow each other, sends on, in one bin of time.
+    RouterLoadSeriesRow, router_load_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// End of the bin or of the run, in picoseconds.
+        end_ps: u64,
+        /// The router with the smallest number.
+        first_router: u32,
+        /// Number of routers.
+        routers: u32,
+        /// The greatest part of the bin for which bits were on a link, in percent, rounded up.
+        busy_percent_max: u8,
+        /// The greatest part of the bin for which a link was free, but no packet had credits, in percent, rounded up.
+        buffer_full_percent_max: u8,
+    }
+}
+
+table! {
+    /// Links of routers with the same load in one bin of time.
+    LoadHistogramSeriesRow, load_histogram_series {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// End of the bin or of the run, in picoseconds.
+        end_ps: u64,
+        /// Class of the links, as in the table `links`.
+        class: Arc<str>,
+        /// Part of the bin for which bits were on the link, in steps of 5 %, 0 to 19.
+        busy_step: u8,
+        /// Part of the bin for which the link was free, but no packet had credits, in steps of 5 %, 0 to 19.
+        buffer_full_step: u8,
+        /// Number of links.
+        links: u32,
+    }
+}
+
+table! {
+    /// One of the 32 busiest or 32 most blocked links of routers in one bin of time.
+    TopLinkRow, top_links {
+        /// Begin of the bin, in picoseconds.
+        begin_ps: u64,
+        /// End of the bin or of the run, in picoseconds.
+        end_ps: u64,
+        /// Number of the link, as in the table `links`.
+        link: u32,
+        /// Its class.
+        class: Arc<str>,
+        /// Time for which bits were on the link, in picoseconds.
+        busy_ps: u64,
+        /// Time for which the link was free, but no packet had credits, in picoseconds.
         buffer_full_ps: u64,
     }
 }
@@ -694,6 +778,10 @@ mod tests {
             latency_histogram([]),
             hops_histogram([]),
             class_series([]),
+            pair_series([]),
+            router_load_series([]),
+            load_histogram_series([]),
+            top_links([]),
             link_series([]),
             vc_series([]),
             host_series([]),

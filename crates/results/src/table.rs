@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, RecordBatch, UInt8Array,
     UInt32Array, UInt64Array,
@@ -93,6 +93,16 @@ impl Table {
             self.batch
                 .column_by_name(column)?
                 .as_primitive_opt::<UInt32Type>()?
+                .values(),
+        )
+    }
+
+    /// A column of 8-bit integers. `None` if it is missing or has another type.
+    pub fn u8s(&self, column: &str) -> Option<&[u8]> {
+        Some(
+            self.batch
+                .column_by_name(column)?
+                .as_primitive_opt::<UInt8Type>()?
                 .values(),
         )
     }

@@ -14,12 +14,16 @@ use crate::bench::{Bench, EXPERIMENT, texts};
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Tables that grow while traffic runs.
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 10] = [
     "class_series",
     "host_series",
     "job_series",
     "link_series",
+    "load_histogram_series",
+    "pair_series",
+    "router_load_series",
     "router_series",
+    "top_links",
     "vc_series",
 ];
 

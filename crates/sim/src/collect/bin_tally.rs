@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use des::{Tally, Time};
 
 use super::Bins;
+use super::link_sums::LinkSums;
 use super::plan::INJECTION;
 use crate::lp::net_event::{BinFlow, JobFlow, Record};
 
@@ -35,6 +36,8 @@ struct BinSums {
     /// By link class.
     classes: Box<[BinFlow]>,
     jobs: Box<[JobFlow]>,
+    /// Over the links of routers.
+    links: LinkSums,
 }
 
 impl BinTally {
@@ -96,8 +99,16 @@ impl BinTally {
 
     /// Adds a sample of an LP.
     pub fn take(&mut self, record: Record) {
-        if let Record::ClassSample { bin, class, flow } = record {
-            self.sums_of(bin).classes[usize::from(class)].add(&flow);
+        match record {
+            Record::ClassSample { bin, class, flow } => {
+                self.sums_of(bin).classes[usize::from(class)].add(&flow);
+            }
+            Record::LinkUse { bin, place, link } => {
+                let number = u64::from(bin);
+                let width = self.bins.end(number).saturating_sub(self.bins.begin(number));
+                self.sums_of(bin).links.add(width, place, link);
+            }
+            _ => {}
         }
     }
 
@@ -200,6 +211,7 @@ impl BinSums {
         BinSums {
             classes: vec![BinFlow::default(); classes].into(),
             jobs: vec![JobFlow::default(); jobs].into(),
+            links: LinkSums::default(),
         }
     }
 
@@ -227,6 +239,7 @@ impl BinSums {
                 emit(Record::JobSample { bin, job, flow });
             }
         }
+        self.links.drain(bin, emit);
     }
 }
 

@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 use des::{Finished, Time};
 use fabric::Flow;
 use results::rows::{
-    ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, RouterSeriesRow, Row, VcSeriesRow,
+    ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, LoadHistogramSeriesRow, PairSeriesRow,
+    RouterLoadSeriesRow, RouterSeriesRow, Row, TopLinkRow, VcSeriesRow,
 };
 use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
+use super::blocks::BlockPair;
+use super::link_sums::{BinLink, LinkPlace, LinkSums};
 use super::plan::{INJECTION, classes};
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
@@ -74,10 +77,14 @@ tables! {
     host_series: HostSeriesRow,
     job_series: JobSeriesRow,
     link_series: LinkSeriesRow,
+    load_histogram_series: LoadHistogramSeriesRow,
     messages: MessageRow,
+    pair_series: PairSeriesRow,
     repetitions: RepetitionRow,
+    router_load_series: RouterLoadSeriesRow,
     router_series: RouterSeriesRow,
     timeline: TimelineRow,
+    top_links: TopLinkRow,
     vc_series: VcSeriesRow,
     waits: WaitRow,
 }
@@ -90,6 +97,8 @@ struct Sums {
     classes: Vec<BinFlow>,
     /// Sums by job.
     jobs: Vec<JobSum>,
+    /// Sums over the links of routers.
+    links: LinkSums,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,9 +119,17 @@ struct BinSums {
 /// Number of bins whose sums stay in memory.
 const OPEN_BINS: usize = 4096;
 
+/// Sums by pair of blocks and by tile that stay in memory, of all bins: some 500 MB. Beyond, the oldest bins are
+/// written, and what is added to them later becomes rows of its own.
+const OPEN_LINK_SUMS: usize = 1 << 23;
+
 /// Constants that rows refer to.
 struct CollectedNames {
     bins: Bins,
+    /// Pairs of blocks by number.
+    pairs: BTreeMap<u32, BlockPair>,
+    /// Routers of a tile, and of the network.
+    tile: (u32, u32),
     /// Link classes, with their number of links.
     classes: Vec<(Arc<str>, u64)>,
     jobs: Vec<Arc<str>>,
@@ -130,6 +147,8 @@ pub struct Collector {
     bin: BinSums,
     /// Sums of the other bins.
     sums: BTreeMap<u32, Sums>,
+    /// Number of sums by pair of blocks and by tile in these bins.
+    open_sums: usize,
     /// Digest of the records that belong to the results, independent of what is collected.
     records: Chain,
     tables: Tables,
@@ -162,8 +181,14 @@ impl Collector {
             Series::Off => Vec::new(),
             _ => classes(network),
         };
+        let blocks = simulation.plan.blocks();
         let names = CollectedNames {
             bins: setting.bins,
+            pairs: blocks.map(|blocks| blocks.pairs(network)).unwrap_or_default(),
+            tile: (
+                blocks.map_or(1, |blocks| blocks.tile_size()),
+                network.topology.routers(),
+            ),
             classes,
             jobs: simulation
                 .jobs
@@ -178,6 +203,7 @@ impl Collector {
             names,
             bin: BinSums::default(),
             sums: BTreeMap::new(),
+            open_sums: 0,
             records: Chain::new(),
             tables: Tables::new(&store),
             repetitions: RepetitionBuilder::new(simulation),
@@ -213,6 +239,7 @@ impl Collector {
         let tables = Tables::restored(&store, state.tables)?;
         let restored = Collector {
             records: state.records,
+            open_sums: state.sums.values().map(|sums| sums.links.count()).sum(),
             sums: state.sums,
             tables,
             repetitions: state.repetitions,
@@ -270,11 +297,22 @@ impl Collector {
                 bin,
                 link,
                 class,
+                place,
                 flow,
                 waiting_packets,
                 waiting_bytes,
             } => {
                 self.turn_to(bin)?;
+                if let Some(place) = place {
+                    let (busy_ps, buffer_full_ps) = (flow.busy_ps, flow.buffer_full_ps);
+                    let seen = BinLink {
+                        link,
+                        class,
+                        busy_ps,
+                        buffer_full_ps,
+                    };
+                    self.add_link(place, seen);
+                }
                 let BinSums { begin_ps, end_ps, .. } = self.bin;
                 self.tables.link_series.push(LinkSeriesRow {
                     begin_ps,
@@ -288,6 +326,26 @@ impl Collector {
                     waiting_bytes,
                 })?;
                 self.add_class_flow(class, flow);
+            }
+            Record::LinkUse { bin, place, link } => {
+                self.turn_to(bin)?;
+                self.add_link(place, link);
+            }
+            Record::TileSample { bin, tile, load } => {
+                self.turn_to(bin)?;
+                self.bin.sums.links.add_tile(tile, load);
+            }
+            Record::PairSample { bin, pair, sum } => {
+                self.turn_to(bin)?;
+                self.bin.sums.links.add_pair(pair, &sum);
+            }
+            Record::LoadSample { bin, step, links } => {
+                self.turn_to(bin)?;
+                self.bin.sums.links.add_load(step, links);
+            }
+            Record::TopLink { bin, link } => {
+                self.turn_to(bin)?;
+                self.bin.sums.links.add_top(link);
             }
             Record::VcSample {
                 bin,
@@ -385,11 +443,22 @@ impl Collector {
     fn store_bin(&mut self) -> io::Result<()> {
         let sums = std::mem::take(&mut self.bin.sums);
         if sums != Sums::default() {
+            self.open_sums += sums.links.count();
             self.sums.insert(self.bin.number, sums);
+        }
+        while self.open_sums > OPEN_LINK_SUMS {
+            let mut with_links = self.sums.iter_mut().filter(|(_, sums)| !sums.links.is_empty());
+            let Some((bin, sums)) = with_links.next() else {
+                break;
+            };
+            let (bin, links) = (*bin, std::mem::take(&mut sums.links));
+            self.open_sums -= links.count();
+            self.write_links(bin, &links)?;
         }
         // Other workers may still add to any bin of a tally.
         while self.sums.len() > OPEN_BINS && !self.tallies {
             if let Some((bin, sums)) = self.sums.pop_first() {
+                self.open_sums -= sums.links.count();
                 self.write_sums(bin, &sums)?;
             }
         }
@@ -398,12 +467,20 @@ impl Collector {
 
     fn open(&mut self, bin: u32) {
         let (begin_ps, end_ps) = self.names.span(bin);
+        let sums = self.sums.remove(&bin).unwrap_or_default();
+        self.open_sums -= sums.links.count();
         self.bin = BinSums {
             number: bin,
             begin_ps,
             end_ps,
-            sums: self.sums.remove(&bin).unwrap_or_default(),
+            sums,
         };
+    }
+
+    /// Adds a link to the sums of the current bin.
+    fn add_link(&mut self, place: LinkPlace, link: BinLink) {
+        let width = Time(self.bin.end_ps - self.bin.begin_ps);
+        self.bin.sums.links.add(width, place, link);
     }
 
     fn sum_of_job(&mut self, job: u16) -> &mut JobSum {
@@ -436,6 +513,22 @@ impl Collector {
         for row in self.names.job_rows(bin, sums) {
             self.tables.job_series.push(row)?;
         }
+        self.write_links(bin, &sums.links)
+    }
+
+    fn write_links(&mut self, bin: u32, links: &LinkSums) -> io::Result<()> {
+        for row in self.names.pair_rows(bin, links) {
+            self.tables.pair_series.push(row)?;
+        }
+        for row in self.names.tile_rows(bin, links) {
+            self.tables.router_load_series.push(row)?;
+        }
+        for row in self.names.load_rows(bin, links) {
+            self.tables.load_histogram_series.push(row)?;
+        }
+        for row in self.names.top_rows(bin, links) {
+            self.tables.top_links.push(row)?;
+        }
         Ok(())
     }
 
@@ -452,6 +545,15 @@ impl Collector {
         tables.class_series.write_tail(classes)?;
         let jobs = sums.iter().flat_map(|(bin, sums)| names.job_rows(*bin, sums));
         tables.job_series.write_tail(jobs)?;
+        let links = || sums.iter().map(|(bin, sums)| (*bin, &sums.links));
+        let pairs = links().flat_map(|(bin, links)| names.pair_rows(bin, links));
+        tables.pair_series.write_tail(pairs)?;
+        let tiles = links().flat_map(|(bin, links)| names.tile_rows(bin, links));
+        tables.router_load_series.write_tail(tiles)?;
+        let loads = links().flat_map(|(bin, links)| names.load_rows(bin, links));
+        tables.load_histogram_series.write_tail(loads)?;
+        let top = links().flat_map(|(bin, links)| names.top_rows(bin, links));
+        tables.top_links.write_tail(top)?;
         self.shown = Instant::now();
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         Ok(())
@@ -571,6 +673,88 @@ impl CollectedNames {
             packets: sum.packets,
             busy_ps: sum.busy_ps,
             buffer_full_ps: sum.buffer_full_ps,
+        })
+    }
+
+    fn pair_rows<'a>(&'a self, bin: u32, links: &LinkSums) -> impl Iterator<Item = PairSeriesRow> + use<'a> {
+        let (begin_ps, end_ps) = self.span(bin);
+        links.pairs().into_iter().filter_map(move |(pair, sum)| {
+            let pair = self.pairs.get(&pair)?;
+            Some(PairSeriesRow {
+                begin_ps,
+                end_ps,
+                class: self.classes[usize::from(pair.class)].0.clone(),
+                from_block: pair.from,
+                to_block: pair.to,
+                links: pair.links,
+                busy_ps: sum.busy_ps,
+                busy_ps_max: sum.busy_ps_max,
+                buffer_full_ps: sum.buffer_full_ps,
+                full_links: sum.full_links,
+                blocked_links: sum.blocked_links,
+            })
+        })
+    }
+
+    fn tile_rows<'a>(
+        &'a self,
+        bin: u32,
+        links: &LinkSums,
+    ) -> impl Iterator<Item = RouterLoadSeriesRow> + use<'a> {
+        let (begin_ps, end_ps) = self.span(bin);
+        let (size, routers) = self.tile;
+        links.tiles().into_iter().map(move |(tile, [busy, buffer_full])| {
+            let first_router = tile * size;
+            RouterLoadSeriesRow {
+                begin_ps,
+                end_ps,
+                first_router,
+                routers: size.min(routers - first_router),
+                busy_percent_max: busy,
+                buffer_full_percent_max: buffer_full,
+            }
+        })
+    }
+
+    /// Links that did nothing are in the first step, if another link of their class did anything.
+    fn load_rows<'a>(
+        &'a self,
+        bin: u32,
+        links: &LinkSums,
+    ) -> impl Iterator<Item = LoadHistogramSeriesRow> + use<'a> {
+        let (begin_ps, end_ps) = self.span(bin);
+        let mut loads = links.loads();
+        let mut active: BTreeMap<u8, u64> = BTreeMap::new();
+        for ((class, ..), links) in &loads {
+            *active.entry(*class).or_default() += u64::from(*links);
+        }
+        for (class, active) in active {
+            let idle = self.classes[usize::from(class)].1 - active;
+            if idle > 0 {
+                *loads.entry((class, 0, 0)).or_default() += idle as u32;
+            }
+        }
+        loads
+            .into_iter()
+            .map(move |((class, busy, full), links)| LoadHistogramSeriesRow {
+                begin_ps,
+                end_ps,
+                class: self.classes[usize::from(class)].0.clone(),
+                busy_step: busy,
+                buffer_full_step: full,
+                links,
+            })
+    }
+
+    fn top_rows<'a>(&'a self, bin: u32, links: &LinkSums) -> impl Iterator<Item = TopLinkRow> + use<'a> {
+        let (begin_ps, end_ps) = self.span(bin);
+        links.top().map(move |link| TopLinkRow {
+            begin_ps,
+            end_ps,
+            link: link.link,
+            class: self.classes[usize::from(link.class)].0.clone(),
+            busy_ps: link.busy_ps,
+            buffer_full_ps: link.buffer_full_ps,
         })
     }
 

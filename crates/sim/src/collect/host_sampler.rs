@@ -268,6 +268,7 @@ impl HostSamples {
                     bin,
                     link,
                     class: INJECTION,
+                    place: None,
                     flow,
                     waiting_packets: packets,
                     waiting_bytes: backlog,

@@ -8,6 +8,7 @@ use fabric::{Flow, WaitingChange};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
+use super::link_sums::{BinLink, LinkPlace};
 use super::plan::{Plan, RouterLinks};
 use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
 use crate::lp::net_event::Record;
@@ -29,6 +30,15 @@ pub struct RouterSamples {
     waiting: WaitingPackets,
     /// Packets received.
     received: u64,
+    /// By port; empty if single links are sampled, which are slots then.
+    links: Vec<LinkTimes>,
+}
+
+/// What a link has done up to the last sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct LinkTimes {
+    busy: Time,
+    buffer_full: Time,
 }
 
 /// The packets that wait for each VC of links between routers, as the router's observations add up.
@@ -48,8 +58,13 @@ struct WaitingPackets {
 struct RouterSlots {
     /// Slot by port.
     slots: Box<[u16]>,
-    /// Link number of the first slot, if each slot is one link.
-    first: Option<u32>,
+    /// Pair of blocks by port, see [`RouterLinks::pairs`].
+    pairs: Box<[u32]>,
+    tile: u32,
+    /// Number of the first link.
+    first: u32,
+    /// Whether each slot is one link.
+    details: bool,
     vcs: u8,
     /// Buffer size of one VC at the far end by port, in bytes; empty unless each slot is one link.
     capacities: Box<[u32]>,
@@ -126,7 +141,12 @@ impl RouterSampler {
     /// Memory of the sampler of a router with this number of ports, in bytes.
     pub fn bytes(plan: &Plan, ports: u64, vcs: u64) -> u64 {
         let capacities = plan.setting.series >= super::Series::Links;
-        let bytes_per_port = 2 + if capacities { 4 } else { 0 };
+        let of_link = if capacities {
+            4
+        } else {
+            size_of::<LinkTimes>() as u64
+        };
+        let bytes_per_port = 2 + 4 + of_link;
         match plan.samples() {
             true => {
                 size_of::<(RouterSlots, RouterSamples)>() as u64
@@ -139,24 +159,29 @@ impl RouterSampler {
 
     /// The sampler of an idle router.
     pub fn new(simulation: &Simulation, router: RouterId) -> RouterSampler {
-        let plan = &simulation.plan;
-        if !plan.samples() {
+        let (plan, network) = (&simulation.plan, &simulation.network);
+        let Some(links) = plan.links_of(network, router) else {
             return RouterSampler {
                 due: Time::MAX,
                 received: 0,
                 sampled: None,
             };
-        }
-        let network = &simulation.network;
+        };
         let vcs = network.traffic_classes.all_vcs();
-        let RouterLinks { classes, first } = plan.links_of(network, router);
+        let RouterLinks {
+            classes,
+            pairs,
+            tile,
+            first,
+            details,
+        } = links;
         let mut slots: Vec<SampledLink> = Vec::new();
         let mut by_port = vec![NO_SLOT; classes.len()];
         for (place, class) in by_port.iter_mut().zip(classes) {
             let Some(class) = class else { continue };
-            let known = match first {
-                Some(_) => None,
-                None => slots.iter().position(|slot| slot.class == class),
+            let known = match details {
+                true => None,
+                false => slots.iter().position(|slot| slot.class == class),
             };
             *place = known.unwrap_or_else(|| {
                 slots.push(SampledLink {
@@ -166,9 +191,9 @@ impl RouterSampler {
                 slots.len() - 1
             }) as u16;
         }
-        let sampled_vcs = match first {
-            Some(_) if plan.vcs() => slots.len() * usize::from(vcs),
-            _ => 0,
+        let sampled_vcs = match details && plan.vcs() {
+            true => slots.len() * usize::from(vcs),
+            false => 0,
         };
         let waiting = match sampled_vcs {
             0 => WaitingPackets::default(),
@@ -178,16 +203,20 @@ impl RouterSampler {
                 grown: Vec::new(),
             },
         };
-        let ports = match first {
-            Some(_) => 0..network.topology.ports(router),
-            None => 0..0,
+        let ports = match details {
+            true => 0..network.topology.ports(router),
+            false => 0..0,
         };
+        let ports_of_classes = if details { 0 } else { by_port.len() };
         let capacities = ports
             .map(|port| network.buffer_of_vc(network.topology.link_class(router, Port(port))))
             .collect();
         let router_slots = RouterSlots {
             slots: by_port.into(),
+            pairs: pairs.into(),
+            tile,
             first,
+            details,
             vcs,
             capacities,
         };
@@ -197,6 +226,7 @@ impl RouterSampler {
             vcs: vec![SampledVc::default(); sampled_vcs],
             waiting,
             received: 0,
+            links: vec![LinkTimes::default(); ports_of_classes],
         };
         RouterSampler {
             due: Time::ZERO,
@@ -433,7 +463,8 @@ impl RouterSampler {
         let shape = |samples: &RouterSamples| {
             let waiting = &samples.waiting;
             let of_waiting = (waiting.counts.len(), waiting.reserved.len());
-            (samples.slots.len(), samples.vcs.len(), of_waiting)
+            let of_links = (samples.slots.len(), samples.links.len());
+            (of_links, samples.vcs.len(), of_waiting)
         };
         let vcs = router_slots.vcs;
         let fits = |saved: &RouterSamples| {
@@ -452,9 +483,32 @@ impl RouterSampler {
 }
 
 impl RouterSlots {
+    /// Where the sums of the link at a port belong.
+    fn place(&self, port: u16) -> LinkPlace {
+        LinkPlace {
+            pair: self.pairs[usize::from(port)],
+            tile: self.tile,
+        }
+    }
+
     /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
     fn used(&self, switch: &Router, port: u16, vc: u8) -> u32 {
         self.capacities[usize::from(port)].saturating_sub(switch.credits(port, vc))
+    }
+}
+
+impl LinkTimes {
+    /// Sets the times to those of a flow. Returns the differences in ps, if the link has done anything.
+    #[inline]
+    fn advance(&mut self, flow: &Flow) -> Option<(u64, u64)> {
+        let LinkTimes { busy, buffer_full } = *self;
+        *self = LinkTimes {
+            busy: flow.busy,
+            buffer_full: flow.buffer_full,
+        };
+        let [busy, buffer_full] = [(flow.busy, busy), (flow.buffer_full, buffer_full)]
+            .map(|(now, before)| now.saturating_sub(before).ps());
+        (busy | buffer_full > 0).then_some((busy, buffer_full))
     }
 }
 
@@ -541,9 +595,9 @@ impl SampleInput<'_> {
                 is_last = end >= run_end;
                 end = end.min(run_end);
             }
-            let goes_on = match self.router_slots.first {
-                Some(first) => self.sample_links(samples, first, bin, end, is_last, emit),
-                None => self.sample_classes(samples, bin, end, is_last, emit),
+            let goes_on = match self.router_slots.details {
+                true => self.sample_links(samples, bin, end, is_last, emit),
+                false => self.sample_classes(samples, bin, end, is_last, emit),
             };
             if !goes_on {
                 break;
@@ -570,7 +624,6 @@ impl SampleInput<'_> {
     fn sample_links(
         &self,
         samples: &mut RouterSamples,
-        first: u32,
         bin: u64,
         end: Time,
         is_last: bool,
@@ -603,12 +656,13 @@ impl SampleInput<'_> {
                 .load(port)
                 .saturating_sub(taken)
                 .saturating_add(later.1);
-            let link = first + index as u32;
+            let link = self.router_slots.first + index as u32;
             if slot.wait(waiting_packets, waiting_bytes) || !flow.is_nothing() {
                 emit(Record::LinkSample {
                     bin: number,
                     link,
                     class: slot.class,
+                    place: Some(self.router_slots.place(port)),
                     flow,
                     waiting_packets,
                     waiting_bytes,
@@ -648,7 +702,7 @@ impl SampleInput<'_> {
         goes_on
     }
 
-    /// Samples the sums by class. Returns whether anything happens after the bin.
+    /// Samples the sums by class, and the links for sums over them. Returns whether anything happens after the bin.
     fn sample_classes(
         &self,
         samples: &mut RouterSamples,
@@ -668,12 +722,34 @@ impl SampleInput<'_> {
             }
         };
         let not_begun = self.not_begun.filter(|_| is_last);
-        let slots = &self.router_slots.slots;
+        let RouterSlots { slots, first, .. } = self.router_slots;
+        let RouterSamples {
+            slots: sampled,
+            links,
+            ..
+        } = samples;
+        let mut next_link = *first;
         self.switch
             .flows(0..slots.len() as u16, end, |port, mut flow, is_active| {
-                let Some(sum) = sums.get_mut(usize::from(slots[usize::from(port)])) else {
+                let port_index = usize::from(port);
+                let slot = usize::from(slots[port_index]);
+                let Some(sum) = sums.get_mut(slot) else {
                     return;
                 };
+                let link = next_link;
+                next_link += 1;
+                if let Some((busy_ps, buffer_full_ps)) = links[port_index].advance(&flow) {
+                    emit(Record::LinkUse {
+                        bin: bin as u32,
+                        place: self.router_slots.place(port),
+                        link: BinLink {
+                            link,
+                            class: sampled[slot].class,
+                            busy_ps,
+                            buffer_full_ps,
+                        },
+                    });
+                }
                 if let Some(not_begun) = not_begun {
                     let key = (self.switch.id(), Port(port));
                     let (packets, bytes) = not_begun.get(&key).copied().unwrap_or_default();
@@ -683,7 +759,7 @@ impl SampleInput<'_> {
                 add(sum, flow);
                 goes_on |= is_active;
             });
-        for (slot, mut flow) in samples.slots.iter_mut().zip(sums.iter().copied()) {
+        for (slot, mut flow) in sampled.iter_mut().zip(sums.iter().copied()) {
             if self.not_begun.is_none() || !is_last {
                 let later = slot.after(bin);
                 flow.packets = flow.packets.saturating_sub(later.0);

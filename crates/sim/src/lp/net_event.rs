@@ -4,6 +4,7 @@ use fabric::Packet;
 use fabric::router::{RouterSignal, RouterTimer};
 use serde::{Deserialize, Serialize};
 
+use crate::collect::{BinLink, LinkPlace, LoadStep, PairSum, TileLoad};
 use crate::lp::host_message::HostMessage;
 use crate::lp::load_reports::Loads;
 use crate::lp::trace_record::TraceRecord;
@@ -153,12 +154,57 @@ pub enum Record {
         link: u32,
         /// Its class.
         class: u8,
+        /// Where its sums belong; `None` for an injection link.
+        place: Option<LinkPlace>,
         /// Flow in the bin.
         flow: BinFlow,
         /// Packets that wait for the link at the end of the bin.
         waiting_packets: u32,
         /// Bytes of these packets.
         waiting_bytes: u64,
+    },
+    /// One link of a router in a bin, for sums over links only.
+    LinkUse {
+        /// The bin.
+        bin: u32,
+        /// Where its sums belong.
+        place: LinkPlace,
+        /// The link.
+        link: BinLink,
+    },
+    /// Links of the routers of a tile in a bin.
+    TileSample {
+        /// The bin.
+        bin: u32,
+        /// The tile.
+        tile: u32,
+        /// The greatest times of some of the links.
+        load: TileLoad,
+    },
+    /// Links from one block to another in a bin.
+    PairSample {
+        /// The bin.
+        bin: u32,
+        /// Pair of blocks, as the [`Plan`](crate::collect::Plan) numbers them.
+        pair: u32,
+        /// Sum over some of the links.
+        sum: PairSum,
+    },
+    /// Links with the same load in a bin.
+    LoadSample {
+        /// The bin.
+        bin: u32,
+        /// Their load.
+        step: LoadStep,
+        /// Their number.
+        links: u32,
+    },
+    /// A link that may be one of those with the greatest loads of a bin.
+    TopLink {
+        /// The bin.
+        bin: u32,
+        /// The link.
+        link: BinLink,
     },
     /// One VC of a link in a bin.
     VcSample {

@@ -24,6 +24,7 @@ mod mpi_semantics;
 mod mutated_input;
 mod network_latency;
 mod nic;
+mod pair_series;
 mod pairs;
 mod physics;
 mod rails;
