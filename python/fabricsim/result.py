@@ -206,22 +206,22 @@ class Result:
 
     @property
     def pair_series(self) -> pyarrow.Table:
-        """One row per time bin, link class and pair of blocks: times, full and blocked links."""
+        """One row per period, link class and pair of blocks: times, full and blocked links."""
         return self._table("pair_series")
 
     @property
     def router_load_series(self) -> pyarrow.Table:
-        """One row per time bin and router: the greatest loads of the links on which it sends."""
+        """One row per period and router: the greatest loads of the links on which it sends."""
         return self._table("router_load_series")
 
     @property
     def load_histogram_series(self) -> pyarrow.Table:
-        """One row per time bin, link class and load in steps of 5 %: number of links."""
+        """One row per period, link class and load in steps of 5 %: number of links."""
         return self._table("load_histogram_series")
 
     @property
     def top_links(self) -> pyarrow.Table:
-        """One row per time bin and link with one of the greatest loads."""
+        """One row per period and link with one of the greatest loads."""
         return self._table("top_links")
 
     @property

@@ -428,11 +428,11 @@ table! {
 }
 
 table! {
-    /// The links of routers of one class, from one block of units to another one or inside a block, in one bin of time.
+    /// The links of routers of one class, from one block of units to another one or inside a block, in one period of bins.
     PairSeriesRow, pair_series {
-        /// Begin of the bin, in picoseconds.
+        /// Begin of the period, in picoseconds.
         begin_ps: u64,
-        /// End of the bin or of the run, in picoseconds.
+        /// End of the period or of the run, in picoseconds.
         end_ps: u64,
         /// Class of the links, as in the table `links`.
         class: Arc<str>,
@@ -448,43 +448,43 @@ table! {
         busy_ps_max: u64,
         /// Time for which a link was free, but no packet had credits, summed over the links, in picoseconds.
         buffer_full_ps: u64,
-        /// Links with bits on them for at least 95 % of the bin.
+        /// Links with bits on them for at least 95 % of the period.
         full_links: u32,
-        /// Links that were free, but had no packet with credits, for at least 10 % of the bin.
+        /// Links that were free, but had no packet with credits, for at least 10 % of the period.
         blocked_links: u32,
     }
 }
 
 table! {
-    /// The links that a router, or several routers that follow each other, sends on, in one bin of time.
+    /// The links that a router, or several routers that follow each other, sends on, in one period of bins.
     RouterLoadSeriesRow, router_load_series {
-        /// Begin of the bin, in picoseconds.
+        /// Begin of the period, in picoseconds.
         begin_ps: u64,
-        /// End of the bin or of the run, in picoseconds.
+        /// End of the period or of the run, in picoseconds.
         end_ps: u64,
         /// The router with the smallest number.
         first_router: u32,
         /// Number of routers.
         routers: u32,
-        /// The greatest part of the bin for which bits were on a link, in percent, rounded up.
+        /// The greatest part of the period for which bits were on a link, in percent, rounded up.
         busy_percent_max: u8,
-        /// The greatest part of the bin for which a link was free, but no packet had credits, in percent, rounded up.
+        /// The greatest part of the period for which a link was free, but no packet had credits, in percent, rounded up.
         buffer_full_percent_max: u8,
     }
 }
 
 table! {
-    /// Links of routers with the same load in one bin of time.
+    /// Links of routers with the same load in one period of bins.
     LoadHistogramSeriesRow, load_histogram_series {
-        /// Begin of the bin, in picoseconds.
+        /// Begin of the period, in picoseconds.
         begin_ps: u64,
-        /// End of the bin or of the run, in picoseconds.
+        /// End of the period or of the run, in picoseconds.
         end_ps: u64,
         /// Class of the links, as in the table `links`.
         class: Arc<str>,
-        /// Part of the bin for which bits were on the link, in steps of 5 %, 0 to 19.
+        /// Part of the period for which bits were on the link, in steps of 5 %, 0 to 19.
         busy_step: u8,
-        /// Part of the bin for which the link was free, but no packet had credits, in steps of 5 %, 0 to 19.
+        /// Part of the period for which the link was free, but no packet had credits, in steps of 5 %, 0 to 19.
         buffer_full_step: u8,
         /// Number of links.
         links: u32,
@@ -492,11 +492,11 @@ table! {
 }
 
 table! {
-    /// One of the 32 busiest or 32 most blocked links of routers in one bin of time.
+    /// One of the 32 busiest or 32 most blocked links of routers in one period of bins.
     TopLinkRow, top_links {
-        /// Begin of the bin, in picoseconds.
+        /// Begin of the period, in picoseconds.
         begin_ps: u64,
-        /// End of the bin or of the run, in picoseconds.
+        /// End of the period or of the run, in picoseconds.
         end_ps: u64,
         /// Number of the link, as in the table `links`.
         link: u32,

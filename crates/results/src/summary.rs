@@ -81,6 +81,9 @@ pub struct Collect {
     pub first_bin_ps: u64,
     /// Number of bins after which the width doubles. `null` for a constant width.
     pub bins_per_width: Option<u64>,
+    /// Number of bins in a period, for which there are sums over links. `None` in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bins_per_period: Option<u64>,
     /// Tables with rows. Tables that were not collected or are empty are absent.
     pub tables: Vec<CollectedTable>,
 }

@@ -1,12 +1,10 @@
-//! Pairs of blocks and tiles: the parts of a network by which links are added up in each bin.
+//! Pairs of blocks and tiles: the parts of a network by which links are added up in each period.
 //!
-//! A block is a unit of the network, or several that follow each other, so that a bin of any network has few sums.
+//! A block is a unit of the network, or several that follow each other, so that a period of any network has few sums.
 
-use std::collections::{BTreeMap, HashMap};
-
-use foldhash::fast::FixedState;
 use topology::{Peer, Port, RouterId, Units};
 
+use super::link_sums::SumsShape;
 use super::plan::class;
 use crate::setup::network::NetworkModel;
 
@@ -16,11 +14,17 @@ pub const MOST_BLOCKS: u32 = 128;
 /// Most tiles of a network.
 const MOST_TILES: u32 = 8192;
 
-/// The blocks of a network, and its tiles: routers that follow each other, or single routers.
+/// Pairs of blocks of a network, and its tiles: routers that follow each other, or single routers.
 pub struct Blocks {
     units: Units,
+    /// Number of a pair by class, block at the begin and block at the end.
+    numbers: Vec<u32>,
+    pairs: Vec<BlockPair>,
+    /// Link classes, those of hosts included.
+    classes: usize,
     /// Routers of a tile, except for the last one.
     tile: u32,
+    routers: u32,
 }
 
 /// The links of one class from one block to another.
@@ -36,17 +40,72 @@ pub struct BlockPair {
     pub links: u32,
 }
 
-/// The pair of a link that is in no sum.
+/// The pair of a port without a cable.
 pub const NO_PAIR: u32 = u32::MAX;
 
 impl Blocks {
-    /// The blocks of a network.
-    pub fn of(network: &NetworkModel) -> Blocks {
+    /// The blocks of a network with this number of link classes, those of hosts included.
+    pub fn of(network: &NetworkModel, classes: usize) -> Blocks {
         let topology = network.topology.as_ref();
-        Blocks {
-            units: Units::of(topology, MOST_BLOCKS),
-            tile: topology.routers().div_ceil(MOST_TILES).next_power_of_two(),
+        let units = Units::of(topology, MOST_BLOCKS);
+        let count = units.units().len();
+        let routers = topology.routers();
+        let mut blocks = Blocks {
+            units,
+            numbers: vec![0; classes * count * count],
+            pairs: Vec::new(),
+            classes,
+            tile: routers.div_ceil(MOST_TILES).next_power_of_two(),
+            routers,
+        };
+        for router in (0..routers).map(RouterId) {
+            for port in (0..topology.ports(router)).map(Port) {
+                if let Some(place) = blocks.place(network, router, port) {
+                    blocks.numbers[place] += 1;
+                }
+            }
         }
+        for (place, number) in blocks.numbers.iter_mut().enumerate() {
+            let links = std::mem::replace(number, blocks.pairs.len() as u32);
+            if links > 0 {
+                blocks.pairs.push(BlockPair {
+                    class: (place / count / count) as u8,
+                    from: (place / count % count) as u32,
+                    to: (place % count) as u32,
+                    links,
+                });
+            }
+        }
+        blocks
+    }
+
+    /// Place in [`Blocks::numbers`] of the link at a port; `None` without a cable.
+    fn place(&self, network: &NetworkModel, router: RouterId, port: Port) -> Option<usize> {
+        let from = self.units.of_router(router);
+        let to = match network.topology.peer(router, port) {
+            Peer::Router(peer, _) => self.units.of_router(peer),
+            // A host is in the block of its router.
+            Peer::Host(_) => from,
+            Peer::Unwired => return None,
+        };
+        let class = usize::from(class(network, router, port)?);
+        let count = self.units.units().len();
+        Some((class * count + from as usize) * count + to as usize)
+    }
+
+    /// The pairs of the links of a router, by port, and [`NO_PAIR`] for ports without a cable.
+    pub fn pairs_of(&self, network: &NetworkModel, router: RouterId) -> Vec<u32> {
+        let pair = |port| {
+            self.place(network, router, port)
+                .map_or(NO_PAIR, |place| self.numbers[place])
+        };
+        let ports = 0..network.topology.ports(router);
+        ports.map(Port).map(pair).collect()
+    }
+
+    /// All pairs with links, by number: in the order of class, begin and end.
+    pub fn pairs(&self) -> &[BlockPair] {
+        &self.pairs
     }
 
     /// Number of the tile of a router.
@@ -54,53 +113,20 @@ impl Blocks {
         router.0 / self.tile
     }
 
-    /// Number of routers of a tile; the last one may have fewer.
-    pub fn tile_size(&self) -> u32 {
-        self.tile
+    /// First router and number of routers of each tile.
+    pub fn tiles(&self) -> Vec<(u32, u32)> {
+        let firsts = (0..self.routers).step_by(self.tile as usize);
+        firsts
+            .map(|first| (first, self.tile.min(self.routers - first)))
+            .collect()
     }
 
-    /// The pairs of the links of a router, by port, and [`NO_PAIR`] for ports without a cable.
-    pub fn pairs_of(&self, network: &NetworkModel, router: RouterId) -> Vec<u32> {
-        let from = self.units.of_router(router);
-        let pair = |port| {
-            let to = match network.topology.peer(router, port) {
-                Peer::Router(peer, _) => self.units.of_router(peer),
-                // A host is in the block of its router.
-                Peer::Host(_) | Peer::Unwired => from,
-            };
-            class(network, router, port).map_or(NO_PAIR, |class| self.pair(class, from, to))
-        };
-        let ports = 0..network.topology.ports(router);
-        ports.map(Port).map(pair).collect()
-    }
-
-    /// All pairs with links.
-    pub fn pairs(&self, network: &NetworkModel) -> BTreeMap<u32, BlockPair> {
-        let mut links: HashMap<u32, u32, FixedState> = HashMap::default();
-        for router in (0..network.topology.routers()).map(RouterId) {
-            let pairs = self.pairs_of(network, router).into_iter();
-            pairs
-                .filter(|pair| *pair != NO_PAIR)
-                .for_each(|pair| *links.entry(pair).or_default() += 1);
+    /// The numbers of things for which there are sums.
+    pub fn shape(&self) -> SumsShape {
+        SumsShape {
+            pairs: self.pairs.len(),
+            tiles: self.routers.div_ceil(self.tile) as usize,
+            classes: self.classes,
         }
-        let count = self.count();
-        let parts = |(pair, links)| {
-            let block_pair = BlockPair {
-                class: (pair / count / count) as u8,
-                from: pair / count % count,
-                to: pair % count,
-                links,
-            };
-            (pair, block_pair)
-        };
-        links.into_iter().map(parts).collect()
-    }
-
-    fn count(&self) -> u32 {
-        self.units.units().len() as u32
-    }
-
-    fn pair(&self, class: u8, from: u32, to: u32) -> u32 {
-        (u32::from(class) * self.count() + from) * self.count() + to
     }
 }

@@ -14,8 +14,9 @@ use results::rows::{
 use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
-use super::blocks::BlockPair;
-use super::link_sums::{BinLink, LinkPlace, LinkSums};
+use super::bins::Periods;
+use super::blocks::{BlockPair, Blocks};
+use super::link_sums::{LinkSums, LoadStep, SumsShape};
 use super::plan::{INJECTION, classes};
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
@@ -97,8 +98,6 @@ struct Sums {
     classes: Vec<BinFlow>,
     /// Sums by job.
     jobs: Vec<JobSum>,
-    /// Sums over the links of routers.
-    links: LinkSums,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,17 +118,19 @@ struct BinSums {
 /// Number of bins whose sums stay in memory.
 const OPEN_BINS: usize = 4096;
 
-/// Sums by pair of blocks and by tile that stay in memory, of all bins: some 500 MB. Beyond, the oldest bins are
-/// written, and what is added to them later becomes rows of its own.
+/// Sums by pair of blocks and by tile that stay in memory, of all periods: at most some 300 MB. Beyond, the oldest
+/// periods are written, and what is added to them later becomes rows of its own.
 const OPEN_LINK_SUMS: usize = 1 << 23;
 
 /// Constants that rows refer to.
 struct CollectedNames {
     bins: Bins,
+    periods: Periods,
+    shape: SumsShape,
     /// Pairs of blocks by number.
-    pairs: BTreeMap<u32, BlockPair>,
-    /// Routers of a tile, and of the network.
-    tile: (u32, u32),
+    pairs: Vec<BlockPair>,
+    /// Routers by tile: the first one, and their number.
+    tiles: Vec<(u32, u32)>,
     /// Link classes, with their number of links.
     classes: Vec<(Arc<str>, u64)>,
     jobs: Vec<Arc<str>>,
@@ -147,8 +148,8 @@ pub struct Collector {
     bin: BinSums,
     /// Sums of the other bins.
     sums: BTreeMap<u32, Sums>,
-    /// Number of sums by pair of blocks and by tile in these bins.
-    open_sums: usize,
+    /// Sums over the links of routers by period.
+    links: BTreeMap<u32, LinkSums>,
     /// Digest of the records that belong to the results, independent of what is collected.
     records: Chain,
     tables: Tables,
@@ -168,6 +169,7 @@ pub struct CollectorState {
     setting: String,
     records: Chain,
     sums: BTreeMap<u32, Sums>,
+    links: BTreeMap<u32, LinkSums>,
     tables: Vec<StreamState>,
     message_history: MessageHistory,
     repetitions: RepetitionBuilder,
@@ -184,11 +186,10 @@ impl Collector {
         let blocks = simulation.plan.blocks();
         let names = CollectedNames {
             bins: setting.bins,
-            pairs: blocks.map(|blocks| blocks.pairs(network)).unwrap_or_default(),
-            tile: (
-                blocks.map_or(1, |blocks| blocks.tile_size()),
-                network.topology.routers(),
-            ),
+            periods: setting.periods,
+            shape: blocks.map(Blocks::shape).unwrap_or_default(),
+            pairs: blocks.map(|blocks| blocks.pairs().to_vec()).unwrap_or_default(),
+            tiles: blocks.map(Blocks::tiles).unwrap_or_default(),
             classes,
             jobs: simulation
                 .jobs
@@ -203,7 +204,7 @@ impl Collector {
             names,
             bin: BinSums::default(),
             sums: BTreeMap::new(),
-            open_sums: 0,
+            links: BTreeMap::new(),
             records: Chain::new(),
             tables: Tables::new(&store),
             repetitions: RepetitionBuilder::new(simulation),
@@ -236,10 +237,16 @@ impl Collector {
                            before";
             return Err(io::Error::other(message));
         }
+        let shape = simulation.plan.blocks().map(Blocks::shape).unwrap_or_default();
+        if !state.links.values().all(|links| links.fits(shape)) {
+            let message =
+                "the checkpoint's sums over links are not those of this network; the file is damaged";
+            return Err(io::Error::other(message));
+        }
         let tables = Tables::restored(&store, state.tables)?;
         let restored = Collector {
             records: state.records,
-            open_sums: state.sums.values().map(|sums| sums.links.count()).sum(),
+            links: state.links,
             sums: state.sums,
             tables,
             repetitions: state.repetitions,
@@ -255,6 +262,7 @@ impl Collector {
             setting: format!("{:?}", self.setting),
             records: self.records,
             sums: self.all_sums(),
+            links: self.links.clone(),
             tables: self.tables.states(),
             message_history: self.trace_builder.message_history().clone(),
             repetitions: self.repetitions.clone(),
@@ -297,22 +305,11 @@ impl Collector {
                 bin,
                 link,
                 class,
-                place,
                 flow,
                 waiting_packets,
                 waiting_bytes,
             } => {
                 self.turn_to(bin)?;
-                if let Some(place) = place {
-                    let (busy_ps, buffer_full_ps) = (flow.busy_ps, flow.buffer_full_ps);
-                    let seen = BinLink {
-                        link,
-                        class,
-                        busy_ps,
-                        buffer_full_ps,
-                    };
-                    self.add_link(place, seen);
-                }
                 let BinSums { begin_ps, end_ps, .. } = self.bin;
                 self.tables.link_series.push(LinkSeriesRow {
                     begin_ps,
@@ -327,26 +324,14 @@ impl Collector {
                 })?;
                 self.add_class_flow(class, flow);
             }
-            Record::LinkUse { bin, place, link } => {
-                self.turn_to(bin)?;
-                self.add_link(place, link);
+            Record::LinkUse { period, pair, link } => {
+                let (begin_ps, end_ps) = self.names.span_of_period(period);
+                self.links_of(period)?.add(Time(end_ps - begin_ps), pair, link);
             }
-            Record::TileSample { bin, tile, load } => {
-                self.turn_to(bin)?;
-                self.bin.sums.links.add_tile(tile, load);
-            }
-            Record::PairSample { bin, pair, sum } => {
-                self.turn_to(bin)?;
-                self.bin.sums.links.add_pair(pair, &sum);
-            }
-            Record::LoadSample { bin, step, links } => {
-                self.turn_to(bin)?;
-                self.bin.sums.links.add_load(step, links);
-            }
-            Record::TopLink { bin, link } => {
-                self.turn_to(bin)?;
-                self.bin.sums.links.add_top(link);
-            }
+            Record::PairSample { period, pair, sum } => self.links_of(period)?.add_pair(pair, &sum),
+            Record::TileSample { period, tile, load } => self.links_of(period)?.add_tile(tile, load),
+            Record::LoadSample { period, step, links } => self.links_of(period)?.add_load(step, links),
+            Record::TopLink { period, link } => self.links_of(period)?.add_top(link),
             Record::VcSample {
                 bin,
                 link,
@@ -443,22 +428,11 @@ impl Collector {
     fn store_bin(&mut self) -> io::Result<()> {
         let sums = std::mem::take(&mut self.bin.sums);
         if sums != Sums::default() {
-            self.open_sums += sums.links.count();
             self.sums.insert(self.bin.number, sums);
-        }
-        while self.open_sums > OPEN_LINK_SUMS {
-            let mut with_links = self.sums.iter_mut().filter(|(_, sums)| !sums.links.is_empty());
-            let Some((bin, sums)) = with_links.next() else {
-                break;
-            };
-            let (bin, links) = (*bin, std::mem::take(&mut sums.links));
-            self.open_sums -= links.count();
-            self.write_links(bin, &links)?;
         }
         // Other workers may still add to any bin of a tally.
         while self.sums.len() > OPEN_BINS && !self.tallies {
             if let Some((bin, sums)) = self.sums.pop_first() {
-                self.open_sums -= sums.links.count();
                 self.write_sums(bin, &sums)?;
             }
         }
@@ -467,20 +441,24 @@ impl Collector {
 
     fn open(&mut self, bin: u32) {
         let (begin_ps, end_ps) = self.names.span(bin);
-        let sums = self.sums.remove(&bin).unwrap_or_default();
-        self.open_sums -= sums.links.count();
         self.bin = BinSums {
             number: bin,
             begin_ps,
             end_ps,
-            sums,
+            sums: self.sums.remove(&bin).unwrap_or_default(),
         };
     }
 
-    /// Adds a link to the sums of the current bin.
-    fn add_link(&mut self, place: LinkPlace, link: BinLink) {
-        let width = Time(self.bin.end_ps - self.bin.begin_ps);
-        self.bin.sums.links.add(width, place, link);
+    /// The sums over links of a period. Writes the oldest ones if there are many.
+    fn links_of(&mut self, period: u32) -> io::Result<&mut LinkSums> {
+        let shape = self.names.shape;
+        let most = OPEN_LINK_SUMS / (shape.pairs + shape.tiles).max(1);
+        while self.links.len() > most.max(2) {
+            if let Some((oldest, links)) = self.links.pop_first() {
+                self.write_links(oldest, &links)?;
+            }
+        }
+        Ok(self.links.entry(period).or_insert_with(|| LinkSums::new(shape)))
     }
 
     fn sum_of_job(&mut self, job: u16) -> &mut JobSum {
@@ -513,20 +491,20 @@ impl Collector {
         for row in self.names.job_rows(bin, sums) {
             self.tables.job_series.push(row)?;
         }
-        self.write_links(bin, &sums.links)
+        Ok(())
     }
 
-    fn write_links(&mut self, bin: u32, links: &LinkSums) -> io::Result<()> {
-        for row in self.names.pair_rows(bin, links) {
+    fn write_links(&mut self, period: u32, links: &LinkSums) -> io::Result<()> {
+        for row in self.names.pair_rows(period, links) {
             self.tables.pair_series.push(row)?;
         }
-        for row in self.names.tile_rows(bin, links) {
+        for row in self.names.tile_rows(period, links) {
             self.tables.router_load_series.push(row)?;
         }
-        for row in self.names.load_rows(bin, links) {
+        for row in self.names.load_rows(period, links) {
             self.tables.load_histogram_series.push(row)?;
         }
-        for row in self.names.top_rows(bin, links) {
+        for row in self.names.top_rows(period, links) {
             self.tables.top_links.push(row)?;
         }
         Ok(())
@@ -545,14 +523,14 @@ impl Collector {
         tables.class_series.write_tail(classes)?;
         let jobs = sums.iter().flat_map(|(bin, sums)| names.job_rows(*bin, sums));
         tables.job_series.write_tail(jobs)?;
-        let links = || sums.iter().map(|(bin, sums)| (*bin, &sums.links));
-        let pairs = links().flat_map(|(bin, links)| names.pair_rows(bin, links));
+        let links = || self.links.iter().map(|(period, links)| (*period, links));
+        let pairs = links().flat_map(|(period, links)| names.pair_rows(period, links));
         tables.pair_series.write_tail(pairs)?;
-        let tiles = links().flat_map(|(bin, links)| names.tile_rows(bin, links));
+        let tiles = links().flat_map(|(period, links)| names.tile_rows(period, links));
         tables.router_load_series.write_tail(tiles)?;
-        let loads = links().flat_map(|(bin, links)| names.load_rows(bin, links));
+        let loads = links().flat_map(|(period, links)| names.load_rows(period, links));
         tables.load_histogram_series.write_tail(loads)?;
-        let top = links().flat_map(|(bin, links)| names.top_rows(bin, links));
+        let top = links().flat_map(|(period, links)| names.top_rows(period, links));
         tables.top_links.write_tail(top)?;
         self.shown = Instant::now();
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
@@ -587,6 +565,9 @@ impl Collector {
         self.store_bin()?;
         for (bin, sums) in std::mem::take(&mut self.sums) {
             self.write_sums(bin, &sums)?;
+        }
+        for (period, links) in std::mem::take(&mut self.links) {
+            self.write_links(period, &links)?;
         }
         self.tables.finish()
     }
@@ -676,11 +657,18 @@ impl CollectedNames {
         })
     }
 
-    fn pair_rows<'a>(&'a self, bin: u32, links: &LinkSums) -> impl Iterator<Item = PairSeriesRow> + use<'a> {
-        let (begin_ps, end_ps) = self.span(bin);
-        links.pairs().into_iter().filter_map(move |(pair, sum)| {
-            let pair = self.pairs.get(&pair)?;
-            Some(PairSeriesRow {
+    /// Begin and end of a period, in ps.
+    fn span_of_period(&self, period: u32) -> (u64, u64) {
+        let period = u64::from(period);
+        let end = self.periods.end(period).min(self.end);
+        (self.periods.begin(period).ps(), end.ps())
+    }
+
+    fn pair_rows<'a>(&'a self, period: u32, links: &'a LinkSums) -> impl Iterator<Item = PairSeriesRow> + 'a {
+        let (begin_ps, end_ps) = self.span_of_period(period);
+        links.pairs().map(move |(pair, sum)| {
+            let pair = &self.pairs[pair as usize];
+            PairSeriesRow {
                 begin_ps,
                 end_ps,
                 class: self.classes[usize::from(pair.class)].0.clone(),
@@ -692,24 +680,23 @@ impl CollectedNames {
                 buffer_full_ps: sum.buffer_full_ps,
                 full_links: sum.full_links,
                 blocked_links: sum.blocked_links,
-            })
+            }
         })
     }
 
     fn tile_rows<'a>(
         &'a self,
-        bin: u32,
-        links: &LinkSums,
-    ) -> impl Iterator<Item = RouterLoadSeriesRow> + use<'a> {
-        let (begin_ps, end_ps) = self.span(bin);
-        let (size, routers) = self.tile;
-        links.tiles().into_iter().map(move |(tile, [busy, buffer_full])| {
-            let first_router = tile * size;
+        period: u32,
+        links: &'a LinkSums,
+    ) -> impl Iterator<Item = RouterLoadSeriesRow> + 'a {
+        let (begin_ps, end_ps) = self.span_of_period(period);
+        links.tiles().map(move |(tile, [busy, buffer_full])| {
+            let (first_router, routers) = self.tiles[tile as usize];
             RouterLoadSeriesRow {
                 begin_ps,
                 end_ps,
                 first_router,
-                routers: size.min(routers - first_router),
+                routers,
                 busy_percent_max: busy,
                 buffer_full_percent_max: buffer_full,
             }
@@ -719,11 +706,11 @@ impl CollectedNames {
     /// Links that did nothing are in the first step, if another link of their class did anything.
     fn load_rows<'a>(
         &'a self,
-        bin: u32,
+        period: u32,
         links: &LinkSums,
     ) -> impl Iterator<Item = LoadHistogramSeriesRow> + use<'a> {
-        let (begin_ps, end_ps) = self.span(bin);
-        let mut loads = links.loads();
+        let (begin_ps, end_ps) = self.span_of_period(period);
+        let mut loads: BTreeMap<LoadStep, u32> = links.loads().collect();
         let mut active: BTreeMap<u8, u64> = BTreeMap::new();
         for ((class, ..), links) in &loads {
             *active.entry(*class).or_default() += u64::from(*links);
@@ -746,8 +733,8 @@ impl CollectedNames {
             })
     }
 
-    fn top_rows<'a>(&'a self, bin: u32, links: &LinkSums) -> impl Iterator<Item = TopLinkRow> + use<'a> {
-        let (begin_ps, end_ps) = self.span(bin);
+    fn top_rows<'a>(&'a self, period: u32, links: &LinkSums) -> impl Iterator<Item = TopLinkRow> + use<'a> {
+        let (begin_ps, end_ps) = self.span_of_period(period);
         links.top().map(move |link| TopLinkRow {
             begin_ps,
             end_ps,

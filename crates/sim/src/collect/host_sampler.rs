@@ -268,7 +268,6 @@ impl HostSamples {
                     bin,
                     link,
                     class: INJECTION,
-                    place: None,
                     flow,
                     waiting_packets: packets,
                     waiting_bytes: backlog,

@@ -1,33 +1,32 @@
-//! Sums over the links of routers in one bin that no sum by class shows: by the blocks of the network at their ends, by
+//! Sums over the links of routers in one period that no sum by class shows: by the blocks of the network at their ends, by
 //! router, by load, and the links with the greatest loads.
 //!
 //! All of them are additions, maxima or choices of the greatest, so links may be added in any order and in parts, and
 //! parts may be merged.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use des::Time;
-use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use crate::lp::net_event::Record;
 
-/// Steps of 5 % of a bin, for the time in which a link was busy, and for that in which its buffers were full.
+/// Steps of 5 % of a period, for the time in which a link was busy, and for that in which its buffers were full.
 pub const STEPS: u8 = 20;
 
-/// Step from which a link counts as full: busy for at least 95 % of the bin.
+/// Step from which a link counts as full: busy for at least 95 % of the period.
 const FULL_STEP: u8 = 19;
 
-/// Step from which a link counts as blocked: no credits for at least 10 % of the bin.
+/// Step from which a link counts as blocked: no credits for at least 10 % of the period.
 const BLOCKED_STEP: u8 = 2;
 
-/// Links of a bin that are named, for each of the two times.
+/// Links of a period that are named, for each of the two times.
 const TOP: usize = 32;
 
-/// What a link did in a bin.
+/// What a link did in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BinLink {
+pub struct PeriodLink {
     /// Its number, as in the table `links`.
     pub link: u32,
     /// Its class, see [`Plan`](super::Plan).
@@ -56,41 +55,43 @@ pub struct PairSum {
 /// A class and two steps: of the time in which links were busy, and of that in which buffers were full.
 pub type LoadStep = (u8, u8, u8);
 
-/// The greatest times of the links of a tile in a bin, busy and with full buffers, in percent of the bin, rounded up.
+/// The greatest times of the links of a tile in a period, busy and with full buffers, in percent of the period, rounded up.
 pub type TileLoad = [u8; 2];
 
-/// Where the sums of a link belong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkPlace {
-    /// The pair of the blocks at its ends.
-    pub pair: u32,
-    /// The tile of the router that sends.
-    pub tile: u32,
+/// The numbers of things for which there are sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SumsShape {
+    /// Pairs of blocks.
+    pub pairs: usize,
+    /// Tiles of routers.
+    pub tiles: usize,
+    /// Link classes, those of hosts included.
+    pub classes: usize,
 }
 
-/// Sums over the links of one bin. Links that did nothing are in none of them.
+/// Sums over the links of one period. Links that did nothing are in none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkSums {
-    /// By pair of blocks, as the [`Plan`](super::Plan) numbers them.
-    pairs: HashMap<u32, PairSum, FixedState>,
+    /// By pair of blocks, as [`Blocks`](super::blocks::Blocks) numbers them.
+    pairs: Box<[PairSum]>,
     /// By tile of routers.
-    tiles: HashMap<u32, TileLoad, FixedState>,
-    /// Number of links by load.
-    loads: HashMap<LoadStep, u32, FixedState>,
+    tiles: Box<[TileLoad]>,
+    /// Number of links by load, at [`place`].
+    loads: Box<[u32]>,
     busiest: TopLinks,
     most_blocked: TopLinks,
 }
 
 /// The links with the greatest values, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct TopLinks(Vec<(u64, BinLink)>);
+struct TopLinks(Vec<(u64, PeriodLink)>);
 
 impl TopLinks {
     /// Adds a link. Of equal values those of the smaller numbers stay.
     #[inline]
-    fn add(&mut self, value: u64, link: BinLink) {
+    fn add(&mut self, value: u64, link: PeriodLink) {
         let order = (value, Reverse(link.link));
-        let is_less = |(value, link): &(u64, BinLink)| (*value, Reverse(link.link)) < order;
+        let is_less = |(value, link): &(u64, PeriodLink)| (*value, Reverse(link.link)) < order;
         if value == 0 || self.0.len() == TOP && !is_less(&self.0[0]) {
             return;
         }
@@ -102,24 +103,63 @@ impl TopLinks {
     }
 }
 
-/// Twentieths of a bin.
-fn step(time_ps: u64, width: Time) -> u8 {
-    let steps = u128::from(time_ps) * u128::from(STEPS) / u128::from(width.ps().max(1));
-    steps.min(u128::from(STEPS - 1)) as u8
+const LOADS: usize = STEPS as usize * STEPS as usize;
+
+/// Place of a load among all, and its inverse.
+fn place((class, busy, buffer_full): LoadStep) -> usize {
+    usize::from(class) * LOADS + usize::from(busy) * usize::from(STEPS) + usize::from(buffer_full)
 }
 
-/// Percent of a bin, rounded up.
-fn percent(time_ps: u64, width: Time) -> u8 {
-    let percent = (u128::from(time_ps) * 100).div_ceil(u128::from(width.ps().max(1)));
-    percent.min(100) as u8
+fn load_at(place: usize) -> LoadStep {
+    let (class, load) = (place / LOADS, place % LOADS);
+    let steps = usize::from(STEPS);
+    (class as u8, (load / steps) as u8, (load % steps) as u8)
+}
+
+/// A multiple of the part of a period, rounded down.
+fn part(time_ps: u64, width: Time, multiple: u64) -> u64 {
+    let width = width.ps().max(1);
+    match time_ps.checked_mul(multiple) {
+        Some(product) => product / width,
+        // Times of days.
+        None => (u128::from(time_ps) * u128::from(multiple) / u128::from(width)) as u64,
+    }
+}
+
+/// Twentieths of a period.
+fn step(time_ps: u64, width: Time) -> u8 {
+    part(time_ps, width, STEPS.into()).min(u64::from(STEPS - 1)) as u8
+}
+
+/// Percent of a period of this width, rounded up.
+pub fn percent(time_ps: u64, width: Time) -> u8 {
+    match time_ps {
+        0 => 0,
+        _ => (part(time_ps - 1, width, 100) + 1).min(100) as u8,
+    }
 }
 
 impl LinkSums {
-    /// Adds a link, in a bin of this width.
-    pub fn add(&mut self, width: Time, place: LinkPlace, link: BinLink) {
-        if link.busy_ps | link.buffer_full_ps == 0 {
-            return;
+    /// Nothing yet.
+    pub fn new(shape: SumsShape) -> LinkSums {
+        LinkSums {
+            pairs: vec![PairSum::default(); shape.pairs].into(),
+            tiles: vec![TileLoad::default(); shape.tiles].into(),
+            loads: vec![0; shape.classes * LOADS].into(),
+            ..LinkSums::default()
         }
+    }
+
+    /// Whether it has this shape. A saved state may be damaged.
+    pub fn fits(&self, shape: SumsShape) -> bool {
+        self.pairs.len() == shape.pairs
+            && self.tiles.len() == shape.tiles
+            && self.loads.len() == shape.classes * LOADS
+    }
+
+    /// Adds a link between these blocks, in a period of this width.
+    #[inline]
+    pub fn add(&mut self, width: Time, pair: u32, link: PeriodLink) {
         let steps = (step(link.busy_ps, width), step(link.buffer_full_ps, width));
         let sum = PairSum {
             busy_ps: link.busy_ps,
@@ -128,18 +168,15 @@ impl LinkSums {
             full_links: u32::from(steps.0 >= FULL_STEP),
             blocked_links: u32::from(steps.1 >= BLOCKED_STEP),
         };
-        self.add_pair(place.pair, &sum);
-        self.add_tile(
-            place.tile,
-            [link.busy_ps, link.buffer_full_ps].map(|time_ps| percent(time_ps, width)),
-        );
+        self.add_pair(pair, &sum);
         self.add_load((link.class, steps.0, steps.1), 1);
         self.add_top(link);
     }
 
     /// Adds a part of the sum of a pair.
+    #[inline]
     pub fn add_pair(&mut self, pair: u32, part: &PairSum) {
-        let sum = self.pairs.entry(pair).or_default();
+        let sum = &mut self.pairs[pair as usize];
         sum.busy_ps += part.busy_ps;
         sum.busy_ps_max = sum.busy_ps_max.max(part.busy_ps_max);
         sum.buffer_full_ps += part.buffer_full_ps;
@@ -149,70 +186,64 @@ impl LinkSums {
 
     /// Adds links of a tile.
     pub fn add_tile(&mut self, tile: u32, part: TileLoad) {
-        let [busy, buffer_full] = self.tiles.entry(tile).or_default();
+        let [busy, buffer_full] = &mut self.tiles[tile as usize];
         *busy = part[0].max(*busy);
         *buffer_full = part[1].max(*buffer_full);
     }
 
     /// Adds links of this load.
+    #[inline]
     pub fn add_load(&mut self, step: LoadStep, links: u32) {
-        *self.loads.entry(step).or_default() += links;
+        self.loads[place(step)] += links;
     }
 
     /// Adds a link that may be one of those with the greatest loads.
-    pub fn add_top(&mut self, link: BinLink) {
+    #[inline]
+    pub fn add_top(&mut self, link: PeriodLink) {
         self.busiest.add(link.busy_ps, link);
         self.most_blocked.add(link.buffer_full_ps, link);
     }
 
-    /// Whether nothing was added.
-    pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+    /// The sums of pairs with active links, in their order.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, PairSum)> + '_ {
+        let all = (0..).zip(self.pairs.iter().copied());
+        all.filter(|(_, sum)| *sum != PairSum::default())
     }
 
-    /// Number of pairs and tiles, which is proportional to the memory.
-    pub fn count(&self) -> usize {
-        self.pairs.len() + self.tiles.len()
+    /// The loads of tiles with active links, in their order.
+    pub fn tiles(&self) -> impl Iterator<Item = (u32, TileLoad)> + '_ {
+        let all = (0..).zip(self.tiles.iter().copied());
+        all.filter(|(_, load)| *load != TileLoad::default())
     }
 
-    /// The sums by pair, in their order.
-    pub fn pairs(&self) -> BTreeMap<u32, PairSum> {
-        self.pairs.iter().map(|(pair, sum)| (*pair, *sum)).collect()
-    }
-
-    /// The loads of tiles, in their order.
-    pub fn tiles(&self) -> BTreeMap<u32, TileLoad> {
-        self.tiles.iter().map(|(tile, load)| (*tile, *load)).collect()
-    }
-
-    /// Numbers of links by class, time busy and time with full buffers, in their order.
-    pub fn loads(&self) -> BTreeMap<LoadStep, u32> {
-        self.loads.iter().map(|(step, links)| (*step, *links)).collect()
+    /// Numbers of active links by class, time busy and time with full buffers, in their order.
+    pub fn loads(&self) -> impl Iterator<Item = (LoadStep, u32)> + '_ {
+        let all = self.loads.iter().copied().enumerate();
+        let some = all.filter(|(_, links)| *links > 0);
+        some.map(|(place, links)| (load_at(place), links))
     }
 
     /// The busiest and the most blocked links, by number.
-    pub fn top(&self) -> impl Iterator<Item = BinLink> + use<> {
+    pub fn top(&self) -> impl Iterator<Item = PeriodLink> + use<> {
         let all = self.busiest.0.iter().chain(&self.most_blocked.0);
-        let by_number: BTreeMap<u32, BinLink> = all.map(|(_, link)| (link.link, *link)).collect();
+        let by_number: BTreeMap<u32, PeriodLink> = all.map(|(_, link)| (link.link, *link)).collect();
         by_number.into_values()
     }
 
-    /// Passes on the sums as records, and begins anew.
-    pub fn drain(&mut self, bin: u32, emit: &mut dyn FnMut(Record)) {
-        for (pair, sum) in self.pairs.drain() {
-            emit(Record::PairSample { bin, pair, sum });
+    /// Passes on the sums as records.
+    pub fn emit(&self, period: u32, emit: &mut dyn FnMut(Record)) {
+        for (pair, sum) in self.pairs() {
+            emit(Record::PairSample { period, pair, sum });
         }
-        for (tile, load) in self.tiles.drain() {
-            emit(Record::TileSample { bin, tile, load });
+        for (tile, load) in self.tiles() {
+            emit(Record::TileSample { period, tile, load });
         }
-        for (step, links) in self.loads.drain() {
-            emit(Record::LoadSample { bin, step, links });
+        for (step, links) in self.loads() {
+            emit(Record::LoadSample { period, step, links });
         }
         for link in self.top() {
-            emit(Record::TopLink { bin, link });
+            emit(Record::TopLink { period, link });
         }
-        self.busiest.0.clear();
-        self.most_blocked.0.clear();
     }
 }
 
@@ -221,8 +252,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn link(link: u32, busy_ps: u64, buffer_full_ps: u64) -> BinLink {
-        BinLink {
+    const SHAPE: SumsShape = SumsShape {
+        pairs: 10,
+        tiles: 2,
+        classes: 3,
+    };
+
+    fn link(link: u32, busy_ps: u64, buffer_full_ps: u64) -> PeriodLink {
+        PeriodLink {
             link,
             class: 2,
             busy_ps,
@@ -230,20 +267,14 @@ mod tests {
         }
     }
 
-    /// A place in this pair, and one tile for two pairs.
-    fn place(pair: u32) -> LinkPlace {
-        let tile = pair / 2;
-        LinkPlace { pair, tile }
-    }
-
     #[test]
     fn links_are_added_by_pair_and_by_load() {
-        let mut sums = LinkSums::default();
+        let mut sums = LinkSums::new(SHAPE);
         let width = Time(1000);
-        sums.add(width, place(7), link(0, 949, 0));
-        sums.add(width, place(7), link(1, 950, 99));
-        sums.add(width, place(7), link(2, 0, 100));
-        sums.add(width, place(9), link(3, 1000, 0));
+        sums.add(width, 7, link(0, 949, 0));
+        sums.add(width, 7, link(1, 950, 99));
+        sums.add(width, 7, link(2, 0, 100));
+        sums.add(width, 9, link(3, 1000, 0));
         let seven = PairSum {
             busy_ps: 1899,
             busy_ps_max: 950,
@@ -251,18 +282,42 @@ mod tests {
             full_links: 1,
             blocked_links: 1,
         };
-        assert_eq!(sums.pairs()[&7], seven);
-        assert_eq!(sums.pairs()[&9].full_links, 1);
+        let pairs: Vec<(u32, PairSum)> = sums.pairs().collect();
+        assert_eq!(pairs[0], (7, seven));
+        assert_eq!((pairs[1].0, pairs[1].1.full_links, pairs.len()), (9, 1, 2));
         assert_eq!(
             sums.tiles().into_iter().collect::<Vec<_>>(),
             [(3, [95, 10]), (4, [100, 0])]
         );
-        let loads: Vec<(LoadStep, u32)> = sums.loads().into_iter().collect();
+        let loads: Vec<(LoadStep, u32)> = sums.loads().collect();
         assert_eq!(
             loads,
             [((2, 0, 2), 1), ((2, 18, 0), 1), ((2, 19, 0), 1), ((2, 19, 1), 1)]
         );
         assert_eq!(sums.top().map(|link| link.link).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn parts_of_a_period_are_exact() {
+        let week = 7 * 86_400_000_000_000_000;
+        for (time_ps, width, up, twentieths) in [
+            (0, 1000, 0, 0),
+            (1, 1000, 1, 0),
+            (10, 1000, 1, 0),
+            (11, 1000, 2, 0),
+            (999, 1000, 100, 19),
+            (1000, 1000, 100, 19),
+            (week / 2, week, 50, 10),
+            (week / 2 + 1, week, 51, 10),
+        ] {
+            let width = Time(width);
+            assert_eq!(
+                (percent(time_ps, width), step(time_ps, width)),
+                (up, twentieths),
+                "{time_ps} of {width}"
+            );
+        }
+        assert_eq!(load_at(place((255, 19, 7))), (255, 19, 7));
     }
 
     proptest! {
@@ -271,34 +326,33 @@ mod tests {
         fn parts_add_up_to_the_whole(
             values in proptest::collection::vec((0u64..=100, 0u64..=100, 0u32..4, 0usize..3), 1..200),
         ) {
-            let mut whole = LinkSums::default();
-            let mut parts = vec![LinkSums::default(); 3];
+            let mut whole = LinkSums::new(SHAPE);
+            let mut parts = vec![LinkSums::new(SHAPE); 3];
             let mut links = Vec::new();
             for (number, (busy, full, pair, part)) in (0..).zip(values) {
                 let link = link(number, busy, full);
                 links.push(link);
-                whole.add(Time(100), place(pair), link);
-                parts[part].add(Time(100), place(pair), link);
+                whole.add(Time(100), pair, link);
+                parts[part].add(Time(100), pair, link);
             }
-            let mut merged = LinkSums::default();
-            for mut part in parts {
-                part.drain(3, &mut |record| match record {
-                    Record::PairSample { bin: 3, pair, sum } => merged.add_pair(pair, &sum),
-                    Record::TileSample { bin: 3, tile, load } => merged.add_tile(tile, load),
-                    Record::LoadSample { bin: 3, step, links } => merged.add_load(step, links),
-                    Record::TopLink { bin: 3, link } => merged.add_top(link),
+            let mut merged = LinkSums::new(SHAPE);
+            for part in parts {
+                part.emit(3, &mut |record| match record {
+                    Record::PairSample { period: 3, pair, sum } => merged.add_pair(pair, &sum),
+                    Record::TileSample { period: 3, tile, load } => merged.add_tile(tile, load),
+                    Record::LoadSample { period: 3, step, links } => merged.add_load(step, links),
+                    Record::TopLink { period: 3, link } => merged.add_top(link),
                     other => unreachable!("{other:?}"),
                 });
-                prop_assert_eq!(part, LinkSums::default());
             }
             prop_assert_eq!(&merged, &whole);
-            let greatest = |value: fn(&BinLink) -> u64| {
-                let mut sorted: Vec<BinLink> = links.iter().copied().filter(|link| value(link) > 0).collect();
+            let greatest = |value: fn(&PeriodLink) -> u64| {
+                let mut sorted: Vec<PeriodLink> = links.iter().copied().filter(|link| value(link) > 0).collect();
                 sorted.sort_by_key(|link| (Reverse(value(link)), link.link));
                 sorted.truncate(TOP);
                 sorted
             };
-            let mut expected: BTreeMap<u32, BinLink> = BTreeMap::new();
+            let mut expected: BTreeMap<u32, PeriodLink> = BTreeMap::new();
             for link in greatest(|link| link.busy_ps).into_iter().chain(greatest(|link| link.buffer_full_ps)) {
                 expected.insert(link.link, link);
             }

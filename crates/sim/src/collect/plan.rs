@@ -5,6 +5,7 @@ use std::sync::Arc;
 use des::Time;
 use topology::{Peer, Port, RouterId};
 
+use super::bins::Periods;
 use super::blocks::Blocks;
 use super::{Bins, CollectSetting, Series};
 use crate::setup::network::NetworkModel;
@@ -60,7 +61,7 @@ impl Plan {
             setting: setting.clone(),
             tallies,
             first_links,
-            blocks: samples.then(|| Blocks::of(network)),
+            blocks: samples.then(|| Blocks::of(network, class_names(network).len())),
         }
     }
 
@@ -87,6 +88,11 @@ impl Plan {
     /// The division of time into bins.
     pub fn bins(&self) -> Bins {
         self.setting.bins
+    }
+
+    /// Periods of bins.
+    pub fn periods(&self) -> Periods {
+        self.setting.periods
     }
 
     /// The links of a router, if anything is sampled.
@@ -124,11 +130,10 @@ pub(super) fn class(network: &NetworkModel, router: RouterId, port: Port) -> Opt
 
 /// Names of the classes, as in the table `links`, with the number of links of each.
 pub fn classes(network: &NetworkModel) -> Vec<(Arc<str>, u64)> {
-    let of_topology = network.topology.link_classes();
-    let names = ["injection", "ejection"]
+    let mut classes: Vec<(Arc<str>, u64)> = class_names(network)
         .into_iter()
-        .chain(of_topology.iter().copied());
-    let mut classes: Vec<(Arc<str>, u64)> = names.map(|name| (Arc::from(name), 0)).collect();
+        .map(|name| (Arc::from(name), 0))
+        .collect();
     classes[usize::from(INJECTION)].1 = u64::from(network.hosts()) * u64::from(network.rails.count());
     for router in (0..network.topology.routers()).map(RouterId) {
         for port in (0..network.topology.ports(router)).map(Port) {
@@ -138,4 +143,10 @@ pub fn classes(network: &NetworkModel) -> Vec<(Arc<str>, u64)> {
         }
     }
     classes
+}
+
+fn class_names(network: &NetworkModel) -> Vec<&str> {
+    let mut names = vec!["injection", "ejection"];
+    names.extend(network.topology.link_classes());
+    names
 }

@@ -8,7 +8,8 @@ use fabric::{Flow, WaitingChange};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::link_sums::{BinLink, LinkPlace};
+use super::blocks::NO_PAIR;
+use super::link_sums::{PeriodLink, percent};
 use super::plan::{Plan, RouterLinks};
 use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
 use crate::lp::net_event::Record;
@@ -30,11 +31,11 @@ pub struct RouterSamples {
     waiting: WaitingPackets,
     /// Packets received.
     received: u64,
-    /// By port; empty if single links are sampled, which are slots then.
+    /// What each link did up to the last period, by port.
     links: Vec<LinkTimes>,
 }
 
-/// What a link has done up to the last sample.
+/// What a link has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct LinkTimes {
     busy: Time,
@@ -58,6 +59,8 @@ struct WaitingPackets {
 struct RouterSlots {
     /// Slot by port.
     slots: Box<[u16]>,
+    /// Class by port; that of a port without a cable has no meaning.
+    classes: Box<[u8]>,
     /// Pair of blocks by port, see [`RouterLinks::pairs`].
     pairs: Box<[u32]>,
     tile: u32,
@@ -141,12 +144,8 @@ impl RouterSampler {
     /// Memory of the sampler of a router with this number of ports, in bytes.
     pub fn bytes(plan: &Plan, ports: u64, vcs: u64) -> u64 {
         let capacities = plan.setting.series >= super::Series::Links;
-        let of_link = if capacities {
-            4
-        } else {
-            size_of::<LinkTimes>() as u64
-        };
-        let bytes_per_port = 2 + 4 + of_link;
+        let of_period = 1 + 4 + size_of::<LinkTimes>() as u64;
+        let bytes_per_port = 2 + of_period + if capacities { 4 } else { 0 };
         match plan.samples() {
             true => {
                 size_of::<(RouterSlots, RouterSamples)>() as u64
@@ -177,8 +176,8 @@ impl RouterSampler {
         } = links;
         let mut slots: Vec<SampledLink> = Vec::new();
         let mut by_port = vec![NO_SLOT; classes.len()];
-        for (place, class) in by_port.iter_mut().zip(classes) {
-            let Some(class) = class else { continue };
+        for (place, class) in by_port.iter_mut().zip(&classes) {
+            let Some(class) = *class else { continue };
             let known = match details {
                 true => None,
                 false => slots.iter().position(|slot| slot.class == class),
@@ -207,12 +206,12 @@ impl RouterSampler {
             true => 0..network.topology.ports(router),
             false => 0..0,
         };
-        let ports_of_classes = if details { 0 } else { by_port.len() };
         let capacities = ports
             .map(|port| network.buffer_of_vc(network.topology.link_class(router, Port(port))))
             .collect();
         let router_slots = RouterSlots {
             slots: by_port.into(),
+            classes: classes.iter().map(|class| class.unwrap_or(0)).collect(),
             pairs: pairs.into(),
             tile,
             first,
@@ -226,7 +225,7 @@ impl RouterSampler {
             vcs: vec![SampledVc::default(); sampled_vcs],
             waiting,
             received: 0,
-            links: vec![LinkTimes::default(); ports_of_classes],
+            links: vec![LinkTimes::default(); classes.len()],
         };
         RouterSampler {
             due: Time::ZERO,
@@ -346,6 +345,8 @@ impl RouterSampler {
                 not_begun: None,
             };
             wanted.sample(samples, open..bin, None, emit);
+            let of_bin = |bin| plan.periods().of_bin(bin);
+            wanted.sample_periods(samples, of_bin(open)..of_bin(bin), None, emit);
         }
         samples.open = Some(bin);
         self.due = samples.due(plan);
@@ -372,7 +373,10 @@ impl RouterSampler {
             received: self.received,
             not_begun: Some(not_begun),
         };
-        wanted.sample(&mut samples, open..plan.last_before(end) + 1, Some(end), emit);
+        let last = plan.last_before(end);
+        wanted.sample(&mut samples, open..last + 1, Some(end), emit);
+        let of_bin = |bin| plan.periods().of_bin(bin);
+        wanted.sample_periods(&mut samples, of_bin(open)..of_bin(last) + 1, Some(end), emit);
     }
 
     /// Counts a received packet. Returns whether it was counted.
@@ -483,14 +487,6 @@ impl RouterSampler {
 }
 
 impl RouterSlots {
-    /// Where the sums of the link at a port belong.
-    fn place(&self, port: u16) -> LinkPlace {
-        LinkPlace {
-            pair: self.pairs[usize::from(port)],
-            tile: self.tile,
-        }
-    }
-
     /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
     fn used(&self, switch: &Router, port: u16, vc: u8) -> u32 {
         self.capacities[usize::from(port)].saturating_sub(switch.credits(port, vc))
@@ -500,15 +496,15 @@ impl RouterSlots {
 impl LinkTimes {
     /// Sets the times to those of a flow. Returns the differences in ps, if the link has done anything.
     #[inline]
-    fn advance(&mut self, flow: &Flow) -> Option<(u64, u64)> {
+    fn advance(&mut self, flow: &Flow) -> Option<[u64; 2]> {
         let LinkTimes { busy, buffer_full } = *self;
         *self = LinkTimes {
             busy: flow.busy,
             buffer_full: flow.buffer_full,
         };
-        let [busy, buffer_full] = [(flow.busy, busy), (flow.buffer_full, buffer_full)]
+        let times = [(flow.busy, busy), (flow.buffer_full, buffer_full)]
             .map(|(now, before)| now.saturating_sub(before).ps());
-        (busy | buffer_full > 0).then_some((busy, buffer_full))
+        (times != [0, 0]).then_some(times)
     }
 }
 
@@ -662,7 +658,6 @@ impl SampleInput<'_> {
                     bin: number,
                     link,
                     class: slot.class,
-                    place: Some(self.router_slots.place(port)),
                     flow,
                     waiting_packets,
                     waiting_bytes,
@@ -702,7 +697,59 @@ impl SampleInput<'_> {
         goes_on
     }
 
-    /// Samples the sums by class, and the links for sums over them. Returns whether anything happens after the bin.
+    /// Samples each link in successive periods, for sums over links, while anything happens in them.
+    fn sample_periods(
+        &self,
+        samples: &mut RouterSamples,
+        periods: std::ops::Range<u64>,
+        run_end: Option<Time>,
+        emit: &mut impl FnMut(Record),
+    ) {
+        let RouterSlots {
+            slots,
+            classes,
+            pairs,
+            tile,
+            first,
+            ..
+        } = self.router_slots;
+        for number in periods {
+            let end = self.plan.periods().end(number).min(run_end.unwrap_or(Time::MAX));
+            let width = end.saturating_sub(self.plan.periods().begin(number));
+            let (mut goes_on, mut link, mut greatest) = (false, *first, [0; 2]);
+            let period = number as u32;
+            self.switch
+                .flows(0..slots.len() as u16, end, |port, flow, is_active| {
+                    let port = usize::from(port);
+                    if pairs[port] == NO_PAIR {
+                        return;
+                    }
+                    goes_on |= is_active;
+                    if let Some([busy_ps, buffer_full_ps]) = samples.links[port].advance(&flow) {
+                        greatest = [busy_ps.max(greatest[0]), buffer_full_ps.max(greatest[1])];
+                        let link = PeriodLink {
+                            link,
+                            class: classes[port],
+                            busy_ps,
+                            buffer_full_ps,
+                        };
+                        let pair = pairs[port];
+                        emit(Record::LinkUse { period, pair, link });
+                    }
+                    link += 1;
+                });
+            if greatest != [0; 2] {
+                let load = greatest.map(|time_ps| percent(time_ps, width));
+                let tile = *tile;
+                emit(Record::TileSample { period, tile, load });
+            }
+            if !goes_on {
+                break;
+            }
+        }
+    }
+
+    /// Samples the sums by class. Returns whether anything happens after the bin.
     fn sample_classes(
         &self,
         samples: &mut RouterSamples,
@@ -722,34 +769,12 @@ impl SampleInput<'_> {
             }
         };
         let not_begun = self.not_begun.filter(|_| is_last);
-        let RouterSlots { slots, first, .. } = self.router_slots;
-        let RouterSamples {
-            slots: sampled,
-            links,
-            ..
-        } = samples;
-        let mut next_link = *first;
+        let slots = &self.router_slots.slots;
         self.switch
             .flows(0..slots.len() as u16, end, |port, mut flow, is_active| {
-                let port_index = usize::from(port);
-                let slot = usize::from(slots[port_index]);
-                let Some(sum) = sums.get_mut(slot) else {
+                let Some(sum) = sums.get_mut(usize::from(slots[usize::from(port)])) else {
                     return;
                 };
-                let link = next_link;
-                next_link += 1;
-                if let Some((busy_ps, buffer_full_ps)) = links[port_index].advance(&flow) {
-                    emit(Record::LinkUse {
-                        bin: bin as u32,
-                        place: self.router_slots.place(port),
-                        link: BinLink {
-                            link,
-                            class: sampled[slot].class,
-                            busy_ps,
-                            buffer_full_ps,
-                        },
-                    });
-                }
                 if let Some(not_begun) = not_begun {
                     let key = (self.switch.id(), Port(port));
                     let (packets, bytes) = not_begun.get(&key).copied().unwrap_or_default();
@@ -759,7 +784,7 @@ impl SampleInput<'_> {
                 add(sum, flow);
                 goes_on |= is_active;
             });
-        for (slot, mut flow) in sampled.iter_mut().zip(sums.iter().copied()) {
+        for (slot, mut flow) in samples.slots.iter_mut().zip(sums.iter().copied()) {
             if self.not_begun.is_none() || !is_last {
                 let later = slot.after(bin);
                 flow.packets = flow.packets.saturating_sub(later.0);

@@ -4,7 +4,7 @@ use fabric::Packet;
 use fabric::router::{RouterSignal, RouterTimer};
 use serde::{Deserialize, Serialize};
 
-use crate::collect::{BinLink, LinkPlace, LoadStep, PairSum, TileLoad};
+use crate::collect::{LoadStep, PairSum, PeriodLink, TileLoad};
 use crate::lp::host_message::HostMessage;
 use crate::lp::load_reports::Loads;
 use crate::lp::trace_record::TraceRecord;
@@ -154,8 +154,6 @@ pub enum Record {
         link: u32,
         /// Its class.
         class: u8,
-        /// Where its sums belong; `None` for an injection link.
-        place: Option<LinkPlace>,
         /// Flow in the bin.
         flow: BinFlow,
         /// Packets that wait for the link at the end of the bin.
@@ -163,48 +161,48 @@ pub enum Record {
         /// Bytes of these packets.
         waiting_bytes: u64,
     },
-    /// One link of a router in a bin, for sums over links only.
+    /// One link of a router in a period of bins, for sums over links.
     LinkUse {
-        /// The bin.
-        bin: u32,
-        /// Where its sums belong.
-        place: LinkPlace,
+        /// The period.
+        period: u32,
+        /// Pair of blocks, as the [`Plan`](crate::collect::Plan) numbers them.
+        pair: u32,
         /// The link.
-        link: BinLink,
+        link: PeriodLink,
     },
-    /// Links of the routers of a tile in a bin.
-    TileSample {
-        /// The bin.
-        bin: u32,
-        /// The tile.
-        tile: u32,
-        /// The greatest times of some of the links.
-        load: TileLoad,
-    },
-    /// Links from one block to another in a bin.
+    /// Links from one block to another in a period.
     PairSample {
-        /// The bin.
-        bin: u32,
+        /// The period.
+        period: u32,
         /// Pair of blocks, as the [`Plan`](crate::collect::Plan) numbers them.
         pair: u32,
         /// Sum over some of the links.
         sum: PairSum,
     },
-    /// Links with the same load in a bin.
+    /// Links of some of the routers of a tile in a period.
+    TileSample {
+        /// The period.
+        period: u32,
+        /// The tile.
+        tile: u32,
+        /// The greatest times of these links.
+        load: TileLoad,
+    },
+    /// Links with the same load in a period.
     LoadSample {
-        /// The bin.
-        bin: u32,
+        /// The period.
+        period: u32,
         /// Their load.
         step: LoadStep,
         /// Their number.
         links: u32,
     },
-    /// A link that may be one of those with the greatest loads of a bin.
+    /// A link that may be one of those with the greatest loads of a period.
     TopLink {
-        /// The bin.
-        bin: u32,
+        /// The period.
+        period: u32,
         /// The link.
-        link: BinLink,
+        link: PeriodLink,
     },
     /// One VC of a link in a bin.
     VcSample {

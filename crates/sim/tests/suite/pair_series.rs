@@ -1,4 +1,4 @@
-//! The tables `pair_series`, `load_histogram_series` and `top_links` add up `link_series`.
+//! The tables `pair_series`, `router_load_series`, `load_histogram_series` and `top_links` add up `link_series`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,11 @@ use sim::Series;
 
 use crate::support::{experiment, run, table};
 
-/// A saturated network with this topology and routing, whose run ends within a bin.
+/// Bins of a period: 400 packets take 8.192 us, but a run has at least four periods.
+const BINS: u64 = 4;
+const BIN_PS: u64 = 2_000_000;
+
+/// A saturated network with this topology and routing. Its run ends 1.5 us after a bin, 5.5 us after a period.
 fn result(topology: &str, routing: &str) -> RunResult {
     let mut experiment = experiment(&format!(
         r#"
@@ -21,9 +25,9 @@ packet = "256 B"
 [[job]]
 traffic = {{ pattern = "shift", by = 9, load = 0.9 }}
 [run]
-until = "5300 ns"
+until = "53500 ns"
 [collect]
-bin = "1 us"
+bin = "2 us"
 "#
     ));
     experiment.collect.set_series(Series::Links);
@@ -35,7 +39,7 @@ fn texts(table: &Table, column: &str) -> Vec<String> {
     texts.map(|text| text.unwrap().to_string()).collect()
 }
 
-/// What a link of a router did in a bin.
+/// What a link of a router did in a period.
 struct Seen {
     begin_ps: u64,
     width_ps: u64,
@@ -71,18 +75,24 @@ fn links_of_routers(result: &RunResult) -> Vec<Seen> {
         .collect();
     let (from, to) = blocks.split_at(classes.len());
     let of = |column: &str, row: usize| series.u64s(column).unwrap()[row];
-    let rows = (0..series.rows()).map(|row| {
+    let mut seen: BTreeMap<(u64, u32), Seen> = BTreeMap::new();
+    for row in 0..series.rows() {
         let link = series.u32s("link").unwrap()[row];
-        Seen {
-            begin_ps: of("begin_ps", row),
-            width_ps: of("end_ps", row) - of("begin_ps", row),
+        let begin_ps = of("begin_ps", row) / (BINS * BIN_PS) * BINS * BIN_PS;
+        let seen = seen.entry((begin_ps, link)).or_insert_with(|| Seen {
+            begin_ps,
+            width_ps: (53_500_000 - begin_ps).min(BINS * BIN_PS),
             link,
             class: classes[link as usize].clone(),
             blocks: (from[link as usize], to[link as usize]),
-            ps: [of("busy_ps", row), of("buffer_full_ps", row)],
-        }
-    });
-    rows.filter(|seen| seen.class != "injection" && seen.ps != [0, 0])
+            ps: [0, 0],
+        });
+        seen.ps[0] += of("busy_ps", row);
+        seen.ps[1] += of("buffer_full_ps", row);
+    }
+    let of_routers = seen.into_values();
+    of_routers
+        .filter(|seen| seen.class != "injection" && seen.ps != [0, 0])
         .collect()
 }
 
@@ -109,7 +119,7 @@ fn sums_are_those_of_link_series() {
     for (topology, routing) in cases {
         let result = result(topology, routing);
         let seen = links_of_routers(&result);
-        assert!(seen.iter().any(|seen| seen.width_ps == 300_000), "{topology}");
+        assert!(seen.iter().any(|seen| seen.width_ps == 5_500_000), "{topology}");
 
         let mut pairs: BTreeMap<(u64, String, u32, u32), Vec<u64>> = BTreeMap::new();
         let mut loads: BTreeMap<(u64, String), BTreeMap<[u64; 2], u64>> = BTreeMap::new();
