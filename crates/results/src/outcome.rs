@@ -8,7 +8,9 @@ use std::sync::Arc;
 use config::RoundedRate;
 use serde_json::Value;
 
-use crate::rows::{HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, hops_histogram, latency_histogram};
+use crate::rows::{
+    HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, RANK_UNDIGESTED, hops_histogram, latency_histogram,
+};
 use crate::summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
     Summary, TrafficSummary, Unreceived, nanoseconds,
@@ -236,6 +238,7 @@ impl RunResult {
                 // links.
                 "routers" | "hosts" | "schedule" | "units" | "pairs" => &mut digest,
                 "links" => digest.table(&table.without(LINK_UNDIGESTED)),
+                "ranks" => digest.table(&table.without(RANK_UNDIGESTED)),
                 _ => digest.table(table),
             };
         }
