@@ -16,8 +16,8 @@ use crate::summary::{
     Summary, TrafficSummary, Unreceived, nanoseconds,
 };
 use crate::{
-    Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals, Note, PathTotals,
-    RecordingTotals, RepetitionTimes, ScheduleSummary, Table, notes,
+    Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals, MpiPartsTotals,
+    Note, PathTotals, RecordingTotals, RepetitionTimes, ScheduleSummary, Table, notes,
 };
 
 /// All measurements of a simulation that its digest covers.
@@ -135,6 +135,8 @@ pub struct JobTotals {
     pub compute_sum_ps: u128,
     /// MPI calls of all ranks together, in picoseconds.
     pub mpi_sum_ps: u128,
+    /// Its parts. Not part of the digest.
+    pub mpi_parts: MpiPartsTotals,
     /// Messages sent, those of collectives included.
     pub messages: u64,
     /// Their payload in bytes.
@@ -510,6 +512,7 @@ impl JobTotals {
             time_ns: nanoseconds(row.time_ps),
             compute_ns: nanoseconds(row.compute_ps),
             mpi_ns: nanoseconds(row.mpi_ps),
+            mpi_parts: self.mpi_parts.mean(self.ranks),
             messages: self.messages,
             bytes: self.bytes,
             packets: row.packets,

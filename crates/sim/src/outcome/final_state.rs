@@ -352,6 +352,7 @@ impl FinalState<'_> {
                 totals.time_ps = totals.time_ps.max(row.time_ps);
                 totals.compute_sum_ps += u128::from(row.compute_ps);
                 totals.mpi_sum_ps += u128::from(row.mpi_ps);
+                totals.mpi_parts.add(&row);
                 add_recording(totals, slot);
                 unreceived.add(&row, slot);
                 if let Some(state) = &slot.state {
