@@ -93,8 +93,22 @@ table! {
         time_ps: u64,
         /// Time in computation, in picoseconds.
         compute_ps: u64,
-        /// Time in MPI calls, in picoseconds.
+        /// Time in MPI calls, in picoseconds: the sum of the next seven columns.
         mpi_ps: u64,
+        /// CPU time in these calls: overheads, copies, searches of queues.
+        overhead_ps: u64,
+        /// Idle time in them until another rank handed over the point-to-point message that ended the wait.
+        partner_ps: u64,
+        /// Idle time until its bytes had arrived, if they had found all links free.
+        transfer_ps: u64,
+        /// The rest of this idle time: waits of the message for links and buffers.
+        link_wait_ps: u64,
+        /// `partner_ps` of messages of collectives.
+        collective_partner_ps: u64,
+        /// `transfer_ps` of messages of collectives.
+        collective_transfer_ps: u64,
+        /// `link_wait_ps` of messages of collectives.
+        collective_link_wait_ps: u64,
         /// Point-to-point messages sent.
         messages_sent: u64,
         /// Payload of the sent messages in bytes.
@@ -280,6 +294,17 @@ pub const LINK_UNDIGESTED: &[&str] = &[
     "to_id",
     "to_port",
     "latency_ps",
+];
+
+/// Columns of `ranks` that the digest omits: the parts of `mpi_ps`, since it covers the sum and all times that decide them.
+pub const RANK_UNDIGESTED: &[&str] = &[
+    "overhead_ps",
+    "partner_ps",
+    "transfer_ps",
+    "link_wait_ps",
+    "collective_partner_ps",
+    "collective_transfer_ps",
+    "collective_link_wait_ps",
 ];
 
 /// Columns of `links` that exist only after a run: measurements, and the words for the ends.

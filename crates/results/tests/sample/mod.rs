@@ -265,6 +265,10 @@ fn application(sequence: &mut Sequence) -> (Vec<RankRow>, Vec<CallRow>) {
             time_ps,
             compute_ps,
             mpi_ps,
+            overhead_ps: mpi_ps / 10,
+            partner_ps: mpi_ps / 2,
+            transfer_ps: mpi_ps / 5,
+            link_wait_ps: mpi_ps - mpi_ps / 10 - mpi_ps / 2 - mpi_ps / 5,
             messages_sent: 612,
             bytes_sent: 7_344_000,
             messages_received: 612,
@@ -273,6 +277,7 @@ fn application(sequence: &mut Sequence) -> (Vec<RankRow>, Vec<CallRow>) {
             collective_bytes_sent: 3_888,
             collective_messages_received: 81,
             collective_bytes_received: 3_888,
+            ..RankRow::default()
         });
     }
     (ranks, calls)

@@ -17,6 +17,7 @@ mod drain;
 mod early_commit;
 mod energy;
 mod host_latency;
+mod idle_time;
 mod job_ends;
 mod jobs;
 mod memory;
