@@ -20,6 +20,7 @@ mod host_latency;
 mod job_ends;
 mod jobs;
 mod memory;
+mod mpi_presets;
 mod mpi_semantics;
 mod mutated_input;
 mod network_latency;
