@@ -1,7 +1,8 @@
 //! Thresholds of MPI libraries, and of other simulators' models, by name.
 //!
 //! A preset gives the defaults of some keys of `[mpi]`; given keys override it. Values come from public sources
-//! only. Presets have no overheads, which depend on the machine.
+//! only. Presets have no overheads, which depend on the machine. `docs/methods/mpi.md` says what a preset leaves out
+//! of the protocol of its library.
 
 use config::{Error, Section};
 
@@ -14,7 +15,8 @@ pub struct Preset {
     pub name: &'static str,
     /// One-line description.
     pub summary: &'static str,
-    /// Source of the numbers.
+    /// Source of the numbers: repository, commit where it is known, file and symbol. They are defaults of the library
+    /// unless the text says "second hand".
     pub source: &'static str,
     /// [`MpiSettings::eager_threshold`] in bytes.
     pub eager_threshold: u64,
@@ -51,6 +53,117 @@ pub static PRESETS: &[Preset] = &[
         summary: "MPICH's device ch3: eager up to 128 KiB",
         source: "pmodels/mpich, src/mpid/ch3/src/mpid_vc.c: MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE",
         eager_threshold: 128 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "psm3",
+        summary: "PSM3 over verbs with the kernel module rv: eager up to 64,000 B",
+        source: "ofiwg/libfabric@af8ddbe92f, prov/psm3/psm3/psm_config.h: PSM3_MQ_RNDV_NIC_THRESH; \
+                 prov/psm3/psm3/ptl_ips/ips_proto_mq.c: len <= mq->rndv_nic_thresh",
+        eager_threshold: 64_000,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "opx",
+        summary: "OPX on Omni-Path 100 and CN5000, host memory: eager up to 16 KiB",
+        source: "ofiwg/libfabric@af8ddbe92f, prov/opx/include/rdma/opx/fi_opx_hfi1.h: \
+                 OPX_MP_EGR_MAX_PAYLOAD_BYTES_DEFAULT, OPX_RZV_MIN_PAYLOAD_BYTES_DEFAULT",
+        eager_threshold: 16 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "cxi",
+        summary: "CXI on Slingshot 11: eager up to 18,433 B",
+        source: "ofiwg/libfabric@af8ddbe92f, prov/cxi/include/cxip.h: CXIP_RDZV_THRESHOLD; prov/cxi/src/cxip_info.c: \
+                 rdzv_get_min; prov/cxi/src/cxip_msg_hpc.c: max_eager_size is their sum",
+        eager_threshold: 16_384 + 2_049,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "rxm",
+        summary: "libfabric's RxM over verbs or TCP: eager up to 128 KiB",
+        source: "ofiwg/libfabric@af8ddbe92f, prov/rxm/src/rxm_init.c: rxm_buffer_size; prov/rxm/src/rxm_ep.c: \
+                 sar_limit is eight times that",
+        eager_threshold: 8 * (16 << 10),
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "cray-mpich-rxm",
+        summary: "Cray MPICH on Slingshot 10, over RxM: eager up to 256 KiB",
+        source: "second hand: ARCHER2-HPC/archer2-docs@d6df10b654, docs/user-guide/tuning.md: messages up to 256 \
+                 KiB, FI_OFI_RXM_SAR_LIMIT",
+        eager_threshold: 256 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "mvapich2",
+        summary: "MVAPICH2 2.3.7 on InfiniBand: eager up to 16 KiB",
+        source: "kumattau/mvapich2@7b3539c493, src/mpid/ch3/channels/mrail/src/gen2/ibv_param.c: \
+                 rdma_set_default_parameters_numrail_1, last branch: rdma_vbuf_total_size",
+        eager_threshold: 16 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "mvapich2-xeon-8280-edr",
+        summary: "MVAPICH2 2.3.7 on Xeon 8280 with EDR: eager up to 17 KiB",
+        source: "kumattau/mvapich2@7b3539c493, src/mpid/ch3/channels/mrail/src/gen2/ibv_param.c: \
+                 MV2_ARCH_INTEL_PLATINUM_8280_2S_56 with MV2_HCA_MLX_CX_EDR: rdma_vbuf_total_size",
+        eager_threshold: 17 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "mvapich2-epyc-7551",
+        summary: "MVAPICH2 2.3.7 on EPYC 7551 with EDR or HDR: eager up to 17 KiB",
+        source: "kumattau/mvapich2@7b3539c493, src/mpid/ch3/channels/mrail/src/gen2/ibv_param.c: \
+                 MV2_ARCH_AMD_EPYC_7551_64 with MV2_HCA_MLX_CX_EDR and MV2_HCA_MLX_CX_HDR: rdma_vbuf_total_size",
+        eager_threshold: 17 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "mvapich2-epyc-7763-edr",
+        summary: "MVAPICH2 2.3.7 on EPYC 7763 with EDR: eager up to 12 KiB",
+        source: "kumattau/mvapich2@7b3539c493, src/mpid/ch3/channels/mrail/src/gen2/ibv_param.c: \
+                 MV2_ARCH_AMD_EPYC_7763_128 with MV2_HCA_MLX_CX_EDR: rdma_vbuf_total_size",
+        eager_threshold: 12 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "mvapich2-epyc-7763-hdr",
+        summary: "MVAPICH2 2.3.7 on EPYC 7763 with HDR: eager up to 32 KiB",
+        source: "kumattau/mvapich2@7b3539c493, src/mpid/ch3/channels/mrail/src/gen2/ibv_param.c: \
+                 MV2_ARCH_AMD_EPYC_7763_128 with MV2_HCA_MLX_CX_HDR: rdma_vbuf_total_size",
+        eager_threshold: 32 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "mvapich2-epyc-7v12-hdr",
+        summary: "MVAPICH2 2.3.7 on EPYC 7V12 with HDR: eager up to 24 KiB",
+        source: "kumattau/mvapich2@7b3539c493, src/mpid/ch3/channels/mrail/src/gen2/ibv_param.c: \
+                 MV2_ARCH_AMD_EPYC_7V12_64 with MV2_HCA_MLX_CX_HDR: rdma_vbuf_total_size",
+        eager_threshold: 24 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "mvapich2-power9",
+        summary: "MVAPICH2 2.3.7 on POWER9 with EDR or HDR: eager up to 32 KiB",
+        source: "kumattau/mvapich2@7b3539c493, src/mpid/ch3/channels/mrail/src/gen2/ibv_param.c: MV2_ARCH_IBM_POWER9 \
+                 with MV2_HCA_MLX_CX_EDR and MV2_HCA_MLX_CX_HDR: rdma_vbuf_total_size",
+        eager_threshold: 32 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "openmpi-openib",
+        summary: "Open MPI 4.1 over its component openib: eager up to 12 KiB",
+        source: "open-mpi/ompi@dadb5bfe94, opal/mca/btl/openib/btl_openib_mca.c: btl_eager_limit",
+        eager_threshold: 12 << 10,
+        copy_threshold: 0,
+    },
+    Preset {
+        name: "openmpi-ugni",
+        summary: "Open MPI 4.1 on Aries, up to 512 ranks: eager up to 8 KiB",
+        source: "open-mpi/ompi@dadb5bfe94, opal/mca/btl/ugni/btl_ugni_add_procs.c: ugni_smsg_limit; \
+                 opal/mca/btl/ugni/btl_ugni_component.c: btl_eager_limit",
+        eager_threshold: 8 << 10,
         copy_threshold: 0,
     },
     Preset {

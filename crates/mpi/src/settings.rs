@@ -143,8 +143,8 @@ mod tests {
             ),
             ("collectives = 3", "not a table"),
             (
-                "preset = \"psm3\"",
-                "x.toml:1: preset: unknown name 'psm3'; did you mean 'psm2'",
+                "preset = \"openmpi-tpc\"",
+                "x.toml:1: preset: unknown name 'openmpi-tpc'; did you mean 'openmpi-tcp'",
             ),
             (
                 "\n[collectives]\nallreduce = \"recursive-dubling\"",

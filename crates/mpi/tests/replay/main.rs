@@ -9,6 +9,7 @@ mod matching;
 mod network;
 mod nonblocking_collectives;
 mod one_sided;
+mod presets;
 mod probes;
 mod random_programs;
 mod rollback;

@@ -21,6 +21,7 @@ mod idle_time;
 mod job_ends;
 mod jobs;
 mod memory;
+mod mpi_presets;
 mod mpi_semantics;
 mod mutated_input;
 mod network_latency;
