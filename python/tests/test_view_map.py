@@ -26,6 +26,8 @@ class Network:
     #: Number of frames, and whether members of cells are pairs or links.
     frames: int
     of: str
+    #: Other keys of the network.
+    more: str = ""
 
 
 NETWORKS = {
@@ -50,6 +52,14 @@ NETWORKS = {
         8320,
         1,
         "pairs",
+    ),
+    "dragonfly-planes-72": Network(
+        'kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2',
+        "minimal",
+        72,
+        2,
+        "pairs",
+        "planes = 2\nrails = 2",
     ),
     "dragonfly-2d-60": Network(
         'kind = "dragonfly-2d", hosts_per_router = 2, rows = 2, columns = 3, column_links = 2, '
@@ -105,11 +115,12 @@ def run(folder: Path, network: Network, pattern: str = "uniform", load: float = 
         routing = {{ algorithm = "{network.routing}" }}
         link = {{ bandwidth = "200 Gbps", latency = "50 ns" }}
         packet = "1 KiB"
+        {network.more}
         [[job]]
         name = "load"
         traffic = {{ pattern = "{pattern}", load = {load} }}
         [run]
-        until = "{2 if network.hosts > 5000 else 5} us"
+        until = "{1 if network.hosts > 5000 else 2 if network.hosts > 500 else 5} us"
         [collect]
         series = "off"
         """
@@ -248,6 +259,49 @@ def test_every_network_has_its_map(browser: Any, result: Path, results: dict[str
                 int(text.replace(",", "")) for text in page.locator(".sums td:nth-child(2)").all_inner_texts()
             )
             assert total == wanted["links"]
+
+
+@pytest.mark.parametrize("result", ["fat-tree-1024"], indirect=True)
+def test_the_label_of_a_pod_opens_it_with_all_its_levels(browser: Any, result: Path) -> None:
+    own = [row for row in pairs(result) if any(row[end].endswith(", pod 1") for end in ("from", "to"))]
+    with serving(result) as view, page_of(browser, view.url) as page:
+        settle(page)
+        x, y = page.evaluate(
+            """() => {
+                const { layout, canvas } = fabricsim.state.panels[0].view;
+                const frame = layout.frames.find(frame => frame.title.startsWith("leaf-spine up"));
+                const box = canvas.getBoundingClientRect();
+                // The ninth leaf is the first of pod 1.
+                return [box.left + frame.xs[8] + frame.w / 2, box.top + frame.ys[0] - 8];
+            }"""
+        )
+        page.mouse.click(x, y)
+        page.wait_for_selector("#detail[data-shows='cell pod 1']")
+        shown = {
+            line.split("\t")[0]: line.split("\t")[1] for line in page.inner_text(".sums").splitlines()[2:]
+        }
+        for name in ("leaf-spine", "spine-core", "injection", "ejection"):
+            links = sum(row["links"] for row in own if row["class"] == name)
+            assert shown[name].strip() == f"{links}", name
+        # 8 leaves and 8 spines.
+        assert page.locator("#detail svg .router").count() == 16
+
+
+@pytest.mark.parametrize("result", ["torus-72", "fat-tree-72", "slim-fly-100"], indirect=True)
+def test_the_map_of_one_class_has_only_its_links(browser: Any, result: Path) -> None:
+    rows = pairs(result)
+    with serving(result) as view, page_of(browser, view.url) as page:
+        shown = page.locator("#class option").all_inner_texts()
+        classes = sorted({row["class"] for row in rows})
+        assert shown == ["all links", *(f"{name} links" for name in classes)]
+        for name in classes:
+            page.select_option("#class", name)
+            page.wait_for_function(f"() => fabricsim.state.panels[0].view.only === '{name}'")
+            own = [row for row in rows if row["class"] == name]
+            cells = [cell for cell in page.evaluate(CELLS) if cell["links"] > 0]
+            assert sum(cell["links"] for cell in cells) == sum(row["links"] for row in own)
+            assert sum(cell["busy"] for cell in cells) == pytest.approx(sum(row["busy"] for row in own))
+            assert max(cell["most"] for cell in cells) == pytest.approx(max(row["busy_max"] for row in own))
 
 
 @pytest.mark.parametrize("result", ["fat-tree-1024", "torus-1056", "dragonfly-1056"], indirect=True)

@@ -3,7 +3,7 @@
 import { bandwidth, bytes, number, percent, share, time } from "./format.js";
 import { someLinks, text } from "./data.js";
 import { drawing } from "./drawing.js";
-import { plot } from "./plot.js";
+import { LINES, plot } from "./plot.js";
 import { total } from "./sums.js";
 
 export function element(name, content = "", attributes = {}) {
@@ -87,6 +87,15 @@ export class Detail {
   history(title, lines, options, add) {
     if (lines.every((line) => line.begin.length === 0)) return;
     add(element("h3", title));
+    const keys = element("p", "", { className: "keys" });
+    for (const [index, line] of lines.length > 1 ? lines.entries() : []) {
+      const key = element("span", "", { className: "key" });
+      const swatch = key.appendChild(element("span", "", { className: "swatch" }));
+      swatch.style.background = LINES[index % LINES.length];
+      key.append(line.name);
+      keys.append(key, " ");
+    }
+    if (lines.length > 1) add(keys);
     const made = plot(lines, options);
     this.plots.push(made);
     add(made);

@@ -3,20 +3,19 @@
 /** Most rows and columns of a matrix before units that follow each other are joined, and after that. */
 const MOST_UNITS = 200;
 const JOINED = 128;
-/** Least width of a column of cables, and of the cell of a router, in pixels. */
+/** Least width of a column of cables in pixels. */
 const COLUMN = 1.5;
-const ROUTER = 2;
 
 /**
- * The layout of a network for an area: `frames` of {title, rows, columns, rowNames, columnNames, edgeName, rowTitle, columnTitle,
+ * The layout of a network for a width in pixels, of single links if there is a `network`: `frames` of {title, rows, columns, rowNames, columnNames, edgeName, rowTitle, columnTitle,
  * breaks, cells, stretch, rowUnits, columnUnits}, and `words` about it. `of` says whether members of cells are `pairs` or `links`. A cell is {row, column, name,
  * members}; `sorted` is a list of columns whose members are shown in the order of their load.
  */
-export function layout(pairs, network, width, height) {
+export function layout(pairs, network, width) {
   const { units } = pairs;
   const links = network?.links.rows > 0 ? network : null;
   if (units.kind === "level") return (links && cables(pairs, links, width)) ?? bands(pairs);
-  if (units.kind === "slice") return (links && slices(pairs, links, width, height)) ?? slabs(pairs);
+  if (units.kind === "slice") return (links && slices(pairs, links)) ?? slabs(pairs);
   return matrix(pairs);
 }
 
@@ -139,7 +138,7 @@ function coordinates(network) {
 }
 
 /** Slices of a grid: a cell is a router. */
-function slices(pairs, network, width, height) {
+function slices(pairs, network) {
   const all = coordinates(network);
   if (all.some((at) => at === undefined)) return null;
   const sizes = all[0].map((_, d) => all.reduce((most, at) => Math.max(most, at[d]), 0) + 1);
@@ -154,13 +153,11 @@ function slices(pairs, network, width, height) {
     const title = [...(pairs.units.planes > 1 ? [`plane ${plane}`] : []), ...rest.map((value, d) => `${"zwvut"[d] ?? `x${d + 2}`} = ${value}`)].join(", ");
     if (!frames.has(title)) {
       const numbers = (count) => Array.from({ length: count }, (_, i) => String(i));
-      frames.set(title, { title, rows, columns, rowNames: numbers(rows), columnNames: numbers(columns), rowTitle: "y", columnTitle: "x", cells: [] });
+      frames.set(title, { title, rows, columns, rowNames: numbers(rows), columnNames: numbers(columns), cells: [] });
     }
     frames.get(title).cells.push({ row: y, column: x, name: `links that leave ${network.routerName(router)}, and those from its hosts`, members: members[router], router });
   });
-  const all_ = columns * rows * frames.size;
-  if (all_ * (ROUTER + 1) ** 2 > width * height) return null;
-  return { of: "links", frames: [...frames.values()], words: "A cell is a router: all links that leave it, and those from its hosts." };
+  return { of: "links", frames: [...frames.values()], words: "A cell is a router, x to the right and y downwards: all links that leave it, and those from its hosts." };
 }
 
 /** Slices of a grid from sums: a row is a class of links. */

@@ -11,7 +11,7 @@ import { verdictBox } from "./verdict.js";
 
 const at = (id) => document.getElementById(id);
 
-const state = { tab: "network", panels: [], times: [], index: 0, measure: "mean", limits: {}, whole: true, playing: false, chosen: null, span: null, names: [] };
+const state = { tab: "network", panels: [], times: [], index: 0, measure: "mean", only: "", limits: {}, whole: true, playing: false, chosen: null, span: null, names: [] };
 const detail = new Detail(at("detail"), choose, (panel, thing, x, y) => tip(thing && thingText(panel, thing), x, y));
 
 /** Maximum number of single links that the page holds. Of more it has their sums, and requests those of a cell. */
@@ -165,7 +165,7 @@ class Panel {
     this.measure = state.measure;
     this.now = { links, pairs: bin === null && this.total ? this.total : links && this.pairs.add(links) };
     this.findCauses();
-    this.view.setNow(this.now, this.measure, this.causes.shown);
+    this.view.setNow(this.now, this.measure, this.causes.shown, state.only);
   }
 
   findCauses() {
@@ -201,7 +201,9 @@ class Panel {
 
   /** The present time in words. */
   when() {
-    return this.bin === null ? "whole run" : `${time(this.bins.begin[this.bin] ?? 0, this.until)} to ${time(this.bins.end[this.bin] ?? 0, this.until)}`;
+    if (this.bin === null) return "whole run";
+    if (this.bin < 0) return "no bin at this time";
+    return `${time(this.bins.begin[this.bin], this.until)} to ${time(this.bins.end[this.bin], this.until)}`;
   }
 }
 
@@ -381,6 +383,7 @@ function listen() {
   at("slider").addEventListener("input", () => { state.index = Number(at("slider").value); state.whole = false; update(); });
   at("whole").addEventListener("change", () => { state.whole = at("whole").checked; update(); });
   at("measure").addEventListener("change", () => { state.measure = at("measure").value; legend(); update(); });
+  at("class").addEventListener("change", () => { state.only = at("class").value; update(); });
   dark.addEventListener("change", legend);
   at("play").addEventListener("click", play);
   for (const tab of ["network", "ranks"]) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
@@ -423,6 +426,8 @@ async function main() {
   // There are no totals yet, and the last bin may be incomplete.
   if (state.times.length > 0 && state.panels.some((panel) => panel.result.unfinished))
     Object.assign(state, { whole: false, index: Math.max(0, state.times.length - 2) });
+  const classes = new Set(state.panels.flatMap((panel) => panel.pairs?.classes ?? []));
+  for (const name of [...classes].sort()) at("class").append(element("option", `${name} links`, { value: name }));
   listen();
   legend();
   showTab(state.panels.some((panel) => panel.network) ? "network" : "ranks");

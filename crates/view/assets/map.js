@@ -14,14 +14,16 @@ export const MEASURES = {
 };
 
 const FONT = "11px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Liberation Sans\", sans-serif";
-/** Largest cell in pixels. */
+/** Largest cell, and smallest one of a router, in pixels. */
 const LARGEST = 44;
+const SMALLEST = 1.5;
 
 /** Number of the row or column at a position, -1 between them. */
 const place = (edges, size, at) => edges.subarray(0, -1).findIndex((edge) => at >= edge && at < edge + size);
 
 /** A sum in words. */
 export function sumText(sum) {
+  if (sum.links === 0) return "no link of this class";
   if (!(sum.busy >= 0)) return `${number(sum.links)} link${sum.links === 1 ? "" : "s"}, load not known`;
   if (sum.links === 1) return `load ${share(sum.mean)}, blocked ${share(sum.blocked)}`;
   return `${number(sum.links)} links: mean load ${share(sum.mean)}, busiest ${share(sum.most)}, ${number(sum.full)} full, blocked ${share(sum.blocked)}`;
@@ -30,7 +32,7 @@ export function sumText(sum) {
 export class MapView {
   /** `events`: `opened(cell)`, null for none, `openedUnits(units)`, and `pointed(words, x, y)`. */
   constructor(stage, pairs, network, limits, events) {
-    Object.assign(this, { stage, pairs, network, limits, events, measure: "mean", now: null, marked: new Set(), critical: [], causes: [] });
+    Object.assign(this, { stage, pairs, network, limits, events, measure: "mean", only: "", now: null, critical: [], causes: [] });
     this.canvas = stage.appendChild(element("canvas", "", { tabIndex: 0, className: "map" }));
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-label", "Map of the network. Arrow keys move from cell to cell, Enter opens a cell, Escape closes it.");
@@ -46,21 +48,27 @@ export class MapView {
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
     if (width === 0) return;
     const pixels = window.devicePixelRatio || 1;
-    Object.assign(this.canvas, { width: Math.round(width * pixels), height: Math.round(height * pixels) });
+    const [wide, high] = [width, height].map((size) => Math.round(size * pixels));
+    if (this.layout && this.canvas.width === wide && this.canvas.height === high) return;
+    Object.assign(this.canvas, { width: wide, height: high });
     this.pixels = pixels;
-    this.layout = layout(this.pairs, this.network, width - 40, height - 40);
+    this.layout = layout(this.pairs, this.network, width - 40);
+    // Sums, if the cells of routers would be too small.
+    if (this.place(width, height) < SMALLEST && !this.layout.frames[0].stretch && this.layout.of === "links") {
+      this.layout = layout(this.pairs, null, width - 40);
+      this.place(width, height);
+    }
     this.cells = this.layout.frames.flatMap((frame) => frame.cells);
     this.cellOf = new Map();
     for (const frame of this.layout.frames) {
       frame.at = new Map(frame.cells.map((cell) => [cell.row * frame.columns + cell.column, cell]));
       for (const cell of frame.cells) cell.frame = frame;
     }
-    this.place(width, height);
     this.cursor = null;
     this.sum();
   }
 
-  /** Places the frames: as many beside each other as make the cells largest. */
+  /** Places the frames: as many beside each other as make the cells largest. Returns their size. */
   place(width, height) {
     const { frames } = this.layout;
     const pen = this.canvas.getContext("2d");
@@ -70,7 +78,7 @@ export class MapView {
     const columns = Math.max(...frames.map((frame) => frame.columns));
     const rows = Math.max(...frames.map((frame) => frame.rows));
     const gaps = (breaks) => 5 * (breaks?.length ?? 0);
-    const left = frames[0].rowNames ? 24 + widest(frames[0].rowNames) : 8;
+    const left = frames[0].rowNames ? (frames[0].rowTitle ? 24 : 8) + widest(frames[0].rowNames) : 8;
     const top = (frames[0].columnNames ? 16 : 0) + (frames[0].title ? 16 : 0) + (frames[0].columnTitle ? 14 : 0);
     const bottom = 22;
     let best = null;
@@ -97,11 +105,14 @@ export class MapView {
       frame.ys[frame.rows] = frame.ys[frame.rows - 1] + h;
       if (column === best.beside - 1) y = frame.ys[frame.rows] + 6;
     });
+    return best.size;
   }
 
-  /** Shows values: columns of sums of pairs and of links, null if unknown. */
-  setNow(now, measure, causes) {
-    Object.assign(this, { now, measure, causes });
+  /**
+   * Shows values: columns of sums of pairs and of links, null if unknown; of one link class `only`, or of all if it is empty.
+   */
+  setNow(now, measure, causes, only = "") {
+    Object.assign(this, { now, measure, causes, only });
     this.sum();
   }
 
@@ -117,8 +128,10 @@ export class MapView {
       for (const cell of frame.cells) cell.members = [sorted[cell.column][next[cell.column]++]];
     }
     this.cellOf.clear();
+    const isShown = (member) => this.pairs.className[this.layout.of === "links" ? this.pairs.ofLink[member] : member] === this.only;
     for (const cell of this.cells) {
-      cell.sum = from ? total(from, cell.members) : { links: cell.members.length, busy: NaN, full: 0, held: 0 };
+      const shown = this.only ? cell.members.filter(isShown) : cell.members;
+      cell.sum = from ? total(from, shown) : { links: shown.length, busy: NaN, full: 0, held: 0 };
       for (const member of cell.members) this.cellOf.set(member, cell);
     }
     this.redraw();
@@ -179,6 +192,7 @@ export class MapView {
     for (const frame of this.layout.frames) {
       const [gapX, gapY] = [frame.w, frame.h].map((size) => (size >= 6 ? 1 : 0));
       for (const cell of frame.cells) {
+        if (cell.sum.links === 0) continue;
         const [red, green, blue] = loadColour(MEASURES[this.measure].value(cell.sum), this.isFull(cell.sum));
         const colour = (255 << 24) | (blue << 16) | (green << 8) | red;
         const [left, top] = [Math.round(frame.xs[cell.column] * pixels), Math.round(frame.ys[cell.row] * pixels)];
@@ -303,6 +317,7 @@ export class MapView {
   frameText(frame) {
     let sum = { links: 0, busy: 0, full: 0, held: 0 };
     for (const cell of frame.cells) for (const key of Object.keys(sum)) sum[key] += cell.sum[key];
+    if (sum.links === 0) return "not shown";
     return Number.isFinite(sum.busy) ? `mean load ${share(sum.busy / sum.links)}, ${number(sum.full)} of ${number(sum.links)} full` : `${number(sum.links)} links`;
   }
 
@@ -349,7 +364,7 @@ export class MapView {
       const cell = this.under(event.offsetX, event.offsetY);
       const units = cell ? null : this.unitsUnder(event.offsetX, event.offsetY);
       canvas.style.cursor = cell || units ? "pointer" : "";
-      this.events.pointed(cell ? this.cellText(cell) : units && `open ${this.pairs.units.span(units)}`, event.clientX, event.clientY);
+      this.events.pointed(cell ? this.cellText(cell) : units && `open ${this.pairs.units.title(units)}`, event.clientX, event.clientY);
     });
     canvas.addEventListener("pointerleave", () => this.events.pointed(null));
     canvas.addEventListener("click", (event) => {

@@ -64,6 +64,12 @@ export class Units {
     return pod ? all : [unit];
   }
 
+  /** Name of several units: that of their pod, if they are in one. */
+  title(units) {
+    const pods = new Set(units.map((unit) => this.names[unit].replace(/level \d+, pod/, "pod")));
+    return pods.size === 1 ? [...pods][0] : this.span(units);
+  }
+
   /** Name of one unit, or of several that follow each other: "groups 0 to 4". */
   span(units) {
     const [first, last] = [this.names[units[0]], this.names[units.at(-1)]];
@@ -148,8 +154,7 @@ export class Pairs {
   around(units) {
     const own = new Set(units);
     const members = [...this.from.keys()].filter((pair) => own.has(this.from[pair]) || own.has(this.to[pair]));
-    const pods = new Set(units.map((unit) => this.units.names[unit].replace(/level \d+, pod/, "pod")));
-    return { name: pods.size === 1 ? [...pods][0] : this.units.span(units), members, of: "pairs", units };
+    return { name: this.units.title(units), members, of: "pairs", units };
   }
 
   /** Adds up columns of single links. */
