@@ -31,8 +31,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A result with series and timelines, and one without."""
     folder = tmp_path_factory.mktemp("view")
     plain = view_results.run(folder)
-    for grown in ("class_series", "link_series", "vc_series", "host_series", "router_series", "job_series"):
-        (plain / f"{grown}.parquet").unlink(missing_ok=True)
+    for grown in [*plain.glob("*_series.parquet"), plain / "top_links.parquet"]:
+        grown.unlink()
     full = folder / "full"
     shutil.copytree(plain, full)
     view_results.series(full)
@@ -469,7 +469,9 @@ def test_the_network_of_a_killed_run_is_drawn(browser: Any, killed: Path) -> Non
         settle(page)
         assert page.evaluate("() => fabricsim.state.panels[0].now.links") is None, "not known"
         assert difference(shown, picture(page, NETWORK)) > 0.5
-        assert "Mean load by kind of link" in page.inner_text("#detail")
+        page.click("#tab-time")
+        page.wait_for_selector(".charts h3")
+        assert "Mean load by class" in page.inner_text(".charts")
 
 
 def test_a_run_killed_before_it_began_is_shown_as_such(browser: Any, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def page_of(browser: Any, url: str) -> Iterator[Any]:
     page.wait_for_selector("body[data-ready]")
     assert page.get_attribute("body", "data-ready") == "yes"
     yield page
-    assert not complaints
+    assert not complaints, complaints
     page.close()
 
 

@@ -123,6 +123,11 @@ export async function someLinks(result, routers, name, from, to) {
   return new Network(routers, { rows: 0 }, await result.table("links", [...LINK_COLUMNS, ...TOTALS], where));
 }
 
+/** The network with only the links of these numbers. */
+export async function linksNamed(result, routers, numbers) {
+  return new Network(routers, { rows: 0 }, await result.table("links", LINK_COLUMNS, { link: [...numbers] }));
+}
+
 export class Network {
   constructor(routers, hosts, links) {
     Object.assign(this, { routers, hosts, links });
@@ -165,6 +170,15 @@ export class Network {
 
   className(row) {
     return text(this.links, "class", row);
+  }
+
+  /** The routers at the ends of all links, -1 for hosts. */
+  ends() {
+    const router = (end) => {
+      const host = this.links.texts[`${end}_kind`].indexOf("host");
+      return Int32Array.from(this.links[`${end}_kind`], (kind, row) => (kind === host ? -1 : this.links[`${end}_id`][row]));
+    };
+    return (this.routerEnds ??= ["from", "to"].map(router));
   }
 
   /** Rows of the links of a router or host. */

@@ -25,6 +25,48 @@ function table(pairs) {
   return made;
 }
 
+/** A titled chart with its keys. Returns it in a list, which is empty without rows. */
+function history(title, lines, options, events, add) {
+  if (lines.every((line) => line.begin.length === 0)) return [];
+  add(element("h3", title));
+  const keys = element("p", "", { className: "keys" });
+  for (const [index, line] of lines.entries()) {
+    const key = element("span", "", { className: "key" });
+    const swatch = key.appendChild(element("span", "", { className: "swatch" }));
+    swatch.style.background = `var(--line${index % LINES})`;
+    key.append(line.name);
+    keys.append(key, " ");
+  }
+  if (lines.length > 1) add(keys);
+  const made = plot(title, lines, options, events);
+  add(made);
+  return [made];
+}
+
+/** The rows of a table over time as lines, one for each text of a column. */
+function linesOf(rows, column, value) {
+  return rows.texts[column].map((name, number_) => {
+    const of = [...rows[column].keys()].filter((i) => rows[column][i] === number_);
+    return { name, begin: of.map((i) => rows.begin_ps[i]), end: of.map((i) => rows.end_ps[i]), value: of.map((i) => value(i, rows.end_ps[i] - rows.begin_ps[i])) };
+  });
+}
+
+/** The histories of a result as a whole. Returns their charts. */
+export async function histories(result, until, events, add) {
+  const charts = [];
+  if (result.has("class_series")) {
+    const rows = await result.table("class_series", ["begin_ps", "end_ps", "class", "links", "busy_ps"]);
+    const lines = linesOf(rows, "class", (i, span) => rows.busy_ps[i] / (span * rows.links[i]));
+    charts.push(...history("Mean load by class", lines, { until, format: percent }, events, add));
+  }
+  if (result.has("job_series")) {
+    const rows = await result.table("job_series", ["begin_ps", "end_ps", "job", "bytes_received"]);
+    const lines = linesOf(rows, "job", (i, span) => (8e12 * rows.bytes_received[i]) / span);
+    charts.push(...history("Received by jobs", lines, { until, format: bandwidth }, events, add));
+  }
+  return charts;
+}
+
 /** Number of listed causes, and of routers by which links are requested from the server. */
 export const MOST_CAUSES = 8;
 const MOST_ROUTERS = 700;
@@ -85,20 +127,7 @@ export class Detail {
   }
 
   history(title, lines, options, add) {
-    if (lines.every((line) => line.begin.length === 0)) return;
-    add(element("h3", title));
-    const keys = element("p", "", { className: "keys" });
-    for (const [index, line] of lines.length > 1 ? lines.entries() : []) {
-      const key = element("span", "", { className: "key" });
-      const swatch = key.appendChild(element("span", "", { className: "swatch" }));
-      swatch.style.background = LINES[index % LINES.length];
-      key.append(line.name);
-      keys.append(key, " ");
-    }
-    if (lines.length > 1) add(keys);
-    const made = plot(lines, options);
-    this.plots.push(made);
-    add(made);
+    this.plots.push(...history(title, lines, options, { pointed: (...at) => this.pointed(null, ...at) }, add));
   }
 
   async overview(panel, add) {
@@ -124,28 +153,6 @@ export class Detail {
       }
       add(element("h3", "Jobs"));
       add(table(summary.jobs.map((job) => [job.name, `${time(job.time_ns * 1000)}${job.stopped ? ", stopped" : job.finished ? "" : ", not finished"}`])));
-    }
-    if (result.has("class_series")) {
-      const rows = await result.table("class_series", ["begin_ps", "end_ps", "class", "links", "busy_ps"]);
-      const lines = rows.texts.class.map((name, number_) => {
-        const of = [...rows.class.keys()].filter((i) => rows.class[i] === number_);
-        return {
-          name,
-          begin: of.map((i) => rows.begin_ps[i]),
-          end: of.map((i) => rows.end_ps[i]),
-          value: of.map((i) => rows.busy_ps[i] / ((rows.end_ps[i] - rows.begin_ps[i]) * rows.links[i])),
-        };
-      });
-      this.history("Mean load by kind of link", lines, { until, format: percent }, add);
-    }
-    if (result.has("job_series")) {
-      const rows = await result.table("job_series", ["begin_ps", "end_ps", "job", "bytes_received"]);
-      const lines = rows.texts.job.map((name, number_) => {
-        const of = [...rows.job.keys()].filter((i) => rows.job[i] === number_);
-        return { name, begin: of.map((i) => rows.begin_ps[i]), end: of.map((i) => rows.end_ps[i]),
-          value: of.map((i) => (8000 * rows.bytes_received[i]) / (rows.end_ps[i] - rows.begin_ps[i])) };
-      });
-      this.history("Received by jobs", lines, { until, format: (v) => `${number(v)} Gbps` }, add);
     }
     const { network } = panel;
     if (panel.view && network.routers.rows > 0) this.draw(panel, [...network.routers.router.keys()], add);
@@ -209,7 +216,7 @@ export class Detail {
     const { network } = panel;
     const out = (row) => network.links.from_id[row] === id && text(network.links, "from_kind", row) === kind;
     const way = (row) => (out(row) ? `to ${network.endName(row, "to")}` : `from ${network.endName(row, "from")}`);
-    add(element("h3", "Most loaded links now"));
+    add(element("h3", `Most loaded links ${panel.whenLinks()}`));
     this.mostLoaded(panel, network.linksAt(kind, id), way, add);
   }
 
@@ -233,13 +240,14 @@ export class Detail {
   async links(panel, name, add, { rows }) {
     const { network } = panel;
     add(element("h2", `${number(rows.length)} ${name} links`));
-    add(element("h3", "Most loaded of them now"));
+    add(element("h3", `Most loaded of them ${panel.whenLinks()}`));
     this.mostLoaded(panel, rows, (row) => network.linkName(row), add);
   }
 
   /** A cell of the map: its sums by class, its links, and a drawing of their routers. */
   async cell(panel, name, add, { cell }) {
-    const { view, network, pairs } = panel;
+    const { view, network } = panel;
+    const { pairs } = view;
     add(element("h2", cell.name));
     const of = view.membersAre(cell);
     const rows = view.linksOf(cell);
@@ -266,7 +274,7 @@ export class Detail {
     const routersOf = (units) => units.flatMap((unit) => pairs.units.routersOf(unit));
     if (rows) {
       if (of === "pairs" && rows.length > 1) this.draw(panel, [...new Set(routersOf([...from, ...to]))], add);
-      add(element("h3", "Its links now, the most loaded first"));
+      add(element("h3", `Its links ${panel.whenLinks()}, the most loaded first`));
       this.mostLoaded(panel, rows, (row) => network.linkName(row), add, 50);
     } else if (panel.result.has("links")) await this.fetched(panel, classes, routersOf(from), routersOf(to), add);
     else add(element("p", "Only these sums are there: the result has no table of single links."));
@@ -275,9 +283,9 @@ export class Detail {
   /** Buttons that open the units of a thing. */
   unitButtons(panel, units) {
     const line = element("p");
-    const all = new Map([...new Set(units)].slice(0, 4).map((unit) => panel.pairs.units.together(unit)).map((of) => [of.join(), of]));
+    const all = new Map([...new Set(units)].slice(0, 4).map((unit) => panel.view.pairs.units.together(unit)).map((of) => [of.join(), of]));
     for (const of of all.values()) {
-      const cell = panel.pairs.around(of);
+      const cell = panel.view.pairs.around(of);
       line.append(this.go(panel, `all links of ${cell.name}`, { kind: "cell", name: cell.name, cell }), " ");
     }
     return line;
@@ -314,25 +322,18 @@ export class Detail {
 
   /** The causes of congestion at the present time, as a numbered list that the map has, too. */
   causes(panel, open) {
-    const { all, shown, of } = panel.causes;
+    const { full, shown, isPart } = panel.causes;
     if (!panel.now?.pairs) return [];
-    const what = of === "links" ? "link" : "pair";
-    const count = all.length === 0 ? "no link is full" : `${number(all.length)} full ${what}${all.length === 1 ? "" : "s"}`;
+    const count = full === 0 ? "no link is full" : `${number(full)} full link${full === 1 ? "" : "s"}`;
     const box = element("details", "", { className: "causes", open });
     box.append(element("summary", `Causes of congestion, ${panel.when()}: ${count}`));
     const list = element("ol");
-    for (const { row, behind, cell } of shown) {
-      const line = list.appendChild(element("li"));
-      const pair = of === "links" ? null : { kind: "cell", name: cell()?.name, cell: cell() };
-      const name = pair ? panel.pairs.className[row] : `link ${panel.network.links.link[row]}`;
-      const ends = ["from", "to"].map((end) => (pair ? panel.pairs.units.names[panel.pairs[end][row]] : panel.network.endLabel(row, end)));
-      line.append(this.go(panel, name, pair ?? { kind: "link", id: row }), ` ${pair ? "" : `${panel.network.className(row)}, `}${ends.join(" → ")}: `,
-        `load ${share(panel.now[of].most[row])}, ${number(behind)} blocked link${behind === 1 ? "" : "s"} behind it`);
-    }
+    for (const { name, of, ends, load, behind, thing } of shown)
+      list.appendChild(element("li")).append(this.go(panel, name, thing()), ` ${of}${ends.join(" → ")}: load ${share(load)}, ${number(behind)} blocked link${behind === 1 ? "" : "s"} behind it`);
     if (shown.length > 0) box.append(list);
-    const others = all.length - shown.length;
-    const more = shown.length === MOST_CAUSES ? "The others are a pattern: see the map" : "Behind the others no link is blocked";
-    if (others > 0) box.append(element("p", shown.length > 0 ? `${more}.` : "Behind them no link is blocked."));
+    const more = shown.length === MOST_CAUSES ? "The others are a pattern: see the map."
+      : isPart ? "Known by name are the 32 busiest and the 32 most blocked links of this period." : `Behind ${shown.length > 0 ? "the others" : "them"} no link is blocked.`;
+    if (full > shown.length) box.append(element("p", more));
     return box;
   }
 
@@ -341,7 +342,7 @@ export class Detail {
     add(element("h2", network.routerName(router)));
     const group = network.routers.group[router];
     add(table([["hosts", number(network.routers.hosts[router])], ["group", Number.isNaN(group) ? null : number(group)]]));
-    if (panel.view) add(this.unitButtons(panel, [panel.pairs.units.ofRouter[router]]));
+    if (panel.view) add(this.unitButtons(panel, [panel.view.pairs.units.ofRouter[router]]));
     if (result.has("router_series")) {
       const s = await result.table("router_series", ["begin_ps", "end_ps", "packets_sent", "packets_received"], { router });
       this.history("Packets per bin", [

@@ -21,7 +21,7 @@ function shape(name, attributes) {
  * `events`: `chosen(thing)` and `pointed(thing, x, y)`.
  */
 export function drawing(panel, routers, events) {
-  const { network, now } = panel;
+  const { network } = panel;
   if (routers.length < 1 || routers.length > MOST_ROUTERS || !network.links.rows) return null;
   const { hosts, links } = network;
   const own = new Set(routers);
@@ -54,7 +54,7 @@ export function drawing(panel, routers, events) {
     const bend = 0.07;
     const d = `M${ax},${ay}Q${(ax + bx) / 2 - bend * (by - ay)},${(ay + by) / 2 + bend * (bx - ax)} ${bx},${by}`;
     const full = panel.isFull(row);
-    const colour = onPath.has(row) ? CRITICAL : css(loadColour(now?.links ? Math.max(value(row), IDLE) : NaN, full));
+    const colour = onPath.has(row) ? CRITICAL : css(loadColour(panel.loads ? Math.max(value(row), IDLE) : NaN, full));
     const width = rows.length > 200 ? 1.2 : 1.5 + 1.5 * (value(row) || 0);
     svg.append(shape("path", { d, fill: "none", stroke: colour, "stroke-width": width }));
     listen(shape("path", { d, fill: "none", stroke: "transparent", "stroke-width": 7, "data-link": links.link[row] }), { kind: "link", id: row });

@@ -40,5 +40,5 @@ export function bytes(value) {
 }
 
 export function bandwidth(bits) {
-  return bits >= 1e9 ? `${number(bits / 1e9)} Gbps` : `${number(bits / 1e6)} Mbps`;
+  return bits >= 1e12 ? `${number(bits / 1e12)} Tbps` : bits >= 1e9 ? `${number(bits / 1e9)} Gbps` : `${number(bits / 1e6)} Mbps`;
 }

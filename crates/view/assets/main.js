@@ -1,12 +1,13 @@
 // The page: results side by side, with one time and one selection for all.
 
 import { css, dark, loadColour, stateColour } from "./colours.js";
-import { binAt, loads, network, results, text } from "./data.js";
+import { binAt, linksNamed, loads, network, results, text } from "./data.js";
 import { Detail, MOST_CAUSES, element } from "./detail.js";
 import { number, percent, share, time } from "./format.js";
+import { Loads, TimeView, ground } from "./time.js";
 import { MEASURES, MapView } from "./map.js";
 import { RanksView } from "./ranks.js";
-import { PAIR_COLUMNS, Pairs, Units, causes } from "./sums.js";
+import { PAIR_COLUMNS, Pairs, Units, causes, ofLinks } from "./sums.js";
 import { verdictBox } from "./verdict.js";
 
 const at = (id) => document.getElementById(id);
@@ -16,8 +17,13 @@ const detail = new Detail(at("detail"), choose, (panel, thing, x, y) => tip(thin
 
 /** Maximum number of single links that the page holds. Of more it has their sums, and requests those of a cell. */
 const MOST_LINKS = 1_000_000;
-/** The same for a result without these sums. The tables of larger networks are not written before the end of a run. */
+/** Maximum number of links whose loads the page requests for each bin. Of more it has the sums of a period. */
+const MOST_LINKS_OF_BIN = 250_000;
+/** The same as MOST_LINKS for a result without sums. The tables of larger networks are not written before the end of a run. */
 const MOST_WITHOUT_SUMS = 1_500_000;
+
+/** Least share of full or blocked links of a class with which the page opens at the worst period. */
+const CONGESTED = 0.01;
 
 /** The view of one result. */
 class Panel {
@@ -31,13 +37,14 @@ class Panel {
     this.banners();
     this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
     this.networkStage = this.box.appendChild(element("div", "", { className: "stage" }));
+    this.timeStage = this.box.appendChild(element("div", "", { className: "stage charts", hidden: true }));
     this.ranksStage = this.box.appendChild(element("div", "", { className: "stage light", hidden: true }));
     at("panels").append(this.box);
-    Object.assign(this, { now: null, causes: { all: [], shown: [], of: "links" }, critical: [], bins: null, measure: "mean" });
+    Object.assign(this, { now: null, causes: { full: 0, shown: [] }, critical: [], bins: null, measure: "mean" });
   }
 
   banner(words) {
-    this.box.append(element("div", words, { className: "banner" }));
+    this.box.insertBefore(element("div", words, { className: "banner" }), this.tools ?? null);
   }
 
   banners() {
@@ -46,10 +53,6 @@ class Panel {
     if (result.being_replaced) this.banner("Another run in this folder is still running or was killed. The page shows the earlier result.");
     const damaged = Object.entries(result.damaged);
     if (damaged.length > 0) this.banner(`Damaged and omitted: ${damaged.map(([name, why]) => `${name} (${why})`).join("; ")}`);
-    if (!result.has("link_series"))
-      this.banner(result.unfinished
-        ? "No link loads: the run has not written series of single links yet, or does not collect them (collect.series)."
-        : "The map shows the whole run only: no series of single links was collected (collect.series).");
   }
 
   missing(stage, words) {
@@ -60,13 +63,19 @@ class Panel {
     const { result } = this;
     this.network = await network(result, result.has("pairs") ? MOST_LINKS : MOST_WITHOUT_SUMS);
     if (result.has("class_series") || result.has("link_series")) this.bins = await result.bins();
+    this.spread = await Loads.of(result, state.limits);
+    this.charts = new TimeView(this, this.timeStage, { pointed: tip, moved: (ps) => state.times.length > 0 && goTo(ps) });
     const { summary } = result;
     const lasts = [this.bins?.end.at(-1) ?? 0, ...(summary.jobs ?? []).map((job) => job.time_ns * 1000), (summary.run?.simulated_ns ?? 0) * 1000];
     this.until = lasts.reduce((a, b) => Math.max(a, b), 0);
     this.jobs = (summary.jobs ?? []).filter((job) => job.ranks > 0);
     if (this.jobs.length === 0 && result.has("timeline")) this.jobs = await jobsOf(result);
     if (this.network) await this.openMap();
-    else this.missing(this.networkStage, result.unfinished
+    if (this.network && !this.timed)
+      this.banner(result.unfinished
+        ? "No link loads: the run has not written series of single links yet, or does not collect them (collect.series)."
+        : `The map shows the whole run only: this result has no sums over time (${result.has("class_series") ? "it is of an older version" : "collect.series"}).`);
+    if (!this.network) this.missing(this.networkStage, result.unfinished
       ? `There is no map: the tables of the network are not there yet. Of more than ${number(MOST_WITHOUT_SUMS)} links they are written at the end.`
       : "There is no map: this folder has no table of routers. Results of older versions lack it.");
   }
@@ -76,13 +85,28 @@ class Panel {
     const units = await Units.of(result, this.network.routers);
     if (!units) return this.missing(this.networkStage, "There is no map: the table of routers is empty.");
     this.pairs = new Pairs(units, this.network);
-    if (result.has("pairs")) this.total = this.pairs.read(await result.table("pairs", PAIR_COLUMNS), result.measured());
+    const rows = result.has("pairs") && (await result.table("pairs", ["from_unit", "to_unit", ...PAIR_COLUMNS]));
+    const total = rows && this.pairs.read(rows, rows.from_unit, rows.to_unit, result.measured());
+    if (total) this.pairs.links = total.links;
     if (this.pairs.count === 0) return this.missing(this.networkStage, "There is no map: this folder has no links and no sums of them.");
+    const single = this.network.links.rows > 0;
+    const links = single ? await loads(result, this.network, null, null, state.limits) : null;
+    this.whole = { of: this.pairs, links, pairs: total || (links && this.pairs.add(links)) };
+    this.loads = links;
+    this.perLink = single && result.has("link_series") && (this.network.links.rows <= MOST_LINKS_OF_BIN || !result.has("pair_series"));
+    const blocks = result.has("pair_series") ? units.blocks() : null;
+    if (blocks && blocks !== units) {
+      this.blocks = new Pairs(blocks, this.network);
+      const of = (ends) => ends.map((unit) => units.block[unit]);
+      if (rows) this.blocks.links = this.blocks.read(rows, of(rows.from_unit), of(rows.to_unit), 0).links;
+    } else if (blocks) this.blocks = this.pairs;
+    this.timed = this.bins !== null && (this.perLink || Boolean(this.blocks));
     this.view = new MapView(this.networkStage, this.pairs, this.network, state.limits, {
       opened: (cell) => choose(this, cell && (this.view.layout.of === "links" && cell.members.length === 1
         ? { kind: "link", id: cell.members[0] } : { kind: "cell", name: cell.name, cell })),
       openedUnits: (units) => {
-        const cell = this.pairs.around(units.length === 1 ? this.pairs.units.together(units[0]) : units);
+        const { pairs } = this.view;
+        const cell = pairs.around(units.length === 1 ? pairs.units.together(units[0]) : units);
         choose(this, { kind: "cell", name: cell.name, cell });
       },
       pointed: tip,
@@ -156,39 +180,81 @@ class Panel {
   /** Shows the time of the slider. */
   async update() {
     if (!this.view) return;
-    const own = this.bins && this.result.has("link_series") && !state.whole;
-    const bin = own ? binAt(this.bins, state.times[state.index]) : null;
+    const bin = this.timed && !state.whole ? binAt(this.bins, state.times[state.index]) : null;
     const wanted = (this.wanted = `${bin} ${state.measure}`);
-    const links = this.network.links.rows > 0 ? await loads(this.result, this.network, this.bins, bin, state.limits) : null;
+    const now = bin === null ? this.whole : await this.at(bin);
+    now.causes ??= await this.causesOf(now);
     if (this.wanted !== wanted) return;
-    this.bin = bin;
-    this.measure = state.measure;
-    this.now = { links, pairs: bin === null && this.total ? this.total : links && this.pairs.add(links) };
-    this.findCauses();
-    this.view.setNow(this.now, this.measure, this.causes.shown, state.only);
+    Object.assign(this, { bin, now, measure: state.measure, causes: now.causes, loads: now.links ?? this.whole.links });
+    const [{ chosen }, before] = [state, this.view.pairs];
+    if (this.view.setNow(now, this.measure, this.causes.shown, state.only) && chosen?.panel === this && chosen.thing.kind === "cell") {
+      const { cell: old, name } = chosen.thing;
+      const cell = old.units && this.view.pairs === before ? old : this.view.cells.find((each) => each.name === name);
+      await choose(this, cell ? { ...chosen.thing, cell } : null);
+    }
   }
 
-  findCauses() {
-    const { links, pairs } = this.now;
-    const of = links ? "links" : "pairs";
-    const hosts = (kind) => this.network.links.texts[kind].indexOf("host");
-    const router = (end) => {
-      const number_ = hosts(`${end}_kind`);
-      return this.network.links[`${end}_kind`].map((kind, row) => (kind === number_ ? -1 : this.network.links[`${end}_id`][row]));
-    };
-    if (links) this.ends ??= ["from", "to"].map((end) => Int32Array.from(router(end)));
-    const unit = (end, host) => this.pairs[end].map((number_, pair) => (this.pairs.className[pair] === host ? -1 : number_));
-    const [from, to] = links ? this.ends : [unit("from", "injection"), unit("to", "ejection")];
-    const all = links || pairs ? causes(this.now[of], from, to) : [];
-    const cell = (row) => () => (links ? this.view.cellOfLink(row) : this.view.cellOfPair(row));
-    const shown = all.filter(({ behind }) => behind > 0).slice(0, MOST_CAUSES).map((each) => ({ ...each, cell: cell(each.row) }));
-    this.causes = { all, shown, of };
+  /** Loads in a bin, or in the period that contains it. */
+  async at(bin) {
+    const { result } = this;
+    if (this.perLink || bin < 0) {
+      const links = this.perLink ? await loads(result, this.network, this.bins, bin, state.limits) : null;
+      return { of: this.pairs, links, pairs: links && this.pairs.add(links), begin: this.bins.begin[bin], end: this.bins.end[bin] };
+    }
+    const from = this.bins.begin[bin];
+    return result.remembered("period", from, async () => {
+      const where = { from_ps: from, to_ps: from + 1 };
+      const [rows, top] = await Promise.all([
+        result.table("pair_series", ["begin_ps", "end_ps", "from_block", "to_block", ...PAIR_COLUMNS], where),
+        result.has("top_links") ? result.table("top_links", ["link", "busy_ps", "buffer_full_ps"], where) : { rows: 0 },
+      ]);
+      const [begin, end] = rows.rows > 0 ? [rows.begin_ps[0], rows.end_ps[0]] : [from, this.bins.end[bin]];
+      const now = { of: this.blocks, links: null, pairs: this.blocks.readPeriod(rows, end - begin), begin, end };
+      now.words = `Sums of ${time(begin, this.until)} to ${time(end, this.until)}. `;
+      if (top.rows > 0) now.top = await this.topLinks(top, end - begin);
+      return now;
+    });
   }
 
-  /** The measure of the map of a link: its load, or the share of time blocked. NaN if it is not known. */
+  /** The links of `top_links`, with their loads and pairs. */
+  async topLinks(top, span) {
+    const network = await linksNamed(this.result, this.network.routers, top.link);
+    const row = new Map(Array.from(top.link, (link, i) => [link, i]));
+    const share = (ps) => Float64Array.from(network.links.link, (link) => ps[row.get(link)] / span);
+    return { network, loads: ofLinks(share(top.busy_ps), share(top.buffer_full_ps), state.limits), pairs: this.blocks.ofLinks(network) };
+  }
+
+  /** The full links with the most blocked ones behind them, or the pairs that contain them, and the number of full links. */
+  async causesOf({ links, pairs, of, top }) {
+    const full = (sums) => sums?.full.reduce((sum, count) => sum + count, 0) ?? 0;
+    const shown = (found, told) => found.filter(({ behind }) => behind > 0).slice(0, MOST_CAUSES).map(({ row, behind }) => ({ behind, ...told(row) }));
+    const ofCell = (cell) => ({ kind: "cell", name: cell?.name, cell });
+    const known = links ? { network: this.network, loads: links, pairs: this.pairs.ofLink } : top;
+    if (known) {
+      const { network } = known;
+      const found = shown(causes(known.loads, ...network.ends()), (row) => {
+        const id = this.network.row(network.links.link[row]);
+        const cell = () => (links ? this.view.cellOfLink(id) : this.view.cellOfPair(known.pairs[row]));
+        return {
+          name: `link ${network.links.link[row]}`, of: `${network.className(row)}, `, ends: ["from", "to"].map((end) => network.endLabel(row, end)),
+          load: known.loads.most[row], cell, thing: () => (id >= 0 ? { kind: "link", id } : ofCell(cell())),
+        };
+      });
+      if (links || found.length > 0) return { full: full(links ?? pairs), shown: found, isPart: !links };
+    }
+    if (!pairs) return { full: 0, shown: [] };
+    // Too many full links for the few of which the page knows the names, or none of these.
+    const unit = (end, host) => of[end].map((number_, pair) => (of.className[pair] === host ? -1 : number_));
+    const found = causes(pairs, unit("from", "injection"), unit("to", "ejection"));
+    return { full: full(pairs), shown: shown(found, (row) => {
+      const cell = () => this.view.cellOfPair(row);
+      return { name: of.className[row], of: "", ends: [of.from, of.to].map((units) => of.units.names[units[row]]), load: pairs.most[row], cell, thing: () => ofCell(cell()) };
+    }) };
+  }
+
+  /** The measure of the map of a link: its load, or the share of time blocked; of the whole run if it is not known at this time. */
   loadOf(row) {
-    const { links } = this.now ?? {};
-    return links ? (this.measure === "blocked" ? links.blocked : links.busy)[row] : NaN;
+    return this.loads ? (this.measure === "blocked" ? this.loads.blocked : this.loads.busy)[row] : NaN;
   }
 
   loadText(row) {
@@ -203,7 +269,22 @@ class Panel {
   when() {
     if (this.bin === null) return "whole run";
     if (this.bin < 0) return "no bin at this time";
-    return `${time(this.bins.begin[this.bin], this.until)} to ${time(this.bins.end[this.bin], this.until)}`;
+    return `${time(this.now.begin, this.until)} to ${time(this.now.end, this.until)}`;
+  }
+
+  /** The time of the loads of single links in words. */
+  whenLinks() {
+    return this.now?.links || !this.loads ? "now" : "over the whole run";
+  }
+
+  /** The link with the greatest measure at this time, as far as the page knows, or null. */
+  hottest() {
+    const { network, loads } = this.now?.top ?? { network: this.network, loads: this.now?.links };
+    if (!loads) return null;
+    const of = this.measure === "blocked" ? loads.blocked : loads.busy;
+    const best = of.reduce((best, load, row) => (load > of[best] ? row : best), 0);
+    const id = this.network.row(network.links.link[best]);
+    return id >= 0 ? { panel: this, id, load: of[best] } : null;
   }
 }
 
@@ -294,19 +375,33 @@ async function update() {
   slider.disabled = at("play").disabled = state.times.length === 0;
   slider.max = Math.max(0, state.times.length - 1);
   slider.value = state.index;
+  slider.classList.toggle("off", state.whole);
   at("whole").checked = state.whole;
   at("whole").disabled = state.times.length === 0;
-  const now = state.whole || state.times.length === 0 ? null : state.times[state.index];
+  const ps = now();
   const last = state.span.until;
   const next = state.times[state.index + 1] ?? last;
-  at("time").textContent = now === null
+  at("time").textContent = ps === null
     ? state.times.length === 0 ? "whole run: no series" : `whole run: ${time(last)}`
-    : `${time(now, last)} to ${time(next, last)}`;
-  detail.mark(now);
-  for (const panel of state.panels) if (panel.ranks) { panel.ranks.at = now; panel.ranks.redraw(); }
+    : `${time(ps, last)} to ${time(next, last)}`;
+  detail.mark(ps);
+  drawGround();
+  for (const panel of state.panels) panel.charts.mark(ps);
+  for (const panel of state.panels) if (panel.ranks) { panel.ranks.at = ps; panel.ranks.redraw(); }
   await Promise.all(state.panels.map((panel) => panel.update()));
   detail.refresh();
-  document.body.dataset.shown = now === null ? "whole" : String(state.index);
+  document.body.dataset.shown = ps === null ? "whole" : String(state.index);
+}
+
+const now = () => (state.whole || state.times.length === 0 ? null : state.times[state.index]);
+
+/** The slider's ground, which shows when links of the chosen classes were full or blocked. */
+function drawGround() {
+  ground(at("ground"), state.panels, state.times, state.only);
+}
+
+function drawCharts() {
+  if (state.tab === "time") for (const panel of state.panels) panel.charts.draw(state.measure === "blocked" ? "blocked" : "busy", state.only);
 }
 
 /** Moves the slider to the bin that contains a time. */
@@ -334,13 +429,15 @@ async function play() {
 
 function showTab(tab) {
   state.tab = tab;
-  for (const each of ["network", "ranks"]) at(`tab-${each}`).setAttribute("aria-selected", each === tab);
+  for (const each of ["network", "time", "ranks"]) at(`tab-${each}`).setAttribute("aria-selected", each === tab);
   for (const panel of state.panels) {
     panel.networkStage.hidden = tab !== "network";
+    panel.timeStage.hidden = tab !== "time";
     panel.ranksStage.hidden = panel.tools.hidden = tab !== "ranks";
     if (tab === "ranks") panel.openRanks();
   }
-  for (const id of ["hottest", "whole-map"]) at(id).hidden = tab !== "network";
+  drawCharts();
+  for (const id of ["hottest", "whole-map", "legend"]) at(id).hidden = tab !== "network";
 }
 
 function legend() {
@@ -382,18 +479,17 @@ function find(words) {
 function listen() {
   at("slider").addEventListener("input", () => { state.index = Number(at("slider").value); state.whole = false; update(); });
   at("whole").addEventListener("change", () => { state.whole = at("whole").checked; update(); });
-  at("measure").addEventListener("change", () => { state.measure = at("measure").value; legend(); update(); });
-  at("class").addEventListener("change", () => { state.only = at("class").value; update(); });
-  dark.addEventListener("change", legend);
+  at("measure").addEventListener("change", () => { state.measure = at("measure").value; legend(); drawCharts(); update(); });
+  at("class").addEventListener("change", () => { state.only = at("class").value; drawCharts(); update(); });
+  dark.addEventListener("change", () => { legend(); drawGround(); detail.mark(now()); });
+  new ResizeObserver(() => requestAnimationFrame(drawGround)).observe(at("ground"));
   at("play").addEventListener("click", play);
-  for (const tab of ["network", "ranks"]) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
+  for (const tab of ["network", "time", "ranks"]) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
   at("find").addEventListener("submit", (event) => { event.preventDefault(); find(at("find-text").value); });
   at("find-text").addEventListener("input", () => at("find-text").setCustomValidity(""));
   at("whole-map").addEventListener("click", () => choose(state.chosen?.panel ?? state.panels[0], null));
   at("hottest").addEventListener("click", () => {
-    const hottest = (panel) => panel.now.links.busy.keys().reduce((best, row) => (panel.loadOf(row) > panel.loadOf(best) ? row : best), 0);
-    const [best] = state.panels.filter((panel) => panel.now?.links).map((panel) => ({ panel, id: hottest(panel) }))
-      .sort((a, b) => b.panel.loadOf(b.id) - a.panel.loadOf(a.id));
+    const [best] = state.panels.map((panel) => panel.hottest?.()).filter(Boolean).sort((a, b) => b.load - a.load);
     if (best) choose(best.panel, { kind: "link", id: best.id });
   });
 }
@@ -421,11 +517,17 @@ async function main() {
   state.span = { from: 0, to: until, until };
   const begins = new Set();
   for (const panel of state.panels)
-    if (panel.bins && panel.result.has("link_series")) for (const begin of panel.bins.begin) begins.add(begin);
+    if (panel.timed) for (const begin of panel.bins.begin) begins.add(begin);
   state.times = [...begins].sort((a, b) => a - b);
   // There are no totals yet, and the last bin may be incomplete.
   if (state.times.length > 0 && state.panels.some((panel) => panel.result.unfinished))
     Object.assign(state, { whole: false, index: Math.max(0, state.times.length - 2) });
+  else {
+    // The worst period, not the mean of the run, in which bursts vanish.
+    const worst = state.panels.map((panel) => panel.spread?.worst() ?? { share: 0 }).reduce((a, b) => (b.share > a.share ? b : a));
+    if (state.times.length > 0 && worst.share >= CONGESTED)
+      Object.assign(state, { whole: false, index: Math.max(0, state.times.findLastIndex((begin) => begin <= worst.begin)) });
+  }
   const classes = new Set(state.panels.flatMap((panel) => panel.pairs?.classes ?? []));
   for (const name of [...classes].sort()) at("class").append(element("option", `${name} links`, { value: name }));
   listen();

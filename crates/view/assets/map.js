@@ -32,7 +32,7 @@ export function sumText(sum) {
 export class MapView {
   /** `events`: `opened(cell)`, null for none, `openedUnits(units)`, and `pointed(words, x, y)`. */
   constructor(stage, pairs, network, limits, events) {
-    Object.assign(this, { stage, pairs, network, limits, events, measure: "mean", only: "", now: null, critical: [], causes: [] });
+    Object.assign(this, { stage, pairs, network, limits, events, measure: "mean", only: "", single: true, now: null, critical: [], causes: [] });
     this.canvas = stage.appendChild(element("canvas", "", { tabIndex: 0, className: "map" }));
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-label", "Map of the network. Arrow keys move from cell to cell, Enter opens a cell, Escape closes it.");
@@ -52,7 +52,13 @@ export class MapView {
     if (this.layout && this.canvas.width === wide && this.canvas.height === high) return;
     Object.assign(this.canvas, { width: wide, height: high });
     this.pixels = pixels;
-    this.layout = layout(this.pairs, this.network, width - 40);
+    this.arrange();
+  }
+
+  /** Makes the cells, for the last size of the canvas if it is hidden. */
+  arrange() {
+    const [width, height] = [this.canvas.width / this.pixels, this.canvas.height / this.pixels];
+    this.layout = layout(this.pairs, this.single ? this.network : null, width - 40);
     // Sums, if the cells of routers would be too small.
     if (this.place(width, height) < SMALLEST && !this.layout.frames[0].stretch && this.layout.of === "links") {
       this.layout = layout(this.pairs, null, width - 40);
@@ -109,11 +115,16 @@ export class MapView {
   }
 
   /**
-   * Shows values: columns of sums of pairs and of links, null if unknown; of one link class `only`, or of all if it is empty.
+   * Shows values: columns of sums of links and of pairs `of` units, null if unknown; of one link class `only`, or of all if it
+   * is empty. Returns whether the cells are other ones than before.
    */
   setNow(now, measure, causes, only = "") {
-    Object.assign(this, { now, measure, causes, only });
-    this.sum();
+    const [pairs, single] = [now.of ?? this.pairs, Boolean(now.links) || !now.pairs];
+    const isNew = pairs !== this.pairs || single !== this.single;
+    Object.assign(this, { now, measure, causes, only, pairs, single });
+    if (isNew && this.layout) this.arrange();
+    else this.sum();
+    return isNew;
   }
 
   /** Computes the sums of all cells. */
@@ -311,7 +322,7 @@ export class MapView {
         pen.restore();
       }
     }
-    this.status.textContent = this.cursor && document.activeElement === this.canvas ? this.cellText(this.cursor).replace("\n", ": ") : this.layout.words;
+    this.status.textContent = this.cursor && document.activeElement === this.canvas ? this.cellText(this.cursor).replace("\n", ": ") : `${this.now?.words ?? ""}${this.layout.words}`;
   }
 
   frameText(frame) {

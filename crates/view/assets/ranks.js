@@ -3,6 +3,7 @@
 import { CRITICAL, stateColour } from "./colours.js";
 import { text } from "./data.js";
 import { bytes, number, time } from "./format.js";
+import { ticks } from "./plot.js";
 
 const [LEFT, TOP] = [64, 20];
 /** Maximum number of drawn messages; more would hide each other. */
@@ -143,11 +144,8 @@ export class RanksView {
 
   axes(pen, width, height) {
     pen.fillStyle = "#57606a";
-    const span = this.span.to - this.span.from;
-    const rough = span / Math.max(2, Math.floor((width - LEFT) / 110));
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
-    for (let at = Math.ceil(this.span.from / step) * step; at <= this.span.to; at += step) {
+    const { step, at: times } = ticks(this.span.from, this.span.to, width - LEFT);
+    for (const at of times) {
       pen.fillText(time(at, this.span.to, step), this.x(at) + 2, 12);
       pen.fillRect(this.x(at), 4, 1, height);
     }

@@ -20,11 +20,10 @@ export class Units {
   /** Those of the table `units`; of a result without it groups, or else blocks of routers. null without routers. */
   static async of(result, routers) {
     if (result.has("units")) {
-      const rows = await result.table("units", ["name", "kind", "first_router", "routers"]);
-      const all = [...Array(rows.rows).keys()];
-      return new Units({
-        names: all.map((i) => text(rows, "name", i)), kind: text(rows, "kind", 0), first: rows.first_router, sizes: rows.routers,
-      }, routers?.rows ?? 0);
+      const rows = await result.tableWith("units", ["name", "kind", "first_router", "routers"], ["block"]);
+      const names = [...rows.name.keys()].map((i) => text(rows, "name", i));
+      const { first_router: first, routers: sizes, block } = rows;
+      return new Units({ names, kind: text(rows, "kind", 0), first, sizes, block }, routers?.rows ?? 0);
     }
     if (!routers?.rows) return null;
     const groups = new Set(routers.group);
@@ -41,6 +40,16 @@ export class Units {
     first.forEach((router, i) => names.push(grouped ? `group ${routers.group[router]}`
       : sizes[i] === 1 ? `router ${router}` : `routers ${router} to ${router + sizes[i] - 1}`));
     return new Units({ names, kind: grouped ? "group" : size > 1 ? "block" : "router", first, sizes }, routers.rows);
+  }
+
+  /** The blocks of `pair_series`: these units, or several of them each. null if they are not known. */
+  blocks() {
+    if (!this.block) return null;
+    const of = [];
+    this.block.forEach((block, unit) => (of[block] ??= []).push(unit));
+    if (of.length === this.count) return this;
+    const sizes = of.map((units) => units.reduce((sum, unit) => sum + this.sizes[unit], 0));
+    return new Units({ names: of.map((units) => this.span(units)), kind: this.kind, first: of.map(([unit]) => this.first[unit]), sizes }, this.ofRouter.length);
   }
 
   routersOf(unit) {
@@ -119,17 +128,22 @@ export class Pairs {
   constructor(units, network) {
     Object.assign(this, { units, classes: [], className: [], from: [], to: [], numbers: new Map() });
     if (!network?.links.rows) return;
-    const { links, hosts } = network;
+    this.ofLink = this.ofLinks(network);
+    this.links = new Uint32Array(this.count);
+    for (const pair of this.ofLink) this.links[pair]++;
+  }
+
+  /** The pairs of the links of a network. */
+  ofLinks({ links }) {
     const ofHost = (kind) => links.texts[kind].indexOf("host");
     const [fromHost, toHost] = [ofHost("from_kind"), ofHost("to_kind")];
-    const unit = (router) => units.ofRouter[router];
-    this.ofLink = new Uint32Array(links.rows);
-    for (let row = 0; row < links.rows; row++) {
+    const unit = (router) => this.units.ofRouter[router];
+    return links.link.map((_, row) => {
       // The router of a link of a host is at its other end.
       const [from, to] = [links.from_kind[row] === fromHost ? links.to_id[row] : links.from_id[row],
         links.to_kind[row] === toHost ? links.from_id[row] : links.to_id[row]];
-      this.ofLink[row] = this.number(network.className(row), unit(from), unit(to));
-    }
+      return this.number(text(links, "class", row), unit(from), unit(to));
+    });
   }
 
   get count() {
@@ -172,24 +186,33 @@ export class Pairs {
     return sums;
   }
 
-  /** The columns of rows like those of the table `pairs`, of an interval of time in picoseconds. */
-  read(rows, span) {
-    const pair = Array.from({ length: rows.rows }, (_, i) => this.number(text(rows, "class", i), rows.from_unit[i], rows.to_unit[i]));
+  /** Adds up rows like those of the table `pairs`, of an interval of time in picoseconds. `from` and `to` are their units. */
+  read(rows, from, to, span) {
+    const pairs = from.map((unit, i) => this.number(text(rows, "class", i), unit, to[i]));
     const sums = columns(this.count);
-    pair.forEach((number, i) => {
-      sums.links[number] = rows.links[i];
-      sums.busy[number] = span > 0 ? rows.busy_ps[i] / span : 0;
-      sums.most[number] = span > 0 ? rows.busy_ps_max[i] / span : 0;
-      sums.blocked[number] = span > 0 ? rows.buffer_full_ps[i] / span : 0;
-      sums.full[number] = rows.full_links[i];
-      sums.held[number] = rows.blocked_links[i];
+    const share = (ps) => (span > 0 ? ps / span : 0);
+    pairs.forEach((pair, i) => {
+      sums.links[pair] += rows.links[i];
+      sums.busy[pair] += share(rows.busy_ps[i]);
+      sums.most[pair] = Math.max(sums.most[pair], share(rows.busy_ps_max[i]));
+      sums.blocked[pair] += share(rows.buffer_full_ps[i]);
+      sums.full[pair] += rows.full_links[i];
+      sums.held[pair] += rows.blocked_links[i];
     });
+    return sums;
+  }
+
+  /** The sums of a period of `pair_series`. Idle pairs have no row, and injection links are not in it. */
+  readPeriod(rows, span) {
+    const sums = this.read(rows, rows.from_block, rows.to_block, span);
+    sums.links.set(this.links);
+    this.className.forEach((name, pair) => { if (name === "injection") sums.busy[pair] = sums.most[pair] = sums.blocked[pair] = NaN; });
     return sums;
   }
 }
 
-/** Columns of the table `pairs`. */
-export const PAIR_COLUMNS = ["class", "from_unit", "to_unit", "links", "busy_ps", "busy_ps_max", "buffer_full_ps", "full_links", "blocked_links"];
+/** Columns of the tables `pairs` and `pair_series`, besides units and blocks. */
+export const PAIR_COLUMNS = ["class", "links", "busy_ps", "busy_ps_max", "buffer_full_ps", "full_links", "blocked_links"];
 
 /**
  * The causes of congestion: full links, or pairs with full links, with the links that are blocked behind them. A blocked one

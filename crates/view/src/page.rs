@@ -33,6 +33,7 @@ pub(crate) const ASSETS: &[Asset] = assets! {
     "/plot.js" "js" "plot.js",
     "/ranks.js" "js" "ranks.js",
     "/sums.js" "js" "sums.js",
+    "/time.js" "js" "time.js",
     "/verdict.js" "js" "verdict.js",
 };
 

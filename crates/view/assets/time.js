@@ -1,0 +1,169 @@
+// Loads over time: links of each class by load, histories, and the ground of the slider.
+
+import { css, dark, loadColour } from "./colours.js";
+import { text } from "./data.js";
+import { element, histories } from "./detail.js";
+import { number, percent, time } from "./format.js";
+import { canvasPen, shade, strip } from "./plot.js";
+
+/** Number of steps of the table `load_histogram_series`. */
+const STEPS = 20;
+
+/** Links of each class by load and by time blocked in each period, from `load_histogram_series`. */
+export class Loads {
+  constructor(rows, limits) {
+    this.steps = STEPS;
+    this.classes = rows.texts.class;
+    const ends = new Map(Array.from(rows.begin_ps, (begin, i) => [begin, rows.end_ps[i]]));
+    this.begin = [...ends.keys()].sort((a, b) => a - b);
+    this.end = this.begin.map((begin) => ends.get(begin));
+    const period = new Map(this.begin.map((begin, i) => [begin, i]));
+    const of = this.classes.length * this.begin.length;
+    this.sums = { busy: new Uint32Array(of * STEPS), blocked: new Uint32Array(of * STEPS) };
+    const [full, blocked, all] = [0, 1, 2].map(() => new Uint32Array(of));
+    for (let i = 0; i < rows.rows; i++) {
+      const [links, busy, held] = [rows.links[i], rows.busy_step[i], rows.buffer_full_step[i]];
+      const place = this.place(rows.class[i], period.get(rows.begin_ps[i]));
+      this.sums.busy[place * STEPS + busy] += links;
+      this.sums.blocked[place * STEPS + held] += links;
+      all[place] += links;
+      if (busy >= Math.round(limits.FULL * STEPS)) full[place] += links;
+      else if (held >= Math.round(limits.BLOCKED * STEPS)) blocked[place] += links;
+    }
+    Object.assign(this, { full, blocked });
+    this.links = this.classes.map((_, index) => this.begin.reduce((most, _b, i) => Math.max(most, all[this.place(index, i)]), 0));
+    // A class whose links did nothing in a period has no row.
+    for (let place = 0; place < of; place++)
+      if (all[place] === 0) for (const sums of Object.values(this.sums)) sums[place * STEPS] = this.links[Math.floor(place / this.begin.length)];
+  }
+
+  static async of(result, limits) {
+    if (!result.has("load_histogram_series")) return null;
+    const rows = await result.table("load_histogram_series", ["begin_ps", "end_ps", "class", "busy_step", "buffer_full_step", "links"]);
+    return rows.rows > 0 ? new Loads(rows, limits) : null;
+  }
+
+  place(index, period) {
+    return index * this.begin.length + period;
+  }
+
+  /** Number of links of a class by step in a period, of `kind` busy or blocked. */
+  counts(kind, index, period) {
+    const first = this.place(index, period) * STEPS;
+    return this.sums[kind].subarray(first, first + STEPS);
+  }
+
+  periodAt(ps) {
+    const period = this.begin.findLastIndex((begin) => begin <= ps);
+    return period >= 0 && this.end[period] > ps ? period : -1;
+  }
+
+  /** The greatest share of full links of a class, or of one class only, in a period, and of full or blocked ones, with the class. */
+  worstOf(period, only = "") {
+    const worst = { full: 0, share: 0, name: only };
+    this.classes.forEach((name, index) => {
+      if (only && name !== only) return;
+      const [full, blocked] = [this.full, this.blocked].map((of) => of[this.place(index, period)] / this.links[index]);
+      worst.full = Math.max(worst.full, full);
+      if (full + blocked > worst.share) Object.assign(worst, { name, share: full + blocked });
+    });
+    return worst;
+  }
+
+  /** The first period with the greatest share of full or blocked links of a class: {begin, share}. A short last period is none. */
+  worst() {
+    const length = (period) => this.end[period] - this.begin[period];
+    let worst = { begin: 0, share: 0 };
+    this.begin.forEach((begin, period) => {
+      const { share } = this.worstOf(period);
+      if (share > worst.share && (period === 0 || 2 * length(period) >= length(period - 1))) worst = { begin, share };
+    });
+    return worst;
+  }
+}
+
+/** Draws the ground of the slider: the share of full links, before that of full or blocked ones, of the class with most of them. */
+export function ground(canvas, panels, times, only) {
+  const made = canvasPen(canvas);
+  if (!made) return;
+  const { pen, width, height, colour } = made;
+  const all = panels.map((panel) => panel.spread).filter((loads) => loads && times.length > 0);
+  const bars = all.flatMap((loads) => loads.begin.map((begin, i) => ({ begin, end: loads.end[i], ...loads.worstOf(i, only) })));
+  const most = bars.reduce((a, b) => (b.share > a.share ? b : a), { share: 0 });
+  // Where the thumb, 16 pixels wide, is at a position.
+  const x = (position) => 8 + (position / Math.max(1, times.length - 1)) * (width - 16);
+  for (const [key, fill] of most.share > 0 ? [["share", loadColour(0.4)], ["full", loadColour(1, true)]] : []) {
+    pen.fillStyle = css(fill);
+    for (const bar of bars) {
+      const [first, last] = [times.findIndex((ps) => ps >= bar.begin), times.findLastIndex((ps) => ps < bar.end)];
+      const left = Math.round(x(first - 0.5));
+      if (first >= 0 && last >= first) pen.fillRect(left, height * (1 - bar[key] / most.share), Math.max(1, Math.round(x(last + 0.5)) - left), height);
+    }
+  }
+  const words = all.length === 0 ? "loads over time are not known" : most.share === 0 ? "no link full or blocked" : `up to ${percent(most.share)}`;
+  pen.globalAlpha = 0.8;
+  pen.fillStyle = colour("paper");
+  pen.fillRect(width - 18 - pen.measureText(words).width, 1, pen.measureText(words).width + 8, 14);
+  pen.globalAlpha = 1;
+  pen.fillStyle = colour("ink");
+  pen.textAlign = "right";
+  pen.fillText(words, width - 14, 12);
+  canvas.parentElement.title = all.length === 0 ? "This result has no table load_histogram_series (collect.series, or an older version)."
+    : `Share of the links of a class that are full (orange), or full or blocked (blue), of the class with most of them; at most ${percent(most.share)}${most.name ? ` of ${most.name} links` : ""}.`;
+}
+
+/** The view of a result over time. */
+export class TimeView {
+  /** `events`: `pointed(words, x, y)` and `moved(ps)`. */
+  constructor(panel, stage, events) {
+    Object.assign(this, { panel, stage, events, charts: [] });
+    dark.addEventListener("change", () => this.kind && this.draw());
+  }
+
+  mark(ps) {
+    this.at = ps;
+    for (const made of this.charts) made.mark(ps);
+  }
+
+  /** Shows the classes, or only one, by load or by time blocked. */
+  async draw(kind = this.kind, only = this.only) {
+    if (kind === this.kind && only === this.only && this.isDark === dark.matches) return;
+    Object.assign(this, { kind, only, isDark: dark.matches });
+    const { spread, result, until } = this.panel;
+    const [parts, charts] = [[], []];
+    const add = (...more) => parts.push(...more);
+    if (spread) {
+      add(this.legend(kind));
+      spread.classes.forEach((name, index) => {
+        if (only && name !== only) return;
+        const made = strip(spread, kind, index, { until, format: (ps) => time(ps, until) }, this.events);
+        const title = `${name}: ${number(spread.links[index])} links by ${kind === "busy" ? "load" : "time blocked"}`;
+        made.setAttribute("aria-label", `${title}, over time`);
+        made.className = "strip";
+        add(element("h3", title), made);
+        charts.push(made);
+      });
+    } else add(element("p", "Loads over time by class are not shown: this result has no table load_histogram_series. It is of an older version, or has no series (collect.series)."));
+    for (const made of await histories(result, until, this.events, add)) charts.push(made);
+    this.charts = charts;
+    this.stage.replaceChildren(...parts);
+    this.mark(this.at ?? null);
+  }
+
+  legend(kind) {
+    const line = element("p", "", { className: "keys" });
+    const most = 1000;
+    const scale = (full) => {
+      const bar = element("canvas", "", { width: 80, height: 12, className: "scale" });
+      const pen = bar.getContext("2d");
+      for (let x = 0; x < 80; x++) {
+        pen.fillStyle = shade(most ** (x / 79), most, full);
+        pen.fillRect(x, 0, 1, 12);
+      }
+      return bar;
+    };
+    line.append("Number of links, logarithmic scale: 1 ", scale(false), " all of the class");
+    if (kind === "busy") line.append(" · of these full, at least 95 %: 1 ", scale(true), " all");
+    return line;
+  }
+}
