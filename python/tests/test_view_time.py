@@ -140,6 +140,9 @@ def test_blocks_join_units_where_there_are_too_many(browser: Any, result: Path) 
         page.uncheck("#whole")
         page.wait_for_selector("body:not([data-shown='whole'])")
         assert page.evaluate(shape) == 76
+        assert "A row stands for 2 routers." in page.evaluate(
+            "() => fabricsim.state.panels[0].view.layout.words"
+        )
         names = {cell["name"] for cell in page.evaluate(CELLS)}
         assert {"inside routers 0 to 1", "from routers 0 to 1 to routers 2 to 3"} <= names
         # A cell that is open stays open, or closes if the other map does not have it.

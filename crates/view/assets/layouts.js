@@ -63,7 +63,8 @@ function matrix(pairs) {
     cell.members.push(pair);
   }
   const halves = units.kind === "column" ? " The subgraphs of the Slim Fly are apart." : "";
-  const block = joined > 1 ? ` A row stands for ${joined} ${several}.` : "";
+  const inRow = joined * (units.joined ?? 1);
+  const block = inRow > 1 ? ` A row stands for ${inRow} ${several}.` : "";
   return { of: "pairs", frames, words: `A cell is all links from one ${one} (row) to one (column).${halves}${block}` };
 }
 

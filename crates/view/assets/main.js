@@ -1,5 +1,6 @@
 // The page: results side by side, with one time and one selection for all.
 
+import { bars } from "./bars.js";
 import { css, dark, loadColour, stateColour } from "./colours.js";
 import { binAt, linksNamed, loads, network, results, text } from "./data.js";
 import { Detail, MOST_CAUSES, element } from "./detail.js";
@@ -38,6 +39,7 @@ class Panel {
     this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
     this.networkStage = this.box.appendChild(element("div", "", { className: "stage" }));
     this.timeStage = this.box.appendChild(element("div", "", { className: "stage charts", hidden: true }));
+    this.barsStage = this.box.appendChild(element("div", "", { className: "stage charts", hidden: true }));
     this.ranksStage = this.box.appendChild(element("div", "", { className: "stage light", hidden: true }));
     at("panels").append(this.box);
     Object.assign(this, { now: null, causes: { full: 0, shown: [] }, critical: [], bins: null, measure: "mean" });
@@ -128,18 +130,26 @@ class Panel {
     this.verdictPlace.replaceChildren(verdictBox(found, state.panels.length < 3, { links, moment }));
   }
 
-  /** The time lines of ranks, created on first use. */
+  /** Ranks, created on first use: lines over time, or else bars of causes. */
   openRanks() {
-    if (this.ranks || this.openedRanks) return;
+    if (this.openedRanks) return;
     this.openedRanks = true;
     if (this.jobs.length === 0) return this.missing(this.ranksStage, "This result has no job of ranks.");
-    if (!this.result.has("timeline"))
-      return this.missing(this.ranksStage, "States of ranks over time were not collected (collect.timeline = true in the experiment).");
-    this.showJob(this.jobs[0]);
+    this.byCause = !this.result.has("timeline");
+    return this.showJob(this.jobs[0]);
   }
 
-  showJob(job) {
+  async showJob(job) {
     this.ranksStage.replaceChildren();
+    this.ranks = null;
+    this.drawTools(job);
+    if (this.byCause) {
+      const events = { pointed: tip, chosen: (id) => choose(this, { kind: "rank", id, job: job.name }) };
+      const has = await bars(this.result, job.name, this.barsStage, events);
+      if (!has) this.barsStage.replaceChildren(element("p", "Causes of waiting are not shown: the table of ranks is missing or of an older version."));
+      if (!this.result.has("timeline")) this.barsStage.append(element("p", "States of ranks over time were not collected (collect.timeline = true in the experiment)."));
+      return;
+    }
     this.ranks = new RanksView(this, this.ranksStage, job, state.span, {
       chosen: (thing) => choose(this, thing),
       pointed: (thing, x, y) => tip(thing?.label, x, y),
@@ -152,6 +162,13 @@ class Panel {
 
   drawTools(job) {
     const parts = [];
+    if (this.result.has("timeline")) {
+      const select = element("select");
+      select.setAttribute("aria-label", "What is shown of ranks");
+      for (const [words, selected] of [["over time", !this.byCause], ["by cause", this.byCause]]) select.append(element("option", words, { selected }));
+      select.addEventListener("change", () => { this.byCause = select.selectedIndex === 1; this.showJob(job); showTab("ranks"); });
+      parts.push(select);
+    }
     if (this.jobs.length > 1) {
       const select = element("select");
       select.setAttribute("aria-label", "Job");
@@ -160,14 +177,14 @@ class Panel {
       parts.push(select);
     }
     for (const [table, key, label] of [["messages", "withMessages", "messages"], ["critical_path", "withPath", "critical path"]]) {
-      if (!this.result.has(table)) continue;
+      if (!this.result.has(table) || !this.ranks) continue;
       const box = element("input", "", { type: "checkbox", checked: this.ranks[key] });
       box.addEventListener("change", () => { this.ranks[key] = box.checked; this.ranks.redraw(); });
       const line = element("label");
       line.append(box, ` ${label}`);
       parts.push(line);
     }
-    for (const name of ["compute", ...state.names]) {
+    for (const name of this.ranks ? ["compute", ...state.names] : []) {
       const key = element("span", "", { className: "key" });
       const swatch = element("span", "", { className: "swatch" });
       swatch.style.background = stateColour(name, state.names);
@@ -433,8 +450,10 @@ function showTab(tab) {
   for (const panel of state.panels) {
     panel.networkStage.hidden = tab !== "network";
     panel.timeStage.hidden = tab !== "time";
-    panel.ranksStage.hidden = panel.tools.hidden = tab !== "ranks";
     if (tab === "ranks") panel.openRanks();
+    panel.tools.hidden = tab !== "ranks";
+    panel.ranksStage.hidden = tab !== "ranks" || panel.byCause;
+    panel.barsStage.hidden = tab !== "ranks" || !panel.byCause;
   }
   drawCharts();
   for (const id of ["hottest", "whole-map", "legend"]) at(id).hidden = tab !== "network";

@@ -20,7 +20,7 @@ export class Units {
   /** Those of the table `units`; of a result without it groups, or else blocks of routers. null without routers. */
   static async of(result, routers) {
     if (result.has("units")) {
-      const rows = await result.tableWith("units", ["name", "kind", "first_router", "routers"], ["block"]);
+      const rows = await result.table("units", ["name", "kind", "first_router", "routers", ...(result.has("pair_series") ? ["block"] : [])]);
       const names = [...rows.name.keys()].map((i) => text(rows, "name", i));
       const { first_router: first, routers: sizes, block } = rows;
       return new Units({ names, kind: text(rows, "kind", 0), first, sizes, block }, routers?.rows ?? 0);
@@ -49,7 +49,7 @@ export class Units {
     this.block.forEach((block, unit) => (of[block] ??= []).push(unit));
     if (of.length === this.count) return this;
     const sizes = of.map((units) => units.reduce((sum, unit) => sum + this.sizes[unit], 0));
-    return new Units({ names: of.map((units) => this.span(units)), kind: this.kind, first: of.map(([unit]) => this.first[unit]), sizes }, this.ofRouter.length);
+    return new Units({ names: of.map((units) => this.span(units)), kind: this.kind, first: of.map(([unit]) => this.first[unit]), sizes, joined: of[0].length }, this.ofRouter.length);
   }
 
   routersOf(unit) {

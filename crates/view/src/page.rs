@@ -22,6 +22,7 @@ const JS: &str = "text/javascript; charset=utf-8";
 pub(crate) const ASSETS: &[Asset] = assets! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
+    "/bars.js" "js" "bars.js",
     "/colours.js" "js" "colours.js",
     "/data.js" "js" "data.js",
     "/detail.js" "js" "detail.js",

@@ -1,0 +1,92 @@
+// Where the time of ranks goes: a bar of causes for each rank, or for ranks that are alike.
+
+import { element } from "./detail.js";
+import { number, percent, time } from "./format.js";
+
+/** Parts of the time of a rank: the column of the table `ranks`, and words. Those of collectives are hatched. */
+const PARTS = [
+  ["compute_ps", "computation"], ["overhead_ps", "overhead of MPI"], ["partner_ps", "waits for the partner"], ["transfer_ps", "transfer"], ["link_wait_ps", "waits for links"],
+  ["collective_partner_ps", "waits for the partner, collectives"], ["collective_transfer_ps", "transfer, collectives"], ["collective_link_wait_ps", "waits for links, collectives"],
+];
+/** More ranks are folded into so many groups, which are found with so many of them. */
+const [MOST_BARS, GROUPS, SAMPLE] = [64, 8, 4096];
+const ROUNDS = 30;
+
+const distance = (a, b) => a.reduce((sum, value, i) => sum + (value - b[i]) ** 2, 0);
+const mean = (points) => points[0].map((_, part) => points.reduce((sum, point) => sum + point[part], 0) / points.length);
+const farthest = (points, of) => points.reduce((far, point) => (of(point) > of(far) ? point : far));
+
+/**
+ * Groups of points that are alike, the largest first (k-means, from points that are far from each other, so that the result is
+ * always the same). Returns lists of numbers of points, and the share of the variance that is between groups.
+ */
+export function alike(all, count) {
+  const points = all.filter((_, i) => i % Math.ceil(all.length / SAMPLE) === 0);
+  const middle = mean(points);
+  let centres = [farthest(points, (point) => distance(point, middle))];
+  const nearest = (point) => centres.reduce((best, centre, i) => (distance(centre, point) < distance(centres[best], point) ? i : best), 0);
+  const off = (point) => distance(point, centres[nearest(point)]);
+  while (centres.length < count && off(farthest(points, off)) > 0) centres.push(farthest(points, off));
+  for (let round = 0; round < ROUNDS; round++) {
+    const own = centres.map(() => []);
+    for (const point of points) own[nearest(point)].push(point);
+    centres = own.map((near, i) => (near.length > 0 ? mean(near) : centres[i]));
+  }
+  const groups = centres.map(() => []);
+  all.forEach((point, i) => groups[nearest(point)].push(i));
+  const sum = (of) => points.reduce((total, point) => total + of(point), 0);
+  const whole = sum((point) => distance(point, middle));
+  return { groups: groups.filter((own) => own.length > 0).sort((a, b) => b.length - a.length), between: whole > 0 ? 1 - sum(off) / whole : 0 };
+}
+
+/** Names of ranks in short: "0 to 3, 8 and 60 more". */
+function named(ranks) {
+  const runs = [];
+  for (const rank of ranks) if (runs.at(-1)?.[1] === rank - 1) runs.at(-1)[1] = rank; else runs.push([rank, rank]);
+  const words = runs.slice(0, 2).map(([from, to]) => (from === to ? from : `${from} to ${to}`)).join(", ");
+  const rest = runs.slice(2).reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  return `${ranks.length === 1 ? "rank" : "ranks"} ${words}${rest > 0 ? ` and ${number(rest)} more` : ""}`;
+}
+
+/** Fills an element with the bars of a job. `events`: `chosen(rank)` and `pointed(words, x, y)`. Returns whether the result has the causes. */
+export async function bars(result, job, box, events) {
+  const columns = ["rank", "time_ps", ...PARTS.map(([column]) => column)];
+  const rows = result.has("ranks") ? await result.table("ranks", columns, { job }).catch((error) => { if (error.status !== 400) throw error; }) : null;
+  if (!rows?.rows) return false;
+  const longest = rows.time_ps.reduce((a, b) => Math.max(a, b), 1);
+  const points = Array.from(rows.rank, (_, row) => PARTS.map(([column]) => rows[column][row] / longest));
+  const folded = rows.rows > MOST_BARS ? alike(points, GROUPS) : { groups: [...points.keys()].map((row) => [row]) };
+  const keys = element("p", "", { className: "keys" });
+  PARTS.forEach(([, words], part) => {
+    const key = keys.appendChild(element("span", "", { className: "key" }));
+    key.append(element("span", "", { className: `swatch part${part}` }), words);
+    keys.append(" ");
+  });
+  const list = element("div", "", { className: "bars" });
+  const show = (groups) => {
+    for (const own of groups) {
+      const values = mean(own.map((row) => points[row]));
+      const [ranks, single] = [Array.from(own, (row) => rows.rank[row]), own.length === 1];
+      const words = `${named(ranks)}: ${PARTS.map(([, name], part) => `${name} ${percent(values[part] / values.reduce((a, b) => a + b, 0))}`).join(", ")}`;
+      const line = list.appendChild(element("button", "", { className: "bar" }));
+      line.setAttribute("aria-label", words);
+      line.append(element("span", single ? `rank ${ranks[0]}` : `${number(own.length)} × ${named(ranks)}`));
+      const bar = line.appendChild(element("span"));
+      values.forEach((value, part) => { bar.appendChild(element("i", "", { className: `part${part}` })).style.width = `${100 * value}%`; });
+      line.addEventListener("pointermove", (event) => events.pointed(words.replace(": ", "\n").replaceAll(", ", "\n"), event.clientX, event.clientY));
+      line.addEventListener("pointerleave", () => events.pointed(null));
+      line.addEventListener("click", () => {
+        if (single) return events.chosen(ranks[0]);
+        list.replaceChildren();
+        show(own.slice(0, MOST_BARS).map((row) => [row]));
+        const back = element("button", `All groups${own.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(own.length)} ranks)` : ""}`);
+        back.addEventListener("click", () => { list.replaceChildren(); show(folded.groups); });
+        list.prepend(back);
+      });
+    }
+  };
+  show(folded.groups);
+  const how = folded.between === undefined ? "" : ` Ranks that are alike are one bar with their mean; a click opens it. The groups explain ${percent(folded.between)} of the differences${folded.between < 0.2 ? ", so no group stands out" : ""}.`;
+  box.replaceChildren(keys, list, element("p", `A full bar is ${time(longest)}.${how}`, { className: "keys" }));
+  return true;
+}
