@@ -77,9 +77,11 @@ router = {{ buffer = "4 KiB" }}
 link = {{ bandwidth = "25 Gbps", latency = "50 ns" }}
 [[job]]
 workload = {{ {motif} }}
-mpi = {{ send_overhead = "200 ns", receive_overhead = "150 ns" }}
 [[job]]
 traffic = {{ pattern = "uniform", load = 0.6 }}
+[mpi]
+send_overhead = "200 ns"
+receive_overhead = "150 ns"
 "#
         ));
         let result = run_everywhere(&mut experiment);
