@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 
 use super::bins::Periods;
 use super::blocks::{BlockPair, Blocks};
-use super::link_sums::{LinkSums, LoadStep, SumsShape};
+use super::link_sums::{LinkSums, SumsShape};
 use super::plan::{INJECTION, classes};
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
 use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
-use crate::lp::net_event::{BinFlow, JobFlow, Record};
+use crate::lp::net_event::{BinFlow, JobFlow, LoadStep, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
