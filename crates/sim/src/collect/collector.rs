@@ -15,8 +15,8 @@ use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore
 use serde::{Deserialize, Serialize};
 
 use super::bins::Periods;
-use super::blocks::{BlockPair, Blocks};
-use super::link_sums::{LinkSums, SumsShape};
+use super::blocks::{BlockPair, Blocks, SumsShape};
+use super::link_sums::LinkSums;
 use super::plan::{INJECTION, classes};
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use des::Time;
 use serde::{Deserialize, Serialize};
 
+use super::blocks::SumsShape;
 use crate::lp::net_event::{LoadStep, PairSum, PeriodLink, Record, TileLoad};
 
 /// Steps of 5 % of a period, for the time in which a link was busy, and for that in which its buffers were full.
@@ -23,17 +24,6 @@ const BLOCKED_STEP: u8 = 2;
 
 /// Links of a period that are named, for each of the two times.
 const TOP: usize = 32;
-
-/// The numbers of things for which there are sums.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SumsShape {
-    /// Pairs of blocks.
-    pub pairs: usize,
-    /// Tiles of routers.
-    pub tiles: usize,
-    /// Link classes, those of hosts included.
-    pub classes: usize,
-}
 
 /// Sums over the links of one period. Links that did nothing are in none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
