@@ -442,14 +442,15 @@ def blocks(rows: list[Row]) -> dict[str, str]:
         adaptive = time(rows, "qbox", "SR-HDR", 0, "adaptive routing")
         adaptive /= time(rows, "qbox", "DR-T-HDR", 0, "adaptive routing")
         qbox_line += (
-            " Two changes reduce the lead of DR-T-HDR. The first is the order of ranks. Both networks have "
-            "200 Gbps of up-links for each host, and DR-T-HDR has twice the bandwidth below a leaf, where two of "
-            f"three columns lie. Columns alone take {local} times as long on SR-HDR. All of Qbox takes "
-            f"{shuffled} times as long with its ranks in random order. This was expected to end the lead, and "
-            "did not. So the second change was added, a rail for each message instead of each packet: the ratio "
-            f"is {whole}. Both ratios rest on one random order. Adaptive routing, with the ranks in sequence, "
-            f"increases the lead ({adaptive:.2f}). No run has the order of the paper, so the cause is open. The "
-            "paper's order of ranks and its choice of rails are not known here."
+            " Two changes reduce the lead of DR-T-HDR. The first is the order of ranks. Both networks "
+            "have 200 Gbps of up-links for each host, and DR-T-HDR has twice the bandwidth below a "
+            f"leaf, where two of three columns lie. Columns alone take {local} times as long on "
+            f"SR-HDR. All of Qbox takes {shuffled} times as long with its ranks in random order. This "
+            "was expected to end the lead, and did not. So the second change was added, a rail for "
+            f"each message instead of each packet: the ratio is {whole}. Both ratios rest on one "
+            "random order. Adaptive routing, with the ranks in sequence, increases the lead "
+            f"({adaptive:.2f}). No run has the order of the paper, so the cause is open. The paper's "
+            "order of ranks and its choice of rails are not known here."
         )
     return {
         "qbox": qbox,
