@@ -205,7 +205,8 @@ fn loads(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
 /// The parts of the time in MPI calls that take more than a hundredth of it in some run.
 fn mpi_parts(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
     const LEAST: f64 = 0.01;
-    let parts: [(&str, fn(&MpiParts) -> f64); 7] = [
+    type PartOf = fn(&MpiParts) -> f64;
+    let parts: [(&str, PartOf); 7] = [
         ("overhead", |parts| parts.overhead_ns),
         ("waiting for the partner", |parts| parts.partner_ns),
         ("transfer", |parts| parts.transfer_ns),
@@ -218,7 +219,7 @@ fn mpi_parts(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
             parts.collective_link_wait_ns
         }),
     ];
-    let row = |(name, part): (&str, fn(&MpiParts) -> f64)| {
+    let row = |(name, part): (&str, PartOf)| {
         let of_job = |job: &Option<&JobSummary>| {
             let job = job.as_ref()?;
             Some((part(job.mpi_parts.as_ref()?), job.mpi_ns))

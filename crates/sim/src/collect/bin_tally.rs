@@ -12,7 +12,8 @@ use des::{Tally, Time};
 
 use super::Bins;
 use super::bins::Periods;
-use super::link_sums::{LinkSums, SumsShape};
+use super::blocks::SumsShape;
+use super::link_sums::LinkSums;
 use super::plan::INJECTION;
 use crate::lp::net_event::{BinFlow, JobFlow, Record};
 

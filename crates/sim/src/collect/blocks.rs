@@ -4,7 +4,6 @@
 
 use topology::{Peer, Port, RouterId, Units};
 
-use super::link_sums::SumsShape;
 use super::plan::class;
 use crate::setup::network::NetworkModel;
 
@@ -25,6 +24,17 @@ pub struct Blocks {
     /// Routers of a tile, except for the last one.
     tile: u32,
     routers: u32,
+}
+
+/// The numbers of things for which there are sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SumsShape {
+    /// Pairs of blocks.
+    pub pairs: usize,
+    /// Tiles of routers.
+    pub tiles: usize,
+    /// Link classes, those of hosts included.
+    pub classes: usize,
 }
 
 /// The links of one class from one block to another.

@@ -15,14 +15,14 @@ use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore
 use serde::{Deserialize, Serialize};
 
 use super::bins::Periods;
-use super::blocks::{BlockPair, Blocks};
-use super::link_sums::{LinkSums, LoadStep, SumsShape};
+use super::blocks::{BlockPair, Blocks, SumsShape};
+use super::link_sums::LinkSums;
 use super::plan::{INJECTION, classes};
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
 use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
-use crate::lp::net_event::{BinFlow, JobFlow, Record};
+use crate::lp::net_event::{BinFlow, JobFlow, LoadStep, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::lp::net_event::Record;
+use super::blocks::SumsShape;
+use crate::lp::net_event::{LoadStep, PairSum, PeriodLink, Record, TileLoad};
 
 /// Steps of 5 % of a period, for the time in which a link was busy, and for that in which its buffers were full.
 pub const STEPS: u8 = 20;
@@ -23,51 +24,6 @@ const BLOCKED_STEP: u8 = 2;
 
 /// Links of a period that are named, for each of the two times.
 const TOP: usize = 32;
-
-/// What a link did in a period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PeriodLink {
-    /// Its number, as in the table `links`.
-    pub link: u32,
-    /// Its class, see [`Plan`](super::Plan).
-    pub class: u8,
-    /// Time in which bits were on it, in ps.
-    pub busy_ps: u64,
-    /// Time in which it was free and no packet had credits, in ps.
-    pub buffer_full_ps: u64,
-}
-
-/// Sum over the links from one block to another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PairSum {
-    /// Sum of the times in which the links were busy, in ps.
-    pub busy_ps: u64,
-    /// The greatest of these times, in ps.
-    pub busy_ps_max: u64,
-    /// Sum of the times in which links were free and had no packet with credits, in ps.
-    pub buffer_full_ps: u64,
-    /// Links that were full.
-    pub full_links: u32,
-    /// Links that were blocked.
-    pub blocked_links: u32,
-}
-
-/// A class and two steps: of the time in which links were busy, and of that in which buffers were full.
-pub type LoadStep = (u8, u8, u8);
-
-/// The greatest times of the links of a tile in a period, busy and with full buffers, in percent of the period, rounded up.
-pub type TileLoad = [u8; 2];
-
-/// The numbers of things for which there are sums.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SumsShape {
-    /// Pairs of blocks.
-    pub pairs: usize,
-    /// Tiles of routers.
-    pub tiles: usize,
-    /// Link classes, those of hosts included.
-    pub classes: usize,
-}
 
 /// Sums over the links of one period. Links that did nothing are in none of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -24,7 +24,6 @@ pub use bins::Bins;
 pub use blocks::MOST_BLOCKS;
 pub use collector::{COLLECTED, Collector, CollectorState};
 pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
-pub use link_sums::{LoadStep, PairSum, PeriodLink, TileLoad};
 pub use plan::Plan;
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use sampled_link::SampledVc;

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
 use super::blocks::NO_PAIR;
-use super::link_sums::{PeriodLink, percent};
+use super::link_sums::percent;
 use super::plan::{Plan, RouterLinks};
 use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
-use crate::lp::net_event::Record;
+use crate::lp::net_event::{PeriodLink, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 

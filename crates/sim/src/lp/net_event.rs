@@ -4,7 +4,6 @@ use fabric::Packet;
 use fabric::router::{RouterSignal, RouterTimer};
 use serde::{Deserialize, Serialize};
 
-use crate::collect::{LoadStep, PairSum, PeriodLink, TileLoad};
 use crate::lp::host_message::HostMessage;
 use crate::lp::load_reports::Loads;
 use crate::lp::trace_record::TraceRecord;
@@ -296,6 +295,40 @@ pub struct BinFlow {
     /// Time in which the downstream buffers were full, in ps.
     pub buffer_full_ps: u64,
 }
+
+/// What a link did in a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeriodLink {
+    /// Its number, as in the table `links`.
+    pub link: u32,
+    /// Its class, see [`Plan`](crate::collect::Plan).
+    pub class: u8,
+    /// Time in which bits were on it, in ps.
+    pub busy_ps: u64,
+    /// Time in which it was free and no packet had credits, in ps.
+    pub buffer_full_ps: u64,
+}
+
+/// Sum over the links from one block to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairSum {
+    /// Sum of the times in which the links were busy, in ps.
+    pub busy_ps: u64,
+    /// The greatest of these times, in ps.
+    pub busy_ps_max: u64,
+    /// Sum of the times in which links were free and had no packet with credits, in ps.
+    pub buffer_full_ps: u64,
+    /// Links that were full.
+    pub full_links: u32,
+    /// Links that were blocked.
+    pub blocked_links: u32,
+}
+
+/// A class and two steps: of the time in which links were busy, and of that in which buffers were full.
+pub type LoadStep = (u8, u8, u8);
+
+/// The greatest times of the links of a tile in a period, busy and with full buffers, in percent of the period, rounded up.
+pub type TileLoad = [u8; 2];
 
 #[cfg(test)]
 mod tests {
