@@ -19,6 +19,7 @@ mod energy;
 mod host_latency;
 mod job_ends;
 mod jobs;
+mod machines;
 mod memory;
 mod mpi_presets;
 mod mpi_semantics;
