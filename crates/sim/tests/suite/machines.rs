@@ -84,7 +84,7 @@ const SMALL: &[(&str, &[(&str, &str)])] = &[
             ("groups", "3"),
         ],
     ),
-    ("frontera", &[("down", "[44, 3]")]),
+    ("frontera", &[("down", "[44, 9]")]),
     (
         "frontier",
         &[

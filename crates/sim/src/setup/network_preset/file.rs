@@ -21,7 +21,8 @@ pub struct PresetValue {
     /// Path of the key in an experiment, such as `network.link.latency`; `hosts` and `part` for the size of a machine
     /// and of its parts.
     pub key: String,
-    /// The value as `--set` reads it. `{parts}` and `{sizes}` stand for numbers that depend on the part of the machine.
+    /// The value as `--set` reads it. `{parts}`, `{3 * parts}` and `{sizes}` stand for numbers that depend on the
+    /// part of the machine.
     pub value: String,
     /// Where it comes from.
     #[serde(flatten)]

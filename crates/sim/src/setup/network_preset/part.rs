@@ -152,10 +152,21 @@ fn boxes(most: &[u32]) -> Vec<Vec<u32>> {
 }
 
 impl Taken {
-    /// The text of a value for this part of the machine.
+    /// The text of a value for this part of the machine, with `{parts}`, `{N * parts}` and `{sizes}` filled in.
     pub fn fill(&self, value: &PresetValue) -> String {
-        let text = value.value.replace("{parts}", &self.parts.to_string());
-        let text = text.replace("{sizes}", &format!("{:?}", self.sizes));
+        let mut text = String::new();
+        for (index, piece) in value.value.split(['{', '}']).enumerate() {
+            // Every second piece is in braces.
+            let number = piece
+                .strip_suffix(" * parts")
+                .and_then(|factor| factor.parse::<u32>().ok());
+            match (index % 2, piece, number) {
+                (1, "parts", _) => text += &self.parts.to_string(),
+                (1, "sizes", _) => text += &format!("{:?}", self.sizes),
+                (1, _, Some(factor)) => text += &(factor * self.parts).to_string(),
+                _ => text += piece,
+            }
+        }
         match text.parse::<u32>() {
             Ok(links) if value.is_shared_by_parts => {
                 let others = |parts: u32| (parts - 1).max(1);
