@@ -27,6 +27,10 @@ __all__ = ["Result", "Tables", "compare", "load"]
 _ASKED_BY = {
     "class_series": 'collect = { series = "classes" }',
     "job_series": 'collect = { series = "classes" }',
+    "pair_series": 'collect = { series = "classes" }',
+    "router_load_series": 'collect = { series = "classes" }',
+    "load_histogram_series": 'collect = { series = "classes" }',
+    "top_links": 'collect = { series = "classes" }',
     "link_series": 'collect = { series = "links" }',
     "host_series": 'collect = { series = "links" }',
     "router_series": 'collect = { series = "links" }',
@@ -199,6 +203,26 @@ class Result:
     def units(self) -> pyarrow.Table:
         """One row per unit of the network: a group, a pod of one level, a slice, a column or a router."""
         return self._table("units")
+
+    @property
+    def pair_series(self) -> pyarrow.Table:
+        """One row per period, link class and pair of blocks: times, full and blocked links."""
+        return self._table("pair_series")
+
+    @property
+    def router_load_series(self) -> pyarrow.Table:
+        """One row per period and router: the greatest loads of the links on which it sends."""
+        return self._table("router_load_series")
+
+    @property
+    def load_histogram_series(self) -> pyarrow.Table:
+        """One row per period, link class and load in steps of 5 %: number of links."""
+        return self._table("load_histogram_series")
+
+    @property
+    def top_links(self) -> pyarrow.Table:
+        """One row per period and link with one of the greatest loads."""
+        return self._table("top_links")
 
     @property
     def pairs(self) -> pyarrow.Table:

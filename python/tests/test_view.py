@@ -1,25 +1,24 @@
-"""`fabricsim view` in a real browser: drawing, clicks, answered requests."""
+"""`fabricsim view` in a real browser: maps, clicks, answered requests."""
 
 from __future__ import annotations
 
-import http.client
 import json
+import math
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import view_results
+from view_pages import Served, cell_at, chromium, click_cell, page_of, serving, settle
 from view_results import BINS, HOT_BINS, HOT_LINK, busy, command
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is in the extra 'test'")
 image = pytest.importorskip("PIL.Image", reason="pillow is in the extra 'test'")
 
 REFERENCES = Path(__file__).parent / "view"
@@ -42,39 +41,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"plain": plain, "full": full}
 
 
-class Served:
-    """A running view."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.port = int(url.rsplit(":", 1)[1].strip("/"))
-
-    def ask(self, path: str, method: str = "GET", host: str | None = None) -> tuple[int, bytes]:
-        """Status and body of a raw request."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.putrequest(method, path, skip_host=True)
-        if host != "":
-            connection.putheader("Host", host or f"127.0.0.1:{self.port}")
-        connection.endheaders()
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-
-
-@contextmanager
-def serving(*folders: Path) -> Iterator[Served]:
-    """Serves folders; ends it as Ctrl-C does."""
-    arguments = [command(), "view", "--no-browser", "--json", *map(str, folders)]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout and process.stderr
-    line = process.stdout.readline()
-    assert line, process.stderr.read()
-    try:
-        yield Served(json.loads(line)["url"])
-    finally:
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
-
-
 @pytest.fixture(scope="module")
 def served(folders: dict[str, Path]) -> Iterator[Served]:
     with serving(folders["full"], folders["plain"]) as view:
@@ -83,35 +49,9 @@ def served(folders: dict[str, Path]) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A headless Chromium with software rendering, so that pictures agree on all machines."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if not found:
-        pytest.skip("no Chromium here: scripts/install-packages.sh --python installs it")
-    flags = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=found, args=flags)
-        yield chromium
-        chromium.close()
-
-
-@contextmanager
-def page_of(browser: Any, url: str, before: str = "") -> Iterator[Any]:
-    """A loaded page without console messages and without requests to other hosts."""
-    page = browser.new_page(viewport={"width": 1200, "height": 760})
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: request.url.startswith(url) or complaints.append(request.url))
-    if before:
-        page.add_init_script(before)
-    page.set_default_timeout(60_000)
-    page.goto(url)
-    page.wait_for_selector("body[data-ready]")
-    assert page.get_attribute("body", "data-ready") == "yes"
-    yield page
-    assert not complaints
-    page.close()
+    """A headless Chromium."""
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -129,12 +69,6 @@ def move(page: Any, number: int) -> None:
     )
     page.wait_for_selector(f"body[data-shown='{number}']")
     settle(page)
-
-
-def settle(page: Any) -> None:
-    """Waits until the requested data are drawn."""
-    page.wait_for_function("() => fabricsim.state.panels.every(panel => !panel.view?.moving)")
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def picture(page: Any, selector: str) -> Any:
@@ -187,11 +121,11 @@ NETWORK = ".panel:first-child .stage:not([hidden]) canvas"
 
 def test_results_are_shown_side_by_side(page: Any) -> None:
     assert page.locator(".panel").count() == 2
-    drawn = page.evaluate("() => fabricsim.state.panels.map(panel => panel.view.drawn.lines)")
-    # Each direction of the 30 local and 10 global cables of 5 groups of 4 routers.
-    assert drawn == [80, 80]
+    drawn = page.evaluate("() => fabricsim.state.panels.map(panel => panel.view.drawn.cells)")
+    # 5 groups: 20 pairs, 5 insides, and the hosts of each send and receive.
+    assert drawn == [35, 35]
     banners = page.locator(".panel:nth-child(2) .banner").all_inner_texts()
-    assert any("over the whole run only" in words for words in banners)
+    assert any("shows the whole run only" in words for words in banners)
     assert page.locator(".panel:nth-child(1) .banner").count() == 0
     assert "rows" in page.inner_text("#detail"), "the jobs"
 
@@ -233,7 +167,7 @@ def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
         copied = page.evaluate("() => navigator.clipboard.readText()")
         assert copied == f"fabricsim run EXPERIMENT.toml {changed}"
     headline.press("Enter")
-    assert not page.locator(f"{box} dl").is_visible(), "folded, for a larger drawing"
+    assert not page.locator(f"{box} dl").is_visible(), "folded, for a larger map"
 
 
 def test_a_result_without_a_verdict_gets_one(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
@@ -263,7 +197,7 @@ def test_the_verdict_fits_a_phone_and_can_be_read(browser: Any, served: Served, 
         page.wait_for_selector(f"#detail[data-shows='link {HOT_LINK}']")
         page.wait_for_timeout(300)
         box = page.locator(NETWORK).bounding_box()
-        assert 0 <= box["y"] < 844 - box["height"], "the drawing has come into sight"
+        assert 0 <= box["y"] < 844 - box["height"], "the map has come into sight"
 
 
 def test_the_slider_changes_what_is_drawn(page: Any) -> None:
@@ -272,43 +206,59 @@ def test_the_slider_changes_what_is_drawn(page: Any) -> None:
     move(page, HOT_BINS[0])
     after = picture(page, NETWORK)
     assert difference(before, after) > 1
-    loads = page.evaluate("() => [...fabricsim.state.panels[0].loads]")
+    loads = page.evaluate("() => [...fabricsim.state.panels[0].now.links.busy]")
     for link, load in enumerate(loads):
         assert load == pytest.approx(busy(link, HOT_BINS[0]), abs=1e-5)
-    plain = page.evaluate("() => [...fabricsim.state.panels[1].loads]")
+    plain = page.evaluate("() => [...fabricsim.state.panels[1].now.links.busy]")
     totals = page.evaluate("() => [...fabricsim.state.panels[1].network.links.busy_fraction]")
     assert plain == pytest.approx(totals), "without series the whole run"
     assert "8 us to 9 us" in page.inner_text("#time")
 
 
-def test_every_measure_has_its_own_colours(page: Any) -> None:
-    move(page, 3)
-    of: dict[str, list[float]] = {}
-    for metric in ("busy", "full", "waiting"):
-        page.select_option("#metric", metric)
-        page.wait_for_function(f"() => fabricsim.state.panels[0].wanted.endsWith('{metric}')")
-        page.wait_for_timeout(200)
-        of[metric] = page.evaluate("() => [...fabricsim.state.panels[0].loads]")
-    assert of["full"] == pytest.approx([load / 5 for load in of["busy"]], abs=1e-5)
-    assert 0 < max(of["waiting"]) < 1
-    # Colours of queue lengths are logarithmic; texts give packets.
-    row, packets = page.evaluate(
-        """async () => {
-            const [panel] = fabricsim.state.panels;
-            const row = panel.view.hottest();
-            const link = panel.network.links.link[row];
-            const from = panel.bins.begin[fabricsim.state.index];
-            const span = { from_ps: from, to_ps: from + 1 };
-            const rows = await panel.result.table("link_series", ["link", "waiting_packets"], span);
-            return [row, rows.waiting_packets[[...rows.link].indexOf(link)]];
-        }"""
+def choose_measure(page: Any, measure: str) -> None:
+    page.select_option("#measure", measure)
+    page.wait_for_function(f"() => fabricsim.state.panels.every(panel => panel.view.measure === '{measure}')")
+    settle(page)
+
+
+def test_cells_show_the_sums_of_their_links_by_three_measures(page: Any, folders: dict[str, Path]) -> None:
+    move(page, HOT_BINS[1])
+    links = pq.read_table(folders["full"] / "links.parquet").to_pylist()
+    expected: dict[tuple[int, int], list[float]] = {}
+    for number, link in enumerate(links):
+        if link["class"] in ("local", "global"):
+            key = (link["from_id"] // 4, link["to_id"] // 4)
+            expected.setdefault(key, []).append(busy(number, HOT_BINS[1]))
+    cells = page.evaluate(
+        "() => fabricsim.state.panels[0].view.cells.map(({ row, column, sum }) => ({ row, column, ...sum }))"
     )
-    assert packets > 1
-    router = page.evaluate("row => fabricsim.state.panels[0].network.links.from_id[row]", row)
-    page.fill("#find-text", f"router {router}")
-    page.press("#find-text", "Enter")
-    page.wait_for_selector("#detail h3:text('Most loaded links now')")
-    assert page.inner_text("#detail table:last-of-type td.n >> nth=0") == f"{packets} packets"
+    inner = {(cell["row"], cell["column"]): cell for cell in cells if max(cell["row"], cell["column"]) < 5}
+    assert set(inner) == set(expected)
+    for key, loads in expected.items():
+        assert inner[key]["mean"] == pytest.approx(sum(loads) / len(loads), abs=1e-5)
+        assert inner[key]["most"] == pytest.approx(max(loads), abs=1e-5)
+        assert inner[key]["blocked"] == pytest.approx(sum(loads) / len(loads) / 5, abs=1e-5)
+        assert inner[key]["full"] == sum(load >= 0.95 for load in loads)
+    pictures = {}
+    for measure in ("mean", "busiest", "blocked"):
+        choose_measure(page, measure)
+        pictures[measure] = picture(page, NETWORK)
+        assert "of the time" in page.inner_text("#legend")
+    assert difference(pictures["mean"], pictures["busiest"]) > 1
+    assert difference(pictures["mean"], pictures["blocked"]) > 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_higher_load_is_always_a_more_distinct_colour(page: Any, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    ramp, full = page.evaluate(
+        """async () => { const { loadColour } = await import("/colours.js");
+            return [Array.from({ length: 96 }, (_, i) => loadColour(i / 100)), loadColour(1, true)]; }"""
+    )
+    light = [0.2126 * r**2.2 + 0.7152 * g**2.2 + 0.0722 * b**2.2 for r, g, b in ramp]
+    assert light == sorted(light, reverse=scheme == "light")
+    # Full links have a colour of their own.
+    assert min(math.dist(full, colour) for colour in ramp) > 60
 
 
 def test_play_goes_on(page: Any) -> None:
@@ -318,62 +268,60 @@ def test_play_goes_on(page: Any) -> None:
     assert not page.evaluate("() => fabricsim.state.playing")
 
 
-def click_link(page: Any, link: int) -> None:
-    """Clicks the middle of a link in the drawing."""
-    at = page.evaluate(
-        """link => {
-            const { view, network } = fabricsim.state.panels[0];
-            const { ends, form } = view.geometry(network.row(link));
-            const [a, b] = [view.project(ends[0], ends[1]), view.project(ends[2], ends[3])];
-            const along = [b[0] - a[0], b[1] - a[1]];
-            const length = Math.hypot(...along);
-            const away = form[1] * view.lane * 2.6;
-            const side = [-along[1], along[0]];
-            const middle = [0, 1].map(i => (a[i] + b[i]) / 2 + side[i] * (form[0] + away / length));
-            const box = view.canvas.getBoundingClientRect();
-            return [box.left + middle[0], box.top + middle[1]];
-        }""",
-        link,
-    )
-    page.mouse.click(*at)
-
-
-def test_a_click_opens_the_right_link(page: Any) -> None:
-    # The folded verdict leaves room for whole links.
-    page.click(".panel:nth-child(1) .verdict summary")
-    settle(page)
-    links = page.evaluate(
-        """() => { const { network } = fabricsim.state.panels[0];
-                   return [...network.between].map(row => network.links.link[row]); }"""
-    )
-    for link in links[:: len(links) // 6]:
-        # Close enough to separate both directions of a cable.
-        page.fill("#find-text", f"link {link}")
-        page.press("#find-text", "Enter")
-        page.evaluate("() => fabricsim.choose(0, null)")
-        page.wait_for_selector("#detail[data-shows='overview']")
-        settle(page)
-        click_link(page, link)
-        page.wait_for_selector(f"#detail[data-shows='link {link}']")
-    assert page.locator("#detail canvas").count() >= 3, "histories of load, full buffers and waiting packets"
+def test_a_click_opens_a_group_a_pair_and_a_link(page: Any) -> None:
+    click_cell(page, "cell.row === 1 && cell.column === 1")
+    page.wait_for_selector("#detail[data-shows='cell inside group 1']")
     shown = page.inner_text("#detail")
+    assert "router 5 (group 1, router 1) port" in shown
+    assert page.locator("#detail table:last-of-type button").count() == 12, "each local link"
+    assert page.locator("#detail svg .router").count() == 4 and page.locator("#detail svg .host").count() == 8
+    # The drawing has the 12 local links and those of the 8 hosts, and opens them.
+    assert page.locator("#detail svg [data-link]").count() == 28
+    link = page.locator("#detail svg [data-link]").first.get_attribute("data-link")
+    page.locator("#detail svg [data-link]").first.dispatch_event("click")
+    page.wait_for_selector(f"#detail[data-shows='link {link}']")
+    assert page.locator("#detail canvas").count() >= 3, "histories of load, full buffers and waiting packets"
+    click_cell(page, "cell.row === 1 && cell.column === 3")
+    page.wait_for_selector("#detail[data-shows='cell from group 1 to group 3']")
+    link = page.inner_text("#detail table:last-of-type button")
+    page.click("#detail table:last-of-type button")
+    page.wait_for_selector(f"#detail[data-shows='{link}']")
     for title in ("Buffer occupancy by VC", "Packets waiting by VC", "Most packets waiting by VC"):
-        assert title in shown
+        assert title in page.inner_text("#detail")
+    # The label of a row opens all links of its group.
+    _, y = cell_at(page, "cell.row === 2 && cell.column === 0")
+    left = page.evaluate("() => fabricsim.state.panels[0].view.layout.frames[0].xs[0]")
+    page.mouse.click(page.locator(NETWORK).bounding_box()["x"] + left - 8, y)
+    page.wait_for_selector("#detail[data-shows='cell group 2']")
+    # 12 local links, 8 global ones, 8 from hosts and 8 to them.
+    assert page.locator("#detail table:last-of-type button").count() == 36
+
+
+def test_the_map_works_by_keyboard(page: Any) -> None:
+    page.focus(NETWORK)
+    for key in ("ArrowRight", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    settle(page)
+    status = page.inner_text(".panel:first-child .stage .status")
+    assert status.startswith("from group 1 to group 1") or status.startswith("inside group 1")
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    name = page.inner_text(".panel:first-child .stage .status").split(":")[0]
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"#detail[data-shows='cell {name}']")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#detail[data-shows='overview']")
 
 
 def test_routers_and_hosts_open_and_lead_to_each_other(page: Any) -> None:
     page.fill("#find-text", "router 5")
     page.press("#find-text", "Enter")
     page.wait_for_selector("#detail[data-shows='router 5']")
-    settle(page)
-    at = page.evaluate(
-        """() => { const { view, network } = fabricsim.state.panels[0];
-                   const box = view.canvas.getBoundingClientRect();
-                   const [x, y] = view.project(network.hosts.x[10], network.hosts.y[10]);
-                   return [box.left + x, box.top + y]; }"""
-    )
-    assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.hosts") > 0
-    page.mouse.click(*at)
+    marked = page.evaluate("() => fabricsim.state.panels[0].view.chosen.rows.length")
+    assert marked == 2 * (3 + 1 + 2), "the cells of its links"
+    page.click("#detail .go >> text=all links of group 1")
+    page.wait_for_selector("#detail[data-shows='cell group 1']")
+    page.locator("#detail svg [data-host='10']").dispatch_event("click")
     page.wait_for_selector("#detail[data-shows='host 10']")
     page.click("#detail .go >> text=router 5")
     page.wait_for_selector("#detail[data-shows='router 5']")
@@ -383,15 +331,39 @@ def test_routers_and_hosts_open_and_lead_to_each_other(page: Any) -> None:
 
 
 def test_hovering_names_what_lies_under_the_pointer(page: Any) -> None:
-    at = page.evaluate(
-        """() => { const { view, network } = fabricsim.state.panels[0];
-                   const box = view.canvas.getBoundingClientRect();
-                   const [x, y] = view.project(network.routers.x[6], network.routers.y[6]);
-                   return [box.left + x, box.top + y]; }"""
-    )
-    page.mouse.move(*at)
+    move(page, HOT_BINS[0])
+    page.mouse.move(*cell_at(page, "cell.row === 3 && cell.column === 3"))
     page.wait_for_selector("#tip:not([hidden])")
-    assert page.inner_text("#tip") == "router 6 (group 1, router 2)"
+    links = page.evaluate(
+        """() => { const { view } = fabricsim.state.panels[0];
+                   return view.linksOf(view.cells.find(cell => cell.row === 3 && cell.column === 3)); }"""
+    )
+    loads = [busy(link, HOT_BINS[0]) for link in links]
+    mean = 100 * sum(loads) / len(loads)
+    assert page.inner_text("#tip").startswith(f"inside group 3\n12 links: mean load {mean:.1f} %, busiest")
+
+
+def test_causes_are_the_full_links_that_others_wait_for(page: Any) -> None:
+    # 0 -> 1 -> 2 -> 3 is a queue before the full link 3 -> 4; the link from 7 is full alone.
+    found = page.evaluate(
+        """async () => {
+            const { causes, ofLinks } = await import("/sums.js");
+            const busy = [0.6, 0.7, 0.8, 1, 0.2, 0.96, 0.5];
+            const blocked = [0.4, 0.3, 0.2, 0, 0, 0, 0.5];
+            const [from, to] = [[0, 1, 2, 3, 2, 7, 8], [1, 2, 3, 4, 0, -1, 9]];
+            return causes(ofLinks(busy, blocked, { FULL: 0.95, BLOCKED: 0.1 }), from, to);
+        }"""
+    )
+    assert found == [{"row": 3, "behind": 3}, {"row": 5, "behind": 0}]
+    # A queue in a circle has no cause, and ends.
+    circle = page.evaluate(
+        """async () => {
+            const { causes, ofLinks } = await import("/sums.js");
+            const of = ofLinks([0.6, 0.6, 0.6], [0.4, 0.4, 0.4], { FULL: 0.95, BLOCKED: 0.1 });
+            return causes(of, [0, 1, 2], [1, 2, 0]);
+        }"""
+    )
+    assert circle == []
 
 
 def test_the_hottest_link_is_found(page: Any) -> None:
@@ -430,56 +402,28 @@ def test_pictures_are_those_on_record(page: Any) -> None:
     compare(picture(page, NETWORK), "ranks")
 
 
-def test_without_webgl_the_rest_works(browser: Any, served: Served) -> None:
-    none = """const get = HTMLCanvasElement.prototype.getContext;
-              HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
-                return kind === "webgl2" ? null : get.call(this, kind, ...more); };"""
-    with page_of(browser, served.url, before=none) as page:
-        assert "has no WebGL2" in page.inner_text(".panel:first-child .missing")
-        page.fill("#find-text", f"link {HOT_LINK}")
-        page.press("#find-text", "Enter")
-        page.wait_for_selector(f"#detail[data-shows='link {HOT_LINK}']")
-
-
-def test_a_hundred_thousand_links_are_drawn_by_levels(
-    browser: Any, folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_hundred_thousand_links_are_fluid(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
     view_results.large(tmp_path / "large", folders["plain"], 10_000, 10)
     with serving(tmp_path / "large") as view, page_of(browser, view.url) as page:
         settle(page)
-        whole = page.evaluate("() => fabricsim.state.panels[0].view.drawn")
-        assert whole["level"] != "exact" and whole["lines"] <= 30_000
-        frames = "() => fabricsim.state.panels[0].view.measure(9).sort((a, b) => a - b)[4]"
-        print(f"{whole['lines']} lines of the whole: {page.evaluate(frames):.1f} ms a frame")
-        page.fill("#find-text", "router 5050")
-        page.press("#find-text", "Enter")
-        page.wait_for_selector("#detail[data-shows='router 5050']")
-        settle(page)
-        near = page.evaluate("() => fabricsim.state.panels[0].view.drawn")
-        assert near["level"] == "exact" and 0 < near["lines"] < 30_000, "those in the picture"
-        print(f"{near['lines']} lines from near: {page.evaluate(frames):.1f} ms a frame")
-        update = """() => { const { view } = fabricsim.state.panels[0];
-                            const begin = performance.now();
-                            view.setLoads(view.loads.slice());
-                            view.draw();
-                            return performance.now() - begin; }"""
-        print(f"other loads: {page.evaluate(update):.1f} ms")
-        page.click("#fit")
-        box = page.locator(NETWORK).bounding_box()
-        page.mouse.move(box["x"] + 300, box["y"] + 200)
-        page.mouse.down()
-        for step in range(40):
-            page.mouse.move(box["x"] + 300 + 3 * step, box["y"] + 200)
-        moving = page.evaluate(
-            "() => { const { drawn, budget } = fabricsim.state.panels[0].view; return { ...drawn, budget }; }"
+        # Without the table of units, blocks of routers that follow each other.
+        cells = page.evaluate("() => fabricsim.state.panels[0].view.drawn.cells")
+        assert 64 <= cells <= 64 * 64
+        times = page.evaluate(
+            """() => { const { view, now } = fabricsim.state.panels[0];
+                return Array.from({ length: 9 }, () => {
+                    const begin = performance.now();
+                    view.setNow({ links: now.links, pairs: view.pairs.add(now.links) }, "mean", []);
+                    view.draw();
+                    return performance.now() - begin;
+                }).sort((a, b) => a - b); }"""
         )
-        page.mouse.up()
-        print(f"while it is dragged: {moving}")
-        page.wait_for_function("() => !fabricsim.state.panels[0].view.moving")
-        settle(page)
-        assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.lines") == whole["lines"], (
-            "all of it again"
+        print(f"100,000 links: {times[4]:.1f} ms for other loads and their picture")
+        assert times[4] < 500
+        total = page.evaluate(
+            "() => fabricsim.state.panels[0].view.cells.reduce((n, c) => n + c.sum.links, 0)"
         )
+        assert total == 100_000, "each link is in one cell"
 
 
 @pytest.fixture(scope="module")
@@ -510,21 +454,20 @@ def test_the_network_of_a_killed_run_is_drawn(browser: Any, killed: Path) -> Non
         assert "has not ended" in page.inner_text(".banner >> nth=0")
         assert page.locator(".missing").count() == 0
         assert "has no verdict yet" in page.inner_text(".verdict")
-        assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.lines") == 80
+        assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.cells") == 35
         assert not page.is_checked("#whole")
-        assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].loads)") > 0
+        assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].now.links.busy)") > 0
         shown = picture(page, NETWORK)
         page.click("#hottest")
         page.wait_for_selector("#detail[data-shows^='link']")
         words = page.inner_text("#detail")
-        assert "router" in words and "Load" in words and "whole run" not in words
+        assert "router" in words and "Load" in words and "load, whole run" not in words
         page.check("#whole")
         page.wait_for_selector("body[data-shown='whole']")
-        page.evaluate("() => fabricsim.choose(0, null)")
+        page.click("#whole-map")
         page.wait_for_selector("#detail[data-shows='overview']")
-        page.click("#fit")
         settle(page)
-        assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].loads)") == -1, "not known"
+        assert page.evaluate("() => fabricsim.state.panels[0].now.links") is None, "not known"
         assert difference(shown, picture(page, NETWORK)) > 0.5
         assert "Mean load by kind of link" in page.inner_text("#detail")
 
@@ -542,7 +485,7 @@ def test_a_run_killed_before_it_began_is_shown_as_such(browser: Any, tmp_path: P
     (tmp_path / "RUNNING.json").write_text(json.dumps(running))
     with serving(tmp_path) as view, page_of(browser, view.url) as page:
         assert "has not ended" in page.inner_text(".banner >> nth=0")
-        assert "cannot be drawn" in page.inner_text(".missing")
+        assert "There is no map" in page.inner_text(".missing")
 
 
 def test_damaged_tables_are_named_and_left_out(
@@ -554,7 +497,7 @@ def test_damaged_tables_are_named_and_left_out(
     file.write_bytes(file.read_bytes()[:1000])
     with serving(damaged) as view, page_of(browser, view.url) as page:
         assert "link_series" in page.inner_text(".banner >> nth=0")
-        assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.lines") == 80
+        assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.cells") == 35
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,12 @@ fn asking(table: &str) -> Option<Asked> {
     let (key, value) = match table {
         "timeline" | "messages" => ("timeline", "true"),
         "waits" => ("waits", "true"),
-        "class_series" | "job_series" => ("series", "classes"),
+        "class_series"
+        | "job_series"
+        | "load_histogram_series"
+        | "pair_series"
+        | "router_load_series"
+        | "top_links" => ("series", "classes"),
         "link_series" | "host_series" | "router_series" => ("series", "links"),
         "vc_series" => ("series", "vcs"),
         _ => return None,

@@ -16,6 +16,7 @@ mod blocking_collective;
 mod collectives;
 mod compute;
 mod error;
+mod idle;
 mod job;
 mod journal;
 mod matching;
@@ -44,6 +45,7 @@ pub use collectives::{
 };
 pub use compute::{ComputeRule, ComputeScale};
 pub use error::ReplayError;
+pub use idle::IdleTime;
 pub use job::MpiJob;
 pub use journal::Changes;
 pub use message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};

@@ -16,6 +16,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::ReplayError;
+use crate::idle::IdleTime;
 use crate::message::Message;
 use crate::rank::Rank;
 
@@ -57,9 +58,11 @@ const _: () = assert!(size_of::<PackedPath>() == 7);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arriving {
     /// The path of its cause.
-    cause: PackedPath,
+    pub cause: PackedPath,
     /// The time since that cause.
-    transit: Transit,
+    pub transit: Transit,
+    /// Whether it belongs to a collective.
+    pub of_collective: bool,
 }
 
 impl Arriving {
@@ -180,6 +183,9 @@ impl Rank {
         if let Some(arriving) = &self.arriving
             && idle_since < now
         {
+            let idle = IdleTime::ended_by(&arriving.transit, now.saturating_sub(idle_since));
+            self.stats
+                .count_idle(arriving.of_collective, idle, &mut self.journal);
             let take_over = |state: &mut PathState| {
                 state.path = arriving.path();
                 let Awaited {
@@ -195,14 +201,14 @@ impl Rank {
         }
     }
 
-    /// Executes `step` as the effect of an arrival `transit` after its cause.
+    /// Executes `step` as the effect of an arrival.
     #[inline]
     pub(crate) fn caused_by(
         &mut self,
-        (cause, transit): (PackedPath, Transit),
+        arriving: Arriving,
         step: impl FnOnce(&mut Rank) -> Result<(), ReplayError>,
     ) -> Result<(), ReplayError> {
-        self.arriving = Some(Arriving { cause, transit });
+        self.arriving = Some(arriving);
         let done = step(self);
         self.arriving = None;
         done

@@ -281,7 +281,11 @@ impl Rank {
         transit: Transit,
         out: &mut Vec<Action>,
     ) -> Result<(), ReplayError> {
-        let cause = (message.path, transit);
+        let cause = Arriving {
+            cause: message.path,
+            transit,
+            of_collective: message.is_of_collective(),
+        };
         self.caused_by(cause, |rank| rank.accept_arrival(now, message, out))?;
         self.resume_if_complete(now, out)
     }
@@ -291,8 +295,12 @@ impl Rank {
     /// # Errors
     /// The operations that follow are invalid, or no data of this request was in flight.
     pub fn injected(&mut self, now: Time, request: u32, out: &mut Vec<Action>) -> Result<(), ReplayError> {
-        let path = self.requests.get(request).map(|request| request.path);
-        let cause = (path.unwrap_or_default(), Transit::default());
+        let injected = self.requests.get(request);
+        let cause = Arriving {
+            cause: injected.map(|request| request.path).unwrap_or_default(),
+            transit: Transit::default(),
+            of_collective: injected.is_some_and(|request| request.info.context & COLLECTIVE_CONTEXT != 0),
+        };
         self.caused_by(cause, |rank| rank.accept_injection(now, request, out))?;
         self.resume_if_complete(now, out)
     }
@@ -326,7 +334,8 @@ impl Rank {
             return measured.stats.clone();
         }
         let span = end.saturating_sub(*self.since);
-        self.stats.get().with_interrupted(*self.activity, span)
+        let idle = self.unended_idle(end);
+        self.stats.get().with_interrupted(*self.activity, span, idle)
     }
 
     /// What the recording tells beside the operations. `None` before the rank has finished, since until then it depends

@@ -4,6 +4,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use workload::Call;
 
+use crate::idle::IdleTime;
 use crate::journal::RankJournal;
 use crate::rank::CpuActivity;
 
@@ -40,6 +41,10 @@ pub struct RankStats {
     pub collective_messages_received: u64,
     /// Their payload in bytes.
     pub collective_bytes_received: u64,
+    /// Idle time in calls, waiting for point-to-point messages.
+    pub idle: IdleTime,
+    /// Idle time in calls, waiting for messages of collectives.
+    pub collective_idle: IdleTime,
     /// Start of the program.
     pub started_at: Option<Time>,
     /// End of the program.
@@ -81,9 +86,15 @@ impl RankStats {
         (index, old)
     }
 
-    /// The statistics with an activity that the end of the run interrupts after this span.
-    pub(crate) fn with_interrupted(&self, activity: CpuActivity, span: Time) -> RankStats {
+    /// The statistics with an activity that the end of the run interrupts after this span, and its idle time.
+    pub(crate) fn with_interrupted(
+        &self,
+        activity: CpuActivity,
+        span: Time,
+        (of_collective, idle): (bool, IdleTime),
+    ) -> RankStats {
         let mut stats = self.clone();
+        stats.idle_of(of_collective).count(true, &idle);
         match activity {
             CpuActivity::None => {}
             CpuActivity::Compute(_) => stats.compute = Time(stats.compute.ps().wrapping_add(span.ps())),
@@ -92,6 +103,22 @@ impl RankStats {
             }
         }
         stats
+    }
+
+    /// Idle time of collectives, or of point-to-point messages.
+    fn idle_of(&mut self, collectives: bool) -> &mut IdleTime {
+        match collectives {
+            true => &mut self.collective_idle,
+            false => &mut self.idle,
+        }
+    }
+
+    /// CPU time in MPI calls: overheads, copies, searches of queues.
+    pub fn overhead(&self) -> Time {
+        let idle = [self.idle, self.collective_idle].map(|idle| idle.total());
+        self.communication()
+            .saturating_sub(idle[0])
+            .saturating_sub(idle[1])
     }
 
     /// Time in all MPI calls.
@@ -118,6 +145,8 @@ pub(crate) enum StatisticsChange {
     Called(usize, Option<CallTime>),
     Sent(CountedMessage),
     Received(CountedMessage),
+    /// Idle time, and whether it was for a collective.
+    Idle(bool, IdleTime),
 }
 
 /// A message as counted.
@@ -176,8 +205,16 @@ impl Statistics {
         journal.note(|| StatisticsChange::Received(received));
     }
 
+    pub fn count_idle(&mut self, of_collective: bool, idle: IdleTime, journal: &mut RankJournal) {
+        self.0.idle_of(of_collective).count(true, &idle);
+        journal.note(|| StatisticsChange::Idle(of_collective, idle));
+    }
+
     pub fn undo(&mut self, change: StatisticsChange) {
         match change {
+            StatisticsChange::Idle(of_collective, idle) => {
+                self.0.idle_of(of_collective).count(false, &idle);
+            }
             StatisticsChange::Started => self.0.started_at = None,
             StatisticsChange::Finished => self.0.finished_at = None,
             StatisticsChange::Computed(span) => {

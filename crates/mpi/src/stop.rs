@@ -16,6 +16,8 @@ impl Rank {
             }
             CpuState::New | CpuState::Running | CpuState::Busy { .. } => {}
         }
+        let (of_collective, idle) = self.unended_idle(now);
+        self.stats.count_idle(of_collective, idle, &mut self.journal);
         // A rank that goes on after its measured part has reported its end.
         let is_known = self.finished();
         self.close_activity(now, out);

@@ -1,8 +1,8 @@
 //! Compares several runs, as text for a terminal.
 
 use crate::{
-    BoundBy, EnergySummary, JobBounds, JobSummary, Latency, ScheduleDistribution, ScheduleSummary, SlowDown,
-    Summary, TrafficSummary, show,
+    BoundBy, EnergySummary, JobBounds, JobSummary, Latency, MpiParts, ScheduleDistribution, ScheduleSummary,
+    SlowDown, Summary, TrafficSummary, show,
 };
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
@@ -128,6 +128,7 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
             ));
             rows.push(Row::new("  computation per rank", times(&of(&|j| j.compute_ns))));
             rows.push(Row::new("  MPI per rank", times(&of(&|j| j.mpi_ns))));
+            rows.extend(mpi_parts(&jobs));
             rows.extend(bound_by(&jobs));
             rows.extend(repetitions(&jobs));
             rows.extend(slow_downs(runs, name));
@@ -199,6 +200,39 @@ fn loads(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
         Row::new("  offered load of its hosts", shown(offered)),
         Row::new("  accepted load of its hosts", shown(accepted)),
     ]
+}
+
+/// The parts of the time in MPI calls that take more than a hundredth of it in some run.
+fn mpi_parts(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
+    const LEAST: f64 = 0.01;
+    type PartOf = fn(&MpiParts) -> f64;
+    let parts: [(&str, PartOf); 7] = [
+        ("overhead", |parts| parts.overhead_ns),
+        ("waiting for the partner", |parts| parts.partner_ns),
+        ("transfer", |parts| parts.transfer_ns),
+        ("waiting for links", |parts| parts.link_wait_ns),
+        ("collectives, waiting for the partner", |parts| {
+            parts.collective_partner_ns
+        }),
+        ("collectives, transfer", |parts| parts.collective_transfer_ns),
+        ("collectives, waiting for links", |parts| {
+            parts.collective_link_wait_ns
+        }),
+    ];
+    let row = |(name, part): (&str, PartOf)| {
+        let of_job = |job: &Option<&JobSummary>| {
+            let job = job.as_ref()?;
+            Some((part(job.mpi_parts.as_ref()?), job.mpi_ns))
+        };
+        let of_jobs: Vec<Option<(f64, f64)>> = jobs.iter().map(of_job).collect();
+        let is_large = of_jobs.iter().flatten().any(|(part, mpi)| *part > LEAST * mpi);
+        let cells: Vec<Option<f64>> = of_jobs
+            .iter()
+            .map(|of_job| of_job.map(|(part, _)| part))
+            .collect();
+        is_large.then(|| Row::new(format!("    {name}"), times(&cells)))
+    };
+    parts.into_iter().filter_map(row).collect()
 }
 
 /// What bounds the time of a job, the greatest cause of all runs first.

@@ -15,6 +15,7 @@ mod fairness;
 mod folder;
 mod histogram;
 mod interference;
+mod mpi_parts;
 mod notes;
 mod outcome;
 mod recording;
@@ -45,6 +46,7 @@ pub use folder::{
 };
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
+pub use mpi_parts::{MpiParts, MpiPartsTotals};
 pub use notes::{NOTE_KINDS, Note, NoteKind, Severity};
 pub use outcome::{BacklogGrowth, JobTotals, LatencyParts, NetworkTotals, Outcome, RunResult, TrafficTotals};
 pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, RecordingTotals};

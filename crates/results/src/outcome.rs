@@ -8,14 +8,16 @@ use std::sync::Arc;
 use config::RoundedRate;
 use serde_json::Value;
 
-use crate::rows::{HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, hops_histogram, latency_histogram};
+use crate::rows::{
+    HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, RANK_UNDIGESTED, hops_histogram, latency_histogram,
+};
 use crate::summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
     Summary, TrafficSummary, Unreceived, nanoseconds,
 };
 use crate::{
-    Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals, Note, PathTotals,
-    RecordingTotals, RepetitionTimes, ScheduleSummary, Table, notes,
+    Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals, MpiPartsTotals,
+    Note, PathTotals, RecordingTotals, RepetitionTimes, ScheduleSummary, Table, notes,
 };
 
 /// All measurements of a simulation that its digest covers.
@@ -133,6 +135,8 @@ pub struct JobTotals {
     pub compute_sum_ps: u128,
     /// MPI calls of all ranks together, in picoseconds.
     pub mpi_sum_ps: u128,
+    /// Its parts. Not part of the digest.
+    pub mpi_parts: MpiPartsTotals,
     /// Messages sent, those of collectives included.
     pub messages: u64,
     /// Their payload in bytes.
@@ -236,6 +240,7 @@ impl RunResult {
                 // links.
                 "routers" | "hosts" | "schedule" | "units" | "pairs" => &mut digest,
                 "links" => digest.table(&table.without(LINK_UNDIGESTED)),
+                "ranks" => digest.table(&table.without(RANK_UNDIGESTED)),
                 _ => digest.table(table),
             };
         }
@@ -507,6 +512,7 @@ impl JobTotals {
             time_ns: nanoseconds(row.time_ps),
             compute_ns: nanoseconds(row.compute_ps),
             mpi_ns: nanoseconds(row.mpi_ps),
+            mpi_parts: self.mpi_parts.mean(self.ranks),
             messages: self.messages,
             bytes: self.bytes,
             packets: row.packets,

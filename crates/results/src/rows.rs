@@ -93,8 +93,22 @@ table! {
         time_ps: u64,
         /// Time in computation, in picoseconds.
         compute_ps: u64,
-        /// Time in MPI calls, in picoseconds.
+        /// Time in MPI calls, in picoseconds: the sum of the next seven columns.
         mpi_ps: u64,
+        /// CPU time in these calls: overheads, copies, searches of queues.
+        overhead_ps: u64,
+        /// Idle time in them until another rank handed over the point-to-point message that ended the wait.
+        partner_ps: u64,
+        /// Idle time until its bytes had arrived, if they had found all links free.
+        transfer_ps: u64,
+        /// The rest of this idle time: waits of the message for links and buffers.
+        link_wait_ps: u64,
+        /// `partner_ps` of messages of collectives.
+        collective_partner_ps: u64,
+        /// `transfer_ps` of messages of collectives.
+        collective_transfer_ps: u64,
+        /// `link_wait_ps` of messages of collectives.
+        collective_link_wait_ps: u64,
         /// Point-to-point messages sent.
         messages_sent: u64,
         /// Payload of the sent messages in bytes.
@@ -171,6 +185,8 @@ table! {
         first_router: u32,
         /// Number of routers.
         routers: u32,
+        /// Number of its block in `pair_series`: that of the unit, unless there are more than 128 units.
+        block: u32,
     }
 }
 
@@ -278,6 +294,17 @@ pub const LINK_UNDIGESTED: &[&str] = &[
     "to_id",
     "to_port",
     "latency_ps",
+];
+
+/// Columns of `ranks` that the digest omits: the parts of `mpi_ps`, since it covers the sum and all times that decide them.
+pub const RANK_UNDIGESTED: &[&str] = &[
+    "overhead_ps",
+    "partner_ps",
+    "transfer_ps",
+    "link_wait_ps",
+    "collective_partner_ps",
+    "collective_transfer_ps",
+    "collective_link_wait_ps",
 ];
 
 /// Columns of `links` that exist only after a run: measurements, and the words for the ends.
@@ -421,6 +448,88 @@ table! {
         busy_ps: u64,
         /// Time for which a packet waited at a free link because the downstream buffer was full, summed over the
         /// links, in picoseconds.
+        buffer_full_ps: u64,
+    }
+}
+
+table! {
+    /// The links of routers of one class, from one block of units to another one or inside a block, in one period of bins.
+    PairSeriesRow, pair_series {
+        /// Begin of the period, in picoseconds.
+        begin_ps: u64,
+        /// End of the period or of the run, in picoseconds.
+        end_ps: u64,
+        /// Class of the links, as in the table `links`.
+        class: Arc<str>,
+        /// Block at the begin, as in the table `units`.
+        from_block: u32,
+        /// Block at the end; of an ejection link that of its router.
+        to_block: u32,
+        /// Number of links, idle ones included.
+        links: u32,
+        /// Time for which bits were on a link, summed over the links, in picoseconds.
+        busy_ps: u64,
+        /// The greatest of these times, in picoseconds.
+        busy_ps_max: u64,
+        /// Time for which a link was free, but no packet had credits, summed over the links, in picoseconds.
+        buffer_full_ps: u64,
+        /// Links with bits on them for at least 95 % of the period.
+        full_links: u32,
+        /// Links that were free, but had no packet with credits, for at least 10 % of the period.
+        blocked_links: u32,
+    }
+}
+
+table! {
+    /// The links that a router, or several routers that follow each other, sends on, in one period of bins.
+    RouterLoadSeriesRow, router_load_series {
+        /// Begin of the period, in picoseconds.
+        begin_ps: u64,
+        /// End of the period or of the run, in picoseconds.
+        end_ps: u64,
+        /// The router with the smallest number.
+        first_router: u32,
+        /// Number of routers.
+        routers: u32,
+        /// The greatest part of the period for which bits were on a link, in percent, rounded up.
+        busy_percent_max: u8,
+        /// The greatest part of the period for which a link was free, but no packet had credits, in percent, rounded up.
+        buffer_full_percent_max: u8,
+    }
+}
+
+table! {
+    /// Links of routers with the same load in one period of bins.
+    LoadHistogramSeriesRow, load_histogram_series {
+        /// Begin of the period, in picoseconds.
+        begin_ps: u64,
+        /// End of the period or of the run, in picoseconds.
+        end_ps: u64,
+        /// Class of the links, as in the table `links`.
+        class: Arc<str>,
+        /// Part of the period for which bits were on the link, in steps of 5 %, 0 to 19.
+        busy_step: u8,
+        /// Part of the period for which the link was free, but no packet had credits, in steps of 5 %, 0 to 19.
+        buffer_full_step: u8,
+        /// Number of links.
+        links: u32,
+    }
+}
+
+table! {
+    /// One of the 32 busiest or 32 most blocked links of routers in one period of bins.
+    TopLinkRow, top_links {
+        /// Begin of the period, in picoseconds.
+        begin_ps: u64,
+        /// End of the period or of the run, in picoseconds.
+        end_ps: u64,
+        /// Number of the link, as in the table `links`.
+        link: u32,
+        /// Its class.
+        class: Arc<str>,
+        /// Time for which bits were on the link, in picoseconds.
+        busy_ps: u64,
+        /// Time for which the link was free, but no packet had credits, in picoseconds.
         buffer_full_ps: u64,
     }
 }
@@ -694,6 +803,10 @@ mod tests {
             latency_histogram([]),
             hops_histogram([]),
             class_series([]),
+            pair_series([]),
+            router_load_series([]),
+            load_histogram_series([]),
+            top_links([]),
             link_series([]),
             vc_series([]),
             host_series([]),

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BoundBy, Bounds, EnergySummary, Fairness, Histogram, Interference, JobEnergy, Note, RecordingSummary,
-    RepetitionSummary, ScheduleSummary, Verdict,
+    BoundBy, Bounds, EnergySummary, Fairness, Histogram, Interference, JobEnergy, MpiParts, Note,
+    RecordingSummary, RepetitionSummary, ScheduleSummary, Verdict,
 };
 
 /// Version of the keys and their meaning.
@@ -81,6 +81,9 @@ pub struct Collect {
     pub first_bin_ps: u64,
     /// Number of bins after which the width doubles. `null` for a constant width.
     pub bins_per_width: Option<u64>,
+    /// Number of bins in a period, for which there are sums over links. `None` in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bins_per_period: Option<u64>,
     /// Tables with rows. Tables that were not collected or are empty are absent.
     pub tables: Vec<CollectedTable>,
 }
@@ -234,6 +237,9 @@ pub struct JobSummary {
     pub compute_ns: f64,
     /// MPI calls per rank, mean over the ranks.
     pub mpi_ns: f64,
+    /// Its parts. `None` for traffic, and in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpi_parts: Option<MpiParts>,
     /// Messages sent, those of collectives included.
     pub messages: u64,
     /// Payload of these messages in bytes.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, RecordBatch, UInt8Array,
     UInt32Array, UInt64Array,
@@ -18,13 +18,14 @@ use arrow_schema::{Field, Schema};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::Compression;
+use parquet::basic::{Compression, Encoding};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::ChunkReader;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
 
 /// A table of a result: its name, which is also the stem of its file name, and its columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +94,16 @@ impl Table {
             self.batch
                 .column_by_name(column)?
                 .as_primitive_opt::<UInt32Type>()?
+                .values(),
+        )
+    }
+
+    /// A column of 8-bit integers. `None` if it is missing or has another type.
+    pub fn u8s(&self, column: &str) -> Option<&[u8]> {
+        Some(
+            self.batch
+                .column_by_name(column)?
+                .as_primitive_opt::<UInt8Type>()?
                 .values(),
         )
     }
@@ -180,11 +191,21 @@ impl Table {
     }
 }
 
+/// Columns of 64-bit integers that hardly repeat: a dictionary of them costs more than all else of a row, and is given
+/// up in the end. Differences take as few bits as the largest one needs.
+const MEASURED: [&str; 3] = ["busy_ps", "busy_ps_max", "buffer_full_ps"];
+
 /// Parquet settings of all tables.
 fn properties() -> WriterPropertiesBuilder {
-    WriterProperties::builder()
+    let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_created_by(format!("FabricSim {}", env!("CARGO_PKG_VERSION")))
+        .set_created_by(format!("FabricSim {}", env!("CARGO_PKG_VERSION")));
+    MEASURED.iter().fold(properties, |properties, column| {
+        let column = ColumnPath::from(*column);
+        properties
+            .set_column_dictionary_enabled(column.clone(), false)
+            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
+    })
 }
 
 /// Concatenates the Parquet files of one table into one file, byte by byte, and waits until it is on disk. Compressed

@@ -98,14 +98,7 @@ fn a_large_run_has_a_small_page() {
         time_ps: 5,
         compute_ps: 2,
         mpi_ps: 3,
-        messages_sent: 0,
-        bytes_sent: 0,
-        messages_received: 0,
-        bytes_received: 0,
-        collective_messages_sent: 0,
-        collective_bytes_sent: 0,
-        collective_messages_received: 0,
-        collective_bytes_received: 0,
+        ..RankRow::default()
     };
     outcome.tables[0] = rows::ranks((0..100_000).map(row));
     let result = RunResult::new(sample::experiment(), outcome, sample::run());

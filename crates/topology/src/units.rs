@@ -66,7 +66,8 @@ impl UnitKind {
 
 impl Units {
     /// Divides a network into its units. Where there are more than `most`, units that follow each other are joined,
-    /// the same number of them everywhere; but a plane, and a level of a tree, has at least one.
+    /// the same power of two of them everywhere, so that the units of a smaller `most` consist of whole units of a
+    /// greater one; but a plane, and a level of a tree, has at least one.
     pub fn of(topology: &dyn Topology, most: u32) -> Units {
         let Shape::Planes(planes) = topology.shape() else {
             return Units::join(&runs(topology), most);
@@ -105,7 +106,7 @@ impl Units {
         let most = (most / runs.len().max(1) as u32).max(1);
         for run in runs {
             let count = run.routers.div_ceil(run.size);
-            let joined = count.div_ceil(most);
+            let joined = count.div_ceil(most).next_power_of_two();
             for first in (0..count).step_by(joined as usize) {
                 let end = (first + joined).min(count);
                 let routers = (end * run.size).min(run.routers) - first * run.size;
@@ -216,13 +217,10 @@ mod tests {
         assert_eq!(all.units()[3].name, "group 3");
         assert_eq!(all.units()[3].first_router, RouterId(12));
         let joined = units(DRAGONFLY, 4);
-        assert_eq!(
-            names(&joined),
-            ["groups 0 to 2", "groups 3 to 5", "groups 6 to 8"]
-        );
-        let uneven = units(DRAGONFLY, 5);
-        assert_eq!(uneven.units()[4].name, "group 8");
-        assert_eq!(uneven.units()[4].routers, 4);
+        assert_eq!(names(&joined), ["groups 0 to 3", "groups 4 to 7", "group 8"]);
+        assert_eq!(joined.units()[2].routers, 4);
+        let halved = units(DRAGONFLY, 8);
+        assert_eq!(halved.units().len(), 5);
     }
 
     #[test]

@@ -1,41 +1,36 @@
 // Colours that differ in brightness first, so that all readers and grey prints can distinguish them.
 
-/** From idle (light) to full (dark). */
-const LOADS = [
-  [0, 0xdd, 0xe2, 0xe8],
-  [0.04, 0xe9, 0xdc, 0xa8],
-  [0.25, 0xfe, 0xc4, 0x4f],
-  [0.5, 0xf0, 0x82, 0x1e],
-  [0.7, 0xcc, 0x4c, 0x02],
-  [0.85, 0x8c, 0x2d, 0x04],
-  [1, 0x3b, 0x0d, 0x04],
-];
-
-/** Colour of unknown values. */
-export const UNKNOWN = [0xc4, 0xcc, 0xd4];
-/** Colour of the selection and of the critical path. */
-export const CHOSEN = "#0072b2";
+// From idle to nearly full, in even steps of OKLab lightness: for a light ground and for a dark one.
+const RAMPS = {
+  light: [0xf0f0f0, 0xcddee7, 0xa1cde6, 0x6dbce9, 0x49a7e1, 0x3891cf, 0x307cb8, 0x2e679e, 0x2d5480, 0x2b4261, 0x273140],
+  dark: [0x2b2b2b, 0x313944, 0x2d4864, 0x175788, 0x0068a0, 0x0079af, 0x138aba, 0x399ac1, 0x5da9c5, 0x82b7c8, 0xa8c3ca],
+};
+/** Full links: no part of the ramps, and distinct from them for all kinds of colour blindness. */
+const FULL = { light: 0xd54a00, dark: 0xff963c };
+/** Unknown values. */
+const UNKNOWN = { light: 0xdcd3c6, dark: 0x4a4238 };
+/** The critical path. */
 export const CRITICAL = "#009e73";
 
-/** Red, green and blue for a load from 0 to 1. */
-export function loadColour(load) {
-  if (!(load >= 0)) return UNKNOWN;
-  const at = Math.min(load, 1);
-  const above = Math.max(1, LOADS.findIndex(([stop]) => stop >= at));
-  const [low, high] = [LOADS[above - 1], LOADS[above]];
-  const share = (at - low[0]) / (high[0] - low[0]);
-  return [1, 2, 3].map((i) => Math.round(low[i] + share * (high[i] - low[i])));
+const parts = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
+
+/** Whether the page has a dark ground. */
+export const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
+/** Red, green and blue of a share from 0 to 1; of one that is `full`; of an unknown one (NaN). */
+export function loadColour(share, full = false) {
+  const theme = dark.matches ? "dark" : "light";
+  if (full) return parts(FULL[theme]);
+  if (!(share >= 0)) return parts(UNKNOWN[theme]);
+  const ramp = RAMPS[theme];
+  const at = Math.min(share, 1) * (ramp.length - 1);
+  const low = Math.min(Math.floor(at), ramp.length - 2);
+  const [from, to] = [parts(ramp[low]), parts(ramp[low + 1])];
+  return from.map((value, i) => Math.round(value + (at - low) * (to[i] - value)));
 }
 
 export function css([red, green, blue]) {
   return `rgb(${red},${green},${blue})`;
-}
-
-/** The scale as a texture: `size` colours of four bytes. */
-export function scale(size) {
-  const bytes = new Uint8Array(4 * size);
-  for (let i = 0; i < size; i++) bytes.set([...loadColour(i / (size - 1)), 255], 4 * i);
-  return bytes;
 }
 
 // Okabe and Ito, with shades.

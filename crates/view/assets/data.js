@@ -1,6 +1,6 @@
 // Data from the server: results, and columns of their tables as typed arrays (crates/view/src/wire.rs).
 
-import { percent } from "./format.js";
+import { ofLinks } from "./sums.js";
 
 const TYPES = { u8: Uint8Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array, text: Uint32Array };
 const EMPTY = 0xffffffff;
@@ -45,9 +45,10 @@ export class Result {
     return decode(await (await get(`/data/${this.index}/${path}`)).arrayBuffer());
   }
 
-  /** Columns of a table. `where` has values of columns, `from_ps`, `to_ps`, `limit`. */
+  /** Columns of a table. `where` has values of columns, one or several, `from_ps`, `to_ps`, `limit`. */
   table(name, columns, where = {}) {
-    const query = new URLSearchParams({ columns: columns.join(","), ...where });
+    const query = new URLSearchParams({ columns: columns.join(",") });
+    for (const [key, values] of Object.entries(where)) for (const value of [values].flat()) query.append(key, value);
     return this.fetchSlice(`table/${name}?${query}`);
   }
 
@@ -59,6 +60,11 @@ export class Result {
       if (error.status !== 400) throw error;
       return this.table(name, columns, where);
     }
+  }
+
+  /** Measured time in picoseconds, 0 without one. */
+  measured() {
+    return (this.summary.network?.measured_ns ?? 0) * 1000;
   }
 
   timeline(where) {
@@ -87,38 +93,39 @@ export class Result {
   }
 }
 
+/** All results, and the thresholds of verdicts by name. */
 export async function results() {
   const told = await (await get("/data/results")).json();
-  return told.results.map((info, index) => new Result(index, info));
+  return { limits: told.limits, found: told.results.map((info, index) => new Result(index, info)) };
 }
 
-/** The network of a result: its routers, hosts and links, with ends as numbers. null without the tables. */
-export async function network(result) {
+/** Columns of links that name them. */
+const LINK_COLUMNS = ["link", "class", "from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port", "bandwidth_bits_per_s"];
+const TOTALS = ["bytes", "packets", "busy_ps", "busy_fraction", "buffer_full_ps"];
+
+/** The network of a result: its routers, and up to `most` links with the hosts, with ends as numbers. null without the tables. */
+export async function network(result, most) {
   if (!result.has("routers")) return null;
   const routers = await result.table("routers", ["router", "label", "group", "x", "y", "hosts"]);
-  const hosts = result.has("hosts") ? await result.table("hosts", ["host", "router", "x", "y"]) : { rows: 0 };
-  const columns = ["link", "class", "from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port", "bandwidth_bits_per_s"];
+  const few = (result.tables.links ?? 0) <= most;
+  const hosts = few && result.has("hosts") ? await result.table("hosts", ["host", "router", "x", "y"]) : { rows: 0 };
   // Totals of links exist only at the end of the run.
-  if (!result.unfinished) columns.push("bytes", "packets", "busy_ps", "busy_fraction", "buffer_full_ps");
-  const links = result.has("links") ? await result.table("links", columns) : { rows: 0 };
+  const columns = result.unfinished ? LINK_COLUMNS : [...LINK_COLUMNS, ...TOTALS];
+  const links = few && result.has("links") ? await result.table("links", columns) : { rows: 0 };
   return new Network(routers, hosts, links);
+}
+
+/** The network with only those links of a class that lead from some routers to others: numbers of routers, null for hosts. */
+export async function someLinks(result, routers, name, from, to) {
+  const where = { class: name, from_kind: from ? "router" : "host", to_kind: to ? "router" : "host" };
+  if (from) where.from_id = from;
+  if (to) where.to_id = to;
+  return new Network(routers, { rows: 0 }, await result.table("links", [...LINK_COLUMNS, ...TOTALS], where));
 }
 
 export class Network {
   constructor(routers, hosts, links) {
     Object.assign(this, { routers, hosts, links });
-    // Rows of links between routers, from hosts to routers and from routers to hosts.
-    const [between, injection, ejection] = [[], [], []];
-    const host = (kind) => links.texts?.[kind]?.indexOf("host") ?? -1;
-    const [fromHost, toHost] = [host("from_kind"), host("to_kind")];
-    for (let row = 0; row < links.rows; row++) {
-      if (links.from_kind[row] === fromHost) injection.push(row);
-      else if (links.to_kind[row] === toHost) ejection.push(row);
-      else between.push(row);
-    }
-    this.between = Uint32Array.from(between);
-    this.injection = Uint32Array.from(injection);
-    this.ejection = Uint32Array.from(ejection);
     // The number is usually the row.
     this.rowOfLink = new Map();
     for (let row = 0; row < links.rows; row++) if (links.link[row] !== row) this.rowOfLink.set(links.link[row], row);
@@ -129,9 +136,16 @@ export class Network {
     return this.links.rows > row && this.links.link[row] === link ? row : -1;
   }
 
+  label(router) {
+    return text(this.routers, "label", router);
+  }
+
   routerName(router) {
-    const label = text(this.routers, "label", router);
-    return `router ${router} (${label})`;
+    return `router ${router} (${this.label(router)})`;
+  }
+
+  linkName(row) {
+    return `from ${this.endName(row, "from")} to ${this.endName(row, "to")}`;
   }
 
   endName(row, end) {
@@ -140,6 +154,13 @@ export class Network {
     return text(this.links, `${end}_kind`, row) === "host"
       ? `host ${id}${port ? ` rail ${port}` : ""}`
       : `${this.routerName(id)} port ${port}`;
+  }
+
+  /** As `endName`, without numbers of routers and ports where labels tell enough. */
+  endLabel(row, end) {
+    const id = this.links[`${end}_id`][row];
+    if (text(this.links, `${end}_kind`, row) === "host") return `host ${id}`;
+    return this.label(id) === String(id) ? `router ${id}` : this.label(id);
   }
 
   className(row) {
@@ -167,43 +188,23 @@ export function binAt(bins, ps) {
   return low > 0 && bins.end[low - 1] > ps ? low - 1 : -1;
 }
 
-/** Loads of all links, 0 to 1, in a bin, or for bin -1 over the whole run; -1 for unknown loads. */
-export async function loads(result, network, bins, bin, metric) {
-  const all = new Float32Array(network.links.rows);
+/** Loads of all links in a bin, or for bin null over the whole run, as columns of sums. null if they are not known. */
+export async function loads(result, network, bins, bin, limits) {
+  const { rows: count, busy_fraction, buffer_full_ps } = network.links;
+  const [busy, blocked] = [new Float64Array(count), new Float64Array(count)];
   if (bin === null) {
-    const measured = result.summary.network ? result.summary.network.measured_ns * 1000 : 0;
-    const { busy_fraction, buffer_full_ps } = network.links;
-    if (metric === "waiting" || !busy_fraction) return all.fill(-1);
-    for (let row = 0; row < all.length; row++)
-      all[row] = metric === "busy" ? busy_fraction[row] : measured > 0 ? buffer_full_ps[row] / measured : 0;
-    return all;
+    if (!busy_fraction) return null;
+    const measured = result.measured();
+    for (let row = 0; row < count; row++) [busy[row], blocked[row]] = [busy_fraction[row], measured > 0 ? buffer_full_ps[row] / measured : 0];
+  } else if (bin >= 0) {
+    const [from, to] = [bins.begin[bin], bins.end[bin]];
+    const rows = await result.remembered("bin", from, () =>
+      result.table("link_series", ["begin_ps", "link", "busy_ps", "buffer_full_ps"], { from_ps: from, to_ps: from + 1 }));
+    for (let i = 0; i < rows.rows; i++) {
+      const row = network.row(rows.link[i]);
+      if (row < 0 || rows.begin_ps[i] !== from) continue;
+      [busy[row], blocked[row]] = [rows.busy_ps[i] / (to - from), rows.buffer_full_ps[i] / (to - from)];
+    }
   }
-  if (bin < 0) return all;
-  const [from, to] = [bins.begin[bin], bins.end[bin]];
-  const rows = await result.remembered("bin", from, () =>
-    result.table("link_series", ["begin_ps", "link", "busy_ps", "buffer_full_ps", "waiting_packets"],
-      { from_ps: from, to_ps: from + 1 }));
-  for (let i = 0; i < rows.rows; i++) {
-    const row = network.row(rows.link[i]);
-    if (row < 0 || rows.begin_ps[i] !== from) continue;
-    all[row] = metric === "waiting" ? waitingShade(rows.waiting_packets[i])
-      : (metric === "busy" ? rows.busy_ps[i] : rows.buffer_full_ps[i]) / (to - from);
-  }
-  return all;
-}
-
-/** Number of packets from which on all queue lengths have the same shade. */
-const MOST_WAITING = 100;
-
-/** Logarithmic shade of a queue length: 1 is a hundred packets or more. */
-export function waitingShade(packets) {
-  return Math.min(1, Math.log10(1 + packets) / Math.log10(1 + MOST_WAITING));
-}
-
-/** An entry of `loads` as text: a share of the time, or the number of packets of a shade. */
-export function loadText(load, metric) {
-  if (load < 0) return "–";
-  if (metric !== "waiting") return percent(load);
-  const packets = Math.round((1 + MOST_WAITING) ** load - 1);
-  return `${packets}${packets < MOST_WAITING ? "" : " or more"} packet${packets === 1 ? "" : "s"}`;
+  return ofLinks(busy, blocked, limits);
 }

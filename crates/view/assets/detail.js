@@ -1,9 +1,10 @@
 // The side column: numbers and histories of the selection.
 
-import { bandwidth, bytes, number, percent, time } from "./format.js";
-import { loadText, text } from "./data.js";
-import { MARKS } from "./network.js";
-import { plot } from "./plot.js";
+import { bandwidth, bytes, number, percent, share, time } from "./format.js";
+import { someLinks, text } from "./data.js";
+import { drawing } from "./drawing.js";
+import { LINES, plot } from "./plot.js";
+import { total } from "./sums.js";
 
 export function element(name, content = "", attributes = {}) {
   const made = document.createElement(name);
@@ -24,18 +25,35 @@ function table(pairs) {
   return made;
 }
 
+/** Number of listed causes, and of routers by which links are requested from the server. */
+export const MOST_CAUSES = 8;
+const MOST_ROUTERS = 700;
+
 /** The selection in one result. */
 export class Detail {
-  constructor(place, choose) {
-    this.place = place;
-    this.choose = choose;
-    this.plots = [];
+  /** `choose(panel, thing)` selects, `pointed(panel, thing, x, y)` names what is under the pointer. */
+  constructor(place, choose, pointed) {
+    Object.assign(this, { place, choose, pointed, plots: [], live: [] });
     this.wanted = 0;
   }
 
   mark(ps) {
     this.at = ps;
     for (const made of this.plots) made.mark(ps);
+  }
+
+  /** Shows the values of the panel's present time. */
+  refresh() {
+    for (const fill of this.live) fill();
+  }
+
+  /** Content that `make()` renews at every time. */
+  renewed(make, add) {
+    const box = element("div");
+    const fill = () => box.replaceChildren(...[make() ?? []].flat());
+    this.nextLive.push(fill);
+    fill();
+    add(box);
   }
 
   /** A button that selects something else. */
@@ -49,23 +67,35 @@ export class Detail {
     // Only the latest request is shown.
     const wanted = ++this.wanted;
     this.plots = [];
+    const live = (this.nextLive = []);
     const parts = [];
     const add = (...more) => parts.push(...more);
     try {
+      if (panel?.view) this.renewed(() => this.causes(panel, thing === null), add);
       if (thing === null || panel === null) await this.overview(panel, add);
       else await this[thing.kind](panel, thing.id, add, thing);
     } catch (error) {
       add(element("p", error.message));
     }
     if (wanted !== this.wanted) return;
+    this.live = live;
     this.place.replaceChildren(...parts);
-    this.place.dataset.shows = thing ? `${thing.kind} ${thing.kind === "link" ? panel.network.links.link[thing.id] : thing.id}` : "overview";
+    this.place.dataset.shows = thing ? `${thing.kind} ${thing.kind === "link" ? panel.network.links.link[thing.id] : thing.id ?? thing.name}` : "overview";
     if (this.at !== undefined) requestAnimationFrame(() => this.mark(this.at));
   }
 
   history(title, lines, options, add) {
     if (lines.every((line) => line.begin.length === 0)) return;
     add(element("h3", title));
+    const keys = element("p", "", { className: "keys" });
+    for (const [index, line] of lines.length > 1 ? lines.entries() : []) {
+      const key = element("span", "", { className: "key" });
+      const swatch = key.appendChild(element("span", "", { className: "swatch" }));
+      swatch.style.background = LINES[index % LINES.length];
+      key.append(line.name);
+      keys.append(key, " ");
+    }
+    if (lines.length > 1) add(keys);
     const made = plot(lines, options);
     this.plots.push(made);
     add(made);
@@ -117,7 +147,9 @@ export class Detail {
       });
       this.history("Received by jobs", lines, { until, format: (v) => `${number(v)} Gbps` }, add);
     }
-    add(element("p", "Click a link, router, host or rank for its history. Drag to move, wheel to zoom, double click for the whole."));
+    const { network } = panel;
+    if (panel.view && network.routers.rows > 0) this.draw(panel, [...network.routers.router.keys()], add);
+    add(element("p", "Click a cell of the map for its links; a link, router, host or rank has its history."));
   }
 
   async link(panel, row, add) {
@@ -181,26 +213,127 @@ export class Detail {
     this.mostLoaded(panel, network.linksAt(kind, id), way, add);
   }
 
-  /** Twelve links, the most loaded first. `way(row)` says where a link leads. */
-  mostLoaded(panel, rows, way, add) {
-    const { network } = panel;
-    const made = element("table");
-    for (const row of [...rows].sort((a, b) => panel.loads[b] - panel.loads[a]).slice(0, 12)) {
-      const line = made.insertRow();
-      line.insertCell().append(this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }));
-      line.insertCell().textContent = `${network.className(row)} ${way(row)}`;
-      line.append(element("td", loadText(panel.loads[row], panel.metric), { className: "n" }));
-    }
-    add(made);
+  /** The most loaded links, by the measure of the map. `way(row)` says where a link leads. */
+  mostLoaded(panel, rows, way, add, most = 12) {
+    this.renewed(() => {
+      const { network } = panel;
+      const made = element("table");
+      for (const row of [...rows].sort((a, b) => panel.loadOf(b) - panel.loadOf(a) || a - b).slice(0, most)) {
+        const line = made.insertRow();
+        line.insertCell().append(this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }));
+        line.insertCell().textContent = `${network.className(row)} ${way(row)}`;
+        line.append(element("td", panel.loadText(row), { className: "n" }));
+      }
+      return made;
+    }, add);
+    if (rows.length > most) add(element("p", `${number(most)} of ${number(rows.length)} links.`));
   }
 
   /** The links of a class, or those of a place that a verdict names. */
   async links(panel, name, add, { rows }) {
     const { network } = panel;
     add(element("h2", `${number(rows.length)} ${name} links`));
-    if (rows.length > MARKS) add(element("p", `The first ${number(MARKS)} of them are marked in the drawing.`));
     add(element("h3", "Most loaded of them now"));
-    this.mostLoaded(panel, rows, (row) => `from ${network.endName(row, "from")} to ${network.endName(row, "to")}`, add);
+    this.mostLoaded(panel, rows, (row) => network.linkName(row), add);
+  }
+
+  /** A cell of the map: its sums by class, its links, and a drawing of their routers. */
+  async cell(panel, name, add, { cell }) {
+    const { view, network, pairs } = panel;
+    add(element("h2", cell.name));
+    const of = view.membersAre(cell);
+    const rows = view.linksOf(cell);
+    const [from, to] = view.unitsOf(cell);
+    if (!cell.units) add(this.unitButtons(panel, [...from, ...to]));
+    const className = (member) => pairs.className[of === "links" ? pairs.ofLink[member] : member];
+    const classes = [...new Set(cell.members.map(className))].sort();
+    this.renewed(() => {
+      const now = panel.now?.[of];
+      if (!now) return element("p", "Loads are not known at this time.");
+      const made = element("table", "", { className: "sums" });
+      made.append(element("caption", `Links by class, ${panel.when()}`));
+      const head = made.createTHead().insertRow();
+      for (const title of ["class", "links", "mean", "busiest", "full", "blocked"]) head.append(element("th", title, { scope: "col" }));
+      for (const each of classes) {
+        const sum = total(now, cell.members.filter((member) => className(member) === each));
+        const line = made.insertRow();
+        line.insertCell().textContent = each;
+        for (const value of [number(sum.links), share(sum.mean), share(sum.most), number(sum.full), share(sum.blocked)])
+          line.append(element("td", value, { className: "n" }));
+      }
+      return made;
+    }, add);
+    const routersOf = (units) => units.flatMap((unit) => pairs.units.routersOf(unit));
+    if (rows) {
+      if (of === "pairs" && rows.length > 1) this.draw(panel, [...new Set(routersOf([...from, ...to]))], add);
+      add(element("h3", "Its links now, the most loaded first"));
+      this.mostLoaded(panel, rows, (row) => network.linkName(row), add, 50);
+    } else if (panel.result.has("links")) await this.fetched(panel, classes, routersOf(from), routersOf(to), add);
+    else add(element("p", "Only these sums are there: the result has no table of single links."));
+  }
+
+  /** Buttons that open the units of a thing. */
+  unitButtons(panel, units) {
+    const line = element("p");
+    const all = new Map([...new Set(units)].slice(0, 4).map((unit) => panel.pairs.units.together(unit)).map((of) => [of.join(), of]));
+    for (const of of all.values()) {
+      const cell = panel.pairs.around(of);
+      line.append(this.go(panel, `all links of ${cell.name}`, { kind: "cell", name: cell.name, cell }), " ");
+    }
+    return line;
+  }
+
+  /** Links of a network whose links the page does not hold, over the whole run. */
+  async fetched(panel, classes, from, to, add) {
+    add(element("h3", "Its links over the whole run, the most loaded first"));
+    if (from.length + to.length > MOST_ROUTERS) {
+      add(element("p", `Only these sums are shown: the cell has ${number(from.length + to.length)} routers, and links are listed for up to ${number(MOST_ROUTERS)}.`));
+      return;
+    }
+    const lines = [];
+    for (const each of classes) {
+      const of = await someLinks(panel.result, panel.network.routers, each, each === "injection" ? null : from, each === "ejection" ? null : to);
+      for (let row = 0; row < of.links.rows; row++) lines.push([of.links.busy_fraction[row], of.links.link[row], `${each} ${of.linkName(row)}`]);
+    }
+    const made = element("table");
+    for (const [load, link, words] of lines.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 50)) {
+      const line = made.insertRow();
+      line.append(element("td", `link ${link}`), element("td", words), element("td", share(load), { className: "n" }));
+    }
+    add(made);
+    if (lines.length > 50) add(element("p", `50 of ${number(lines.length)} links.`));
+  }
+
+  /** A drawing of routers, if they are few. */
+  draw(panel, routers, add) {
+    this.renewed(() => drawing(panel, routers, {
+      chosen: (thing) => this.choose(panel, thing),
+      pointed: (thing, x, y) => this.pointed(panel, thing, x, y),
+    }), add);
+  }
+
+  /** The causes of congestion at the present time, as a numbered list that the map has, too. */
+  causes(panel, open) {
+    const { all, shown, of } = panel.causes;
+    if (!panel.now?.pairs) return [];
+    const what = of === "links" ? "link" : "pair";
+    const count = all.length === 0 ? "no link is full" : `${number(all.length)} full ${what}${all.length === 1 ? "" : "s"}`;
+    const box = element("details", "", { className: "causes", open });
+    box.append(element("summary", `Causes of congestion, ${panel.when()}: ${count}`));
+    const list = element("ol");
+    for (const { row, behind, cell } of shown) {
+      const line = list.appendChild(element("li"));
+      const pair = of === "links" ? null : { kind: "cell", name: cell()?.name, cell: cell() };
+      const name = pair ? panel.pairs.className[row] : `link ${panel.network.links.link[row]}`;
+      const ends = ["from", "to"].map((end) => (pair ? panel.pairs.units.names[panel.pairs[end][row]] : panel.network.endLabel(row, end)));
+      line.append(this.go(panel, name, pair ?? { kind: "link", id: row }), ` ${pair ? "" : `${panel.network.className(row)}, `}${ends.join(" → ")}: `,
+        `load ${share(panel.now[of].most[row])}, ${number(behind)} blocked link${behind === 1 ? "" : "s"} behind it`);
+    }
+    if (shown.length > 0) box.append(list);
+    const others = all.length - shown.length;
+    const more = shown.length === MOST_CAUSES ? "The others are a pattern: see the map" : "Behind the others no link is blocked";
+    if (others > 0) box.append(element("p", shown.length > 0 ? `${more}.` : "Behind them no link is blocked."));
+    return box;
   }
 
   async router(panel, router, add) {
@@ -208,6 +341,7 @@ export class Detail {
     add(element("h2", network.routerName(router)));
     const group = network.routers.group[router];
     add(table([["hosts", number(network.routers.hosts[router])], ["group", Number.isNaN(group) ? null : number(group)]]));
+    if (panel.view) add(this.unitButtons(panel, [panel.pairs.units.ofRouter[router]]));
     if (result.has("router_series")) {
       const s = await result.table("router_series", ["begin_ps", "end_ps", "packets_sent", "packets_received"], { router });
       this.history("Packets per bin", [

@@ -27,6 +27,11 @@ export function percent(share) {
   return `${number(100 * share)} %`;
 }
 
+/** A share with one digit after the point, for tables and lists. */
+export function share(value) {
+  return Number.isFinite(value) ? `${(100 * value).toFixed(1)} %` : "–";
+}
+
 export function bytes(value) {
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
   let unit = 0;

@@ -1,20 +1,23 @@
 // The page: results side by side, with one time and one selection for all.
 
-import { css, loadColour, stateColour } from "./colours.js";
-import { binAt, loadText, loads, network, results, text } from "./data.js";
-import { Detail, element } from "./detail.js";
-import { number, time } from "./format.js";
-import { MARKS, NetworkView } from "./network.js";
+import { css, dark, loadColour, stateColour } from "./colours.js";
+import { binAt, loads, network, results, text } from "./data.js";
+import { Detail, MOST_CAUSES, element } from "./detail.js";
+import { number, percent, share, time } from "./format.js";
+import { MEASURES, MapView } from "./map.js";
 import { RanksView } from "./ranks.js";
+import { PAIR_COLUMNS, Pairs, Units, causes } from "./sums.js";
 import { verdictBox } from "./verdict.js";
 
 const at = (id) => document.getElementById(id);
 
-const state = { tab: "network", panels: [], times: [], index: 0, metric: "busy", whole: true, playing: false, chosen: null, span: null, names: [] };
-const detail = new Detail(at("detail"), choose);
+const state = { tab: "network", panels: [], times: [], index: 0, measure: "mean", only: "", limits: {}, whole: true, playing: false, chosen: null, span: null, names: [] };
+const detail = new Detail(at("detail"), choose, (panel, thing, x, y) => tip(thing && thingText(panel, thing), x, y));
 
-/** Maximum number of links that a page can hold in memory. */
-const MOST_LINKS = 1_500_000;
+/** Maximum number of single links that the page holds. Of more it has their sums, and requests those of a cell. */
+const MOST_LINKS = 1_000_000;
+/** The same for a result without these sums. The tables of larger networks are not written before the end of a run. */
+const MOST_WITHOUT_SUMS = 1_500_000;
 
 /** The view of one result. */
 class Panel {
@@ -28,10 +31,9 @@ class Panel {
     this.banners();
     this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
     this.networkStage = this.box.appendChild(element("div", "", { className: "stage" }));
-    this.ranksStage = this.box.appendChild(element("div", "", { className: "stage", hidden: true }));
+    this.ranksStage = this.box.appendChild(element("div", "", { className: "stage light", hidden: true }));
     at("panels").append(this.box);
-    this.loads = new Float32Array(0);
-    this.bins = null;
+    Object.assign(this, { now: null, causes: { all: [], shown: [], of: "links" }, critical: [], bins: null, measure: "mean" });
   }
 
   banner(words) {
@@ -47,7 +49,7 @@ class Panel {
     if (!result.has("link_series"))
       this.banner(result.unfinished
         ? "No link loads: the run has not written series of single links yet, or does not collect them (collect.series)."
-        : "Loads over the whole run only: no series of single links was collected (collect.series).");
+        : "The map shows the whole run only: no series of single links was collected (collect.series).");
   }
 
   missing(stage, words) {
@@ -56,30 +58,35 @@ class Panel {
 
   async open() {
     const { result } = this;
-    const links = result.tables.links ?? 0;
-    this.network = links <= MOST_LINKS ? await network(result) : null;
+    this.network = await network(result, result.has("pairs") ? MOST_LINKS : MOST_WITHOUT_SUMS);
     if (result.has("class_series") || result.has("link_series")) this.bins = await result.bins();
     const { summary } = result;
     const lasts = [this.bins?.end.at(-1) ?? 0, ...(summary.jobs ?? []).map((job) => job.time_ns * 1000), (summary.run?.simulated_ns ?? 0) * 1000];
     this.until = lasts.reduce((a, b) => Math.max(a, b), 0);
     this.jobs = (summary.jobs ?? []).filter((job) => job.ranks > 0);
     if (this.jobs.length === 0 && result.has("timeline")) this.jobs = await jobsOf(result);
-    if (!this.network) {
-      this.missing(this.networkStage, links > MOST_LINKS
-        ? `This network has ${number(links)} links; up to ${number(MOST_LINKS)} can be drawn. The side column shows loads by link class.`
-        : result.unfinished
-          ? `The network cannot be drawn: its tables are not there yet. Of more than ${number(MOST_LINKS)} links they are written at the end.`
-          : "The network cannot be drawn: this folder has no table of routers. Results of older versions lack it.");
-      return;
-    }
-    try {
-      this.view = new NetworkView(this.networkStage, this.network, {
-        chosen: (thing) => choose(this, thing),
-        pointed: (thing, x, y) => tip(thing && networkTip(this, thing), x, y),
-      });
-    } catch (error) {
-      this.missing(this.networkStage, error.message);
-    }
+    if (this.network) await this.openMap();
+    else this.missing(this.networkStage, result.unfinished
+      ? `There is no map: the tables of the network are not there yet. Of more than ${number(MOST_WITHOUT_SUMS)} links they are written at the end.`
+      : "There is no map: this folder has no table of routers. Results of older versions lack it.");
+  }
+
+  async openMap() {
+    const { result } = this;
+    const units = await Units.of(result, this.network.routers);
+    if (!units) return this.missing(this.networkStage, "There is no map: the table of routers is empty.");
+    this.pairs = new Pairs(units, this.network);
+    if (result.has("pairs")) this.total = this.pairs.read(await result.table("pairs", PAIR_COLUMNS), result.measured());
+    if (this.pairs.count === 0) return this.missing(this.networkStage, "There is no map: this folder has no links and no sums of them.");
+    this.view = new MapView(this.networkStage, this.pairs, this.network, state.limits, {
+      opened: (cell) => choose(this, cell && (this.view.layout.of === "links" && cell.members.length === 1
+        ? { kind: "link", id: cell.members[0] } : { kind: "cell", name: cell.name, cell })),
+      openedUnits: (units) => {
+        const cell = this.pairs.around(units.length === 1 ? this.pairs.units.together(units[0]) : units);
+        choose(this, { kind: "cell", name: cell.name, cell });
+      },
+      pointed: tip,
+    });
   }
 
   /** Shows the verdict, with the links and times that it names as far as the page has them. */
@@ -89,7 +96,6 @@ class Panel {
       return thing && (() => {
         showTab("network");
         choose(this, thing);
-        show(this, thing);
         this.networkStage.scrollIntoView({ block: "nearest" });
       });
     };
@@ -149,20 +155,57 @@ class Panel {
 
   /** Shows the time of the slider. */
   async update() {
-    if (!this.network) return;
+    if (!this.view) return;
     const own = this.bins && this.result.has("link_series") && !state.whole;
     const bin = own ? binAt(this.bins, state.times[state.index]) : null;
-    const wanted = (this.wanted = `${bin} ${state.metric}`);
-    const found = await loads(this.result, this.network, this.bins, bin, state.metric);
+    const wanted = (this.wanted = `${bin} ${state.measure}`);
+    const links = this.network.links.rows > 0 ? await loads(this.result, this.network, this.bins, bin, state.limits) : null;
     if (this.wanted !== wanted) return;
-    this.loads = found;
-    this.metric = state.metric;
-    this.view?.setLoads(found);
+    this.bin = bin;
+    this.measure = state.measure;
+    this.now = { links, pairs: bin === null && this.total ? this.total : links && this.pairs.add(links) };
+    this.findCauses();
+    this.view.setNow(this.now, this.measure, this.causes.shown, state.only);
+  }
+
+  findCauses() {
+    const { links, pairs } = this.now;
+    const of = links ? "links" : "pairs";
+    const hosts = (kind) => this.network.links.texts[kind].indexOf("host");
+    const router = (end) => {
+      const number_ = hosts(`${end}_kind`);
+      return this.network.links[`${end}_kind`].map((kind, row) => (kind === number_ ? -1 : this.network.links[`${end}_id`][row]));
+    };
+    if (links) this.ends ??= ["from", "to"].map((end) => Int32Array.from(router(end)));
+    const unit = (end, host) => this.pairs[end].map((number_, pair) => (this.pairs.className[pair] === host ? -1 : number_));
+    const [from, to] = links ? this.ends : [unit("from", "injection"), unit("to", "ejection")];
+    const all = links || pairs ? causes(this.now[of], from, to) : [];
+    const cell = (row) => () => (links ? this.view.cellOfLink(row) : this.view.cellOfPair(row));
+    const shown = all.filter(({ behind }) => behind > 0).slice(0, MOST_CAUSES).map((each) => ({ ...each, cell: cell(each.row) }));
+    this.causes = { all, shown, of };
+  }
+
+  /** The measure of the map of a link: its load, or the share of time blocked. NaN if it is not known. */
+  loadOf(row) {
+    const { links } = this.now ?? {};
+    return links ? (this.measure === "blocked" ? links.blocked : links.busy)[row] : NaN;
+  }
+
+  loadText(row) {
+    return share(this.loadOf(row));
+  }
+
+  isFull(row) {
+    return this.measure !== "blocked" && this.loadOf(row) >= state.limits.FULL;
+  }
+
+  /** The present time in words. */
+  when() {
+    if (this.bin === null) return "whole run";
+    if (this.bin < 0) return "no bin at this time";
+    return `${time(this.bins.begin[this.bin], this.until)} to ${time(this.bins.end[this.bin], this.until)}`;
   }
 }
-
-/** Load from which a link is full, as for verdicts. */
-const FULL = 0.95;
 
 /** What a place of a verdict names: a link, several, or of a class those that were full, or else all. null if not known. */
 function thingOf(network, place) {
@@ -171,7 +214,7 @@ function thingOf(network, place) {
   let [name, rows] = [place.class ?? "named", place.links.map((link) => network.row(link)).filter((row) => row >= 0)];
   if (place.links.length === 0) {
     rows = [...links.class.keys()].filter((row) => network.className(row) === place.class);
-    const full = rows.filter((row) => links.busy_fraction?.[row] >= FULL);
+    const full = rows.filter((row) => links.busy_fraction?.[row] >= state.limits.FULL);
     if (full.length > 0) [name, rows] = [`full ${name}`, full];
   }
   if (rows.length === 0) return null;
@@ -199,14 +242,11 @@ function knowNames(names) {
   }
 }
 
-function networkTip(panel, thing) {
+function thingText(panel, thing) {
   const net = panel.network;
-  const load = (row) => (panel.loads[row] >= 0 ? `: ${loadText(panel.loads[row], panel.metric)}` : "");
   if (thing.kind === "router") return net.routerName(thing.id);
-  if (thing.kind === "routers") return `${number(thing.ids.length)} routers, ${net.routerName(thing.ids[0])} to ${thing.ids.at(-1)}: click to zoom in`;
   if (thing.kind === "host") return `host ${thing.id}`;
-  const more = thing.together > 1 ? `the most loaded of ${number(thing.together)} links\n` : "";
-  return `${more}link ${net.links.link[thing.id]} (${net.className(thing.id)})${load(thing.id)}\nfrom ${net.endName(thing.id, "from")}\nto ${net.endName(thing.id, "to")}`;
+  return `link ${net.links.link[thing.id]} (${net.className(thing.id)}): ${panel.loadText(thing.id)}\n${net.linkName(thing.id)}`;
 }
 
 function tip(words, x, y) {
@@ -218,19 +258,26 @@ function tip(words, x, y) {
   box.style.top = `${Math.min(y + 14, window.innerHeight - box.offsetHeight - 8)}px`;
 }
 
-/** Selects a link, router, host or rank of a result, or nothing. */
+/** Links of a thing, which the map marks. */
+function rowsOf(panel, thing) {
+  if (thing.kind === "link") return [thing.id];
+  if (thing.kind === "links") return thing.rows;
+  return thing.kind === "router" || thing.kind === "host" ? panel.network.linksAt(thing.kind, thing.id) : [];
+}
+
+/** Selects a cell, link, router, host or rank of a result, or nothing. */
 async function choose(panel, thing) {
-  const known = thing && (thing.kind !== "routers") ? thing : null;
-  state.chosen = known && { panel, thing: known };
+  state.chosen = thing && { panel, thing };
   for (const each of state.panels) {
-    each.view?.setChosen(each === panel ? known : null);
+    const own = each === panel ? thing : null;
+    each.view?.mark(own ? rowsOf(each, own) : [], own?.cell);
     if (each.ranks) {
-      each.ranks.chosen = each === panel && known?.kind === "rank" ? known : null;
+      each.ranks.chosen = own?.kind === "rank" ? own : null;
       each.ranks.load();
       each.ranks.redraw();
     }
   }
-  await detail.show(panel ?? state.panels[0], known);
+  await detail.show(panel ?? state.panels[0], thing);
 }
 
 function setSpan(from, to) {
@@ -258,6 +305,7 @@ async function update() {
   detail.mark(now);
   for (const panel of state.panels) if (panel.ranks) { panel.ranks.at = now; panel.ranks.redraw(); }
   await Promise.all(state.panels.map((panel) => panel.update()));
+  detail.refresh();
   document.body.dataset.shown = now === null ? "whole" : String(state.index);
 }
 
@@ -292,18 +340,25 @@ function showTab(tab) {
     panel.ranksStage.hidden = panel.tools.hidden = tab !== "ranks";
     if (tab === "ranks") panel.openRanks();
   }
-  for (const id of ["hottest", "fit"]) at(id).hidden = tab !== "network";
+  for (const id of ["hottest", "whole-map"]) at(id).hidden = tab !== "network";
 }
 
 function legend() {
   const bar = element("canvas", "", { width: 110, height: 12 });
   const pen = bar.getContext("2d");
+  const ends = state.measure === "blocked" ? 1 : state.limits.FULL;
   for (let x = 0; x < 110; x++) {
-    pen.fillStyle = css(loadColour(x / 109));
+    pen.fillStyle = css(loadColour((x / 109) * ends));
     pen.fillRect(x, 0, 1, 12);
   }
-  const ends = state.metric === "waiting" ? ["0", "100 or more"] : ["0", "100 %"];
-  at("legend").replaceChildren(ends[0], bar, ends[1]);
+  const parts = ["0", bar, state.measure === "blocked" ? "100 % of the time" : `${percent(ends)} of the time`];
+  if (state.measure !== "blocked") {
+    const full = element("span", "", { className: "swatch" });
+    full.style.background = css(loadColour(1, true));
+    parts.push(full, "full (corner: some links)");
+  } else parts.push(`(corner: some links at ${percent(state.limits.BLOCKED)} or more)`);
+  at("legend").replaceChildren(...parts.map((part) => (typeof part === "string" ? element("span", part) : part)));
+  at("legend").title = MEASURES[state.measure].words;
 }
 
 /** Parses "link 12", "router 5", "host 7", "rank 0". */
@@ -322,39 +377,24 @@ function find(words) {
   box.reportValidity();
   if (!thing) return;
   choose(panel, thing);
-  show(panel, thing);
-}
-
-/** Centres the drawing on a thing. */
-function show(panel, thing) {
-  const { network: net, view } = panel;
-  if (!view) return;
-  if (thing.kind === "links") view.fit();
-  if (thing.kind === "router") view.show(net.routers.x[thing.id], net.routers.y[thing.id]);
-  if (thing.kind === "host") view.show(net.hosts.x[thing.id], net.hosts.y[thing.id]);
-  if (thing.kind === "link") {
-    const { ends } = view.geometry(thing.id);
-    const far = Math.hypot(ends[0] - ends[2], ends[1] - ends[3]);
-    view.show((ends[0] + ends[2]) / 2, (ends[1] + ends[3]) / 2);
-    view.view.zoom = Math.min(view.view.zoom, Math.max(view.canvas.clientWidth, (0.6 * view.canvas.clientWidth) / (far || 1)));
-  }
 }
 
 function listen() {
   at("slider").addEventListener("input", () => { state.index = Number(at("slider").value); state.whole = false; update(); });
   at("whole").addEventListener("change", () => { state.whole = at("whole").checked; update(); });
-  at("metric").addEventListener("change", () => { state.metric = at("metric").value; legend(); update(); });
+  at("measure").addEventListener("change", () => { state.measure = at("measure").value; legend(); update(); });
+  at("class").addEventListener("change", () => { state.only = at("class").value; update(); });
+  dark.addEventListener("change", legend);
   at("play").addEventListener("click", play);
   for (const tab of ["network", "ranks"]) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
   at("find").addEventListener("submit", (event) => { event.preventDefault(); find(at("find-text").value); });
   at("find-text").addEventListener("input", () => at("find-text").setCustomValidity(""));
-  at("fit").addEventListener("click", () => { for (const panel of state.panels) panel.view?.fit(); });
+  at("whole-map").addEventListener("click", () => choose(state.chosen?.panel ?? state.panels[0], null));
   at("hottest").addEventListener("click", () => {
-    const [panel] = state.panels.filter((p) => p.view).sort((a, b) => b.loads[b.view.hottest()] - a.loads[a.view.hottest()]);
-    const row = panel?.view.hottest() ?? -1;
-    if (row < 0) return;
-    choose(panel, { kind: "link", id: row });
-    show(panel, { kind: "link", id: row });
+    const hottest = (panel) => panel.now.links.busy.keys().reduce((best, row) => (panel.loadOf(row) > panel.loadOf(best) ? row : best), 0);
+    const [best] = state.panels.filter((panel) => panel.now?.links).map((panel) => ({ panel, id: hottest(panel) }))
+      .sort((a, b) => b.panel.loadOf(b.id) - a.panel.loadOf(a.id));
+    if (best) choose(best.panel, { kind: "link", id: best.id });
   });
 }
 
@@ -365,11 +405,13 @@ async function criticalLinks(panel) {
   const rows = new Set();
   for (const link of path.link) if (link >= 0 && link !== 0xffffffff) rows.add(panel.network.row(link));
   rows.delete(-1);
-  panel.view.setCritical([...rows].slice(0, MARKS));
+  panel.critical = panel.view.critical = [...rows];
+  panel.view.redraw();
 }
 
 async function main() {
-  const found = await results();
+  const { found, limits } = await results();
+  state.limits = limits;
   document.title = `${found.map((result) => result.name).join(", ")} – FabricSim`;
   state.panels = found.map((result) => new Panel(result));
   const columns = Math.ceil(Math.sqrt(found.length));
@@ -384,6 +426,8 @@ async function main() {
   // There are no totals yet, and the last bin may be incomplete.
   if (state.times.length > 0 && state.panels.some((panel) => panel.result.unfinished))
     Object.assign(state, { whole: false, index: Math.max(0, state.times.length - 2) });
+  const classes = new Set(state.panels.flatMap((panel) => panel.pairs?.classes ?? []));
+  for (const name of [...classes].sort()) at("class").append(element("option", `${name} links`, { value: name }));
   listen();
   legend();
   showTab(state.panels.some((panel) => panel.network) ? "network" : "ranks");

@@ -2,7 +2,8 @@
 
 import { number, timeUnit } from "./format.js";
 
-const LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5c3e", "#444444"];
+/** Colours of lines, in their order. */
+export const LINES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5c3e", "#444444"];
 
 /**
  * A canvas with steps. `lines`: [{name, begin, end, value}], `format` a value for people. `levels` hold on until the
@@ -52,14 +53,6 @@ export function plot(lines, { until, format = number, holds = false, most = null
       pen.lineTo(right, y(holds ? level : 0));
       pen.stroke();
     });
-    if (lines.length > 1) {
-      let from = right;
-      for (let index = Math.min(lines.length, 8) - 1; index >= 0; index--) {
-        from -= pen.measureText(lines[index].name).width + 10;
-        pen.fillStyle = LINES[index % LINES.length];
-        pen.fillText(lines[index].name, from, 10);
-      }
-    }
     if (at !== null) {
       pen.strokeStyle = "#1b1f24";
       pen.setLineDash([3, 2]);

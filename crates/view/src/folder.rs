@@ -60,8 +60,16 @@ const KNOWN: &[Known] = &[
         time: None,
     },
     Known {
+        name: "load_histogram_series",
+        time: BINS,
+    },
+    Known {
         name: "messages",
         time: Some(("posted_ps", "matched_ps")),
+    },
+    Known {
+        name: "pair_series",
+        time: BINS,
     },
     Known {
         name: "pairs",
@@ -70,6 +78,10 @@ const KNOWN: &[Known] = &[
     Known {
         name: "ranks",
         time: None,
+    },
+    Known {
+        name: "router_load_series",
+        time: BINS,
     },
     Known {
         name: "router_series",
@@ -85,6 +97,10 @@ const KNOWN: &[Known] = &[
     },
     Known {
         name: "timeline",
+        time: BINS,
+    },
+    Known {
+        name: "top_links",
         time: BINS,
     },
     Known {

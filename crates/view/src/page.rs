@@ -27,11 +27,12 @@ pub(crate) const ASSETS: &[Asset] = assets! {
     "/detail.js" "js" "detail.js",
     "/drawing.js" "js" "drawing.js",
     "/format.js" "js" "format.js",
-    "/levels.js" "js" "levels.js",
+    "/layouts.js" "js" "layouts.js",
     "/main.js" "js" "main.js",
-    "/network.js" "js" "network.js",
+    "/map.js" "js" "map.js",
     "/plot.js" "js" "plot.js",
     "/ranks.js" "js" "ranks.js",
+    "/sums.js" "js" "sums.js",
     "/verdict.js" "js" "verdict.js",
 };
 

@@ -4,6 +4,7 @@
 //! a name of this server are refused, which stops DNS rebinding. Other pages cannot read answers, because no answer
 //! allows other origins. Only GET is answered. Each connection carries one request and has its own thread.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -283,8 +284,10 @@ impl ServerState {
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         match parts[..] {
             ["data", "results"] => {
-                let results: Vec<_> = self.folders.iter().map(ResultFolder::describe).collect();
-                Answer::json(&json!({ "version": env!("CARGO_PKG_VERSION"), "results": results }))
+                let folders: Vec<_> = self.folders.iter().map(ResultFolder::describe).collect();
+                let limits: BTreeMap<&str, f64> = results::VERDICT_THRESHOLDS.iter().copied().collect();
+                let version = env!("CARGO_PKG_VERSION");
+                Answer::json(&json!({ "version": version, "limits": limits, "results": folders }))
             }
             ["data", result, "bins"] => match self.folder(result) {
                 Some(folder) => Answer::slice(bins(folder)),

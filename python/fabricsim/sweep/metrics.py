@@ -67,6 +67,13 @@ _JOB = {
     "time_ns": Metric("time", "us", 1e-3, False),
     "compute_ns": Metric("computation per rank", "us", 1e-3, None),
     "mpi_ns": Metric("MPI per rank", "us", 1e-3, False),
+    "overhead_ns": Metric("MPI overhead per rank", "us", 1e-3, False),
+    "partner_ns": Metric("waiting for the partner, per rank", "us", 1e-3, False),
+    "transfer_ns": Metric("waiting for transfers, per rank", "us", 1e-3, False),
+    "link_wait_ns": Metric("waiting for links, per rank", "us", 1e-3, False),
+    "collective_partner_ns": Metric("collectives: waiting for the partner, per rank", "us", 1e-3, False),
+    "collective_transfer_ns": Metric("collectives: waiting for transfers, per rank", "us", 1e-3, False),
+    "collective_link_wait_ns": Metric("collectives: waiting for links, per rank", "us", 1e-3, False),
     "repetitions_complete": Metric("repetitions ended", "", 1, None),
     "repetition_mean_ns": Metric("time per repetition, mean", "us", 1e-3, False),
     "repetitions_per_s": Metric("repetitions", "per second", 1, True),
@@ -143,6 +150,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
             row[f"{name}.finished"] = job["finished"]
             row[f"{name}.time_ns"] = job["time_ns"] if job["finished"] else None
             row |= {f"{name}.{key}": job[key] for key in ("compute_ns", "mpi_ns")}
+            row |= {f"{name}.{key}": value for key, value in (job.get("mpi_parts") or {}).items()}
             row |= _repetitions(name, job.get("repetition_times"))
             row |= _bound_by(name, job.get("bound_by"))
             if job["name"] in slowdowns:

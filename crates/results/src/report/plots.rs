@@ -113,7 +113,7 @@ impl Figure {
 pub(super) fn figures(summary: &Summary, source: TableSource) -> Result<Vec<Figure>, ReadError> {
     let links = source.table("links");
     let mut figures = Vec::new();
-    figures.extend(split::jobs(summary, source)?);
+    figures.extend(split::jobs(summary, source));
     figures.extend(path::critical(summary, source)?);
     figures.iter_mut().for_each(|figure| figure.first = true);
     if let Some(ranks) = source.table("ranks") {

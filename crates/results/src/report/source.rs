@@ -91,11 +91,6 @@ impl<'b> ReportRows<'b> {
         self.0.integers(name).ok()
     }
 
-    /// See [`BatchColumns::flags`].
-    pub fn flags(&self, name: &str) -> Option<Vec<bool>> {
-        self.0.flags(name).ok()?.iter().collect()
-    }
-
     /// See [`BatchColumns::texts`].
     pub fn texts(&self, name: &str) -> Option<Vec<Option<&'b str>>> {
         let texts = self.0.texts(name).ok()?;
@@ -109,12 +104,11 @@ pub(super) mod tests {
     use crate::BATCH_ROWS as BATCH;
     use arrow_array::ArrayRef;
     use arrow_array::types::Int32Type as Key;
-    use arrow_array::{BooleanArray, DictionaryArray, StringArray, UInt8Array, UInt32Array, UInt64Array};
+    use arrow_array::{DictionaryArray, StringArray, UInt8Array, UInt32Array, UInt64Array};
     use std::sync::Arc;
 
     /// Cells of a column of a constructed table.
     pub enum ColumnCells {
-        Bool(Vec<bool>),
         U8(Vec<u8>),
         U32(Vec<u32>),
         U64(Vec<u64>),
@@ -128,7 +122,6 @@ pub(super) mod tests {
     pub fn made(name: &str, columns: Vec<(&str, ColumnCells)>) -> Table {
         let array = |cells| -> ArrayRef {
             match cells {
-                ColumnCells::Bool(cells) => Arc::new(BooleanArray::from(cells)),
                 ColumnCells::U8(cells) => Arc::new(UInt8Array::from(cells)),
                 ColumnCells::U32(cells) => Arc::new(UInt32Array::from(cells)),
                 ColumnCells::U64(cells) => Arc::new(UInt64Array::from(cells)),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
     BacklogGrowth, Bounds, Chain, EnergyTotals, Fairness, Histogram, Interference, JobBounds,
-    JobEnergyTotals, JobTotals, NetworkTotals, Outcome, PartSummary, PartTotals, PathTotals, Rollbacks,
-    RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals, TransferWeight, ZeroLoad,
+    JobEnergyTotals, JobTotals, MpiPartsTotals, NetworkTotals, Outcome, PartSummary, PartTotals, PathTotals,
+    Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals, TransferWeight, ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -265,6 +265,10 @@ fn application(sequence: &mut Sequence) -> (Vec<RankRow>, Vec<CallRow>) {
             time_ps,
             compute_ps,
             mpi_ps,
+            overhead_ps: mpi_ps / 10,
+            partner_ps: mpi_ps / 2,
+            transfer_ps: mpi_ps / 5,
+            link_wait_ps: mpi_ps - mpi_ps / 10 - mpi_ps / 2 - mpi_ps / 5,
             messages_sent: 612,
             bytes_sent: 7_344_000,
             messages_received: 612,
@@ -273,6 +277,7 @@ fn application(sequence: &mut Sequence) -> (Vec<RankRow>, Vec<CallRow>) {
             collective_bytes_sent: 3_888,
             collective_messages_received: 81,
             collective_bytes_received: 3_888,
+            ..RankRow::default()
         });
     }
     (ranks, calls)
@@ -284,6 +289,8 @@ fn jobs(
     background: (Histogram, Histogram),
 ) -> Vec<JobTotals> {
     let sum = |of: fn(&RankRow) -> u64| ranks.iter().map(|r| u128::from(of(r))).sum();
+    let mut mpi_parts = MpiPartsTotals::default();
+    ranks.iter().for_each(|rank| mpi_parts.add(rank));
     vec![
         JobTotals {
             name: "lammps".into(),
@@ -295,6 +302,7 @@ fn jobs(
             time_ps: ranks.iter().map(|r| r.time_ps).max().unwrap_or(0),
             compute_sum_ps: sum(|r| r.compute_ps),
             mpi_sum_ps: sum(|r| r.mpi_ps),
+            mpi_parts,
             messages: 18_711,
             bytes: 198_400_000,
             latency_ps: lammps.0,

@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use des::{Tally, Time};
 
 use super::Bins;
+use super::bins::Periods;
+use super::blocks::SumsShape;
+use super::link_sums::LinkSums;
 use super::plan::INJECTION;
 use crate::lp::net_event::{BinFlow, JobFlow, Record};
 
@@ -28,6 +31,10 @@ pub struct BinTally {
     near: [BinSums; 2],
     /// All other bins to which something was added.
     others: BTreeMap<u32, BinSums>,
+    periods: Periods,
+    shape: SumsShape,
+    /// Sums over the links of routers by period, for those to which something was added: few, the latest ones last.
+    links: Vec<(u32, LinkSums)>,
 }
 
 /// Sums of one bin.
@@ -42,12 +49,17 @@ impl BinTally {
     pub fn off() -> BinTally {
         BinTally {
             is_on: false,
-            ..BinTally::new(Bins::constant(Time(1)), 0, 0)
+            ..BinTally::new(
+                Periods::new(Bins::constant(Time(1)), Time(1), 1),
+                SumsShape::default(),
+                0,
+            )
         }
     }
 
-    /// An empty tally for this number of link classes and jobs.
-    pub fn new(bins: Bins, classes: usize, jobs: usize) -> BinTally {
+    /// An empty tally for this number of jobs.
+    pub fn new(periods: Periods, shape: SumsShape, jobs: usize) -> BinTally {
+        let (bins, classes) = (periods.bins(), shape.classes);
         BinTally {
             begin: Time::ZERO,
             ends: [bins.end(0), bins.end(1)],
@@ -56,6 +68,9 @@ impl BinTally {
             current: 0,
             near: [BinSums::new(classes, jobs), BinSums::new(classes, jobs)],
             others: BTreeMap::new(),
+            periods,
+            shape,
+            links: Vec::new(),
         }
     }
 
@@ -96,9 +111,32 @@ impl BinTally {
 
     /// Adds a sample of an LP.
     pub fn take(&mut self, record: Record) {
-        if let Record::ClassSample { bin, class, flow } = record {
-            self.sums_of(bin).classes[usize::from(class)].add(&flow);
+        match record {
+            Record::ClassSample { bin, class, flow } => {
+                self.sums_of(bin).classes[usize::from(class)].add(&flow);
+            }
+            Record::TileSample { period, tile, load } => self.links_of(period).add_tile(tile, load),
+            Record::LinkUse { period, pair, link } => {
+                let number = u64::from(period);
+                let width = self
+                    .periods
+                    .end(number)
+                    .saturating_sub(self.periods.begin(number));
+                self.links_of(period).add(width, pair, link);
+            }
+            _ => {}
         }
+    }
+
+    /// The sums over links of a period.
+    #[inline]
+    fn links_of(&mut self, period: u32) -> &mut LinkSums {
+        let place = self.links.iter().rposition(|(of, _)| *of == period);
+        let place = place.unwrap_or_else(|| {
+            self.links.push((period, LinkSums::new(self.shape)));
+            self.links.len() - 1
+        });
+        &mut self.links[place].1
     }
 
     /// Divides a span of time among its bins.
@@ -241,6 +279,9 @@ impl Tally<Record> for BinTally {
         for (near, sums) in (0..).zip(&mut self.near) {
             sums.drain(self.current.wrapping_add(near), emit);
         }
+        for (period, links) in std::mem::take(&mut self.links) {
+            links.emit(period, emit);
+        }
     }
 }
 
@@ -250,6 +291,15 @@ mod tests {
     use proptest::prelude::*;
 
     const CLASS: u8 = INJECTION;
+
+    /// A tally of two link classes and two jobs.
+    fn tally(bins: Bins) -> BinTally {
+        let shape = SumsShape {
+            classes: 2,
+            ..SumsShape::default()
+        };
+        BinTally::new(Periods::new(bins, Time(1), 1), shape, 2)
+    }
 
     fn drained(tally: &mut BinTally) -> BTreeMap<u32, (BinFlow, JobFlow)> {
         let mut sums: BTreeMap<u32, (BinFlow, JobFlow)> = BTreeMap::new();
@@ -269,7 +319,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_divided_at_the_ends_of_bins() {
-        let mut tally = BinTally::new(Bins::constant(Time(100)), 2, 2);
+        let mut tally = tally(Bins::constant(Time(100)));
         // From bin 2, when the latest event was in bin 0, until the middle of bin 4.
         tally.injection(Time(5), Time(290), Time(160), 64);
         // From one end to the next.
@@ -311,7 +361,7 @@ mod tests {
             drain_at in 0usize..40,
         ) {
             let bins = if grow { Bins::growing(Time(width)) } else { Bins::constant(Time(width)) };
-            let mut tally = BinTally::new(bins, 2, 2);
+            let mut tally = tally(bins);
             let mut sums: BTreeMap<u32, BinFlow> = BTreeMap::new();
             let mut take = |tally: &mut BinTally| {
                 for (bin, (flow, _)) in drained(tally) {

@@ -91,6 +91,61 @@ impl Bins {
     }
 }
 
+/// Periods of a power of two of bins each. Sums over single links have a row for each period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Periods {
+    bins: Bins,
+    /// Bins of a period. [`PER_WIDTH`] is a multiple of it if the width of bins grows, so that all bins of a period
+    /// have one width.
+    length: u64,
+}
+
+impl Periods {
+    /// Periods of at least this time, and at most this number of bins, or the largest power of two below.
+    pub fn new(bins: Bins, least: Time, most_bins: u64) -> Periods {
+        let wanted = least
+            .ps()
+            .div_ceil(bins.first().ps())
+            .clamp(1, 1 << 20)
+            .next_power_of_two();
+        let most = if bins.grow() {
+            most_bins.min(PER_WIDTH)
+        } else {
+            most_bins
+        };
+        let most = 1 << most.max(1).ilog2();
+        Periods {
+            bins,
+            length: wanted.min(most),
+        }
+    }
+
+    /// The bins.
+    pub fn bins(self) -> Bins {
+        self.bins
+    }
+
+    /// Bins of a period.
+    pub fn length(self) -> u64 {
+        self.length
+    }
+
+    /// The period of a bin.
+    pub fn of_bin(self, bin: u64) -> u64 {
+        bin / self.length
+    }
+
+    /// Begin of a period.
+    pub fn begin(self, period: u64) -> Time {
+        self.bins.begin(period * self.length)
+    }
+
+    /// End of a period.
+    pub fn end(self, period: u64) -> Time {
+        self.bins.end((period * self.length + self.length - 1).min(LAST))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +171,31 @@ mod tests {
         assert_eq!(constant.at_most(None), None);
         assert_eq!(growing.at_most(Some(Time(95))), Some(10));
         assert!(growing.at_most(None).is_some_and(|bins| bins <= 64 * PER_WIDTH));
+    }
+
+    #[test]
+    fn periods_are_powers_of_two_of_bins() {
+        let bins = Bins::constant(Time(10));
+        let length = |least, most| Periods::new(bins, Time(least), most).length();
+        assert_eq!(
+            [length(0, 99), length(10, 99), length(11, 99), length(45, 99)],
+            [1, 1, 2, 8]
+        );
+        assert_eq!(
+            [
+                length(1000, 0),
+                length(1000, 3),
+                length(1000, 99),
+                length(1000, 200)
+            ],
+            [1, 2, 64, 128]
+        );
+        let periods = Periods::new(bins, Time(35), 99);
+        assert_eq!((periods.begin(2), periods.end(2)), (Time(80), Time(120)));
+        assert_eq!([7, 8, 11, 12].map(|bin| periods.of_bin(bin)), [1, 2, 2, 3]);
+        let growing = Periods::new(Bins::growing(Time(10)), Time(10_000), 1 << 20);
+        assert_eq!(growing.length(), PER_WIDTH);
+        assert_eq!((growing.begin(1), growing.end(1)), (Time(1280), Time(3840)));
     }
 
     proptest! {

@@ -8,17 +8,21 @@ use std::time::{Duration, Instant};
 use des::{Finished, Time};
 use fabric::Flow;
 use results::rows::{
-    ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, RouterSeriesRow, Row, VcSeriesRow,
+    ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, LoadHistogramSeriesRow, PairSeriesRow,
+    RouterLoadSeriesRow, RouterSeriesRow, Row, TopLinkRow, VcSeriesRow,
 };
 use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
+use super::bins::Periods;
+use super::blocks::{BlockPair, Blocks, SumsShape};
+use super::link_sums::LinkSums;
 use super::plan::{INJECTION, classes};
 use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
 use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
-use crate::lp::net_event::{BinFlow, JobFlow, Record};
+use crate::lp::net_event::{BinFlow, JobFlow, LoadStep, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
@@ -74,10 +78,14 @@ tables! {
     host_series: HostSeriesRow,
     job_series: JobSeriesRow,
     link_series: LinkSeriesRow,
+    load_histogram_series: LoadHistogramSeriesRow,
     messages: MessageRow,
+    pair_series: PairSeriesRow,
     repetitions: RepetitionRow,
+    router_load_series: RouterLoadSeriesRow,
     router_series: RouterSeriesRow,
     timeline: TimelineRow,
+    top_links: TopLinkRow,
     vc_series: VcSeriesRow,
     waits: WaitRow,
 }
@@ -110,9 +118,19 @@ struct BinSums {
 /// Number of bins whose sums stay in memory.
 const OPEN_BINS: usize = 4096;
 
+/// Sums by pair of blocks and by tile that stay in memory, of all periods: at most some 300 MB. Beyond, the oldest
+/// periods are written, and what is added to them later becomes rows of its own.
+const OPEN_LINK_SUMS: usize = 1 << 23;
+
 /// Constants that rows refer to.
 struct CollectedNames {
     bins: Bins,
+    periods: Periods,
+    shape: SumsShape,
+    /// Pairs of blocks by number.
+    pairs: Vec<BlockPair>,
+    /// Routers by tile: the first one, and their number.
+    tiles: Vec<(u32, u32)>,
     /// Link classes, with their number of links.
     classes: Vec<(Arc<str>, u64)>,
     jobs: Vec<Arc<str>>,
@@ -130,6 +148,8 @@ pub struct Collector {
     bin: BinSums,
     /// Sums of the other bins.
     sums: BTreeMap<u32, Sums>,
+    /// Sums over the links of routers by period.
+    links: BTreeMap<u32, LinkSums>,
     /// Digest of the records that belong to the results, independent of what is collected.
     records: Chain,
     tables: Tables,
@@ -149,6 +169,7 @@ pub struct CollectorState {
     setting: String,
     records: Chain,
     sums: BTreeMap<u32, Sums>,
+    links: BTreeMap<u32, LinkSums>,
     tables: Vec<StreamState>,
     message_history: MessageHistory,
     repetitions: RepetitionBuilder,
@@ -162,8 +183,13 @@ impl Collector {
             Series::Off => Vec::new(),
             _ => classes(network),
         };
+        let blocks = simulation.plan.blocks();
         let names = CollectedNames {
             bins: setting.bins,
+            periods: setting.periods,
+            shape: blocks.map(Blocks::shape).unwrap_or_default(),
+            pairs: blocks.map(|blocks| blocks.pairs().to_vec()).unwrap_or_default(),
+            tiles: blocks.map(Blocks::tiles).unwrap_or_default(),
             classes,
             jobs: simulation
                 .jobs
@@ -178,6 +204,7 @@ impl Collector {
             names,
             bin: BinSums::default(),
             sums: BTreeMap::new(),
+            links: BTreeMap::new(),
             records: Chain::new(),
             tables: Tables::new(&store),
             repetitions: RepetitionBuilder::new(simulation),
@@ -210,9 +237,14 @@ impl Collector {
                            before";
             return Err(io::Error::other(message));
         }
+        let shape = simulation.plan.blocks().map(Blocks::shape).unwrap_or_default();
+        // Sums of another network. The kernel refuses its logical processes, and names both numbers.
+        let mut links = state.links;
+        links.retain(|_, links| links.fits(shape));
         let tables = Tables::restored(&store, state.tables)?;
         let restored = Collector {
             records: state.records,
+            links,
             sums: state.sums,
             tables,
             repetitions: state.repetitions,
@@ -228,6 +260,7 @@ impl Collector {
             setting: format!("{:?}", self.setting),
             records: self.records,
             sums: self.all_sums(),
+            links: self.links.clone(),
             tables: self.tables.states(),
             message_history: self.trace_builder.message_history().clone(),
             repetitions: self.repetitions.clone(),
@@ -289,6 +322,14 @@ impl Collector {
                 })?;
                 self.add_class_flow(class, flow);
             }
+            Record::LinkUse { period, pair, link } => {
+                let (begin_ps, end_ps) = self.names.span_of_period(period);
+                self.links_of(period)?.add(Time(end_ps - begin_ps), pair, link);
+            }
+            Record::PairSample { period, pair, sum } => self.links_of(period)?.add_pair(pair, &sum),
+            Record::TileSample { period, tile, load } => self.links_of(period)?.add_tile(tile, load),
+            Record::LoadSample { period, step, links } => self.links_of(period)?.add_load(step, links),
+            Record::TopLink { period, link } => self.links_of(period)?.add_top(link),
             Record::VcSample {
                 bin,
                 link,
@@ -406,6 +447,18 @@ impl Collector {
         };
     }
 
+    /// The sums over links of a period. Writes the oldest ones if there are many.
+    fn links_of(&mut self, period: u32) -> io::Result<&mut LinkSums> {
+        let shape = self.names.shape;
+        let most = OPEN_LINK_SUMS / (shape.pairs + shape.tiles).max(1);
+        while self.links.len() > most.max(2) {
+            if let Some((oldest, links)) = self.links.pop_first() {
+                self.write_links(oldest, &links)?;
+            }
+        }
+        Ok(self.links.entry(period).or_insert_with(|| LinkSums::new(shape)))
+    }
+
     fn sum_of_job(&mut self, job: u16) -> &mut JobSum {
         let jobs = &mut self.bin.sums.jobs;
         if jobs.is_empty() {
@@ -439,6 +492,22 @@ impl Collector {
         Ok(())
     }
 
+    fn write_links(&mut self, period: u32, links: &LinkSums) -> io::Result<()> {
+        for row in self.names.pair_rows(period, links) {
+            self.tables.pair_series.push(row)?;
+        }
+        for row in self.names.tile_rows(period, links) {
+            self.tables.router_load_series.push(row)?;
+        }
+        for row in self.names.load_rows(period, links) {
+            self.tables.load_histogram_series.push(row)?;
+        }
+        for row in self.names.top_rows(period, links) {
+            self.tables.top_links.push(row)?;
+        }
+        Ok(())
+    }
+
     #[cold]
     fn look_at_the_clock(&mut self) -> io::Result<()> {
         self.unseen = 0;
@@ -452,6 +521,15 @@ impl Collector {
         tables.class_series.write_tail(classes)?;
         let jobs = sums.iter().flat_map(|(bin, sums)| names.job_rows(*bin, sums));
         tables.job_series.write_tail(jobs)?;
+        let links = || self.links.iter().map(|(period, links)| (*period, links));
+        let pairs = links().flat_map(|(period, links)| names.pair_rows(period, links));
+        tables.pair_series.write_tail(pairs)?;
+        let tiles = links().flat_map(|(period, links)| names.tile_rows(period, links));
+        tables.router_load_series.write_tail(tiles)?;
+        let loads = links().flat_map(|(period, links)| names.load_rows(period, links));
+        tables.load_histogram_series.write_tail(loads)?;
+        let top = links().flat_map(|(period, links)| names.top_rows(period, links));
+        tables.top_links.write_tail(top)?;
         self.shown = Instant::now();
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         Ok(())
@@ -485,6 +563,9 @@ impl Collector {
         self.store_bin()?;
         for (bin, sums) in std::mem::take(&mut self.sums) {
             self.write_sums(bin, &sums)?;
+        }
+        for (period, links) in std::mem::take(&mut self.links) {
+            self.write_links(period, &links)?;
         }
         self.tables.finish()
     }
@@ -571,6 +652,94 @@ impl CollectedNames {
             packets: sum.packets,
             busy_ps: sum.busy_ps,
             buffer_full_ps: sum.buffer_full_ps,
+        })
+    }
+
+    /// Begin and end of a period, in ps.
+    fn span_of_period(&self, period: u32) -> (u64, u64) {
+        let period = u64::from(period);
+        let end = self.periods.end(period).min(self.end);
+        (self.periods.begin(period).ps(), end.ps())
+    }
+
+    fn pair_rows<'a>(&'a self, period: u32, links: &'a LinkSums) -> impl Iterator<Item = PairSeriesRow> + 'a {
+        let (begin_ps, end_ps) = self.span_of_period(period);
+        links.pairs().map(move |(pair, sum)| {
+            let pair = &self.pairs[pair as usize];
+            PairSeriesRow {
+                begin_ps,
+                end_ps,
+                class: self.classes[usize::from(pair.class)].0.clone(),
+                from_block: pair.from,
+                to_block: pair.to,
+                links: pair.links,
+                busy_ps: sum.busy_ps,
+                busy_ps_max: sum.busy_ps_max,
+                buffer_full_ps: sum.buffer_full_ps,
+                full_links: sum.full_links,
+                blocked_links: sum.blocked_links,
+            }
+        })
+    }
+
+    fn tile_rows<'a>(
+        &'a self,
+        period: u32,
+        links: &'a LinkSums,
+    ) -> impl Iterator<Item = RouterLoadSeriesRow> + 'a {
+        let (begin_ps, end_ps) = self.span_of_period(period);
+        links.tiles().map(move |(tile, [busy, buffer_full])| {
+            let (first_router, routers) = self.tiles[tile as usize];
+            RouterLoadSeriesRow {
+                begin_ps,
+                end_ps,
+                first_router,
+                routers,
+                busy_percent_max: busy,
+                buffer_full_percent_max: buffer_full,
+            }
+        })
+    }
+
+    /// Links that did nothing are in the first step, if another link of their class did anything.
+    fn load_rows<'a>(
+        &'a self,
+        period: u32,
+        links: &LinkSums,
+    ) -> impl Iterator<Item = LoadHistogramSeriesRow> + use<'a> {
+        let (begin_ps, end_ps) = self.span_of_period(period);
+        let mut loads: BTreeMap<LoadStep, u32> = links.loads().collect();
+        let mut active: BTreeMap<u8, u64> = BTreeMap::new();
+        for ((class, ..), links) in &loads {
+            *active.entry(*class).or_default() += u64::from(*links);
+        }
+        for (class, active) in active {
+            let idle = self.classes[usize::from(class)].1 - active;
+            if idle > 0 {
+                *loads.entry((class, 0, 0)).or_default() += idle as u32;
+            }
+        }
+        loads
+            .into_iter()
+            .map(move |((class, busy, full), links)| LoadHistogramSeriesRow {
+                begin_ps,
+                end_ps,
+                class: self.classes[usize::from(class)].0.clone(),
+                busy_step: busy,
+                buffer_full_step: full,
+                links,
+            })
+    }
+
+    fn top_rows<'a>(&'a self, period: u32, links: &LinkSums) -> impl Iterator<Item = TopLinkRow> + use<'a> {
+        let (begin_ps, end_ps) = self.span_of_period(period);
+        links.top().map(move |link| TopLinkRow {
+            begin_ps,
+            end_ps,
+            link: link.link,
+            class: self.classes[usize::from(link.class)].0.clone(),
+            busy_ps: link.busy_ps,
+            buffer_full_ps: link.buffer_full_ps,
         })
     }
 

@@ -8,8 +8,10 @@
 
 mod bin_tally;
 mod bins;
+mod blocks;
 mod collector;
 mod host_sampler;
+mod link_sums;
 pub mod message_history;
 mod plan;
 mod repetitions;
@@ -19,9 +21,10 @@ pub(crate) mod setting;
 
 pub use bin_tally::BinTally;
 pub use bins::Bins;
+pub use blocks::MOST_BLOCKS;
 pub use collector::{COLLECTED, Collector, CollectorState};
 pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
-pub use plan::{Plan, classes as link_classes};
+pub use plan::Plan;
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use sampled_link::SampledVc;
 pub use setting::{CollectSetting, Series};

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use des::Time;
 use topology::{Peer, Port, RouterId};
 
+use super::bins::Periods;
+use super::blocks::Blocks;
 use super::{Bins, CollectSetting, Series};
 use crate::setup::network::NetworkModel;
 
@@ -20,23 +22,32 @@ pub struct Plan {
     pub setting: CollectSetting,
     /// Whether sums are tallied, so that hosts are not sampled.
     tallies: bool,
-    /// Number of the first link, by router; empty unless single links are sampled.
+    /// Number of the first link, by router; empty if nothing is sampled.
     first_links: Vec<u32>,
+    /// The blocks of the network, if anything is sampled.
+    blocks: Option<Blocks>,
 }
 
 /// The links of a router, by port.
 pub struct RouterLinks {
     /// Class by port; `None` without a cable.
     pub classes: Vec<Option<u8>>,
-    /// Number of the first link, if single links are sampled.
-    pub first: Option<u32>,
+    /// Pair of blocks by port, see [`Blocks::pairs_of`].
+    pub pairs: Vec<u32>,
+    /// Tile of the router, see [`Blocks::tile_of`].
+    pub tile: u32,
+    /// Number of the first link.
+    pub first: u32,
+    /// Whether single links are sampled.
+    pub details: bool,
 }
 
 impl Plan {
     /// The plan for a network. `tallies`: whether sums are tallied.
     pub fn new(setting: &CollectSetting, network: &NetworkModel, tallies: bool) -> Plan {
         let mut first_links = Vec::new();
-        if setting.series >= Series::Links {
+        let samples = setting.series > Series::Off;
+        if samples {
             // The order of the table `links`: links of hosts, then those of routers.
             let mut next = network.hosts() * network.rails.count();
             for router in (0..network.topology.routers()).map(RouterId) {
@@ -50,7 +61,13 @@ impl Plan {
             setting: setting.clone(),
             tallies,
             first_links,
+            blocks: samples.then(|| Blocks::of(network, class_names(network).len())),
         }
+    }
+
+    /// The blocks of the network, if anything is sampled.
+    pub fn blocks(&self) -> Option<&Blocks> {
+        self.blocks.as_ref()
     }
 
     /// Whether routers are sampled.
@@ -73,16 +90,22 @@ impl Plan {
         self.setting.bins
     }
 
-    /// The links of a router.
-    pub fn links_of(&self, network: &NetworkModel, router: RouterId) -> RouterLinks {
+    /// Periods of bins.
+    pub fn periods(&self) -> Periods {
+        self.setting.periods
+    }
+
+    /// The links of a router, if anything is sampled.
+    pub fn links_of(&self, network: &NetworkModel, router: RouterId) -> Option<RouterLinks> {
+        let blocks = self.blocks.as_ref()?;
         let ports = 0..network.topology.ports(router);
-        RouterLinks {
+        Some(RouterLinks {
             classes: ports.map(|port| class(network, router, Port(port))).collect(),
-            first: self
-                .setting
-                .details(router)
-                .then(|| self.first_links[router.0 as usize]),
-        }
+            pairs: blocks.pairs_of(network, router),
+            tile: blocks.tile_of(router),
+            first: self.first_links[router.0 as usize],
+            details: self.setting.details(router),
+        })
     }
 
     /// Whether VCs are sampled.
@@ -97,7 +120,7 @@ impl Plan {
 }
 
 /// The class of the link at a router's port; `None` without a cable.
-fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
+pub(super) fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
     match network.topology.peer(router, port) {
         Peer::Unwired => None,
         Peer::Host(_) => Some(EJECTION),
@@ -107,11 +130,10 @@ fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
 
 /// Names of the classes, as in the table `links`, with the number of links of each.
 pub fn classes(network: &NetworkModel) -> Vec<(Arc<str>, u64)> {
-    let of_topology = network.topology.link_classes();
-    let names = ["injection", "ejection"]
+    let mut classes: Vec<(Arc<str>, u64)> = class_names(network)
         .into_iter()
-        .chain(of_topology.iter().copied());
-    let mut classes: Vec<(Arc<str>, u64)> = names.map(|name| (Arc::from(name), 0)).collect();
+        .map(|name| (Arc::from(name), 0))
+        .collect();
     classes[usize::from(INJECTION)].1 = u64::from(network.hosts()) * u64::from(network.rails.count());
     for router in (0..network.topology.routers()).map(RouterId) {
         for port in (0..network.topology.ports(router)).map(Port) {
@@ -121,4 +143,10 @@ pub fn classes(network: &NetworkModel) -> Vec<(Arc<str>, u64)> {
         }
     }
     classes
+}
+
+fn class_names(network: &NetworkModel) -> Vec<&str> {
+    let mut names = vec!["injection", "ejection"];
+    names.extend(network.topology.link_classes());
+    names
 }

@@ -8,9 +8,11 @@ use fabric::{Flow, WaitingChange};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
+use super::blocks::NO_PAIR;
+use super::link_sums::percent;
 use super::plan::{Plan, RouterLinks};
 use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
-use crate::lp::net_event::Record;
+use crate::lp::net_event::{PeriodLink, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
@@ -29,6 +31,15 @@ pub struct RouterSamples {
     waiting: WaitingPackets,
     /// Packets received.
     received: u64,
+    /// What each link did up to the last period, by port.
+    links: Vec<LinkTimes>,
+}
+
+/// What a link has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct LinkTimes {
+    busy: Time,
+    buffer_full: Time,
 }
 
 /// The packets that wait for each VC of links between routers, as the router's observations add up.
@@ -48,8 +59,15 @@ struct WaitingPackets {
 struct RouterSlots {
     /// Slot by port.
     slots: Box<[u16]>,
-    /// Link number of the first slot, if each slot is one link.
-    first: Option<u32>,
+    /// Class by port; that of a port without a cable has no meaning.
+    classes: Box<[u8]>,
+    /// Pair of blocks by port, see [`RouterLinks::pairs`].
+    pairs: Box<[u32]>,
+    tile: u32,
+    /// Number of the first link.
+    first: u32,
+    /// Whether each slot is one link.
+    details: bool,
     vcs: u8,
     /// Buffer size of one VC at the far end by port, in bytes; empty unless each slot is one link.
     capacities: Box<[u32]>,
@@ -126,7 +144,8 @@ impl RouterSampler {
     /// Memory of the sampler of a router with this number of ports, in bytes.
     pub fn bytes(plan: &Plan, ports: u64, vcs: u64) -> u64 {
         let capacities = plan.setting.series >= super::Series::Links;
-        let bytes_per_port = 2 + if capacities { 4 } else { 0 };
+        let of_period = 1 + 4 + size_of::<LinkTimes>() as u64;
+        let bytes_per_port = 2 + of_period + if capacities { 4 } else { 0 };
         match plan.samples() {
             true => {
                 size_of::<(RouterSlots, RouterSamples)>() as u64
@@ -139,24 +158,29 @@ impl RouterSampler {
 
     /// The sampler of an idle router.
     pub fn new(simulation: &Simulation, router: RouterId) -> RouterSampler {
-        let plan = &simulation.plan;
-        if !plan.samples() {
+        let (plan, network) = (&simulation.plan, &simulation.network);
+        let Some(links) = plan.links_of(network, router) else {
             return RouterSampler {
                 due: Time::MAX,
                 received: 0,
                 sampled: None,
             };
-        }
-        let network = &simulation.network;
+        };
         let vcs = network.traffic_classes.all_vcs();
-        let RouterLinks { classes, first } = plan.links_of(network, router);
+        let RouterLinks {
+            classes,
+            pairs,
+            tile,
+            first,
+            details,
+        } = links;
         let mut slots: Vec<SampledLink> = Vec::new();
         let mut by_port = vec![NO_SLOT; classes.len()];
-        for (place, class) in by_port.iter_mut().zip(classes) {
-            let Some(class) = class else { continue };
-            let known = match first {
-                Some(_) => None,
-                None => slots.iter().position(|slot| slot.class == class),
+        for (place, class) in by_port.iter_mut().zip(&classes) {
+            let Some(class) = *class else { continue };
+            let known = match details {
+                true => None,
+                false => slots.iter().position(|slot| slot.class == class),
             };
             *place = known.unwrap_or_else(|| {
                 slots.push(SampledLink {
@@ -166,9 +190,9 @@ impl RouterSampler {
                 slots.len() - 1
             }) as u16;
         }
-        let sampled_vcs = match first {
-            Some(_) if plan.vcs() => slots.len() * usize::from(vcs),
-            _ => 0,
+        let sampled_vcs = match details && plan.vcs() {
+            true => slots.len() * usize::from(vcs),
+            false => 0,
         };
         let waiting = match sampled_vcs {
             0 => WaitingPackets::default(),
@@ -178,16 +202,20 @@ impl RouterSampler {
                 grown: Vec::new(),
             },
         };
-        let ports = match first {
-            Some(_) => 0..network.topology.ports(router),
-            None => 0..0,
+        let ports = match details {
+            true => 0..network.topology.ports(router),
+            false => 0..0,
         };
         let capacities = ports
             .map(|port| network.buffer_of_vc(network.topology.link_class(router, Port(port))))
             .collect();
         let router_slots = RouterSlots {
             slots: by_port.into(),
+            classes: classes.iter().map(|class| class.unwrap_or(0)).collect(),
+            pairs: pairs.into(),
+            tile,
             first,
+            details,
             vcs,
             capacities,
         };
@@ -197,6 +225,7 @@ impl RouterSampler {
             vcs: vec![SampledVc::default(); sampled_vcs],
             waiting,
             received: 0,
+            links: vec![LinkTimes::default(); classes.len()],
         };
         RouterSampler {
             due: Time::ZERO,
@@ -316,6 +345,8 @@ impl RouterSampler {
                 not_begun: None,
             };
             wanted.sample(samples, open..bin, None, emit);
+            let of_bin = |bin| plan.periods().of_bin(bin);
+            wanted.sample_periods(samples, of_bin(open)..of_bin(bin), None, emit);
         }
         samples.open = Some(bin);
         self.due = samples.due(plan);
@@ -342,7 +373,10 @@ impl RouterSampler {
             received: self.received,
             not_begun: Some(not_begun),
         };
-        wanted.sample(&mut samples, open..plan.last_before(end) + 1, Some(end), emit);
+        let last = plan.last_before(end);
+        wanted.sample(&mut samples, open..last + 1, Some(end), emit);
+        let of_bin = |bin| plan.periods().of_bin(bin);
+        wanted.sample_periods(&mut samples, of_bin(open)..of_bin(last) + 1, Some(end), emit);
     }
 
     /// Counts a received packet. Returns whether it was counted.
@@ -433,7 +467,8 @@ impl RouterSampler {
         let shape = |samples: &RouterSamples| {
             let waiting = &samples.waiting;
             let of_waiting = (waiting.counts.len(), waiting.reserved.len());
-            (samples.slots.len(), samples.vcs.len(), of_waiting)
+            let of_links = (samples.slots.len(), samples.links.len());
+            (of_links, samples.vcs.len(), of_waiting)
         };
         let vcs = router_slots.vcs;
         let fits = |saved: &RouterSamples| {
@@ -455,6 +490,21 @@ impl RouterSlots {
     /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
     fn used(&self, switch: &Router, port: u16, vc: u8) -> u32 {
         self.capacities[usize::from(port)].saturating_sub(switch.credits(port, vc))
+    }
+}
+
+impl LinkTimes {
+    /// Sets the times to those of a flow. Returns the differences in ps, if the link has done anything.
+    #[inline]
+    fn advance(&mut self, flow: &Flow) -> Option<[u64; 2]> {
+        let LinkTimes { busy, buffer_full } = *self;
+        *self = LinkTimes {
+            busy: flow.busy,
+            buffer_full: flow.buffer_full,
+        };
+        let times = [(flow.busy, busy), (flow.buffer_full, buffer_full)]
+            .map(|(now, before)| now.saturating_sub(before).ps());
+        (times != [0, 0]).then_some(times)
     }
 }
 
@@ -541,9 +591,9 @@ impl SampleInput<'_> {
                 is_last = end >= run_end;
                 end = end.min(run_end);
             }
-            let goes_on = match self.router_slots.first {
-                Some(first) => self.sample_links(samples, first, bin, end, is_last, emit),
-                None => self.sample_classes(samples, bin, end, is_last, emit),
+            let goes_on = match self.router_slots.details {
+                true => self.sample_links(samples, bin, end, is_last, emit),
+                false => self.sample_classes(samples, bin, end, is_last, emit),
             };
             if !goes_on {
                 break;
@@ -570,7 +620,6 @@ impl SampleInput<'_> {
     fn sample_links(
         &self,
         samples: &mut RouterSamples,
-        first: u32,
         bin: u64,
         end: Time,
         is_last: bool,
@@ -603,7 +652,7 @@ impl SampleInput<'_> {
                 .load(port)
                 .saturating_sub(taken)
                 .saturating_add(later.1);
-            let link = first + index as u32;
+            let link = self.router_slots.first + index as u32;
             if slot.wait(waiting_packets, waiting_bytes) || !flow.is_nothing() {
                 emit(Record::LinkSample {
                     bin: number,
@@ -646,6 +695,58 @@ impl SampleInput<'_> {
             });
         }
         goes_on
+    }
+
+    /// Samples each link in successive periods, for sums over links, while anything happens in them.
+    fn sample_periods(
+        &self,
+        samples: &mut RouterSamples,
+        periods: std::ops::Range<u64>,
+        run_end: Option<Time>,
+        emit: &mut impl FnMut(Record),
+    ) {
+        let RouterSlots {
+            slots,
+            classes,
+            pairs,
+            tile,
+            first,
+            ..
+        } = self.router_slots;
+        for number in periods {
+            let end = self.plan.periods().end(number).min(run_end.unwrap_or(Time::MAX));
+            let width = end.saturating_sub(self.plan.periods().begin(number));
+            let (mut goes_on, mut link, mut greatest) = (false, *first, [0; 2]);
+            let period = number as u32;
+            self.switch
+                .flows(0..slots.len() as u16, end, |port, flow, is_active| {
+                    let port = usize::from(port);
+                    if pairs[port] == NO_PAIR {
+                        return;
+                    }
+                    goes_on |= is_active;
+                    if let Some([busy_ps, buffer_full_ps]) = samples.links[port].advance(&flow) {
+                        greatest = [busy_ps.max(greatest[0]), buffer_full_ps.max(greatest[1])];
+                        let link = PeriodLink {
+                            link,
+                            class: classes[port],
+                            busy_ps,
+                            buffer_full_ps,
+                        };
+                        let pair = pairs[port];
+                        emit(Record::LinkUse { period, pair, link });
+                    }
+                    link += 1;
+                });
+            if greatest != [0; 2] {
+                let load = greatest.map(|time_ps| percent(time_ps, width));
+                let tile = *tile;
+                emit(Record::TileSample { period, tile, load });
+            }
+            if !goes_on {
+                break;
+            }
+        }
     }
 
     /// Samples the sums by class. Returns whether anything happens after the bin.

@@ -6,7 +6,7 @@ use results::Collect;
 use serde::{Deserialize, Serialize};
 use topology::{Peer, Port, RouterId};
 
-use super::bins::{Bins, PER_WIDTH};
+use super::bins::{Bins, PER_WIDTH, Periods};
 use crate::setup::limits::at_most;
 use crate::setup::network::{LinkSetting, NetworkModel};
 
@@ -22,6 +22,13 @@ const PACKETS_OF_BIN: u64 = 50;
 
 /// See [`PACKETS_OF_BIN`].
 const FEW_BINS: u64 = 16;
+
+/// Periods are at least as long as so many packets take, unless a run would have fewer than [`FEW_PERIODS`]. A sum
+/// over single links costs as much as some packets for each link and row.
+const PACKETS_OF_PERIOD: u64 = 400;
+
+/// See [`PACKETS_OF_PERIOD`].
+const FEW_PERIODS: u64 = 4;
 
 /// Width of the first bins of other runs, in ps: 1 us.
 const FIRST_PS: u64 = 1_000_000;
@@ -54,6 +61,8 @@ pub struct CollectSetting {
     pub(crate) series: Series,
     /// The bins.
     pub(crate) bins: Bins,
+    /// Periods of bins, for sums over single links.
+    pub(crate) periods: Periods,
     /// Routers with series of their own, in ascending order; `None` for all.
     pub(crate) routers: Option<Vec<u32>>,
     /// Whether timelines of ranks and their messages are recorded.
@@ -100,9 +109,11 @@ impl CollectSetting {
     /// Samples this series of all routers and collects nothing else. Bins begin with 1 us and grow. For programs
     /// without an experiment file.
     pub fn of(series: Series) -> CollectSetting {
+        let bins = Bins::growing(Time(FIRST_PS));
         CollectSetting {
             series,
-            bins: Bins::growing(Time(FIRST_PS)),
+            bins,
+            periods: Periods::new(bins, Time::ZERO, 1),
             routers: None,
             timeline: false,
             waits: false,
@@ -126,9 +137,12 @@ impl CollectSetting {
             None if has_few_links(network) => Series::Links,
             None => Series::Classes,
         };
+        let bins = read_bins(section, network, until, until < latest_end)?;
+        let few_periods = until.map_or(u64::MAX, |until| (bins.of(until) + 1) / FEW_PERIODS);
         let setting = CollectSetting {
             series,
-            bins: read_bins(section, network, until, until < latest_end)?,
+            bins,
+            periods: Periods::new(bins, packets(network, PACKETS_OF_PERIOD), few_periods),
             routers: read_routers(section, network)?,
             timeline: section.get("timeline")?,
             waits: section.get("waits")?,
@@ -178,6 +192,7 @@ impl CollectSetting {
             series: self.series.name().into(),
             first_bin_ps: self.bins.first().ps(),
             bins_per_width: self.bins.grow().then_some(PER_WIDTH),
+            bins_per_period: Some(self.periods.length()),
             ..Collect::default()
         }
     }
@@ -232,11 +247,16 @@ fn read_bins(
 
 /// Width of the bins of a run until this time.
 fn default_width(network: &NetworkModel, until: Time) -> Time {
-    let packet = |link: &LinkSetting| link.rate.serialization(network.packet.largest());
-    let fastest = network.links.iter().map(packet).min().unwrap_or(Time::ZERO);
-    let packets = fastest.ps().saturating_mul(PACKETS_OF_BIN);
+    let packets = packets(network, PACKETS_OF_BIN).ps();
     let few = until.ps().div_ceil(FEW_BINS);
     Time(until.ps().div_ceil(BINS).max(packets.min(few)))
+}
+
+/// Time of this number of the largest packets on the fastest link.
+fn packets(network: &NetworkModel, number: u64) -> Time {
+    let packet = |link: &LinkSetting| link.rate.serialization(network.packet.largest());
+    let fastest = network.links.iter().map(packet).min().unwrap_or(Time::ZERO);
+    Time(fastest.ps().saturating_mul(number))
 }
 
 fn read_routers(section: &Section, network: &NetworkModel) -> Result<Option<Vec<u32>>, Error> {

@@ -5,7 +5,7 @@ use fabric::router::{RouterUndo, RouterWaitUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::collect::{BinTally, RouterSamplerUndo, link_classes};
+use crate::collect::{BinTally, RouterSamplerUndo};
 use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
@@ -107,13 +107,11 @@ impl Model for Simulation {
     }
 
     fn tally(&self) -> BinTally {
-        match self.plan.tallies() {
-            true => BinTally::new(
-                self.plan.bins(),
-                link_classes(&self.network).len(),
-                self.jobs.len(),
-            ),
-            false => BinTally::off(),
+        match self.plan.blocks() {
+            Some(blocks) if self.plan.tallies() => {
+                BinTally::new(self.plan.periods(), blocks.shape(), self.jobs.len())
+            }
+            _ => BinTally::off(),
         }
     }
 

@@ -160,6 +160,49 @@ pub enum Record {
         /// Bytes of these packets.
         waiting_bytes: u64,
     },
+    /// One link of a router in a period of bins, for sums over links.
+    LinkUse {
+        /// The period.
+        period: u32,
+        /// Pair of blocks, as the [`Plan`](crate::collect::Plan) numbers them.
+        pair: u32,
+        /// The link.
+        link: PeriodLink,
+    },
+    /// Links from one block to another in a period.
+    PairSample {
+        /// The period.
+        period: u32,
+        /// Pair of blocks, as the [`Plan`](crate::collect::Plan) numbers them.
+        pair: u32,
+        /// Sum over some of the links.
+        sum: PairSum,
+    },
+    /// Links of some of the routers of a tile in a period.
+    TileSample {
+        /// The period.
+        period: u32,
+        /// The tile.
+        tile: u32,
+        /// The greatest times of these links.
+        load: TileLoad,
+    },
+    /// Links with the same load in a period.
+    LoadSample {
+        /// The period.
+        period: u32,
+        /// Their load.
+        step: LoadStep,
+        /// Their number.
+        links: u32,
+    },
+    /// A link that may be one of those with the greatest loads of a period.
+    TopLink {
+        /// The period.
+        period: u32,
+        /// The link.
+        link: PeriodLink,
+    },
     /// One VC of a link in a bin.
     VcSample {
         /// The bin.
@@ -252,6 +295,40 @@ pub struct BinFlow {
     /// Time in which the downstream buffers were full, in ps.
     pub buffer_full_ps: u64,
 }
+
+/// What a link did in a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeriodLink {
+    /// Its number, as in the table `links`.
+    pub link: u32,
+    /// Its class, see [`Plan`](crate::collect::Plan).
+    pub class: u8,
+    /// Time in which bits were on it, in ps.
+    pub busy_ps: u64,
+    /// Time in which it was free and no packet had credits, in ps.
+    pub buffer_full_ps: u64,
+}
+
+/// Sum over the links from one block to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairSum {
+    /// Sum of the times in which the links were busy, in ps.
+    pub busy_ps: u64,
+    /// The greatest of these times, in ps.
+    pub busy_ps_max: u64,
+    /// Sum of the times in which links were free and had no packet with credits, in ps.
+    pub buffer_full_ps: u64,
+    /// Links that were full.
+    pub full_links: u32,
+    /// Links that were blocked.
+    pub blocked_links: u32,
+}
+
+/// A class and two steps: of the time in which links were busy, and of that in which buffers were full.
+pub type LoadStep = (u8, u8, u8);
+
+/// The greatest times of the links of a tile in a period, busy and with full buffers, in percent of the period, rounded up.
+pub type TileLoad = [u8; 2];
 
 #[cfg(test)]
 mod tests {

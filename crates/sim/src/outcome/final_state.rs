@@ -352,6 +352,7 @@ impl FinalState<'_> {
                 totals.time_ps = totals.time_ps.max(row.time_ps);
                 totals.compute_sum_ps += u128::from(row.compute_ps);
                 totals.mpi_sum_ps += u128::from(row.mpi_ps);
+                totals.mpi_parts.add(&row);
                 add_recording(totals, slot);
                 unreceived.add(&row, slot);
                 if let Some(state) = &slot.state {
@@ -410,6 +411,13 @@ impl FinalState<'_> {
                 .ps(),
             compute_ps: stats.compute.ps(),
             mpi_ps: stats.communication().ps(),
+            overhead_ps: stats.overhead().ps(),
+            partner_ps: stats.idle.partner.ps(),
+            transfer_ps: stats.idle.transfer.ps(),
+            link_wait_ps: stats.idle.links.ps(),
+            collective_partner_ps: stats.collective_idle.partner.ps(),
+            collective_transfer_ps: stats.collective_idle.transfer.ps(),
+            collective_link_wait_ps: stats.collective_idle.links.ps(),
             messages_sent: stats.messages_sent,
             bytes_sent: stats.bytes_sent,
             messages_received: stats.messages_received,

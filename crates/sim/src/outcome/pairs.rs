@@ -10,6 +10,7 @@ use results::rows::{PairRow, UnitRow, pairs, units};
 use topology::{HostId, Units};
 
 use super::inventory::{LinkEntry, LinkTerminal};
+use crate::collect::MOST_BLOCKS;
 use crate::setup::network::NetworkModel;
 
 /// Most units. Where there are more, those that follow each other are joined.
@@ -77,12 +78,14 @@ impl<'a> Pairs<'a> {
     pub fn tables(self) -> [Table; 2] {
         let mut sums: Vec<_> = self.sums.into_iter().collect();
         sums.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        let blocks = Units::of(self.network.topology.as_ref(), MOST_BLOCKS);
         let unit = |(number, unit): (u32, &topology::Unit)| UnitRow {
             unit: number,
             name: unit.name.clone(),
             kind: unit.kind.name().into(),
             first_router: unit.first_router.0,
             routers: unit.routers,
+            block: blocks.of_router(unit.first_router),
         };
         let pair = |((class, from_unit, to_unit), sum)| PairRow {
             class: Arc::from(class),

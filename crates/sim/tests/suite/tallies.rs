@@ -1,4 +1,4 @@
-//! Series of link classes and jobs are the same, bin by bin, whether workers tally them or LPs are sampled, and equal
+//! Series of link classes, pairs of blocks, loads and jobs are the same, bin by bin, whether workers tally them or LPs are sampled, and equal
 //! to the sums over series of single links.
 
 use des::Executor;
@@ -10,7 +10,14 @@ use crate::support::{assert_same_simulation, experiment, run, sum, table};
 
 /// The tables of two results that sums go to are equal.
 fn assert_same_series(one: &RunResult, other: &RunResult, what: &str) {
-    for name in ["class_series", "job_series"] {
+    for name in [
+        "class_series",
+        "job_series",
+        "pair_series",
+        "load_histogram_series",
+        "router_load_series",
+        "top_links",
+    ] {
         assert_eq!(
             table(one, name).batch(),
             table(other, name).batch(),
