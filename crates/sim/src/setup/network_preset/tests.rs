@@ -108,6 +108,8 @@ const OF_THE_MODEL: &[&str] = &[
     "network.rail_arrangement",
     "network.topology.links",
     "network.topology.seed",
+    // Follows from the hosts and `down`.
+    "network.topology.leaves",
     // Settings of UGAL and of minimal routing.
     "network.routing.bias",
     "network.routing.weight",
