@@ -153,7 +153,8 @@ fn apply_machine(root: &mut Section, file: PresetFile) -> Result<(), Error> {
     let is_wanted = |key: &str| {
         let of_topology = key.starts_with("network.topology.")
             || (key.starts_with("network.links.") && !key.starts_with("network.links.host."));
-        !(own_topology && of_topology) && !(own_routing && key.starts_with("network.routing."))
+        let is_replaced = own_topology && of_topology || own_routing && key.starts_with("network.routing.");
+        !is_replaced
     };
     let hosts = network.optional::<u32>("hosts")?;
     let machine = file.machine.as_ref().expect("machines have hosts and parts");
