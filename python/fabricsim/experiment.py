@@ -199,10 +199,19 @@ class Network(Given):
 
     Parameters
     ----------
+    preset : str
+        Machine whose values are defaults; ``fabricsim.list_parts("machines")`` describes them
+        (default: none).
+    hardware : str
+        Hardware family whose values are defaults; ``fabricsim.list_parts("hardware")`` describes them
+        (default: that of the preset, or none).
+    hosts : int
+        With a preset, the part of the machine: as few whole groups, leaves or midplanes as have these hosts
+        (default: all of the machine).
     topology : Topology
-        One of the classes of :mod:`fabricsim.topology`.
+        One of the classes of :mod:`fabricsim.topology` (default: that of the preset; required without one).
     routing : Routing
-        One of the classes of :mod:`fabricsim.routing`.
+        One of the classes of :mod:`fabricsim.routing` (default: that of the preset; required without one).
     link : Link
         All links.
     links : Mapping[str, LinkClass]
@@ -243,8 +252,11 @@ class Network(Given):
         With stripe, size from which a message uses all rails (default: 16 KiB).
     """
 
-    topology: Topology | Table
-    routing: Routing | Table
+    preset: str | None = None
+    hardware: str | None = None
+    hosts: int | None = None
+    topology: Topology | Table | None = None
+    routing: Routing | Table | None = None
     link: Link | Table | None = None
     links: Mapping[str, LinkClass | Link | Table] | None = None
     router: Router | Table | None = None

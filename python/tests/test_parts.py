@@ -81,7 +81,7 @@ def test_every_kind_of_parts_is_tested_here() -> None:
     # Presets are motifs too.
     others = {"collectives", "executors", "keys", "mpi-presets", "presets", "router-models"}
     # Names only.
-    others |= {"schedulers", "job-trace-formats"}
+    others |= {"schedulers", "job-trace-formats", "machines", "hardware"}
     assert set(fabricsim.list_parts()) == set(BASES) | others
 
 

@@ -42,7 +42,8 @@ network = Network(
 )
 Network(topology={"kind": "torus", "sizes": [4, 4]}, routing={"algorithm": "dimension-order"})
 Network(topology=routing.Adaptive(), routing=routing.Adaptive())  # E: "topology" to "Network"
-Network(topology=topology.Torus(sizes=[4]))  # E: Missing named argument "routing"
+Network(preset="lumi", hosts=512)
+Network(preset=5)  # E: "preset" to "Network"
 topology.Torus(size=[4, 4])  # E: Unexpected keyword argument "size"
 topology.Torus()  # E: Missing named argument "sizes"
 topology.Torus(sizes="4x4x4", links=["2"])  # E: List item 0 has incompatible type "str"

@@ -1,6 +1,6 @@
 //! `list`.
 
-use sim::{Listing, PART_KINDS, listing};
+use sim::{Listing, Origin, PART_KINDS, PresetValue, listing};
 
 use crate::{CommandFailure, ListArguments, print};
 
@@ -32,6 +32,16 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<(), CommandFailure> {
             }
             for (collective, rules) in &part.rules {
                 print(format!("  {:width$}    {collective}: {rules}", ""));
+            }
+            for PresetValue {
+                key, value, origin, ..
+            } in &part.values
+            {
+                let origin = match origin {
+                    Origin::Source(source) => format!("source: {source}"),
+                    Origin::Assumed(reason) => format!("assumed: {reason}"),
+                };
+                print(format!("  {:width$}    {key} = {value} ({origin})", ""));
             }
         }
     }

@@ -192,6 +192,18 @@ impl Section {
         self.entry(key).is_some()
     }
 
+    /// Whether the file or an override gives the key at this path, such as `network.link.latency`, which starts at this
+    /// table. Unlike the readers, this records no request.
+    pub fn gives(&self, path: &str) -> bool {
+        match path.split_once('.') {
+            None => self.has(path),
+            Some((table, rest)) => match self.entries.get(table).map(|entry| &entry.value) {
+                Some(Value::Table(table)) => table.gives(rest),
+                _ => false,
+            },
+        }
+    }
+
     /// Takes the value of `key` from another table, with its location, if this table does not give it. For parts in a
     /// list of a table, which share a value of that table.
     pub fn inherit(&self, key: &str, from: &Section) {
@@ -612,6 +624,22 @@ fn read_value(path: &str, item: &Spanned<DeValue<'_>>, lines: &Lines) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_given_or_not_without_a_request() {
+        let mut file = Section::from_toml("a = { b = { c = 1 } }\nd = 2", "x.toml").unwrap();
+        file.set("e.f", "3").unwrap();
+        for (path, given) in [
+            ("a.b.c", true),
+            ("a.b", true),
+            ("a.c", false),
+            ("d.b", false),
+            ("e.f", true),
+        ] {
+            assert_eq!(file.gives(path), given, "{path}");
+        }
+        assert!(file.asked().is_empty());
+    }
     use crate::{Bandwidth, Bytes, Duration};
 
     const FILE: &str =

@@ -26,6 +26,7 @@ pub use setup::job::{Job, JobKind, RankJob, TrafficJob};
 pub use setup::job_trace::TraceSchedule;
 pub use setup::listing::{Listing, PART_KINDS, listing};
 pub use setup::network::{LinkSetting, MemorySetting, NetworkModel, Plane};
+pub use setup::network_preset::{Origin, PresetValue};
 pub use setup::rails::{EndPoint, Rails};
 pub use workload::{Interpreter, Interpreters};
 

@@ -16,6 +16,7 @@ use crate::setup::job::{self, Job, JobKind};
 use crate::setup::job_trace::TraceSchedule;
 use crate::setup::limits::{LATEST, at_most};
 use crate::setup::network::NetworkModel;
+use crate::setup::network_preset;
 use crate::setup::power::PowerSetting;
 
 /// Everything that a run needs, built and checked.
@@ -178,6 +179,7 @@ impl Experiment {
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
             return Err(root.unknown_name(unknown, unknown, TABLES).into());
         }
+        network_preset::apply(&mut root)?;
         // The result prints tables in the order in which they are read.
         for table in ["network", "mpi", "run", "collect"] {
             root.section(table)?;

@@ -6,8 +6,11 @@ use serde::{Serialize, Serializer};
 
 use crate::collect::setting;
 use crate::setup::job_trace::{APPLICATION, FORMATS, JOB_TRACE};
+use crate::setup::network_preset::{HARDWARE, MACHINES, NetworkPreset, PresetValue};
 use crate::setup::schedule::SCHEDULERS;
-use crate::setup::{experiment, job, mapping, network, placement, power, rails, traffic_classes};
+use crate::setup::{
+    experiment, job, mapping, network, network_preset, placement, power, rails, traffic_classes,
+};
 
 /// One part that an experiment can name, or one of its tables.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +26,9 @@ pub struct Listing {
     /// those of its source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<(String, String)>,
+    /// The values of a machine or of a hardware family, each with its source or the reason why it is assumed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<PresetValue>,
 }
 
 fn as_json<S: Serializer>(parameters: &[&Parameter], serializer: S) -> Result<S::Ok, S::Error> {
@@ -41,6 +47,8 @@ pub const PART_KINDS: &[&str] = &[
     "presets",
     "collectives",
     "mpi-presets",
+    "machines",
+    "hardware",
     "placements",
     "mappings",
     "trace-formats",
@@ -52,7 +60,11 @@ pub const PART_KINDS: &[&str] = &[
 
 /// Tables of experiments with their keys, beside those of the parts that an experiment names.
 static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
-    ("network", "the network", &[network::NETWORK, rails::PARAMETERS]),
+    (
+        "network",
+        "the network",
+        &[network_preset::PARAMETERS, network::NETWORK, rails::PARAMETERS],
+    ),
     ("network.link", "all links", &[network::LINK]),
     (
         "network.links.CLASS",
@@ -153,6 +165,7 @@ fn part(name: &str, summary: &str, parameters: &'static [Parameter]) -> Listing 
         summary: summary.into(),
         parameters: parameters.iter().collect(),
         rules: Vec::new(),
+        values: Vec::new(),
     }
 }
 
@@ -201,6 +214,8 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .iter()
             .map(|p| part(p.name, &format!("{} ({})", p.summary, p.source), &[]))
             .collect(),
+        "machines" => network_presets(MACHINES),
+        "hardware" => network_presets(HARDWARE),
         "placements" => parts!(placement::PLACEMENTS),
         "mappings" => parts!(mapping::MAPPINGS),
         "trace-formats" => workload::trace::FORMATS
@@ -219,6 +234,17 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             .collect(),
         _ => return None,
     })
+}
+
+fn network_presets(presets: &[NetworkPreset]) -> Vec<Listing> {
+    let listed = |preset: &NetworkPreset| {
+        let (summary, values) = preset.listed();
+        Listing {
+            values,
+            ..part(preset.name, &summary, &[])
+        }
+    };
+    presets.iter().map(listed).collect()
 }
 
 /// A table of rules that select the algorithms of collectives.
@@ -246,6 +272,7 @@ fn table(table: &mpi::SelectionTable) -> Listing {
         name: format!("table/{}", table.name),
         summary: format!("{} ({})", table.summary, table.source),
         parameters: Vec::new(),
+        values: Vec::new(),
         rules: mpi::CollectiveVariant::all()
             .map(rules)
             .chain(stand_ins)

@@ -11,6 +11,7 @@ pub mod listing;
 pub mod mapping;
 pub mod named;
 pub mod network;
+pub mod network_preset;
 mod occupancy;
 pub mod occupants;
 pub mod placement;

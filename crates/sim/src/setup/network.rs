@@ -14,7 +14,7 @@ use topology::{
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
 use crate::setup::rails::Rails;
-use crate::setup::traffic_classes;
+use crate::setup::{network_preset, traffic_classes};
 
 /// Topologies give link speeds in the range that rates and delays have.
 const _: () = assert!(topology::SLOWEST_BITS_PER_S == Rate::MIN_BITS_PER_S);
@@ -158,6 +158,7 @@ impl NetworkModel {
         let plane = Plane::read(section)?;
         let planes = Rails::read_planes(section)?;
         let rails = Rails::read(section, plane.topology.as_ref(), planes)?;
+        network_preset::check_hosts(section, rails.hosts())?;
         let (mut topology, mut routing) = (plane.topology.clone(), plane.routing.clone());
         if planes > 1 {
             if routing.reports().is_some() {

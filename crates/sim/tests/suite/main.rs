@@ -20,6 +20,7 @@ mod host_latency;
 mod idle_time;
 mod job_ends;
 mod jobs;
+mod machines;
 mod memory;
 mod mpi_presets;
 mod mpi_semantics;

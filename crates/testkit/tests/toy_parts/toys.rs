@@ -33,6 +33,10 @@ pub const NOT_COVERED: &[(&str, &str)] = &[
         "state of an LP",
         "a field of an existing part, without a registry",
     ),
+    (
+        "a machine, a hardware family",
+        "a data file and its line in a list, which a test compares with docs/machines.md",
+    ),
     ("a column of sweeps", "Python only"),
     ("a key that names an input file", "Python only"),
     ("a key of the experiment", "a line in an existing function"),

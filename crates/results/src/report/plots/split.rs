@@ -15,6 +15,9 @@ use crate::{Summary, show};
 /// Maximum number of jobs with a bar.
 const MOST_BARS: usize = 16;
 
+/// A category is shown if it has this share of the time of some job, which is printed as 0.1 %.
+const SMALLEST: f64 = 0.0005;
+
 /// Categories of time, in the order of the bars, each with its name, colour and column in `ranks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SplitKind {
@@ -125,7 +128,7 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)]) -> Option<Figure> {
         |shares: &BTreeMap<SplitKind, f64>, kind: SplitKind| shares.get(&kind).copied().unwrap_or(0.0);
     let present: Vec<_> = KINDS
         .iter()
-        .filter(|(kind, ..)| jobs.iter().any(|(_, shares, _)| share(shares, *kind) > 0.0))
+        .filter(|(kind, ..)| jobs.iter().any(|(_, shares, _)| share(shares, *kind) >= SMALLEST))
         .collect();
     let names: Vec<String> = drawn.iter().map(|(name, _, _)| escape(name)).collect();
     let y = Axis::new()
