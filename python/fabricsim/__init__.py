@@ -13,6 +13,7 @@ from fabricsim import arrival, mapping, message, motif, placement, plot, routing
 from fabricsim._core import __version__
 from fabricsim._errors import (
     ApplicationError,
+    CalibrationError,
     ExperimentError,
     FabricSimError,
     ResultError,
@@ -52,6 +53,7 @@ from fabricsim.verdict import Verdict
 __all__ = [
     "ApplicationError",
     "Bar",
+    "CalibrationError",
     "Check",
     "Collect",
     "Collectives",

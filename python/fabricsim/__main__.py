@@ -23,6 +23,10 @@ def main() -> int:
         from fabricsim.sweep import command
 
         return command.main(arguments[1:])
+    if arguments[:1] == ["calibrate"]:
+        from fabricsim.calibrate.command import main as calibrate
+
+        return calibrate(arguments[1:])
     if arguments[:1] == ["compare"] and any(text.split("=")[0] == "--html" for text in arguments):
         from fabricsim.sweep import compare_command
 

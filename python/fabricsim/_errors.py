@@ -1,9 +1,12 @@
-"""Exceptions of FabricSim. The simulation core writes all messages except those of sweeps."""
+"""Exceptions of FabricSim. The simulation core writes all messages except those of sweeps and
+calibrations.
+"""
 
 from __future__ import annotations
 
 __all__ = [
     "ApplicationError",
+    "CalibrationError",
     "ExperimentError",
     "FabricSimError",
     "ResultError",
@@ -76,3 +79,23 @@ class SweepError(FabricSimError, ValueError):
         self.file = file
         self.line = line
         self.key = key
+
+
+class CalibrationError(FabricSimError, ValueError):
+    """A file of measurements is wrong, or nothing can be fitted to it.
+
+    Attributes
+    ----------
+    file : str or None
+        The file.
+    line : int or None
+        The line, counted from 1.
+    """
+
+    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
+        place = file or ""
+        if file and line:
+            place += f":{line}"
+        super().__init__(": ".join(part for part in (place, message) if part))
+        self.file = file
+        self.line = line

@@ -67,6 +67,10 @@ enum Command {
     /// package)
     #[command(disable_help_flag = true)]
     Sweep(SweepArguments),
+    /// Fit [mpi] and [network] to measurements of a machine: output of OSU micro-benchmarks, IMB, nccl-tests (needs the
+    /// Python package)
+    #[command(disable_help_flag = true)]
+    Calibrate(CalibrateArguments),
 }
 
 /// The experiment and its overrides.
@@ -267,6 +271,14 @@ struct SweepArguments {
     arguments: Vec<OsString>,
 }
 
+/// `python/fabricsim/calibrate/command.py` defines the options.
+#[derive(Args)]
+struct CalibrateArguments {
+    /// Output of benchmarks and options; `fabricsim calibrate --help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FILE")]
+    arguments: Vec<OsString>,
+}
+
 #[derive(Args)]
 struct ViewArguments {
     /// Result folders, shown side by side
@@ -307,12 +319,16 @@ pub fn main(
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Export(arguments) => export::export(arguments),
         Command::Compare(arguments) => match &arguments.html {
-            Some(page) => python::hand_over("compare --html", &arguments.with_page(page)),
+            Some(page) => python::hand_over("compare --html", &python::SWEEP, &arguments.with_page(page)),
             None => run::compare(&arguments),
         },
         Command::Sweep(SweepArguments { arguments }) => {
             let line: Vec<OsString> = iter::once("sweep".into()).chain(arguments).collect();
-            python::hand_over("sweep", &line)
+            python::hand_over("sweep", &python::SWEEP, &line)
+        }
+        Command::Calibrate(CalibrateArguments { arguments }) => {
+            let line: Vec<OsString> = iter::once("calibrate".into()).chain(arguments).collect();
+            python::hand_over("calibrate", &python::CALIBRATE, &line)
         }
         Command::View(arguments) => view::view(&arguments),
     };

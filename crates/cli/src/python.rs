@@ -1,5 +1,5 @@
-//! Commands that the Python package implements: sweeps and comparison pages. `python3 -m fabricsim` replaces this
-//! process to run them.
+//! Commands that the Python package implements: sweeps, comparison pages and calibrations. `python3 -m fabricsim`
+//! replaces this process to run them.
 //!
 //! The package's own `fabricsim` command runs them directly.
 
@@ -10,19 +10,37 @@ use crate::CommandFailure;
 
 const INTERPRETER: &str = "python3";
 
+/// A part of the Python package.
+pub(crate) struct Subpackage {
+    module: &'static str,
+    /// The package's optional dependencies that it can use.
+    extra: &'static str,
+}
+
+pub(crate) const SWEEP: Subpackage = Subpackage {
+    module: "fabricsim.sweep",
+    extra: "sweep",
+};
+pub(crate) const CALIBRATE: Subpackage = Subpackage {
+    module: "fabricsim.calibrate",
+    extra: "plot",
+};
+
 /// Runs a command line of the Python package. `command` is the user's command, for messages.
-pub(crate) fn hand_over(command: &str, line: &[OsString]) -> Result<(), CommandFailure> {
-    look_for_package(command)?;
+pub(crate) fn hand_over(command: &str, part: &Subpackage, line: &[OsString]) -> Result<(), CommandFailure> {
+    look_for_package(command, part)?;
     let mut python = Command::new(INTERPRETER);
     python.args(["-m", "fabricsim"]).args(line);
     replace(&mut python).map_err(|e| CommandFailure::failed(format!("{INTERPRETER}: {e}")))
 }
 
-fn look_for_package(command: &str) -> Result<(), CommandFailure> {
-    let install =
-        "install it with `pip install 'fabricsim[sweep]'`, or `make python` in the project's folder";
+fn look_for_package(command: &str, part: &Subpackage) -> Result<(), CommandFailure> {
+    let install = format!(
+        "install it with `pip install 'fabricsim[{}]'`, or `make python` in the project's folder",
+        part.extra
+    );
     let found = Command::new(INTERPRETER)
-        .args(["-c", "import fabricsim.sweep"])
+        .args(["-c", &format!("import {}", part.module)])
         .stdin(Stdio::null())
         .output();
     match found {

@@ -454,6 +454,11 @@ fn what_the_python_package_has_is_handed_over_as_it_is() {
             "<-m><fabricsim><sweep><my sweep.toml><--workers><2>",
         ),
         (
+            &["calibrate", "osu latency.out", "--out", "preset.toml"],
+            "<-m><fabricsim><calibrate><osu latency.out><--out><preset.toml>",
+        ),
+        (&["calibrate", "--help"], "<-m><fabricsim><calibrate><--help>"),
+        (
             &[
                 "compare",
                 "a",
@@ -471,5 +476,6 @@ fn what_the_python_package_has_is_handed_over_as_it_is() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), handed_over);
         assert_eq!(output.status.code(), Some(3));
     }
-    assert!(bench.succeeds(&["--help"]).contains("sweep"));
+    let help = bench.succeeds(&["--help"]);
+    assert!(help.contains("sweep") && help.contains("calibrate"));
 }

@@ -774,20 +774,23 @@ fn several_processes_without_mpi() {
 #[test]
 fn what_needs_python_says_how_to_install_it() {
     let bench = Bench::new(EXPERIMENT);
-    for arguments in [
-        &["sweep", "sweep.toml", "--workers", "2"][..],
-        &["compare", "a", "b", "--html", "page.html"],
+    for (arguments, install) in [
+        (
+            &["sweep", "sweep.toml", "--workers", "2"][..],
+            "pip install 'fabricsim[sweep]'",
+        ),
+        (
+            &["compare", "a", "b", "--html", "page.html"],
+            "pip install 'fabricsim[sweep]'",
+        ),
+        (&["calibrate", "osu.out"], "pip install 'fabricsim[plot]'"),
     ] {
         // There is no program.
         let output = bench.command().args(arguments).env("PATH", bench.path()).output();
         let output = output.expect("the command starts");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        for needle in [
-            arguments[0],
-            "needs FabricSim's Python package",
-            "pip install 'fabricsim[sweep]'",
-        ] {
+        for needle in [arguments[0], "needs FabricSim's Python package", install] {
             assert!(said.contains(needle), "{said}");
         }
         assert_eq!(said.lines().count(), 1, "{said}");
