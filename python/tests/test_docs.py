@@ -181,7 +181,10 @@ def test_experiments_in_the_docs_are_valid(page: Path, tmp_path: Path) -> None:
         if "[network]" in block:
             file = tmp_path / "experiment.toml"
             file.write_text(block)
-            assert fabricsim.check(file).deadlock_free
+            checked = fabricsim.check(file)
+            # A part of a real machine is too large for the proof, which says so.
+            undecided = "preset = " in block.partition("[[job]]")[0] and checked.deadlock_free is None
+            assert checked.deadlock_free or undecided
 
 
 def looks(command: str, folder: Path, environment: dict[str, str]) -> None:
