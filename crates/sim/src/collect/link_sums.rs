@@ -1,5 +1,5 @@
-//! Sums over the links of routers in one period that no sum by class shows: by the blocks of the network at their ends, by
-//! router, by load, and the links with the greatest loads.
+//! Sums over the links of routers in one period that no sum by class shows: by the blocks of the network at their ends,
+//! by router, by load, and the links with the greatest loads.
 //!
 //! All of them are additions, maxima or choices of the greatest, so links may be added in any order and in parts, and
 //! parts may be merged.
