@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use des::Time;
+
 use crate::message::WINDOW_CONTEXT;
 use crate::{MpiSettings, RanksByHost, ReplayError};
 
@@ -19,6 +21,8 @@ pub struct MpiJob {
     positions: Vec<Positions>,
     /// Ranks by host, by communicator; empty where no algorithm of the job needs them.
     hosts: Vec<Arc<RanksByHost>>,
+    /// Whether a receive pays more than its overhead for the message that it matches.
+    matching_takes_time: bool,
 }
 
 /// Map from a rank of the job to its rank in one communicator.
@@ -51,13 +55,21 @@ impl MpiJob {
             .enumerate()
             .map(|(index, members)| positions(ranks, index, members))
             .collect::<Result<_, _>>()?;
+        let matching_takes_time =
+            settings.matching_overhead > Time::ZERO || settings.receive_copy_bandwidth.is_some();
         Ok(MpiJob {
             ranks,
             communicators,
             settings,
             positions,
             hosts: Vec::new(),
+            matching_takes_time,
         })
+    }
+
+    /// Whether matching costs CPU time beyond the overhead of a receive: searches of queues, or copies of payloads.
+    pub(crate) fn matching_takes_time(&self) -> bool {
+        self.matching_takes_time
     }
 
     /// Tells the job the host of each rank, in any numbering. Algorithms on two levels need them; jobs without

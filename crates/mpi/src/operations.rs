@@ -311,21 +311,29 @@ impl Rank {
     }
 
     /// CPU time of the sender: the overhead, and the copy of a payload that does not leave from the buffer of the program.
+    #[inline]
     pub(crate) fn send_cost(&self, leaving: &OutgoingSend) -> Time {
         let settings = &self.job.settings;
-        let overhead = settings.send_overhead;
         if settings.send_copy_bandwidth.is_none() {
-            return overhead;
+            return settings.send_overhead;
         }
+        self.send_cost_with_copy(leaving)
+    }
+
+    /// Apart, so that sends of jobs without copies stay short enough to be inlined.
+    #[cold]
+    fn send_cost_with_copy(&self, leaving: &OutgoingSend) -> Time {
+        let settings = &self.job.settings;
         let copies = leaving.is_two_sided()
             && leaving.bytes > settings.short_threshold
             && (leaving.is_copied(settings) || !leaving.is_rendezvous(settings));
         let copied = if copies { leaving.bytes } else { 0 };
         let copy = copy_time(copied, settings.send_copy_bandwidth);
-        Time(overhead.ps().saturating_add(copy.ps()))
+        Time(settings.send_overhead.ps().saturating_add(copy.ps()))
     }
 
     /// Pays the send overhead and the copy of the sender, then issues the send.
+    #[inline]
     pub(crate) fn begin_send(
         &mut self,
         departure: OutgoingSend,
@@ -452,17 +460,34 @@ impl Rank {
             handle,
         };
         let search = self.matching.post(posted, &mut self.journal);
-        self.charge(handle, self.search_cost(search.looked_at));
+        self.charge_match(handle, search.looked_at, None);
         if let Some(unexpected) = search.found {
-            self.charge(handle, self.search_cost(unexpected.looked_at));
+            self.charge_match(handle, unexpected.looked_at, Some(&unexpected.message));
             self.accept(posted, unexpected.message, now, out)?;
         }
         Ok(handle)
     }
 
+    /// Adds to the completion of a receive the CPU time of comparing queue entries, and of copying the message that it
+    /// matches. Most jobs have neither, so that one flag of the job decides.
+    #[inline]
+    pub(crate) fn charge_match(&mut self, handle: u32, entries: u32, matched: Option<&Message>) {
+        if self.job.matching_takes_time() {
+            self.charge_search_and_copy(handle, entries, matched);
+        }
+    }
+
+    #[cold]
+    fn charge_search_and_copy(&mut self, handle: u32, entries: u32, matched: Option<&Message>) {
+        self.charge(handle, self.search_cost(entries));
+        if let Some(message) = matched {
+            self.charge(handle, self.receive_copy(message));
+        }
+    }
+
     /// CPU time of copying an eager payload out of the buffer of the library. The data of a rendezvous and one-sided
     /// transfers go into the buffer of the program.
-    pub(crate) fn receive_copy(&self, envelope: &Message) -> Time {
+    fn receive_copy(&self, envelope: &Message) -> Time {
         let settings = &self.job.settings;
         let copied = envelope.kind == MessageKind::Eager && envelope.bytes > settings.short_threshold;
         copy_time(

@@ -49,7 +49,7 @@ impl Rank {
     fn deliver(&mut self, envelope: Message, now: Time, out: &mut Vec<Action>) -> Result<(), ReplayError> {
         let search = self.matching.deliver(envelope, &mut self.journal);
         if let Some(receive) = search.found {
-            self.charge(receive.handle, self.search_cost(search.looked_at));
+            self.charge_match(receive.handle, search.looked_at, Some(&envelope));
             return self.accept(receive, envelope, now, out);
         }
         let CpuState::Probing { pattern, busy_until } = *self.state else {
@@ -83,9 +83,6 @@ impl Rank {
         }
         self.trace(|| TraceEvent::ReceiveMatched(envelope), out);
         if envelope.kind == MessageKind::Eager {
-            if self.job.settings.receive_copy_bandwidth.is_some() {
-                self.charge(receive.handle, self.receive_copy(&envelope));
-            }
             return self.complete_receive(receive.handle, &envelope, now, out);
         }
         let key = (envelope.from, envelope.sequence);
