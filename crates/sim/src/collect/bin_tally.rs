@@ -21,8 +21,8 @@ use crate::lp::net_event::{BinFlow, JobFlow, Record};
 pub struct BinTally {
     /// Begin of the current bin.
     begin: Time,
-    /// End of the current bin, and of the next one.
-    ends: [Time; 2],
+    /// Ends of the current bin and of the next one, in picoseconds since that begin.
+    ends: [u64; 2],
     bins: Bins,
     is_on: bool,
     /// The current bin: that of the latest event, as far as this is known.
@@ -62,7 +62,7 @@ impl BinTally {
         let (bins, classes) = (periods.bins(), shape.classes);
         BinTally {
             begin: Time::ZERO,
-            ends: [bins.end(0), bins.end(1)],
+            ends: ends_since(bins, 0),
             bins,
             is_on: true,
             current: 0,
@@ -77,8 +77,10 @@ impl BinTally {
     /// Adds the reservation of an injection link.
     #[inline(always)]
     pub fn injection(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
-        let near = usize::from(start >= self.ends[0]);
-        if start >= self.begin && start + serialization <= self.ends[near] {
+        let offset = self.offset(start);
+        let near = self.near(offset);
+        // In this order: the sum may wrap around for a time before the current bin.
+        if offset < self.ends[1] && offset + serialization.ps() <= self.ends[near] {
             let flow = self.near[near].injection();
             flow.packets += 1;
             flow.bytes += u64::from(bytes);
@@ -151,52 +153,67 @@ impl BinTally {
     }
 
     /// Adds a message that a job sends at `time`.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, now: Time, time: Time, job: u16, bytes: u64) {
-        let flow = self.job(now, time, job);
-        flow.messages_sent += 1;
-        flow.bytes_sent += bytes;
+        let add = |flow: &mut JobFlow| {
+            flow.messages_sent += 1;
+            flow.bytes_sent += bytes;
+        };
+        self.add(now, time, job, add);
     }
 
     /// Adds a message of ranks that has arrived.
-    #[inline]
+    #[inline(always)]
     pub fn received(&mut self, now: Time, job: u16, bytes: u64) {
-        let flow = self.job(now, now, job);
-        flow.messages_received += 1;
-        flow.bytes_received += bytes;
+        let add = |flow: &mut JobFlow| {
+            flow.messages_received += 1;
+            flow.bytes_received += bytes;
+        };
+        self.add(now, now, job, add);
     }
 
     /// Adds a packet that arrives at `time`. `bytes`: its payload, unless its message counts when it has arrived.
-    #[inline]
+    #[inline(always)]
     pub fn delivered(&mut self, now: Time, time: Time, job: u16, bytes: Option<u32>) {
-        let flow = self.job(now, time, job);
-        flow.packets_delivered += 1;
-        flow.bytes_received += u64::from(bytes.unwrap_or(0));
+        let add = |flow: &mut JobFlow| {
+            flow.packets_delivered += 1;
+            flow.bytes_received += u64::from(bytes.unwrap_or(0));
+        };
+        self.add(now, time, job, add);
     }
 
-    /// The flow of a job in the bin of a time.
-    #[inline]
-    fn job(&mut self, now: Time, time: Time, job: u16) -> &mut JobFlow {
-        &mut self.bin_of(now, time).jobs[usize::from(job)]
+    /// Adds to the flow of a job in the bin of a time. Nothing is called for a near bin: this is done for each packet.
+    #[inline(always)]
+    fn add(&mut self, now: Time, time: Time, job: u16, add: impl FnOnce(&mut JobFlow)) {
+        let offset = self.offset(time);
+        let near = self.near(offset);
+        match self.near[near].jobs.get_mut(usize::from(job)) {
+            Some(flow) if offset < self.ends[1] => add(flow),
+            _ => self.add_elsewhere(now, time, job, add),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_elsewhere(&mut self, now: Time, time: Time, job: u16, add: impl FnOnce(&mut JobFlow)) {
+        add(&mut self.bin_of(now, time).jobs[usize::from(job)]);
+    }
+
+    /// Picoseconds since the begin of the current bin. A time before it has an offset beyond all ends of bins.
+    #[inline(always)]
+    fn offset(&self, time: Time) -> u64 {
+        time.ps().wrapping_sub(self.begin.ps())
+    }
+
+    /// Which of the near bins an offset is in, if it is in one.
+    #[inline(always)]
+    fn near(&self, offset: u64) -> usize {
+        usize::from(offset >= self.ends[0])
     }
 
     /// The sums of the bin of a time.
-    #[inline]
     fn bin_of(&mut self, now: Time, time: Time) -> &mut BinSums {
-        if self.begin <= time {
-            if time < self.ends[0] {
-                return &mut self.near[0];
-            }
-            if time < self.ends[1] {
-                return &mut self.near[1];
-            }
-        }
-        self.other_bin_of(now, time)
-    }
-
-    #[inline(never)]
-    fn other_bin_of(&mut self, now: Time, time: Time) -> &mut BinSums {
-        if now >= self.ends[0] {
+        if now.ps().saturating_sub(self.begin.ps()) >= self.ends[0] {
             self.turn_to(now);
         }
         self.sums_of(self.bins.of(time) as u32)
@@ -229,8 +246,14 @@ impl BinTally {
         }
         let bin = u64::from(bin);
         self.begin = self.bins.begin(bin);
-        self.ends = [self.bins.end(bin), self.bins.end(bin + 1)];
+        self.ends = ends_since(self.bins, bin);
     }
+}
+
+/// Ends of a bin and of the next one, in picoseconds since the begin of the first.
+fn ends_since(bins: Bins, bin: u64) -> [u64; 2] {
+    let begin = bins.begin(bin);
+    [bin, bin + 1].map(|bin| bins.end(bin).saturating_sub(begin).ps())
 }
 
 impl BinSums {
