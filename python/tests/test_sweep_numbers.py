@@ -185,6 +185,17 @@ def test_columns_of_the_schedule_of_a_job_trace() -> None:
     assert metrics._schedule(None) == {}
 
 
+def test_columns_of_the_busiest_period() -> None:
+    period = {"begin_ps": 0, "end_ps": 8000, "links": 40, "full_links": 10, "blocked_links": 2}
+    columns = metrics._busiest_period({"busiest_period": period})
+    assert columns == {"network.full_links_peak": 0.25, "network.blocked_links_peak": 0.05}
+    for column in columns:
+        assert metrics.describe(column) is not None
+        assert column in metrics.COLUMNS
+    for without in (None, {"series": "off"}, {"busiest_period": period | {"links": 0}}):
+        assert metrics._busiest_period(without) == {}
+
+
 def test_entries_for_a_class_or_bandwidth(table: Any) -> None:
     text = """
     [[switch]]

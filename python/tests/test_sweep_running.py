@@ -49,6 +49,8 @@ def test_tables_have_overrides_and_results(bench: Path, traffic: dict[str, Any])
     assert row["network.latency_mean_ns"] == network.latency_ns.mean
     assert row["network.accepted_load"] == network.accepted_load
     assert row["network.accepted_gbps_per_host"] == pytest.approx(100 * network.accepted_load)
+    # No link is full at this load, and some carry more than others.
+    assert row["network.full_links_peak"] == 0
     assert row["job.noise.latency_p99_ns"] == alone.summary.jobs[0].latency_ns.p99
     assert row["network.hosts"] == 16
     # The mean over the seeds lies in its interval, which is that of Student's t with two degrees of freedom.

@@ -84,8 +84,28 @@ pub struct Collect {
     /// Number of bins in a period, for which there are sums over links. `None` in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bins_per_period: Option<u64>,
+    /// The period with the most full links. `None` without series, if no link did anything, and in results of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_period: Option<BusiestPeriod>,
     /// Tables with rows. Tables that were not collected or are empty are absent.
     pub tables: Vec<CollectedTable>,
+}
+
+/// The period with the most full links of routers; of several the one with the most blocked links, then the earliest.
+/// If the end of the run cuts off more than half of the last period, that does not count, unless it is the only one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusiestPeriod {
+    /// Its begin, in picoseconds.
+    pub begin_ps: u64,
+    /// Its end or that of the run, in picoseconds.
+    pub end_ps: u64,
+    /// Links of routers, idle ones included.
+    pub links: u64,
+    /// Those with bits on them for at least 95 % of the period.
+    pub full_links: u64,
+    /// Those that were free, but had no packet with credits, for at least 10 % of the period.
+    pub blocked_links: u64,
 }
 
 /// One collected table.

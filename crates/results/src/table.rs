@@ -14,7 +14,7 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, RecordBatch, UInt8Array,
     UInt32Array, UInt64Array,
 };
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -139,7 +139,7 @@ impl Table {
 
     /// Writes the table in Parquet format.
     pub(crate) fn write_to<W: Write + Send>(&self, out: W) -> io::Result<W> {
-        let properties = Some(properties().build());
+        let properties = Some(properties_of(&self.batch.schema()));
         let mut writer = ArrowWriter::try_new(out, self.batch.schema(), properties).map_err(io_error)?;
         writer.write(&self.batch).map_err(io_error)?;
         writer.into_inner().map_err(io_error)
@@ -191,21 +191,29 @@ impl Table {
     }
 }
 
-/// Columns of 64-bit integers that hardly repeat: a dictionary of them costs more than all else of a row, and is given
-/// up in the end. Differences take as few bits as the largest one needs.
-const MEASURED: [&str; 3] = ["busy_ps", "busy_ps_max", "buffer_full_ps"];
-
 /// Parquet settings of all tables.
 fn properties() -> WriterPropertiesBuilder {
-    let properties = WriterProperties::builder()
+    WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_created_by(format!("FabricSim {}", env!("CARGO_PKG_VERSION")));
-    MEASURED.iter().fold(properties, |properties, column| {
-        let column = ColumnPath::from(*column);
+        .set_created_by(format!("FabricSim {}", env!("CARGO_PKG_VERSION")))
+}
+
+/// Parquet settings of a table with these columns. Integers are written as differences, which take as few bits as the
+/// largest of 32 in a row needs: numbers and times rise, and what was measured hardly repeats. A dictionary, the
+/// default, would search each value in a hash map, which costs more than all else of a row.
+fn properties_of(columns: &Schema) -> WriterProperties {
+    let is_integer = |kind: &DataType| matches!(kind, DataType::UInt32 | DataType::UInt64 | DataType::Int64);
+    let integers = columns
+        .fields()
+        .iter()
+        .filter(|column| is_integer(column.data_type()));
+    let with_differences = integers.fold(properties(), |properties, column| {
+        let path = ColumnPath::from(column.name().as_str());
         properties
-            .set_column_dictionary_enabled(column.clone(), false)
-            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
-    })
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+    });
+    with_differences.build()
 }
 
 /// Concatenates the Parquet files of one table into one file, byte by byte, and waits until it is on disk. Compressed

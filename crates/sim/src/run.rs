@@ -10,7 +10,7 @@ use des::{
     Snapshot, Time,
 };
 use mpi::{Rank, ReplayError};
-use results::{Outcome, PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes};
+use results::{Collect, Outcome, PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes};
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
@@ -232,7 +232,7 @@ fn result(
         drawing,
     };
     let not_begun = final_state.not_begun();
-    let collected = collector
+    let (collected, busiest_period) = collector
         .finish(simulation, finished, &not_begun)
         .map_err(Error::Collect)?;
     let mut outcome = Outcome {
@@ -246,7 +246,11 @@ fn result(
         outcome.schedule = Some(schedule.summary.clone());
     }
     let mut result = RunResult::new(experiment.settings.clone(), outcome, cost);
-    result.collect(experiment.collect.summary(), collected);
+    let collect = Collect {
+        busiest_period,
+        ..experiment.collect.summary()
+    };
+    result.collect(collect, collected);
     result.set_bounds(bounds(experiment, Effort::RUN));
     result.judge();
     Ok(result)

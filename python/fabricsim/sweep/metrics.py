@@ -51,6 +51,8 @@ _NETWORK = {
     "source_wait_mean_ns": Metric("wait at the source, mean", "us", 1e-3, False),
     "mean_hops": Metric("hops, mean", "", 1, None),
     "packets_delivered": Metric("packets delivered", "", 1, None),
+    "full_links_peak": Metric("full links in the busiest period", "%", 100, False),
+    "blocked_links_peak": Metric("blocked links in the busiest period", "%", 100, False),
     "energy_j": Metric("energy", "mJ", 1e3, False),
     "dynamic_energy_j": Metric("energy added by load", "mJ", 1e3, False),
     "power_w": Metric("power, mean", "W", 1, False),
@@ -138,6 +140,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
     row |= _parts_of_latency("network", network)
     row["network.mean_hops"] = network["mean_hops"] or None
     row["network.packets_delivered"] = network["packets_delivered"]
+    row |= _busiest_period(outcome.summary.get("collect"))
     row |= _energy("network", network.get("energy"))
     row |= _schedule(outcome.summary.get("schedule"))
     slowdowns = {
@@ -186,6 +189,17 @@ def describe(column: str, currency: str = "") -> Metric | None:
 def notes(outcome: Outcome) -> list[str]:
     """The kinds of the notes of a run, in their order and each once."""
     return list(dict.fromkeys(note["kind"] for note in outcome.summary.get("notes", ())))
+
+
+def _busiest_period(collect: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Parts of the links that were full and blocked in the busiest period; no column without series."""
+    period = (collect or {}).get("busiest_period")
+    if not period or not period["links"]:
+        return {}
+    return {
+        f"network.{kind}_links_peak": period[f"{kind}_links"] / period["links"]
+        for kind in ("full", "blocked")
+    }
 
 
 def _energy(part: str, energy: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -78,10 +78,9 @@ impl BinTally {
     #[inline(always)]
     pub fn injection(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
         let offset = self.offset(start);
-        let near = self.near(offset);
         // In this order: the sum may wrap around for a time before the current bin.
-        if offset < self.ends[1] && offset + serialization.ps() <= self.ends[near] {
-            let flow = self.near[near].injection();
+        if offset < self.ends[1] && offset + serialization.ps() <= self.ends[self.near(offset)] {
+            let flow = self.near[self.near(offset)].injection();
             flow.packets += 1;
             flow.bytes += u64::from(bytes);
             flow.busy_ps += serialization.ps();
@@ -155,7 +154,7 @@ impl BinTally {
     /// Adds a message that a job sends at `time`.
     #[inline(always)]
     pub fn sent(&mut self, now: Time, time: Time, job: u16, bytes: u64) {
-        let add = |flow: &mut JobFlow| {
+        let add = move |flow: &mut JobFlow| {
             flow.messages_sent += 1;
             flow.bytes_sent += bytes;
         };
@@ -165,7 +164,7 @@ impl BinTally {
     /// Adds a message of ranks that has arrived.
     #[inline(always)]
     pub fn received(&mut self, now: Time, job: u16, bytes: u64) {
-        let add = |flow: &mut JobFlow| {
+        let add = move |flow: &mut JobFlow| {
             flow.messages_received += 1;
             flow.bytes_received += bytes;
         };
@@ -175,7 +174,7 @@ impl BinTally {
     /// Adds a packet that arrives at `time`. `bytes`: its payload, unless its message counts when it has arrived.
     #[inline(always)]
     pub fn delivered(&mut self, now: Time, time: Time, job: u16, bytes: Option<u32>) {
-        let add = |flow: &mut JobFlow| {
+        let add = move |flow: &mut JobFlow| {
             flow.packets_delivered += 1;
             flow.bytes_received += u64::from(bytes.unwrap_or(0));
         };
@@ -186,10 +185,12 @@ impl BinTally {
     #[inline(always)]
     fn add(&mut self, now: Time, time: Time, job: u16, add: impl FnOnce(&mut JobFlow)) {
         let offset = self.offset(time);
-        let near = self.near(offset);
-        match self.near[near].jobs.get_mut(usize::from(job)) {
-            Some(flow) if offset < self.ends[1] => add(flow),
-            _ => self.add_elsewhere(now, time, job, add),
+        if offset < self.ends[1]
+            && let Some(flow) = self.near[self.near(offset)].jobs.get_mut(usize::from(job))
+        {
+            add(flow);
+        } else {
+            self.add_elsewhere(now, time, job, add);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The collector: turns records, in the total order, into table rows.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use results::rows::{
     ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, LoadHistogramSeriesRow, PairSeriesRow,
     RouterLoadSeriesRow, RouterSeriesRow, Row, TopLinkRow, VcSeriesRow,
 };
-use results::{Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
+use results::{BusiestPeriod, Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
 use super::bins::Periods;
@@ -115,6 +116,14 @@ struct BinSums {
     sums: Sums,
 }
 
+/// The period with the most full links, then the most blocked ones, then the earliest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Busiest {
+    full_links: u64,
+    blocked_links: u64,
+    period: Reverse<u32>,
+}
+
 /// Number of bins whose sums stay in memory.
 const OPEN_BINS: usize = 4096;
 
@@ -150,6 +159,8 @@ pub struct Collector {
     sums: BTreeMap<u32, Sums>,
     /// Sums over the links of routers by period.
     links: BTreeMap<u32, LinkSums>,
+    /// The busiest of the periods that are written.
+    busiest: Option<Busiest>,
     /// Digest of the records that belong to the results, independent of what is collected.
     records: Chain,
     tables: Tables,
@@ -170,6 +181,7 @@ pub struct CollectorState {
     records: Chain,
     sums: BTreeMap<u32, Sums>,
     links: BTreeMap<u32, LinkSums>,
+    busiest: Option<Busiest>,
     tables: Vec<StreamState>,
     message_history: MessageHistory,
     repetitions: RepetitionBuilder,
@@ -205,6 +217,7 @@ impl Collector {
             bin: BinSums::default(),
             sums: BTreeMap::new(),
             links: BTreeMap::new(),
+            busiest: None,
             records: Chain::new(),
             tables: Tables::new(&store),
             repetitions: RepetitionBuilder::new(simulation),
@@ -245,6 +258,7 @@ impl Collector {
         let restored = Collector {
             records: state.records,
             links,
+            busiest: state.busiest,
             sums: state.sums,
             tables,
             repetitions: state.repetitions,
@@ -261,6 +275,7 @@ impl Collector {
             records: self.records,
             sums: self.all_sums(),
             links: self.links.clone(),
+            busiest: self.busiest,
             tables: self.tables.states(),
             message_history: self.trace_builder.message_history().clone(),
             repetitions: self.repetitions.clone(),
@@ -493,6 +508,18 @@ impl Collector {
     }
 
     fn write_links(&mut self, period: u32, links: &LinkSums) -> io::Result<()> {
+        let (begin_ps, end_ps) = self.names.span_of_period(period);
+        let whole = self.names.periods.end(period.into()).ps() - begin_ps;
+        // Few packets fill a short rest at the end of the run.
+        if self.busiest.is_none() || end_ps - begin_ps >= whole / 2 {
+            let (full_links, blocked_links) = links.full_and_blocked();
+            let written = Busiest {
+                full_links,
+                blocked_links,
+                period: Reverse(period),
+            };
+            self.busiest = self.busiest.max(Some(written));
+        }
         for row in self.names.pair_rows(period, links) {
             self.tables.pair_series.push(row)?;
         }
@@ -554,7 +581,7 @@ impl Collector {
         simulation: &Simulation,
         finished: &Finished<Simulation>,
         not_begun: &NotBegun,
-    ) -> io::Result<Vec<Collected>> {
+    ) -> io::Result<(Vec<Collected>, Option<BusiestPeriod>)> {
         self.names.end = finished.time;
         // The end is known now.
         self.store_bin()?;
@@ -567,7 +594,27 @@ impl Collector {
         for (period, links) in std::mem::take(&mut self.links) {
             self.write_links(period, &links)?;
         }
-        self.tables.finish()
+        let busiest = self.busiest_period();
+        Ok((self.tables.finish()?, busiest))
+    }
+
+    /// The busiest of the periods that are written, as the result prints it.
+    fn busiest_period(&self) -> Option<BusiestPeriod> {
+        let Busiest {
+            full_links,
+            blocked_links,
+            period: Reverse(period),
+        } = self.busiest?;
+        let (begin_ps, end_ps) = self.names.span_of_period(period);
+        let of_routers = self.names.classes.iter().enumerate();
+        let of_routers = of_routers.filter(|(class, _)| *class != usize::from(INJECTION));
+        Some(BusiestPeriod {
+            begin_ps,
+            end_ps,
+            links: of_routers.map(|(_, (_, links))| links).sum(),
+            full_links,
+            blocked_links,
+        })
     }
 
     /// Takes the last samples of all LPs, and ends tallies.

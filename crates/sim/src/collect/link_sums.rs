@@ -179,6 +179,18 @@ impl LinkSums {
         some.map(|(place, links)| (load_at(place), links))
     }
 
+    /// Numbers of full and of blocked links.
+    pub fn full_and_blocked(&self) -> (u64, u64) {
+        let count = |is_in: fn(LoadStep) -> bool| {
+            let those = self.loads().filter(|(load, _)| is_in(*load));
+            those.map(|(_, links)| u64::from(links)).sum()
+        };
+        (
+            count(|(_, busy, _)| busy >= FULL_STEP),
+            count(|(_, _, buffer_full)| buffer_full >= BLOCKED_STEP),
+        )
+    }
+
     /// The busiest and the most blocked links, by number.
     pub fn top(&self) -> impl Iterator<Item = PeriodLink> + use<> {
         let all = self.busiest.0.iter().chain(&self.most_blocked.0);

@@ -14,6 +14,10 @@ const BIN_PS: u64 = 2_000_000;
 
 /// A saturated network with this topology and routing. Its run ends 1.5 us after a bin, 5.5 us after a period.
 fn result(topology: &str, routing: &str) -> RunResult {
+    result_until(topology, routing, "53500 ns")
+}
+
+fn result_until(topology: &str, routing: &str, until: &str) -> RunResult {
     let mut experiment = experiment(&format!(
         r#"
 [network]
@@ -25,7 +29,7 @@ packet = "256 B"
 [[job]]
 traffic = {{ pattern = "shift", by = 9, load = 0.9 }}
 [run]
-until = "53500 ns"
+until = "{until}"
 [collect]
 bin = "2 us"
 "#
@@ -202,6 +206,27 @@ fn sums_are_those_of_link_series() {
         }
         assert_eq!(found_loads, loads, "{topology}");
 
+        let mut marked_in: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+        for seen in &seen {
+            let of_period = marked_in.entry(seen.begin_ps).or_default();
+            of_period[0] += u64::from(seen.ps[0] * 100 >= seen.width_ps * 95);
+            of_period[1] += u64::from(seen.ps[1] * 100 >= seen.width_ps * 10);
+        }
+        let busiest = marked_in
+            .iter()
+            .max_by_key(|(begin, marked)| (**marked, Reverse(**begin)));
+        let (begin_ps, [full_links, blocked_links]) = busiest.unwrap();
+        let collect = result.summary.collect.as_ref().unwrap();
+        let found = collect.busiest_period.unwrap();
+        assert_eq!(found.begin_ps, *begin_ps, "{topology}");
+        assert_eq!(
+            [found.full_links, found.blocked_links],
+            [*full_links, *blocked_links],
+            "{topology}"
+        );
+        let of_routers = all.iter().filter(|class| *class != "injection").count() as u64;
+        assert_eq!(found.links, of_routers, "{topology}");
+
         let mut top = BTreeSet::new();
         let begins: BTreeSet<u64> = seen.iter().map(|seen| seen.begin_ps).collect();
         for begin in begins {
@@ -223,6 +248,25 @@ fn sums_are_those_of_link_series() {
         assert_eq!(rows, top.into_iter().collect::<Vec<_>>(), "{topology}");
     }
     assert!(marked.iter().all(|links| *links > 0), "{marked:?}");
+}
+
+/// Every link that carries a packet at the end is full in a period of 40 ns.
+#[test]
+fn a_short_rest_is_not_the_busiest_period() {
+    let result = result_until(
+        r#"kind = "torus", sizes = [3, 3, 4]"#,
+        "dimension-order",
+        "40040 ns",
+    );
+    let series = table(&result, "load_histogram_series");
+    let rest = (0..series.rows()).filter(|row| series.u64s("begin_ps").unwrap()[*row] == 40_000_000);
+    let full = rest.filter(|row| series.u8s("busy_step").unwrap()[*row] == 19);
+    let full_in_rest: u64 = full
+        .map(|row| u64::from(series.u32s("links").unwrap()[row]))
+        .sum();
+    let busiest = result.summary.collect.as_ref().unwrap().busiest_period.unwrap();
+    assert!(full_in_rest > busiest.full_links, "{full_in_rest} {busiest:?}");
+    assert!(busiest.end_ps <= 40_000_000, "{busiest:?}");
 }
 
 /// A torus of 150 slices has 75 blocks of two slices.
