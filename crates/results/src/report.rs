@@ -146,11 +146,11 @@ fn contents(sections: &[HtmlSection]) -> String {
 
 fn section(figure: Figure, plots: &mut usize) -> HtmlSection {
     let mut body = html::paragraph(&figure.explanation);
+    body += "<div class=\"panels\">\n";
     for panel in &figure.panels {
         let class = match panel.height {
             Height::Low => "frame low",
             Height::Usual => "frame",
-            Height::Tall => "frame tall",
         };
         let caption = match &panel.caption {
             Some(caption) => format!("<figcaption>{}</figcaption>\n", escape(caption)),
@@ -163,10 +163,12 @@ fn section(figure: Figure, plots: &mut usize) -> HtmlSection {
         );
         *plots += 1;
     }
+    body += "</div>\n";
     body += &figure.table;
     HtmlSection {
         id: figure.id,
         heading: figure.heading,
         body,
+        half: figure.half,
     }
 }

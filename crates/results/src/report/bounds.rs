@@ -37,11 +37,7 @@ pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<HtmlSec
             bounds.scale_limited_by
         ));
     }
-    Some(HtmlSection {
-        id: "bounds".into(),
-        heading: "Bounds".into(),
-        body,
-    })
+    Some(HtmlSection::new("bounds", "Bounds", body))
 }
 
 fn job(summary: &Summary, bound: &JobBounds, links: Option<&Table>) -> String {

@@ -24,11 +24,7 @@ pub(super) fn energy(summary: &Summary) -> Option<HtmlSection> {
     ]);
     body += &parts(energy);
     body += &jobs(&summary.jobs, energy);
-    Some(HtmlSection {
-        id: "energy".into(),
-        heading: "Energy".into(),
-        body,
-    })
+    Some(HtmlSection::new("energy", "Energy", body))
 }
 
 fn shown(value: Option<f64>, how: impl Fn(f64) -> String) -> String {

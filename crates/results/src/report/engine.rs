@@ -1,6 +1,6 @@
 //! The cost of the run itself.
 
-use super::html::{HtmlSection, numbers, paragraph, table, words};
+use super::html::{HtmlSection, details, numbers, paragraph, table, words};
 use super::overview::pairs;
 use crate::{Collect, Summary, show};
 
@@ -80,9 +80,8 @@ pub(super) fn cost(summary: &Summary) -> HtmlSection {
         body += &collected(collect);
     }
     HtmlSection {
-        id: "run".into(),
-        heading: "The run itself".into(),
-        body,
+        half: true,
+        ..HtmlSection::new("run", "The run itself", body)
     }
 }
 
@@ -110,12 +109,10 @@ fn collected(collect: &Collect) -> String {
         .iter()
         .map(|table| vec![table.table.clone(), show::count(table.rows)])
         .collect();
-    let mut html = format!(
-        "<h3>Collected</h3>\n{}",
-        paragraph(&format!("Collected during the run: {what}."))
-    );
+    let mut html = paragraph(&format!("Collected during the run: {what}."));
     if !rows.is_empty() {
-        html += &table(&[words("table"), numbers("rows")], &rows, "summary.json");
+        let table = table(&[words("table"), numbers("rows")], &rows, "summary.json");
+        html += &details("Collected tables", &table);
     }
     html
 }

@@ -30,9 +30,5 @@ pub(super) fn experiment(summary: &Summary) -> HtmlSection {
                 escape(&text)
             ),
         );
-    HtmlSection {
-        id: "experiment".into(),
-        heading: "Experiment".into(),
-        body,
-    }
+    HtmlSection::new("experiment", "Experiment", body)
 }

@@ -27,13 +27,26 @@ pub(super) struct HtmlSection {
     pub heading: String,
     /// HTML.
     pub body: String,
+    /// Whether it shares a row with its neighbour where the page is wide.
+    pub half: bool,
 }
 
 impl HtmlSection {
+    /// A section over the whole width of the page.
+    pub fn new(id: impl Into<String>, heading: impl Into<String>, body: String) -> HtmlSection {
+        HtmlSection {
+            id: id.into(),
+            heading: heading.into(),
+            body,
+            half: false,
+        }
+    }
+
     pub fn html(&self) -> String {
         let id = escape(&self.id);
+        let class = if self.half { " class=\"half\"" } else { "" };
         format!(
-            "<section id=\"{id}\" aria-labelledby=\"{id}-heading\">\n<h2 id=\"{id}-heading\">{}</h2>\n{}</section>\n",
+            "<section id=\"{id}\"{class} aria-labelledby=\"{id}-heading\">\n<h2 id=\"{id}-heading\">{}</h2>\n{}</section>\n",
             escape(&self.heading),
             self.body
         )

@@ -128,11 +128,7 @@ pub(super) fn overview(summary: &Summary) -> HtmlSection {
     }
     body += &pairs(&delivered);
     body += "</div>\n";
-    HtmlSection {
-        id: "overview".into(),
-        heading: "Overview".into(),
-        body,
-    }
+    HtmlSection::new("overview", "Overview", body)
 }
 
 /// What bounds each job of ranks, if a job is known to have ended.
@@ -204,11 +200,7 @@ pub(super) fn interference(summary: &Summary) -> Option<HtmlSection> {
     let body = paragraph(
         "Each job of ranks was also run standalone, on the same hosts of the same network. The slow-down is the time in the shared run divided by the time in the standalone run; of a job that was stopped at its end, the mean time of a repetition, likewise.",
     ) + &table(&columns, &rows, "summary.json");
-    Some(HtmlSection {
-        id: "interference".into(),
-        heading: "Interference".into(),
-        body,
-    })
+    Some(HtmlSection::new("interference", "Interference", body))
 }
 
 /// The notes of the run in a box. Nothing without notes.

@@ -1,4 +1,6 @@
 "use strict";
+// A plot is drawn when the page has been read up to it, before its neighbour takes a part of the row.
+document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.Plots.resize(plot));
 for (const button of document.querySelectorAll("button.copy")) {
   button.addEventListener("click", async () => {
     const source = document.getElementById(button.dataset.copies);

@@ -26,7 +26,7 @@ use plotly::common::{
     Anchor, ColorBar, ColorScale, ColorScaleElement, DashType, Font, Line, LineShape, Mode, Orientation,
     Title,
 };
-use plotly::configuration::{DisplayModeBar, ModeBarButtonName};
+use plotly::configuration::{DisplayModeBar, ImageButtonFormats, ModeBarButtonName, ToImageButtonOptions};
 use plotly::layout::{Axis, HoverMode, Legend, Margin, ModeBar, RangeMode, TraceOrder};
 use plotly::{Configuration, HeatMap, Layout, Plot, Scatter};
 
@@ -51,7 +51,6 @@ const MOST_JOBS: usize = 7;
 pub(super) enum Height {
     Low,
     Usual,
-    Tall,
 }
 
 /// A plot and its description in words.
@@ -71,6 +70,8 @@ pub(super) struct Figure {
     pub panels: Vec<Panel>,
     /// The same content in numbers: HTML below the plots.
     pub table: String,
+    /// Whether it shares a row with its neighbour where the page is wide.
+    pub half: bool,
     /// Whether it precedes interference and bounds, as the composition of job times does.
     pub first: bool,
 }
@@ -84,6 +85,7 @@ impl Figure {
             explanation: explanation.into(),
             panels: Vec::new(),
             table: String::new(),
+            half: false,
             first: false,
         }
     }
@@ -95,6 +97,12 @@ impl Figure {
             height,
             plot,
         });
+        self
+    }
+
+    /// The figure at half the width of a wide page.
+    fn at_half_width(mut self) -> Figure {
+        self.half = true;
         self
     }
 
@@ -269,7 +277,12 @@ fn plot(x: Axis, y: Axis) -> Plot {
     use ModeBarButtonName::{AutoScale2d, Lasso2d, Pan2d, Select2d, Zoom2d, ZoomIn2d, ZoomOut2d};
     // Dragging and double clicks replace the buttons, which would cover the legend.
     let superfluous = vec![Zoom2d, Pan2d, Select2d, Lasso2d, ZoomIn2d, ZoomOut2d, AutoScale2d];
+    // The camera saves the plot for papers and slides.
+    let image = ToImageButtonOptions::new()
+        .format(ImageButtonFormats::Svg)
+        .filename("fabricsim");
     let configuration = Configuration::new()
+        .to_image_button_options(image)
         .responsive(true)
         .display_logo(false)
         .display_mode_bar(DisplayModeBar::Hover)

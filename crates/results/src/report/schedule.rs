@@ -60,9 +60,5 @@ pub(super) fn schedule(summary: &Summary) -> Option<HtmlSection> {
         let columns = [words("left out, because"), numbers("jobs")];
         body += &table(&columns, &left_out, "summary.json");
     }
-    Some(HtmlSection {
-        id: "schedule".into(),
-        heading: "Schedule".into(),
-        body,
-    })
+    Some(HtmlSection::new("schedule", "Schedule", body))
 }

@@ -69,5 +69,5 @@ pub(super) fn threads(summary: &Summary) -> Option<Figure> {
         "Bars, one for each of {} threads: seconds by activity.",
         threads.len()
     );
-    Some(figure.with(height, alt, plot))
+    Some(figure.with(height, alt, plot).at_half_width())
 }

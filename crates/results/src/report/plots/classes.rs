@@ -89,7 +89,7 @@ fn figure(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
     let figure = Figure::new(
         "load",
         "Link load over time",
-        "Share of time in which the links of a class carried packets, mean over its links. Below, if packets ever waited for buffers: share of time in which a packet was ready and the downstream buffer was full.",
+        "Share of time in which the links of a class carried packets, mean over its links. The second plot, if packets ever waited for buffers: share of time in which a packet was ready and the downstream buffer was full.",
     );
     let figure = figure.with(Height::Usual, alt, lines(grid, classes, &busy, "busy (%)"));
     if full.iter().flatten().all(|share| *share == 0.0) {

@@ -10,7 +10,7 @@ use super::{Figure, Height, curve, escape, plot, series_colour, x_axis, y_axis};
 use crate::report::html::{details, numbers, table, words};
 use crate::{Table, show};
 
-const HOTTEST: usize = 20;
+const HOTTEST: usize = 12;
 /// Maximum number of points of a curve.
 const MOST_POINTS: usize = 400;
 
@@ -81,11 +81,6 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
             .hover_text_array(bars.iter().map(|(_, link)| hover(*link)).collect());
         plot.add_trace(named_bars(trace));
     }
-    let height = if order.len() > 8 {
-        Height::Tall
-    } else {
-        Height::Usual
-    };
     let mut figure = Figure::new(
         "links",
         "Hottest links",
@@ -103,7 +98,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
         show::percent(busy[first])
     );
     figure.table = details("The same in numbers", &numbers_of(links, &order)?);
-    Some(figure.with(height, alt, plot))
+    Some(figure.with(Height::Usual, alt, plot))
 }
 
 /// The style of horizontal bars that carry their names. Dark text is readable on pale bars, and continues beside short
@@ -161,7 +156,7 @@ pub(super) fn utilisation(links: &Table) -> Option<Figure> {
     let figure = Figure::new(
         "utilisation",
         "Link utilisation by class",
-        "Cumulative share of the links of a class by busy time; the number of links is in brackets. Below, if packets ever waited for buffers: the time in which a packet was ready and the downstream buffer was full.",
+        "Cumulative share of the links of a class by busy time; the number of links is in brackets. The second plot, if packets ever waited for buffers: the time in which a packet was ready and the downstream buffer was full.",
     );
     let alt = "Cumulative distributions, by class, of the share of time in which links were busy.";
     let of_busy = distribution(links, &busy, "busy (% of the measured time)")?;

@@ -62,7 +62,7 @@ pub(super) fn latency(table: &Table) -> Option<Figure> {
         jobs.iter().map(|(job, _)| *job).collect::<Vec<_>>().join(", "),
         show::time(max_ps as f64 / 1000.0)
     );
-    Some(figure.with(Height::Usual, alt, plot))
+    Some(figure.with(Height::Usual, alt, plot).at_half_width())
 }
 
 /// Distribution of hops.
@@ -99,5 +99,5 @@ pub(super) fn hops(table: &Table) -> Option<Figure> {
     }
     let figure = Figure::new("hops", "Hops", "How many links the packets crossed.");
     let alt = format!("Share of packets by links crossed; the longest path has {longest}.");
-    Some(figure.with(Height::Usual, alt, plot))
+    Some(figure.with(Height::Usual, alt, plot).at_half_width())
 }

@@ -11,7 +11,7 @@ use super::waits::ends;
 use super::{
     BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, in_unit, named, plot, rounded, unit_of, x_axis,
 };
-use crate::report::html::{numbers, table, words};
+use crate::report::html::{details, numbers, table, words};
 use crate::report::source::TableSource;
 use crate::{CRITICAL_PATH, CriticalPath, CriticalPaths, ReadError, Summary, Table, show};
 
@@ -345,14 +345,13 @@ fn places(name: &str, path: &PathFigure, links: Option<&Table>) -> String {
         numbers("time on the path"),
         numbers("of the path"),
     ];
-    let mut html = format!("<h3>{}: where its path loses most</h3>\n", escape(name));
-    html += &table(&columns, &rows, "critical_path.parquet");
+    let mut html = table(&columns, &rows, "critical_path.parquet");
     if left_out > 0 {
         html += &format!(
             "<p class=\"left-out\">{left_out} more places are in <code>critical_path.parquet</code>.</p>\n"
         );
     }
-    html
+    details(&format!("{name}: where its path loses most"), &html)
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@ use super::Figure;
 use crate::report::html::{details, numbers, table, words};
 use crate::{Table, show};
 
-/// Listed routers; more of them on demand.
-const HOTTEST: usize = 10;
-const MORE: usize = 50;
+/// Most listed routers.
+const HOTTEST: usize = 50;
 
 /// Sums over the links that leave one router.
 #[derive(Default)]
@@ -61,7 +60,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
             .then(b.1.full_ps.cmp(&a.1.full_ps))
             .then(a.0.cmp(b.0))
     });
-    order.truncate(MORE);
+    order.truncate(HOTTEST);
     let (name, most) = order.first()?;
     let columns = [
         words("router"),
@@ -90,19 +89,12 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
         format!(
             "The {} of {} routers with the largest mean load of links, those to hosts included. The time in which \
              buffers downstream were full is the sum over their links. Hottest: {name}, {} busy.",
-            rows.len().min(HOTTEST),
+            rows.len(),
             show::count(all as u64),
             show::percent(mean(most))
         ),
     );
-    let (first, more) = rows.split_at(rows.len().min(HOTTEST));
-    figure.table = table(&columns, first, "links.parquet");
-    if !more.is_empty() {
-        figure.table += &details(
-            &format!("The next {}", more.len()),
-            &table(&columns, more, "links.parquet"),
-        );
-    }
+    figure.table = details("In numbers", &table(&columns, &rows, "links.parquet"));
     Some(figure)
 }
 

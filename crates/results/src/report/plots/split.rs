@@ -8,7 +8,7 @@ use plotly::common::{Marker, Orientation};
 use plotly::layout::{Axis, BarMode};
 
 use super::{BLUE, COLOURS, Figure, GREY, Height, escape, plot, x_axis};
-use crate::report::html::{Column, numbers, table, words};
+use crate::report::html::{Column, details, numbers, table, words};
 use crate::report::source::TableSource;
 use crate::{Summary, show};
 
@@ -175,7 +175,7 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)]) -> Option<Figure> {
              earlier.{left_out}"
         ),
     );
-    figure.table = table(&columns, &rows, "ranks.parquet");
+    figure.table = details("In numbers", &table(&columns, &rows, "ranks.parquet"));
     let described: Vec<String> = present
         .iter()
         .map(|(kind, name, ..)| format!("{name} {}", show::percent(share(shares, *kind))))
