@@ -48,12 +48,13 @@ function named(ranks) {
   return `${ranks.length === 1 ? "rank" : "ranks"} ${words}${rest > 0 ? ` and ${number(rest)} more` : ""}`;
 }
 
-/** Fills an element with the bars of a job. `events`: `chosen(rank)` and `pointed(words, x, y)`. Returns whether the result has the causes. */
-export async function bars(result, job, box, events) {
+/** Fills an element with the bars of a job. `events`: `chosen(rank)` and `pointed(words, x, y)`. A full bar is the longest time of a rank in all `results`. Returns whether the result has the causes. */
+export async function bars(result, job, box, events, results) {
   const columns = ["rank", "time_ps", ...PARTS.map(([column]) => column)];
   const rows = result.has("ranks") ? await result.table("ranks", columns, { job }).catch((error) => { if (error.status !== 400) throw error; }) : null;
   if (!rows?.rows) return false;
-  const longest = rows.time_ps.reduce((a, b) => Math.max(a, b), 1);
+  const times = results.filter((each) => each !== result && each.has("ranks")).map((each) => each.table("ranks", ["time_ps"], { job }));
+  const longest = [rows, ...(await Promise.all(times))].flatMap((each) => [...each.time_ps]).reduce((a, b) => Math.max(a, b), 1);
   const points = Array.from(rows.rank, (_, row) => PARTS.map(([column]) => rows[column][row] / longest));
   const folded = rows.rows > MOST_BARS ? alike(points, GROUPS) : { groups: [...points.keys()].map((row) => [row]) };
   const keys = element("p", "", { className: "keys" });
@@ -87,6 +88,6 @@ export async function bars(result, job, box, events) {
   };
   show(folded.groups);
   const how = folded.between === undefined ? "" : ` Ranks that are alike are one bar with their mean; a click opens it. The groups explain ${percent(folded.between)} of the differences${folded.between < 0.2 ? ", so no group stands out" : ""}.`;
-  box.replaceChildren(keys, list, element("p", `A full bar is ${time(longest)}.${how}`, { className: "keys" }));
+  box.replaceChildren(keys, list, element("p", `A full bar is ${time(longest)}${results.length > 1 ? ", the longest time of all results" : ""}.${how}`, { className: "keys" }));
   return true;
 }

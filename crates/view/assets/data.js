@@ -99,6 +99,11 @@ export async function results() {
   return { limits: told.limits, found: told.results.map((info, index) => new Result(index, info)) };
 }
 
+/** What differs in several results: {differs, found}. */
+export async function comparison() {
+  return (await get("/data/comparison")).json();
+}
+
 /** Columns of links that name them. */
 const LINK_COLUMNS = ["link", "class", "from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port", "bandwidth_bits_per_s"];
 const TOTALS = ["bytes", "packets", "busy_ps", "busy_fraction", "buffer_full_ps"];

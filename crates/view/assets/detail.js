@@ -26,7 +26,7 @@ function table(pairs) {
 }
 
 /** A titled chart with its keys. Returns it in a list, which is empty without rows. */
-function history(title, lines, options, events, add) {
+export function history(title, lines, options, events, add) {
   if (lines.every((line) => line.begin.length === 0)) return [];
   add(element("h3", title));
   const keys = element("p", "", { className: "keys" });
@@ -51,20 +51,18 @@ function linesOf(rows, column, value) {
   });
 }
 
-/** The histories of a result as a whole. Returns their charts. */
-export async function histories(result, until, events, add) {
-  const charts = [];
+/** The histories of a result as a whole: [{title, lines, format}]. */
+export async function histories(result) {
+  const found = [];
   if (result.has("class_series")) {
     const rows = await result.table("class_series", ["begin_ps", "end_ps", "class", "links", "busy_ps"]);
-    const lines = linesOf(rows, "class", (i, span) => rows.busy_ps[i] / (span * rows.links[i]));
-    charts.push(...history("Mean load by class", lines, { until, format: percent }, events, add));
+    found.push({ title: "Mean load by class", lines: linesOf(rows, "class", (i, span) => rows.busy_ps[i] / (span * rows.links[i])), format: percent });
   }
   if (result.has("job_series")) {
     const rows = await result.table("job_series", ["begin_ps", "end_ps", "job", "bytes_received"]);
-    const lines = linesOf(rows, "job", (i, span) => (8e12 * rows.bytes_received[i]) / span);
-    charts.push(...history("Received by jobs", lines, { until, format: bandwidth }, events, add));
+    found.push({ title: "Received by jobs", lines: linesOf(rows, "job", (i, span) => (8e12 * rows.bytes_received[i]) / span), format: bandwidth });
   }
-  return charts;
+  return found;
 }
 
 /** Number of listed causes, and of routers by which links are requested from the server. */
@@ -113,6 +111,7 @@ export class Detail {
     const parts = [];
     const add = (...more) => parts.push(...more);
     try {
+      if (panel?.letter && thing) add(element("p", `${panel.letter}: ${panel.result.name}`));
       if (panel?.view) this.renewed(() => this.causes(panel, thing === null), add);
       if (thing === null || panel === null) await this.overview(panel, add);
       else await this[thing.kind](panel, thing.id, add, thing);
@@ -134,7 +133,7 @@ export class Detail {
     if (!panel) return;
     const { result, until } = panel;
     const { summary } = result;
-    add(element("h2", result.name));
+    add(element("h2", panel.letter ? `${panel.letter}: ${result.name}` : result.name));
     if (summary.network) {
       // Results of older versions have 0 where no packet was measured.
       const latency = (ns) => (ns ? time(ns * 1000) : "-");

@@ -2,7 +2,8 @@
 
 import { bars } from "./bars.js";
 import { css, dark, loadColour, stateColour } from "./colours.js";
-import { binAt, linksNamed, loads, network, results, text } from "./data.js";
+import { badge, comparisonBox } from "./compare.js";
+import { binAt, comparison, linksNamed, loads, network, results, text } from "./data.js";
 import { Detail, MOST_CAUSES, element } from "./detail.js";
 import { number, percent, share, time } from "./format.js";
 import { Loads, TimeView, ground } from "./time.js";
@@ -28,12 +29,14 @@ const CONGESTED = 0.01;
 
 /** The view of one result. */
 class Panel {
-  constructor(result) {
-    this.result = result;
+  /** `letter` names the result among several. */
+  constructor(result, letter) {
+    Object.assign(this, { result, letter });
     this.box = element("section", "", { className: "panel" });
     const { summary } = result;
-    const title = this.box.appendChild(element("h2", result.name, { title: result.folder }));
-    title.append(element("span", summary.network?.topology ?? ""));
+    const title = this.box.appendChild(element("h2", "", { title: result.folder }));
+    if (letter) title.append(badge(letter, result.name));
+    title.append(result.name, element("span", summary.network?.topology ?? ""));
     this.verdictPlace = this.box.appendChild(element("div"));
     this.banners();
     this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
@@ -66,7 +69,7 @@ class Panel {
     this.network = await network(result, result.has("pairs") ? MOST_LINKS : MOST_WITHOUT_SUMS);
     if (result.has("class_series") || result.has("link_series")) this.bins = await result.bins();
     this.spread = await Loads.of(result, state.limits);
-    this.charts = new TimeView(this, this.timeStage, { pointed: tip, moved: (ps) => state.times.length > 0 && goTo(ps) });
+    this.charts = new TimeView(this, this.timeStage, { pointed: tip, moved: (ps) => state.times.length > 0 && goTo(ps), all: () => state.panels.map((panel) => panel.charts) });
     const { summary } = result;
     const lasts = [this.bins?.end.at(-1) ?? 0, ...(summary.jobs ?? []).map((job) => job.time_ns * 1000), (summary.run?.simulated_ns ?? 0) * 1000];
     this.until = lasts.reduce((a, b) => Math.max(a, b), 0);
@@ -127,7 +130,7 @@ class Panel {
     };
     const moment = (ps) => state.times.length > 0 && (() => goTo(ps));
     const found = await this.result.verdict();
-    this.verdictPlace.replaceChildren(verdictBox(found, state.panels.length < 3, { links, moment }));
+    this.verdictPlace.replaceChildren(verdictBox(found, !this.letter, { links, moment }));
   }
 
   /** Ranks, created on first use: lines over time, or else bars of causes. */
@@ -145,7 +148,7 @@ class Panel {
     this.drawTools(job);
     if (this.byCause) {
       const events = { pointed: tip, chosen: (id) => choose(this, { kind: "rank", id, job: job.name }) };
-      const has = await bars(this.result, job.name, this.barsStage, events);
+      const has = await bars(this.result, job.name, this.barsStage, events, state.panels.map((panel) => panel.result));
       if (!has) this.barsStage.replaceChildren(element("p", "Causes of waiting are not shown: the table of ranks is missing or of an older version."));
       if (!this.result.has("timeline")) this.barsStage.append(element("p", "States of ranks over time were not collected (collect.timeline = true in the experiment)."));
       return;
@@ -528,12 +531,15 @@ async function main() {
   const { found, limits } = await results();
   state.limits = limits;
   document.title = `${found.map((result) => result.name).join(", ")} – FabricSim`;
-  state.panels = found.map((result) => new Panel(result));
+  const several = found.length > 1 ? await comparison() : null;
+  state.panels = found.map((result, i) => new Panel(result, several?.names[i]));
+  if (several) at("comparison").append(comparisonBox(several, found.map(({ name }, i) => ({ letter: several.names[i], name }))));
   const columns = Math.ceil(Math.sqrt(found.length));
   at("panels").style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
   await Promise.all(state.panels.map((panel) => panel.open()));
   const until = Math.max(...state.panels.map((panel) => panel.until), 1);
   state.span = { from: 0, to: until, until };
+  for (const panel of state.panels) panel.axis = until;
   const begins = new Set();
   for (const panel of state.panels)
     if (panel.timed) for (const begin of panel.bins.begin) begins.add(begin);

@@ -24,6 +24,7 @@ pub(crate) const ASSETS: &[Asset] = assets! {
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/bars.js" "js" "bars.js",
     "/colours.js" "js" "colours.js",
+    "/compare.js" "js" "compare.js",
     "/data.js" "js" "data.js",
     "/detail.js" "js" "detail.js",
     "/drawing.js" "js" "drawing.js",
