@@ -8,8 +8,9 @@ const PARTS = [
   ["compute_ps", "computation"], ["overhead_ps", "overhead of MPI"], ["partner_ps", "waits for the partner"], ["transfer_ps", "transfer"], ["link_wait_ps", "waits for links"],
   ["collective_partner_ps", "waits for the partner, collectives"], ["collective_transfer_ps", "transfer, collectives"], ["collective_link_wait_ps", "waits for links, collectives"],
 ];
-/** More ranks are folded into so many groups, which are found with so many of them. */
-const [MOST_BARS, GROUPS, SAMPLE] = [64, 8, 4096];
+/** More ranks than these are folded, into so many groups, which are found with so many of them. */
+export const MOST_BARS = 64;
+const [GROUPS, SAMPLE] = [8, 4096];
 const ROUNDS = 30;
 
 const distance = (a, b) => a.reduce((sum, value, i) => sum + (value - b[i]) ** 2, 0);
@@ -40,7 +41,7 @@ export function alike(all, count) {
 }
 
 /** Names of ranks in short: "0 to 3, 8 and 60 more". */
-function named(ranks) {
+export function named(ranks) {
   const runs = [];
   for (const rank of ranks) if (runs.at(-1)?.[1] === rank - 1) runs.at(-1)[1] = rank; else runs.push([rank, rank]);
   const words = runs.slice(0, 2).map(([from, to]) => (from === to ? from : `${from} to ${to}`)).join(", ");

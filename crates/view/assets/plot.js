@@ -124,6 +124,7 @@ export function plot(title, lines, { until, format = number, holds = false, most
   const said = (ps) => lines.map((line) => `${line.name}: ${format(line.value[rowAt(line, ps)] ?? 0)}`).join("\n");
   const canvas = chart(until, [0, peak / 2, peak].map(format), paint, said, events);
   canvas.setAttribute("aria-label", `${title} over time, at most ${format(highest)}`);
+  canvas.dataset.top = format(peak);
   return canvas;
 }
 

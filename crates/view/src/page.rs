@@ -29,6 +29,7 @@ pub(crate) const ASSETS: &[Asset] = assets! {
     "/detail.js" "js" "detail.js",
     "/drawing.js" "js" "drawing.js",
     "/format.js" "js" "format.js",
+    "/lanes.js" "js" "lanes.js",
     "/layouts.js" "js" "layouts.js",
     "/main.js" "js" "main.js",
     "/map.js" "js" "map.js",

@@ -362,7 +362,7 @@ fn comparison(folders: &[ResultFolder]) -> serde_json::Value {
     let ended: Option<Vec<_>> = folders.iter().map(ResultFolder::ended).collect();
     let found = ended.map(|runs| {
         let named: Vec<_> = names.iter().map(String::as_str).zip(runs).collect();
-        results::comparison(&named)
+        results::compare_runs(&named)
     });
     json!({ "names": names, "differs": differs, "found": found })
 }

@@ -37,7 +37,7 @@ const WITHOUT_EFFECT: [&str; 6] = [
 
 /// Several runs compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct ComparedRuns {
     /// Which run is better, by the first of these that is no tie: time of a job, delivered load, packet latency.
     pub headline: String,
     /// Jobs whose times say nothing about the networks.
@@ -72,7 +72,7 @@ pub struct DifferingKey {
 }
 
 /// Compares several runs, given with their names.
-pub fn comparison(runs: &[(&str, Summary)]) -> Comparison {
+pub fn compare_runs(runs: &[(&str, Summary)]) -> ComparedRuns {
     let mut values: Vec<ComparedValue> = Vec::new();
     let mut parents: Vec<String> = Vec::new();
     for Row { label, cells, judged } in rows(runs) {
@@ -94,7 +94,7 @@ pub fn comparison(runs: &[(&str, Summary)]) -> Comparison {
     values.retain(|value| value.cells.iter().any(|cell| !cell.is_empty()));
     let notes = ties(runs);
     let notes = notes.split('\n').filter(|line| !line.is_empty());
-    Comparison {
+    ComparedRuns {
         headline: headline(runs),
         notes: notes.map(String::from).collect(),
         values,
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_first_measure_that_is_no_tie_decides() {
-        let of = |runs: &[(&str, Summary)]| comparison(runs).headline;
+        let of = |runs: &[(&str, Summary)]| compare_runs(runs).headline;
         let load = [("A", run("a", 0.03, 900.0)), ("B", run("b", 0.3, 1800.0))];
         assert_eq!(
             of(&load),
@@ -393,7 +393,7 @@ mod tests {
             ("B", run("b", 0.303, 1010.0)),
             ("C", run("c", 0.1, 1500.0)),
         ];
-        let found = comparison(&runs);
+        let found = compare_runs(&runs);
         let value = |label: &str| found.values.iter().find(|value| value.label == label).unwrap();
         assert_eq!(value("accepted load").best, [0, 1]);
         assert_eq!(value("packet latency, mean").best, [0, 1]);
