@@ -1,4 +1,4 @@
-"""`fabricsim view` of several results: what differs in their experiments, which values differ, and one scale for all."""
+"""`fabricsim view` of several results: what differs in experiments and values, at one scale."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def rows(page: Any, caption: str) -> dict[str, list[str]]:
     table = page.evaluate(
         """caption => { const made = [...document.querySelectorAll("#comparison table")]
             .find(each => each.caption.textContent.startsWith(caption));
-            return [...(made?.tBodies[0].rows ?? [])].map(row => [...row.cells].map(cell => cell.textContent)); }""",
+            const rows = [...(made?.tBodies[0].rows ?? [])];
+            return rows.map(row => [...row.cells].map(cell => cell.textContent)); }""",
         caption,
     )
     return {row[0]: [cell.replace("\u00a0", " ") for cell in row[1:]] for row in table}
@@ -112,7 +113,7 @@ def test_charts_of_all_results_have_one_scale(browser: Any, results: list[Path])
         page.wait_for_function("() => document.querySelectorAll('.charts:not([hidden]) .strip').length >= 4")
         axes = page.evaluate("() => fabricsim.state.panels.map(panel => panel.axis)")
         assert axes[0] == axes[1] == page.evaluate("() => fabricsim.state.span.until")
-        # The same heights mean the same values: the chart of each panel has the axis of the greatest value of all.
+        # The same heights mean the same values: each chart has the axis of the greatest value of all.
         tops = page.evaluate(
             """() => [...document.querySelectorAll(".charts:not([hidden]) canvas")]
                 .filter(canvas => canvas.getAttribute("aria-label")?.startsWith("Received by jobs"))
@@ -142,10 +143,18 @@ def test_equal_results_and_those_of_older_versions_are_compared(browser: Any, tm
         summary.pop(key, None)
     summary["experiment"]["run"]["threads"] = 7
     (old / "summary.json").write_text(json.dumps(summary))
-    for table in [*old.glob("*_series.parquet"), old / "units.parquet", old / "pairs.parquet", old / "top_links.parquet"]:
+    for table in [
+        *old.glob("*_series.parquet"),
+        old / "units.parquet",
+        old / "pairs.parquet",
+        old / "top_links.parquet",
+    ]:
         table.unlink(missing_ok=True)
     with serving(result, old) as view, page_of(browser, view.url) as page:
-        assert page.inner_text("#comparison summary >> nth=0") == "All results are the same: their digests agree."
+        assert (
+            page.inner_text("#comparison summary >> nth=0")
+            == "All results are the same: their digests agree."
+        )
         assert "do not differ in a key on which results depend" in page.inner_text("#comparison")
         assert rows(page, "Keys on which no result depends") == {"run.threads": ["1", "7"]}
 

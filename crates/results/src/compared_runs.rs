@@ -25,6 +25,9 @@ const KINDS: [&str; 7] = [
     "scheduler",
 ];
 
+/// Link classes: a topology has its own.
+const LINK_CLASSES: &str = "network.links";
+
 /// Keys, or the tables that contain them, on which no result depends.
 const WITHOUT_EFFECT: [&str; 6] = [
     "collect",
@@ -246,7 +249,7 @@ fn times_of_jobs(runs: &[(&str, Summary)]) -> Vec<(String, Vec<Option<f64>>)> {
 }
 
 /// The keys of which experiments have different values. Where they differ in the kind of a part, its keys that not all
-/// have are left out.
+/// have are left out, and so are link classes.
 pub fn differing_keys(experiments: &[&Value]) -> Vec<DifferingKey> {
     let mut found = Vec::new();
     let values: Vec<Option<&Value>> = experiments.iter().copied().map(Some).collect();
@@ -277,7 +280,7 @@ fn collect(key: String, values: &[Option<&Value>], of_other_kind: bool, found: &
     let of =
         |name: &str| -> Vec<Option<&Value>> { tables.iter().map(|table| table.get(name).copied()).collect() };
     let differs = |name: &&str| of(name).windows(2).any(|pair| pair[0] != pair[1]);
-    let other_kind = KINDS.iter().any(|name| differs(&name));
+    let other_kind = key == LINK_CLASSES || KINDS.iter().any(|name| differs(&name));
     let mut names: Vec<&String> = tables.iter().flat_map(BTreeMap::keys).collect();
     names.sort_by_key(|name| (!KINDS.contains(&name.as_str()), *name));
     names.dedup();
@@ -406,12 +409,18 @@ mod tests {
     #[test]
     fn differing_keys_are_named_with_their_values() {
         let first = json!({
-            "network": { "routing": { "algorithm": "minimal", "paths": "hashed" }, "packet": "1 KiB" },
+            "network": {
+                "routing": { "algorithm": "minimal", "paths": "hashed" },
+                "links": { "global": { "latency": "1 ns" }, "host": { "latency": "1 ns" } }
+            },
             "run": { "seed": 1, "threads": 1 },
             "job": [{ "name": "load", "traffic": { "load": 0.3 } }]
         });
         let second = json!({
-            "network": { "routing": { "algorithm": "ugal", "bias": "1 B", "paths": "random" }, "packet": "1 KiB" },
+            "network": {
+                "routing": { "algorithm": "ugal", "bias": "1 B", "paths": "random" },
+                "links": { "leaf-spine": { "latency": "1 ns" }, "host": { "latency": "2 ns" } }
+            },
             "run": { "seed": 2, "threads": 2 },
             "job": [{ "name": "load", "traffic": { "load": 0.4 }, "start": "1 us" }]
         });
@@ -425,6 +434,7 @@ mod tests {
             [
                 r#"job.load.start [None, Some("1 us")] true"#,
                 r#"job.load.traffic.load [Some("0.3"), Some("0.4")] true"#,
+                r#"network.links.host.latency [Some("1 ns"), Some("2 ns")] true"#,
                 r#"network.routing.algorithm [Some("minimal"), Some("ugal")] true"#,
                 r#"network.routing.paths [Some("hashed"), Some("random")] true"#,
                 r#"run.seed [Some("1"), Some("2")] true"#,

@@ -93,7 +93,8 @@ export function ground(canvas, panels, times, only) {
   const made = canvasPen(canvas);
   if (!made) return;
   const { pen, width, height, colour } = made;
-  const all = panels.map((panel) => panel.spread).filter((loads) => loads && times.length > 0);
+  const shown = panels.filter((panel) => panel.spread && times.length > 0);
+  const all = shown.map((panel) => panel.spread);
   const high = height / (all.length || 1);
   const bars = all.flatMap((loads, lane) => loads.begin.map((begin, i) => ({ begin, end: loads.end[i], foot: (lane + 1) * high, ...loads.worstOf(i, only) })));
   const most = bars.reduce((a, b) => (b.share > a.share ? b : a), { share: 0 });
@@ -113,6 +114,9 @@ export function ground(canvas, panels, times, only) {
   pen.fillRect(width - 18 - pen.measureText(words).width, 1, pen.measureText(words).width + 8, 14);
   pen.globalAlpha = 1;
   pen.fillStyle = colour("ink");
+  pen.textBaseline = "middle";
+  shown.forEach(({ letter = "" }, lane) => pen.fillText(letter, 0, (lane + 0.5) * high));
+  pen.textBaseline = "alphabetic";
   pen.textAlign = "right";
   pen.fillText(words, width - 14, 12);
   canvas.parentElement.title = all.length === 0 ? "This result has no table load_histogram_series (collect.series, or an older version)."
