@@ -1,7 +1,8 @@
-"""`fabricsim view`: the time of ranks by cause, as bars that add up to the table of ranks."""
+"""`fabricsim view`: ranks by cause, as bars that add up to their table, and over time."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import view_results
-from view_pages import chromium, page_of, serving
+from view_pages import chromium, page_of, serving, settle
 from view_results import command
 
 COLUMNS = ["compute_ps", "overhead_ps", "partner_ps", "transfer_ps", "link_wait_ps"]
@@ -100,3 +101,162 @@ def test_groups_are_those_that_are_there(browser: Any, tmp_path: Path) -> None:
         )
         assert sorted(found[0]) == [[1000, 3], [1000, 7], [8000, 0]]
         assert found[1] == pytest.approx(1) and found[2] < 0.7
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result of 144 ranks with their timeline, waits and critical path."""
+    folder = tmp_path_factory.mktemp("lanes")
+    many = view_results.EXPERIMENT.replace("ranks = 8,", "ranks = 144,").replace('"20 us"', '"1 ms"')
+    many = many.replace("[run]", "ranks_per_host = 4\n\n[run]")
+    (folder / "many.toml").write_text(many + "\n[collect]\ntimeline = true\nwaits = true\n")
+    result = folder / "many"
+    line = [command(), "run", str(folder / "many.toml"), "--out", str(result)]
+    subprocess.run(line, check=True, capture_output=True)
+    subprocess.run([command(), "explain", str(result)], check=True, capture_output=True)
+    return result
+
+
+def part(row: dict[str, Any]) -> str:
+    """What a rank does in a row of the timeline."""
+    if row["state"] == "compute":
+        return "compute"
+    if not row["blocked"]:
+        return "overhead"
+    return "blocked_collective" if "all" in row["state"] and "Wait" not in row["state"] else "blocked"
+
+
+#: The ranks of each lane, and the time of a rank in each state, summed over the ranks.
+LANES = """() => { const { ranks } = fabricsim.state.panels[0];
+    const length = (ranks.span.to - ranks.span.from) / ranks.lanes[0].means[0].length;
+    return [ranks.lanes.map(lane => lane.ranks), ranks.lanes.reduce((sum, lane) => sum.map((of, state) =>
+        of + length * lane.ranks.length * lane.means[state].reduce((a, b) => a + b, 0)), [0, 0, 0, 0])]; }"""
+
+
+def open_lanes(page: Any) -> None:
+    """Opens the lanes."""
+    page.click("#tab-ranks")
+    page.wait_for_function("() => fabricsim.state.panels[0].ranks?.drawn?.lanes > 0")
+    settle(page)
+
+
+def test_many_ranks_over_time_are_lanes_that_add_up(browser: Any, timed: Path) -> None:
+    rows = pq.read_table(timed / "timeline.parquet").to_pylist()
+    expected = dict.fromkeys(("compute", "overhead", "blocked", "blocked_collective"), 0)
+    for row in rows:
+        expected[part(row)] += row["end_ps"] - row["begin_ps"]
+    with serving(timed) as view, page_of(browser, view.url) as page:
+        open_lanes(page)
+        lanes, sums = page.evaluate(LANES)
+        assert 1 < len(lanes) <= 8
+        assert sorted(rank for lane in lanes for rank in lane) == list(range(144))
+        assert sums == pytest.approx(list(expected.values()), rel=1e-4, abs=1)
+        assert "of the differences" in page.inner_text(".panel .stage:not([hidden]) .status")
+        steps = pq.read_metadata(timed / "critical_path.parquet").num_rows
+        assert page.evaluate("() => fabricsim.state.panels[0].ranks.drawn.path") == steps
+        # Zoomed in, the same lanes with the time in sight.
+        box = page.locator(".panel .stage:not([hidden]) canvas").bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_selector("#tip:not([hidden])")
+        assert "computation" in page.inner_text("#tip") and "waits, collectives" in page.inner_text("#tip")
+        page.mouse.wheel(0, -600)
+        page.wait_for_function(
+            "() => { const { ranks } = fabricsim.state.panels[0];"
+            " const { from, to, until } = ranks.span; return to < until && ranks.range === `${from} ${to}`; }"
+        )
+        from_ps, to_ps = page.evaluate(
+            "() => { const { from, to } = fabricsim.state.span; return [from, to]; }"
+        )
+        within = dict.fromkeys(expected, 0.0)
+        for row in rows:
+            within[part(row)] += max(0, min(row["end_ps"], to_ps) - max(row["begin_ps"], from_ps))
+        zoomed, sums = page.evaluate(LANES)
+        assert zoomed == lanes
+        assert sums == pytest.approx(list(within.values()), rel=1e-3, abs=1e4)
+
+
+def test_a_lane_opens_by_key_and_shows_its_ranks_and_their_messages(browser: Any, timed: Path) -> None:
+    messages = pq.read_table(timed / "messages.parquet", columns=["from_rank", "to_rank"]).to_pylist()
+    with serving(timed) as view, page_of(browser, view.url) as page:
+        open_lanes(page)
+        [first, *_], _ = page.evaluate(LANES)
+        page.focus(".panel .stage:not([hidden]) canvas")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => fabricsim.state.panels[0].ranks?.drawn?.messages !== undefined")
+        page.wait_for_function("() => fabricsim.state.panels[0].ranks.messages !== null")
+        settle(page)
+        shown = page.evaluate("() => fabricsim.state.panels[0].ranks.only")
+        assert shown == first[:64]
+        among = sum(row["from_rank"] in shown and row["to_rank"] in shown for row in messages)
+        assert page.evaluate("() => fabricsim.state.panels[0].ranks.messages[0].matching") == among
+        drawn = page.evaluate("() => [...fabricsim.state.panels[0].ranks.rows.keys()]")
+        assert sorted(drawn) == shown
+        page.click("text=All lanes")
+        page.wait_for_function("() => fabricsim.state.panels[0].ranks?.drawn?.lanes > 0")
+
+
+def test_a_wait_leads_to_the_links_that_its_message_waited_for(
+    browser: Any, timed: Path, tmp_path: Path
+) -> None:
+    waits: dict[tuple[int, int], dict[int, int]] = {}
+    for row in pq.read_table(timed / "waits.parquet").to_pylist():
+        of = waits.setdefault((row["from_host"], row["number"]), {})
+        of[row["link"]] = of.get(row["link"], 0) + row["end_ps"] - row["begin_ps"]
+    ends = {
+        (row["to_rank"], row["matched_ps"]): waits[row["from_host"], row["number"]]
+        for row in pq.read_table(timed / "messages.parquet").to_pylist()
+        if (row["from_host"], row["number"]) in waits
+    }
+    timeline = pq.read_table(timed / "timeline.parquet").to_pylist()
+    waiting = [row for row in timeline if row["blocked"] and (row["rank"], row["end_ps"]) in ends]
+    assert waiting, "some rank waits for a message that waited for a link"
+    row = max(waiting, key=lambda row: row["end_ps"] - row["begin_ps"])
+    links = ends[row["rank"], row["end_ps"]]
+    thing = {"kind": "rank", "id": row["rank"], "job": "rows", "at": row["begin_ps"] + 1}
+    shows = f"#detail[data-shows='rank {row['rank']}']"
+    with serving(timed) as view, page_of(browser, view.url) as page:
+        page.click("#tab-ranks")
+        page.evaluate("thing => fabricsim.choose(0, thing)", thing)
+        page.wait_for_selector(shows)
+        assert f"Waits in {row['state']}" in page.inner_text("#detail")
+        listed = page.locator("#detail .go").all_inner_texts()
+        named = [int(words.split()[1]) for words in listed if words.startswith("link ")]
+        assert set(named) == set(sorted(links, key=lambda link: -links[link])[:8]) or len(named) == 8
+        assert links[named[0]] == max(links.values())
+        page.click(f"#detail .go >> text='link {named[0]}'")
+        page.wait_for_selector(f"#detail[data-shows='link {named[0]}']")
+        assert page.get_attribute("#tab-network", "aria-selected") == "true"
+        # A computation is no wait.
+        other = next(row for row in timeline if row["state"] == "compute")
+        at = {**thing, "id": other["rank"], "at": (other["begin_ps"] + other["end_ps"]) // 2}
+        page.evaluate("thing => fabricsim.choose(0, thing)", at)
+        page.wait_for_selector(f"#detail[data-shows='rank {other['rank']}']")
+        assert "compute, " in page.inner_text("#detail") and "Waits in" not in page.inner_text("#detail")
+    without = tmp_path / "without"
+    shutil.copytree(timed, without)
+    (without / "waits.parquet").unlink()
+    with serving(without) as view, page_of(browser, view.url) as page:
+        page.evaluate("thing => fabricsim.choose(0, thing)", thing)
+        page.wait_for_selector(shows)
+        assert "collect.waits = true" in page.inner_text("#detail"), "it does not invent a link"
+
+
+def test_a_timeline_of_an_older_version_has_lines(browser: Any, timed: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(timed, old)
+    timeline = pq.read_table(old / "timeline.parquet")
+    pq.write_table(timeline.drop_columns(["blocked"]), old / "timeline.parquet")
+    with serving(old) as view:
+        found = view.ask("/data/0/shares?job=rows&from_ps=0&to_ps=1000&parts=3&every=1")
+        assert found[0] == 400, "the server says what is missing"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lanes_fit_a_phone(browser: Any, timed: Path, scheme: str) -> None:
+    with serving(timed) as view, page_of(browser, view.url) as page:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": 390, "height": 844})
+        open_lanes(page)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 390, "nothing scrolls sideways"
+        assert page.evaluate("() => fabricsim.state.panels[0].ranks.wide") > 200

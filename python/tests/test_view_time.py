@@ -179,6 +179,19 @@ def test_numbers_of_a_strip_add_up_to_the_links_of_its_class(browser: Any, resul
                     for step, number in enumerate(steps):
                         if own:
                             assert number == sum(row["links"] for row in own if row[kind] == step)
+        # The lines of a strip: the least upper end of a step below which the share of the links is.
+        for kind, of_kind in zip(("busy", "blocked"), counts, strict=True):
+            for index, of_class in enumerate(of_kind):
+                for period, steps in enumerate(of_class):
+                    for share in (0.5, 0.99):
+                        found = page.evaluate(
+                            "of => fabricsim.state.panels[0].spread.quantile(...of)",
+                            [kind, index, period, share],
+                        )
+                        wanted = next(
+                            step for step in range(20) if sum(steps[: step + 1]) >= share * sum(steps)
+                        )
+                        assert found == pytest.approx((wanted + 1) / 20)
         words = page.inner_text(".panel .charts")
         for name in classes:
             assert f"{name}: {links.count(name):,} links by load" in words
@@ -188,6 +201,7 @@ def test_numbers_of_a_strip_add_up_to_the_links_of_its_class(browser: Any, resul
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 24)
         page.wait_for_selector("#tip:not([hidden])")
         assert f"of {links.count(classes[0]):,} {classes[0]} links have a load of" in page.inner_text("#tip")
+        assert "99 % of them at most" in page.inner_text("#tip")
         page.mouse.click(box["x"] + 60, box["y"] + 20)
         page.wait_for_selector("body[data-shown='0']")
         page.select_option("#measure", "blocked")
@@ -243,6 +257,41 @@ def test_the_page_opens_at_the_worst_period_and_names_its_causes(browser: Any, r
         page.wait_for_selector(f"body[data-shown='{before + 1 if before == 0 else before - 1}']")
         page.keyboard.press("Home")
         page.wait_for_selector("body[data-shown='0']")
+
+
+@pytest.mark.parametrize("result", ["torus-1056"], indirect=True)
+def test_a_grid_shows_the_greatest_loads_of_its_routers_at_a_time(browser: Any, result: Path) -> None:
+    rows = pq.read_table(result / "router_load_series.parquet").to_pylist()
+    with serving(result) as view, page_of(browser, view.url) as page:
+        for begin, _ in at_each_period(page, result):
+            expected = {row["first_router"]: row for row in rows if row["begin_ps"] == begin}
+            for measure, column in [("busiest", "busy_percent_max"), ("blocked", "buffer_full_percent_max")]:
+                page.select_option("#measure", measure)
+                page.wait_for_function(
+                    f"() => fabricsim.state.panels[0].view.measure === '{measure}'"
+                    " && fabricsim.state.panels[0].view.layout.of === 'routers'"
+                )
+                cells = page.evaluate(
+                    """() => fabricsim.state.panels[0].view.cells.map(({ router, sum, frame, row, column }) =>
+                        [router, sum.most, sum.blocked, frame.title, row, column])"""
+                )
+                assert sorted(cell[0] for cell in cells) == list(range(1056))
+                for router, most, blocked, title, row, column_ in cells:
+                    # Router x + 8 (y + 11 z).
+                    assert router == column_ + 8 * (row + 11 * int(title.split("= ")[1]))
+                    percent = expected.get(router, {}).get(column, 0)
+                    value = most if measure == "busiest" else blocked
+                    assert value == pytest.approx(max(0, percent / 100 - 0.005))
+        # The mean of a router is not known, nor are its classes: slices again.
+        page.select_option("#class", "dimension-0")
+        page.wait_for_function("() => fabricsim.state.panels[0].view.layout.of === 'pairs'")
+        page.select_option("#class", "")
+        page.wait_for_function("() => fabricsim.state.panels[0].view.layout.of === 'routers'")
+        page.evaluate("() => fabricsim.choose(0, { kind: 'router', id: 500 })")
+        page.wait_for_selector("#detail[data-shows='router 500']")
+        assert "Greatest values of the links that leave it" in page.inner_text("#detail")
+        page.select_option("#measure", "mean")
+        page.wait_for_function("() => fabricsim.state.panels[0].view.layout.of === 'pairs'")
 
 
 @pytest.mark.parametrize("result", ["dragonfly-72"], indirect=True)

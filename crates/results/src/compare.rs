@@ -9,12 +9,18 @@ use crate::{
 /// heads of the columns are the names; a missing value is a dash. Notes follow, and the verdicts if there are several
 /// runs.
 pub fn compare(runs: &[(&str, Summary)]) -> String {
-    let mut rows = vec![Row::new("", runs.iter().map(|(name, _)| (*name).to_string()))];
-    rows.extend(jobs(runs));
+    let mut all = vec![Row::new("", runs.iter().map(|(name, _)| (*name).to_string()))];
+    all.extend(rows(runs));
+    aligned(&all) + &topologies(runs) + &digests(runs) + &ties(runs) + &notes(runs) + &verdicts(runs)
+}
+
+/// The values of all runs.
+pub(crate) fn rows(runs: &[(&str, Summary)]) -> Vec<Row> {
+    let mut rows = jobs(runs);
     rows.extend(schedule(runs));
     rows.extend(network(runs));
     rows.extend(cost(runs));
-    aligned(&rows) + &topologies(runs) + &digests(runs) + &ties(runs) + &notes(runs) + &verdicts(runs)
+    rows
 }
 
 /// The notes of each run, with its name if there are several.
@@ -81,9 +87,21 @@ fn topologies(runs: &[(&str, Summary)]) -> String {
     lines.collect::<String>() + "\n"
 }
 
-struct Row {
-    label: String,
-    cells: Vec<String>,
+/// One value of all runs.
+pub(crate) struct Row {
+    /// Indented by two spaces for each level.
+    pub label: String,
+    /// Text of each run.
+    pub cells: Vec<String>,
+    /// Which values are better, and the value of each run. `None` if a difference makes no run better.
+    pub judged: Option<(Better, Vec<Option<f64>>)>,
+}
+
+/// Which values of a row are better.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Better {
+    Lower,
+    Higher,
 }
 
 impl Row {
@@ -91,7 +109,18 @@ impl Row {
         Row {
             label: label.into(),
             cells: cells.into_iter().collect(),
+            judged: None,
         }
+    }
+
+    /// Times in nanoseconds, the lower the better.
+    fn times(label: impl Into<String>, ns: &[Option<f64>]) -> Row {
+        Row::new(label, times(ns)).judged(Better::Lower, ns)
+    }
+
+    fn judged(self, better: Better, values: &[Option<f64>]) -> Row {
+        let judged = Some((better, values.to_vec()));
+        Row { judged, ..self }
     }
 }
 
@@ -122,12 +151,9 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
                 (false, true) => " (interrupted by the end of the run)",
                 (false, false) => "",
             };
-            rows.push(Row::new(
-                format!("job {name}: time{note}"),
-                times(&of(&|j| j.time_ns)),
-            ));
+            rows.push(Row::times(format!("job {name}: time{note}"), &of(&|j| j.time_ns)));
             rows.push(Row::new("  computation per rank", times(&of(&|j| j.compute_ns))));
-            rows.push(Row::new("  MPI per rank", times(&of(&|j| j.mpi_ns))));
+            rows.push(Row::times("  MPI per rank", &of(&|j| j.mpi_ns)));
             rows.extend(mpi_parts(&jobs));
             rows.extend(bound_by(&jobs));
             rows.extend(repetitions(&jobs));
@@ -140,13 +166,13 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
             rows.extend(loads(&jobs));
         }
         if jobs.iter().flatten().any(|job| job.packets > 0) {
-            rows.push(Row::new(
+            rows.push(Row::times(
                 "  packet latency, mean",
-                times(&latency(&|latency| latency.mean)),
+                &latency(&|latency| latency.mean),
             ));
-            rows.push(Row::new(
+            rows.push(Row::times(
                 "  packet latency, p99",
-                times(&latency(&|latency| latency.p99)),
+                &latency(&|latency| latency.p99),
             ));
             let of = |figure: fn(&JobSummary) -> Option<f64>| -> Vec<Option<f64>> {
                 jobs.iter().map(|job| figure(job.as_ref()?)).collect()
@@ -192,13 +218,13 @@ fn loads(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
     if offered.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let shown = |loads: Vec<Option<f64>>| -> Vec<String> {
-        let loads = loads.into_iter();
+    let shown = |loads: &[Option<f64>]| -> Vec<String> {
+        let loads = loads.iter();
         loads.map(|load| load.map_or("-".into(), show::percent)).collect()
     };
     vec![
-        Row::new("  offered load of its hosts", shown(offered)),
-        Row::new("  accepted load of its hosts", shown(accepted)),
+        Row::new("  offered load of its hosts", shown(&offered)),
+        Row::new("  accepted load of its hosts", shown(&accepted)).judged(Better::Higher, &accepted),
     ]
 }
 
@@ -230,7 +256,7 @@ fn mpi_parts(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
             .iter()
             .map(|of_job| of_job.map(|(part, _)| part))
             .collect();
-        is_large.then(|| Row::new(format!("    {name}"), times(&cells)))
+        is_large.then(|| Row::times(format!("    {name}"), &cells))
     };
     parts.into_iter().filter_map(row).collect()
 }
@@ -259,13 +285,13 @@ fn bound_by(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
 }
 
 /// Times that differ by less than this part are a tie.
-const TIE: f64 = 0.02;
+pub(crate) const TIE: f64 = 0.02;
 
 /// A network with less than this share of the critical path does not bound a job.
 const NETWORK_BOUNDS: f64 = 0.2;
 
 /// Says of which jobs the times tie because the network is not what bounds them.
-fn ties(runs: &[(&str, Summary)]) -> String {
+pub(crate) fn ties(runs: &[(&str, Summary)]) -> String {
     let Some((_, first)) = runs.first().filter(|_| runs.len() > 1) else {
         return String::new();
     };
@@ -309,11 +335,11 @@ fn parts_of_latency(
     if source_wait.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let mut rows = vec![Row::new("  network latency, mean", times(&network))];
+    let mut rows = vec![Row::times("  network latency, mean", &network)];
     if network_p99.iter().any(Option::is_some) {
-        rows.push(Row::new("  network latency, p99", times(&network_p99)));
+        rows.push(Row::times("  network latency, p99", &network_p99));
     }
-    rows.push(Row::new("  wait at the source, mean", times(&source_wait)));
+    rows.push(Row::times("  wait at the source, mean", &source_wait));
     rows
 }
 
@@ -328,7 +354,7 @@ fn repetitions(jobs: &[Option<&JobSummary>]) -> Option<Row> {
         None => (!job.stopped).then(|| job.time_ns / job.repetitions.max(1) as f64),
     };
     let each: Vec<Option<f64>> = jobs.iter().map(|job| job.and_then(each)).collect();
-    repeats.then(|| Row::new("  time per repetition, mean", times(&each)))
+    repeats.then(|| Row::times("  time per repetition, mean", &each))
 }
 
 /// The slow-down of a job by other jobs, if known.
@@ -385,9 +411,9 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
     let text = |figure: &dyn Fn(&crate::NetworkSummary) -> String| -> Vec<String> {
         runs.iter().map(|(_, run)| figure(&run.network)).collect()
     };
-    let latency = |figure: &dyn Fn(&Latency) -> Option<f64>| -> Vec<String> {
+    let latency = |figure: &dyn Fn(&Latency) -> Option<f64>| -> Vec<Option<f64>> {
         let of = runs.iter().map(|(_, run)| figure(&run.network.latency_ns));
-        times(&of.collect::<Vec<_>>())
+        of.collect()
     };
     let hops = |hops: f64| format!("{hops:.2}");
     let of = |figure: fn(&crate::NetworkSummary) -> Option<f64>| -> Vec<Option<f64>> {
@@ -401,17 +427,21 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
     let mut rows = vec![
         Row::new("network", runs.iter().map(|_| String::new())),
         Row::new("  hosts", text(&show::hosts)),
-        Row::new("  routers", text(&|n| show::count(n.routers))),
-        Row::new("  links", text(&|n| show::count(n.links))),
-        Row::new("  packet latency, mean", latency(&|latency| latency.mean)),
-        Row::new("  packet latency, p99", latency(&|latency| latency.p99)),
-        Row::new("  packet latency, max", latency(&|latency| latency.max)),
+        Row::new("  routers", text(&|n| show::count(n.routers)))
+            .judged(Better::Lower, &of(|n| Some(n.routers as f64))),
+        Row::new("  links", text(&|n| show::count(n.links)))
+            .judged(Better::Lower, &of(|n| Some(n.links as f64))),
+        Row::times("  packet latency, mean", &latency(&|latency| latency.mean)),
+        Row::times("  packet latency, p99", &latency(&|latency| latency.p99)),
+        Row::times("  packet latency, max", &latency(&|latency| latency.max)),
     ];
     rows.extend(parts);
     rows.extend([
-        Row::new("  hops, mean", text(&|n| n.mean_hops.map_or("-".into(), hops))),
+        Row::new("  hops, mean", text(&|n| n.mean_hops.map_or("-".into(), hops)))
+            .judged(Better::Lower, &of(|n| n.mean_hops)),
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
-        Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
+        Row::new("  accepted load", text(&|n| show::percent(n.accepted_load)))
+            .judged(Better::Higher, &of(|n| Some(n.accepted_load))),
     ]);
     let energy = |of: fn(&EnergySummary) -> Option<f64>| -> Vec<Option<f64>> {
         let energies = runs.iter().map(|(_, run)| run.network.energy.as_ref());
@@ -446,10 +476,8 @@ fn energy_row(
     let values: Vec<Option<f64>> = values.into_iter().collect();
     let is_known = values.iter().any(Option::is_some);
     is_known.then(|| {
-        Row::new(
-            label,
-            values.into_iter().map(|value| value.map_or("-".into(), &shown)),
-        )
+        let cells = values.iter().map(|value| value.map_or("-".into(), &shown));
+        Row::new(label, cells).judged(Better::Lower, &values)
     })
 }
 

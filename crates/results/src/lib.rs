@@ -8,6 +8,7 @@ mod batch;
 mod bound_by;
 mod bounds;
 mod compare;
+mod compared_runs;
 mod critical_path;
 mod digest;
 mod energy;
@@ -34,6 +35,7 @@ pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches}
 pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
 pub use compare::compare;
+pub use compared_runs::{ComparedRuns, ComparedValue, DifferingKey, compare_runs, differing_keys};
 pub use critical_path::{
     CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
     PathWait,

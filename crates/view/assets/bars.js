@@ -8,8 +8,9 @@ const PARTS = [
   ["compute_ps", "computation"], ["overhead_ps", "overhead of MPI"], ["partner_ps", "waits for the partner"], ["transfer_ps", "transfer"], ["link_wait_ps", "waits for links"],
   ["collective_partner_ps", "waits for the partner, collectives"], ["collective_transfer_ps", "transfer, collectives"], ["collective_link_wait_ps", "waits for links, collectives"],
 ];
-/** More ranks are folded into so many groups, which are found with so many of them. */
-const [MOST_BARS, GROUPS, SAMPLE] = [64, 8, 4096];
+/** More ranks than these are folded, into so many groups, which are found with so many of them. */
+export const MOST_BARS = 64;
+const [GROUPS, SAMPLE] = [8, 4096];
 const ROUNDS = 30;
 
 const distance = (a, b) => a.reduce((sum, value, i) => sum + (value - b[i]) ** 2, 0);
@@ -40,7 +41,7 @@ export function alike(all, count) {
 }
 
 /** Names of ranks in short: "0 to 3, 8 and 60 more". */
-function named(ranks) {
+export function named(ranks) {
   const runs = [];
   for (const rank of ranks) if (runs.at(-1)?.[1] === rank - 1) runs.at(-1)[1] = rank; else runs.push([rank, rank]);
   const words = runs.slice(0, 2).map(([from, to]) => (from === to ? from : `${from} to ${to}`)).join(", ");
@@ -48,12 +49,13 @@ function named(ranks) {
   return `${ranks.length === 1 ? "rank" : "ranks"} ${words}${rest > 0 ? ` and ${number(rest)} more` : ""}`;
 }
 
-/** Fills an element with the bars of a job. `events`: `chosen(rank)` and `pointed(words, x, y)`. Returns whether the result has the causes. */
-export async function bars(result, job, box, events) {
+/** Fills an element with the bars of a job. `events`: `chosen(rank)` and `pointed(words, x, y)`. A full bar is the longest time of a rank in all `results`. Returns whether the result has the causes. */
+export async function bars(result, job, box, events, results) {
   const columns = ["rank", "time_ps", ...PARTS.map(([column]) => column)];
   const rows = result.has("ranks") ? await result.table("ranks", columns, { job }).catch((error) => { if (error.status !== 400) throw error; }) : null;
   if (!rows?.rows) return false;
-  const longest = rows.time_ps.reduce((a, b) => Math.max(a, b), 1);
+  const times = results.filter((each) => each !== result && each.has("ranks")).map((each) => each.table("ranks", ["time_ps"], { job }));
+  const longest = [rows, ...(await Promise.all(times))].flatMap((each) => [...each.time_ps]).reduce((a, b) => Math.max(a, b), 1);
   const points = Array.from(rows.rank, (_, row) => PARTS.map(([column]) => rows[column][row] / longest));
   const folded = rows.rows > MOST_BARS ? alike(points, GROUPS) : { groups: [...points.keys()].map((row) => [row]) };
   const keys = element("p", "", { className: "keys" });
@@ -87,6 +89,6 @@ export async function bars(result, job, box, events) {
   };
   show(folded.groups);
   const how = folded.between === undefined ? "" : ` Ranks that are alike are one bar with their mean; a click opens it. The groups explain ${percent(folded.between)} of the differences${folded.between < 0.2 ? ", so no group stands out" : ""}.`;
-  box.replaceChildren(keys, list, element("p", `A full bar is ${time(longest)}.${how}`, { className: "keys" }));
+  box.replaceChildren(keys, list, element("p", `A full bar is ${time(longest)}${results.length > 1 ? ", the longest time of all results" : ""}.${how}`, { className: "keys" }));
   return true;
 }

@@ -47,9 +47,14 @@ export class Result {
 
   /** Columns of a table. `where` has values of columns, one or several, `from_ps`, `to_ps`, `limit`. */
   table(name, columns, where = {}) {
-    const query = new URLSearchParams({ columns: columns.join(",") });
+    return this.made(`table/${name}`, { columns: columns.join(","), ...where });
+  }
+
+  /** What the server makes of the timeline of ranks: `timeline`, or `shares` of time. */
+  made(what, where) {
+    const query = new URLSearchParams();
     for (const [key, values] of Object.entries(where)) for (const value of [values].flat()) query.append(key, value);
-    return this.fetchSlice(`table/${name}?${query}`);
+    return this.fetchSlice(`${what}?${query}`);
   }
 
   /** As `table`. Without the `added` columns if the result is of a version that did not have them. */
@@ -65,10 +70,6 @@ export class Result {
   /** Measured time in picoseconds, 0 without one. */
   measured() {
     return (this.summary.network?.measured_ns ?? 0) * 1000;
-  }
-
-  timeline(where) {
-    return this.fetchSlice(`timeline?${new URLSearchParams(where)}`);
   }
 
   /** `{verdict}`, or `{missing}`: why there is none. */
@@ -97,6 +98,11 @@ export class Result {
 export async function results() {
   const told = await (await get("/data/results")).json();
   return { limits: told.limits, found: told.results.map((info, index) => new Result(index, info)) };
+}
+
+/** What differs in several results: {differs, found}. */
+export async function comparison() {
+  return (await get("/data/comparison")).json();
 }
 
 /** Columns of links that name them. */

@@ -26,7 +26,7 @@ function table(pairs) {
 }
 
 /** A titled chart with its keys. Returns it in a list, which is empty without rows. */
-function history(title, lines, options, events, add) {
+export function history(title, lines, options, events, add) {
   if (lines.every((line) => line.begin.length === 0)) return [];
   add(element("h3", title));
   const keys = element("p", "", { className: "keys" });
@@ -51,20 +51,18 @@ function linesOf(rows, column, value) {
   });
 }
 
-/** The histories of a result as a whole. Returns their charts. */
-export async function histories(result, until, events, add) {
-  const charts = [];
+/** The histories of a result as a whole: [{title, lines, format}]. */
+export async function histories(result) {
+  const found = [];
   if (result.has("class_series")) {
     const rows = await result.table("class_series", ["begin_ps", "end_ps", "class", "links", "busy_ps"]);
-    const lines = linesOf(rows, "class", (i, span) => rows.busy_ps[i] / (span * rows.links[i]));
-    charts.push(...history("Mean load by class", lines, { until, format: percent }, events, add));
+    found.push({ title: "Mean load by class", lines: linesOf(rows, "class", (i, span) => rows.busy_ps[i] / (span * rows.links[i])), format: percent });
   }
   if (result.has("job_series")) {
     const rows = await result.table("job_series", ["begin_ps", "end_ps", "job", "bytes_received"]);
-    const lines = linesOf(rows, "job", (i, span) => (8e12 * rows.bytes_received[i]) / span);
-    charts.push(...history("Received by jobs", lines, { until, format: bandwidth }, events, add));
+    found.push({ title: "Received by jobs", lines: linesOf(rows, "job", (i, span) => (8e12 * rows.bytes_received[i]) / span), format: bandwidth });
   }
-  return charts;
+  return found;
 }
 
 /** Number of listed causes, and of routers by which links are requested from the server. */
@@ -73,9 +71,9 @@ const MOST_ROUTERS = 700;
 
 /** The selection in one result. */
 export class Detail {
-  /** `choose(panel, thing)` selects, `pointed(panel, thing, x, y)` names what is under the pointer. */
-  constructor(place, choose, pointed) {
-    Object.assign(this, { place, choose, pointed, plots: [], live: [] });
+  /** `choose(panel, thing)` selects, `pointed(panel, thing, x, y)` names what is under the pointer, `jump(panel, thing, ps)` shows a thing of the network at a time. */
+  constructor(place, choose, pointed, jump) {
+    Object.assign(this, { place, choose, pointed, jump, plots: [], live: [] });
     this.wanted = 0;
   }
 
@@ -113,6 +111,7 @@ export class Detail {
     const parts = [];
     const add = (...more) => parts.push(...more);
     try {
+      if (panel?.letter && thing) add(element("p", `${panel.letter}: ${panel.result.name}`));
       if (panel?.view) this.renewed(() => this.causes(panel, thing === null), add);
       if (thing === null || panel === null) await this.overview(panel, add);
       else await this[thing.kind](panel, thing.id, add, thing);
@@ -134,7 +133,7 @@ export class Detail {
     if (!panel) return;
     const { result, until } = panel;
     const { summary } = result;
-    add(element("h2", result.name));
+    add(element("h2", panel.letter ? `${panel.letter}: ${result.name}` : result.name));
     if (summary.network) {
       // Results of older versions have 0 where no packet was measured.
       const latency = (ns) => (ns ? time(ns * 1000) : "-");
@@ -350,6 +349,13 @@ export class Detail {
         { name: "received", begin: s.begin_ps, end: s.end_ps, value: s.packets_received },
       ], { until }, add);
     }
+    if (result.has("router_load_series") && !result.has("link_series")) {
+      const [{ routers }] = [await result.table("router_load_series", ["routers"], { limit: 1 })];
+      const s = await result.table("router_load_series", ["begin_ps", "end_ps", "busy_percent_max", "buffer_full_percent_max"], { first_router: router - (router % (routers[0] || 1)) });
+      const line = (name, column) => ({ name, begin: s.begin_ps, end: s.end_ps, value: Float64Array.from(s[column], (of) => of / 100) });
+      const title = routers[0] > 1 ? `Greatest values of the links that leave it and the other routers of ${routers[0]}` : "Greatest values of the links that leave it";
+      this.history(title, [line("load", "busy_percent_max"), line("blocked", "buffer_full_percent_max")], { until, format: percent, most: 1 }, add);
+    }
     this.linksAt(panel, "router", router, add);
   }
 
@@ -388,9 +394,53 @@ export class Detail {
     this.linksAt(panel, "host", host, add);
   }
 
-  async rank(panel, rank, add, { job }) {
+  /** What a rank did at a time; of a wait, the message that ended it and the links that this message waited for. */
+  async activity(panel, job, rank, at, add) {
+    const { result, network, until } = panel;
+    const near = (ps) => ({ job, from_ps: Math.max(0, Math.floor(ps)), to_ps: Math.floor(ps) + 1 });
+    const now = await result.tableWith("timeline", ["begin_ps", "end_ps", "state"], ["blocked"], { ...near(at), rank });
+    if (now.rows === 0) return;
+    const [begin, end] = [now.begin_ps[0], now.end_ps[0]];
+    add(element("h3", `${now.blocked?.[0] ? "Waits in " : ""}${text(now, "state", 0)}, ${time(begin, until, 1000)} to ${time(end, until, 1000)}`));
+    if (!now.blocked?.[0]) return;
+    if (!result.has("messages")) return add(element("p", "The message that ended the wait is not known: the result has no table of messages."));
+    const columns = ["from_rank", "to_rank", "from_host", "number", "bytes", "sent_ps", "injected_ps", "arrived_ps", "matched_ps"];
+    const ended = async (side, column) => {
+      const rows = await result.table("messages", columns, { job, [side]: rank, from_ps: begin, to_ps: end + 1 });
+      const row = rows[column].indexOf(end);
+      return row < 0 ? null : Object.fromEntries(columns.map((name) => [name, rows[name][row]]));
+    };
+    const message = (await ended("to_rank", "matched_ps")) ?? (await ended("to_rank", "arrived_ps")) ?? (await ended("from_rank", "injected_ps"));
+    if (!message) return add(element("p", "No message is known that ended this wait."));
+    const { from_rank, to_rank, from_host, number: sequence, sent_ps: sent } = message;
+    add(element("p", `It ended with ${from_rank === rank ? `its own message to rank ${to_rank}` : `the message of rank ${from_rank}`} of ${bytes(message.bytes)}, handed over ${sent > begin ? `${time(sent - begin)} after the wait began` : "before the wait began"}.`));
+    if (Number.isNaN(sequence)) return add(element("p", "It went through memory, over no link."));
+    if (!result.has("waits")) return add(element("p", "For which links it waited is not known: this was not collected (collect.waits = true in the experiment), or no packet waited."));
+    const rows = await result.table("waits", ["link", "reason", "begin_ps", "end_ps"], { job, from_host, number: sequence });
+    const links = new Map();
+    for (let i = 0; i < rows.rows; i++) {
+      const of = links.get(rows.link[i]) ?? { sum: 0, begin: rows.begin_ps[i], reasons: new Set() };
+      links.set(rows.link[i], of);
+      of.sum += rows.end_ps[i] - rows.begin_ps[i];
+      of.reasons.add(text(rows, "reason", i));
+    }
+    if (links.size === 0) return add(element("p", "Its packets waited for no link."));
+    add(element("p", "Waits of its packets, added up by link:"));
+    const made = element("table");
+    for (const [link, { sum, begin: from, reasons }] of [...links].sort((a, b) => b[1].sum - a[1].sum).slice(0, MOST_CAUSES)) {
+      const [line, row] = [made.insertRow(), network?.row(link) ?? -1];
+      const go = element(row >= 0 ? "button" : "span", `link ${link}`, { className: "go" });
+      if (row >= 0) go.addEventListener("click", () => this.jump(panel, { kind: "link", id: row }, from));
+      line.insertCell().append(go);
+      line.append(element("td", `${row >= 0 ? `${network.className(row)} ${network.linkName(row)}, ` : ""}${[...reasons].join(", ")}`), element("td", time(sum), { className: "n" }));
+    }
+    add(made);
+  }
+
+  async rank(panel, rank, add, { job, at }) {
     const { result } = panel;
     add(element("h2", `rank ${rank} of ${job}`));
+    if (at !== undefined) await this.activity(panel, job, rank, at, add).catch((error) => add(element("p", error.message)));
     const r = await result.table("ranks", ["host", "time_ps", "compute_ps", "mpi_ps", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "finished"], { job, rank });
     if (r.rows === 1) {
       add(table([

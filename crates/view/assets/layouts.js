@@ -8,11 +8,12 @@ const COLUMN = 1.5;
 
 /**
  * The layout of a network for a width in pixels, of single links if there is a `network`: `frames` of {title, rows, columns, rowNames, columnNames, edgeName, rowTitle, columnTitle,
- * breaks, cells, stretch, rowUnits, columnUnits}, and `words` about it. `of` says whether members of cells are `pairs` or `links`. A cell is {row, column, name,
- * members}; `sorted` is a list of columns whose members are shown in the order of their load.
+ * breaks, cells, stretch, rowUnits, columnUnits}, and `words` about it. `of` says whether members of cells are `pairs`, `links`, or `routers`: if `byRouter`, where
+ * the network is a grid. A cell is {row, column, name, members}; `sorted` is a list of columns whose members are shown in the order of their load.
  */
-export function layout(pairs, network, width) {
+export function layout(pairs, network, width, byRouter) {
   const { units } = pairs;
+  if (byRouter && units.kind === "slice") return slices(pairs, network, true) ?? slabs(pairs);
   const links = network?.links.rows > 0 ? network : null;
   if (units.kind === "level") return (links && cables(pairs, links, width)) ?? bands(pairs);
   if (units.kind === "slice") return (links && slices(pairs, links)) ?? slabs(pairs);
@@ -139,7 +140,7 @@ function coordinates(network) {
 }
 
 /** Slices of a grid: a cell is a router. */
-function slices(pairs, network) {
+function slices(pairs, network, byRouter = false) {
   const all = coordinates(network);
   if (all.some((at) => at === undefined)) return null;
   const sizes = all[0].map((_, d) => all.reduce((most, at) => Math.max(most, at[d]), 0) + 1);
@@ -147,7 +148,7 @@ function slices(pairs, network) {
   const frames = new Map();
   const { links } = network;
   const members = Array.from({ length: network.routers.rows }, () => []);
-  const fromHost = links.texts.from_kind.indexOf("host");
+  const fromHost = links.texts?.from_kind.indexOf("host");
   for (let row = 0; row < links.rows; row++) members[links.from_kind[row] === fromHost ? links.to_id[row] : links.from_id[row]].push(row);
   all.forEach(([x, y = 0, ...rest], router) => {
     const plane = pairs.units.planeOf[pairs.units.ofRouter[router]];
@@ -156,8 +157,10 @@ function slices(pairs, network) {
       const numbers = (count) => Array.from({ length: count }, (_, i) => String(i));
       frames.set(title, { title, rows, columns, rowNames: numbers(rows), columnNames: numbers(columns), cells: [] });
     }
-    frames.get(title).cells.push({ row: y, column: x, name: `links that leave ${network.routerName(router)}, and those from its hosts`, members: members[router], router });
+    const name = `links that leave ${network.routerName(router)}${byRouter ? "" : ", and those from its hosts"}`;
+    frames.get(title).cells.push({ row: y, column: x, name, members: byRouter ? [router] : members[router], router });
   });
+  if (byRouter) return { of: "routers", frames: [...frames.values()], words: "A cell is a router, x to the right and y downwards: the greatest value of the links that leave it." };
   return { of: "links", frames: [...frames.values()], words: "A cell is a router, x to the right and y downwards: all links that leave it, and those from its hosts." };
 }
 

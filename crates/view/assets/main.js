@@ -1,12 +1,14 @@
 // The page: results side by side, with one time and one selection for all.
 
-import { bars } from "./bars.js";
+import { MOST_BARS, bars } from "./bars.js";
 import { css, dark, loadColour, stateColour } from "./colours.js";
-import { binAt, linksNamed, loads, network, results, text } from "./data.js";
+import { badge, comparisonBox } from "./compare.js";
+import { binAt, comparison, linksNamed, loads, network, results, text } from "./data.js";
 import { Detail, MOST_CAUSES, element } from "./detail.js";
 import { number, percent, share, time } from "./format.js";
 import { Loads, TimeView, ground } from "./time.js";
-import { MEASURES, MapView } from "./map.js";
+import { HALF, MEASURES, MapView } from "./map.js";
+import { LanesView } from "./lanes.js";
 import { RanksView } from "./ranks.js";
 import { PAIR_COLUMNS, Pairs, Units, causes, ofLinks } from "./sums.js";
 import { verdictBox } from "./verdict.js";
@@ -14,7 +16,7 @@ import { verdictBox } from "./verdict.js";
 const at = (id) => document.getElementById(id);
 
 const state = { tab: "network", panels: [], times: [], index: 0, measure: "mean", only: "", limits: {}, whole: true, playing: false, chosen: null, span: null, names: [] };
-const detail = new Detail(at("detail"), choose, (panel, thing, x, y) => tip(thing && thingText(panel, thing), x, y));
+const detail = new Detail(at("detail"), choose, (panel, thing, x, y) => tip(thing && thingText(panel, thing), x, y), jump);
 
 /** Maximum number of single links that the page holds. Of more it has their sums, and requests those of a cell. */
 const MOST_LINKS = 1_000_000;
@@ -23,17 +25,22 @@ const MOST_LINKS_OF_BIN = 250_000;
 /** The same as MOST_LINKS for a result without sums. The tables of larger networks are not written before the end of a run. */
 const MOST_WITHOUT_SUMS = 1_500_000;
 
+/** Columns of the greatest loads of routers, in percent, rounded up. */
+const ROUTER_LOADS = ["busy_percent_max", "buffer_full_percent_max"];
+
 /** Least share of full or blocked links of a class with which the page opens at the worst period. */
 const CONGESTED = 0.01;
 
 /** The view of one result. */
 class Panel {
-  constructor(result) {
-    this.result = result;
+  /** `letter` names the result among several. */
+  constructor(result, letter) {
+    Object.assign(this, { result, letter });
     this.box = element("section", "", { className: "panel" });
     const { summary } = result;
-    const title = this.box.appendChild(element("h2", result.name, { title: result.folder }));
-    title.append(element("span", summary.network?.topology ?? ""));
+    const title = this.box.appendChild(element("h2", "", { title: result.folder }));
+    if (letter) title.append(badge(letter, result.name));
+    title.append(result.name, element("span", summary.network?.topology ?? ""));
     this.verdictPlace = this.box.appendChild(element("div"));
     this.banners();
     this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
@@ -66,7 +73,7 @@ class Panel {
     this.network = await network(result, result.has("pairs") ? MOST_LINKS : MOST_WITHOUT_SUMS);
     if (result.has("class_series") || result.has("link_series")) this.bins = await result.bins();
     this.spread = await Loads.of(result, state.limits);
-    this.charts = new TimeView(this, this.timeStage, { pointed: tip, moved: (ps) => state.times.length > 0 && goTo(ps) });
+    this.charts = new TimeView(this, this.timeStage, { pointed: tip, moved: (ps) => state.times.length > 0 && goTo(ps), all: () => state.panels.map((panel) => panel.charts) });
     const { summary } = result;
     const lasts = [this.bins?.end.at(-1) ?? 0, ...(summary.jobs ?? []).map((job) => job.time_ns * 1000), (summary.run?.simulated_ns ?? 0) * 1000];
     this.until = lasts.reduce((a, b) => Math.max(a, b), 0);
@@ -104,7 +111,7 @@ class Panel {
     } else if (blocks) this.blocks = this.pairs;
     this.timed = this.bins !== null && (this.perLink || Boolean(this.blocks));
     this.view = new MapView(this.networkStage, this.pairs, this.network, state.limits, {
-      opened: (cell) => choose(this, cell && (this.view.layout.of === "links" && cell.members.length === 1
+      opened: (cell) => choose(this, cell && (this.view.layout.of === "routers" ? { kind: "router", id: cell.router } : this.view.layout.of === "links" && cell.members.length === 1
         ? { kind: "link", id: cell.members[0] } : { kind: "cell", name: cell.name, cell })),
       openedUnits: (units) => {
         const { pairs } = this.view;
@@ -119,15 +126,11 @@ class Panel {
   async openVerdict() {
     const links = (place) => {
       const thing = thingOf(this.network, place);
-      return thing && (() => {
-        showTab("network");
-        choose(this, thing);
-        this.networkStage.scrollIntoView({ block: "nearest" });
-      });
+      return thing && (() => jump(this, thing));
     };
     const moment = (ps) => state.times.length > 0 && (() => goTo(ps));
     const found = await this.result.verdict();
-    this.verdictPlace.replaceChildren(verdictBox(found, state.panels.length < 3, { links, moment }));
+    this.verdictPlace.replaceChildren(verdictBox(found, !this.letter, { links, moment }));
   }
 
   /** Ranks, created on first use: lines over time, or else bars of causes. */
@@ -139,24 +142,24 @@ class Panel {
     return this.showJob(this.jobs[0]);
   }
 
-  async showJob(job) {
+  /** Shows a job: lanes of more than MOST_BARS ranks, of which `only` some are open. */
+  async showJob(job, only = null) {
     this.ranksStage.replaceChildren();
     this.ranks = null;
     this.drawTools(job);
     if (this.byCause) {
       const events = { pointed: tip, chosen: (id) => choose(this, { kind: "rank", id, job: job.name }) };
-      const has = await bars(this.result, job.name, this.barsStage, events);
+      const has = await bars(this.result, job.name, this.barsStage, events, state.panels.map((panel) => panel.result));
       if (!has) this.barsStage.replaceChildren(element("p", "Causes of waiting are not shown: the table of ranks is missing or of an older version."));
       if (!this.result.has("timeline")) this.barsStage.append(element("p", "States of ranks over time were not collected (collect.timeline = true in the experiment)."));
       return;
     }
-    this.ranks = new RanksView(this, this.ranksStage, job, state.span, {
-      chosen: (thing) => choose(this, thing),
-      pointed: (thing, x, y) => tip(thing?.label, x, y),
-      names: knowNames,
-      span: setSpan,
-    });
-    this.ranks.names = state.names;
+    const events = { chosen: (thing) => choose(this, thing), pointed: (thing, x, y) => tip(thing?.label, x, y), names: knowNames, span: setSpan };
+    if (job.ranks > MOST_BARS && !only && !this.withoutLanes)
+      this.ranks = new LanesView(this, this.ranksStage, job, state.span, { ...events, opened: (ranks) => this.showJob(job, ranks), unfit: () => { this.withoutLanes = true; this.showJob(job); } });
+    else this.ranks = new RanksView(this, this.ranksStage, job, state.span, events, only?.slice(0, MOST_BARS));
+    this.opened = only;
+    Object.assign(this.ranks, { names: state.names, at: now() });
     this.drawTools(job);
   }
 
@@ -176,19 +179,23 @@ class Panel {
       select.addEventListener("change", () => this.showJob(this.jobs[select.selectedIndex]));
       parts.push(select);
     }
+    if (this.ranks && this.opened) {
+      const back = element("button", `All lanes${this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : ""}`);
+      back.addEventListener("click", () => this.showJob(job));
+      parts.push(back);
+    }
     for (const [table, key, label] of [["messages", "withMessages", "messages"], ["critical_path", "withPath", "critical path"]]) {
-      if (!this.result.has(table) || !this.ranks) continue;
+      if (!this.result.has(table) || this.ranks?.[key] === undefined) continue;
       const box = element("input", "", { type: "checkbox", checked: this.ranks[key] });
       box.addEventListener("change", () => { this.ranks[key] = box.checked; this.ranks.redraw(); });
       const line = element("label");
       line.append(box, ` ${label}`);
       parts.push(line);
     }
-    for (const name of this.ranks ? ["compute", ...state.names] : []) {
+    for (const [name, colour] of this.ranks?.keys ?? (this.ranks ? ["compute", ...state.names] : []).map((each) => [each, stateColour(each, state.names)])) {
       const key = element("span", "", { className: "key" });
-      const swatch = element("span", "", { className: "swatch" });
-      swatch.style.background = stateColour(name, state.names);
-      key.append(swatch, name);
+      key.appendChild(element("span", "", { className: "swatch" })).style.background = colour;
+      key.append(name);
       parts.push(key);
     }
     this.tools.replaceChildren(...parts);
@@ -221,16 +228,28 @@ class Panel {
     const from = this.bins.begin[bin];
     return result.remembered("period", from, async () => {
       const where = { from_ps: from, to_ps: from + 1 };
-      const [rows, top] = await Promise.all([
+      const [rows, top, routers] = await Promise.all([
         result.table("pair_series", ["begin_ps", "end_ps", "from_block", "to_block", ...PAIR_COLUMNS], where),
         result.has("top_links") ? result.table("top_links", ["link", "busy_ps", "buffer_full_ps"], where) : { rows: 0 },
+        this.blocks.units.kind === "slice" && result.has("router_load_series") ? result.table("router_load_series", ["first_router", "routers", ...ROUTER_LOADS], where) : null,
       ]);
       const [begin, end] = rows.rows > 0 ? [rows.begin_ps[0], rows.end_ps[0]] : [from, this.bins.end[bin]];
       const now = { of: this.blocks, links: null, pairs: this.blocks.readPeriod(rows, end - begin), begin, end };
       now.words = `Sums of ${time(begin, this.until)} to ${time(end, this.until)}. `;
+      if (routers?.rows > 0) now.routers = this.routerLoads(routers);
       if (top.rows > 0) now.top = await this.topLinks(top, end - begin);
       return now;
     });
+  }
+
+  /** The greatest loads of routers as columns of sums. */
+  routerLoads(rows) {
+    const [busy, blocked] = ROUTER_LOADS.map((column) => {
+      const of = new Float64Array(this.network.routers.rows);
+      for (let i = 0; i < rows.rows; i++) of.fill(Math.max(0, rows[column][i] / 100 - HALF), rows.first_router[i], rows.first_router[i] + rows.routers[i]);
+      return of;
+    });
+    return ofLinks(busy, blocked, state.limits);
   }
 
   /** The links of `top_links`, with their loads and pairs. */
@@ -251,7 +270,7 @@ class Panel {
       const { network } = known;
       const found = shown(causes(known.loads, ...network.ends()), (row) => {
         const id = this.network.row(network.links.link[row]);
-        const cell = () => (links ? this.view.cellOfLink(id) : this.view.cellOfPair(known.pairs[row]));
+        const cell = () => (id >= 0 ? this.view.cellOfLink(id) : this.view.cellOfPair(known.pairs[row]));
         return {
           name: `link ${network.links.link[row]}`, of: `${network.className(row)}, `, ends: ["from", "to"].map((end) => network.endLabel(row, end)),
           load: known.loads.most[row], cell, thing: () => (id >= 0 ? { kind: "link", id } : ofCell(cell())),
@@ -354,6 +373,14 @@ function tip(words, x, y) {
   box.textContent = words;
   box.style.left = `${Math.min(x + 14, window.innerWidth - box.offsetWidth - 8)}px`;
   box.style.top = `${Math.min(y + 14, window.innerHeight - box.offsetHeight - 8)}px`;
+}
+
+/** Shows a thing in the network, at a time if one is given. */
+function jump(panel, thing, ps) {
+  showTab("network");
+  if (ps !== undefined && state.times.length > 0) goTo(ps);
+  choose(panel, thing);
+  panel.networkStage.scrollIntoView({ block: "nearest" });
 }
 
 /** Links of a thing, which the map marks. */
@@ -528,12 +555,15 @@ async function main() {
   const { found, limits } = await results();
   state.limits = limits;
   document.title = `${found.map((result) => result.name).join(", ")} – FabricSim`;
-  state.panels = found.map((result) => new Panel(result));
+  const several = found.length > 1 ? await comparison() : null;
+  state.panels = found.map((result, i) => new Panel(result, several?.names[i]));
+  if (several) at("comparison").append(comparisonBox(several, found.map(({ name }, i) => ({ letter: several.names[i], name }))));
   const columns = Math.ceil(Math.sqrt(found.length));
   at("panels").style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
   await Promise.all(state.panels.map((panel) => panel.open()));
   const until = Math.max(...state.panels.map((panel) => panel.until), 1);
   state.span = { from: 0, to: until, until };
+  for (const panel of state.panels) panel.axis = until;
   const begins = new Set();
   for (const panel of state.panels)
     if (panel.timed) for (const begin of panel.bins.begin) begins.add(begin);

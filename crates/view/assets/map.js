@@ -18,6 +18,9 @@ const FONT = "11px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Liberation 
 const LARGEST = 44;
 const SMALLEST = 1.5;
 
+/** Half of the step in which the table `router_load_series` rounds loads up. */
+export const HALF = 0.005;
+
 /** Number of the row or column at a position, -1 between them. */
 const place = (edges, size, at) => edges.subarray(0, -1).findIndex((edge) => at >= edge && at < edge + size);
 
@@ -58,9 +61,9 @@ export class MapView {
   /** Makes the cells, for the last size of the canvas if it is hidden. */
   arrange() {
     const [width, height] = [this.canvas.width / this.pixels, this.canvas.height / this.pixels];
-    this.layout = layout(this.pairs, this.single ? this.network : null, width - 40);
+    this.layout = layout(this.pairs, this.single || this.byRouter ? this.network : null, width - 40, this.byRouter);
     // Sums, if the cells of routers would be too small.
-    if (this.place(width, height) < SMALLEST && !this.layout.frames[0].stretch && this.layout.of === "links") {
+    if (this.place(width, height) < SMALLEST && !this.layout.frames[0].stretch && this.layout.of !== "pairs") {
       this.layout = layout(this.pairs, null, width - 40);
       this.place(width, height);
     }
@@ -120,8 +123,10 @@ export class MapView {
    */
   setNow(now, measure, causes, only = "") {
     const [pairs, single] = [now.of ?? this.pairs, Boolean(now.links) || !now.pairs];
-    const isNew = pairs !== this.pairs || single !== this.single;
-    Object.assign(this, { now, measure, causes, only, pairs, single });
+    // The greatest loads of single routers, which have no mean and no class.
+    const byRouter = Boolean(now.routers) && measure !== "mean" && !only;
+    const isNew = pairs !== this.pairs || single !== this.single || byRouter !== this.byRouter;
+    Object.assign(this, { now, measure, causes, only, pairs, single, byRouter });
     if (isNew && this.layout) this.arrange();
     else this.sum();
     return isNew;
@@ -150,6 +155,7 @@ export class MapView {
 
   /** The cell of a link. */
   cellOfLink(row) {
+    if (this.layout?.of === "routers") return this.cellOf.get(this.network.ends().map((of) => of[row]).find((router) => router >= 0));
     return this.cellOf?.get(this.layout.of === "links" ? row : this.pairs.ofLink[row]);
   }
 
@@ -335,7 +341,7 @@ export class MapView {
   cellText(cell) {
     const own = this.layout.of === "links" && cell.members.length === 1 && !cell.router
       ? `${cell.name}: ${this.network.linkName(cell.members[0])}` : cell.name;
-    return `${own}\n${sumText(cell.sum)}`;
+    return `${own}\n${this.layout.of === "routers" ? `load of the busiest at most ${share(cell.sum.most + HALF)}, blocked at most ${share(cell.sum.blocked + HALF)}` : sumText(cell.sum)}`;
   }
 
   /** The units whose label is at a position. */

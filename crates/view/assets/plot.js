@@ -1,7 +1,7 @@
 // Charts over time: steps of values, and links of a class by load. Numbers and units at both axes, a mark at the slider's time.
 
 import { css, dark, loadColour } from "./colours.js";
-import { number, timeUnit } from "./format.js";
+import { number, percent, timeUnit } from "./format.js";
 
 /** Number of line colours. */
 export const LINES = 8;
@@ -94,11 +94,12 @@ const rowAt = (line, ps) => line.begin.findLastIndex((begin, i) => begin <= ps &
 
 /**
  * A chart of steps. `lines`: [{name, begin, end, value}], `format` a value for people. Values `hold` until the next row, others
- * are 0 where there is none.
+ * are 0 where there is none. The scale includes the lines `like`.
  */
-export function plot(title, lines, { until, format = number, holds = false, most = null }, events) {
-  const highest = Math.max(...lines.map((line) => line.value.reduce((a, b) => Math.max(a, b), 0)), 0);
-  const peak = most ?? rounded(highest);
+export function plot(title, lines, { until, format = number, holds = false, most = null, like = [] }, events) {
+  const highestOf = (some) => Math.max(...some.map((line) => line.value.reduce((a, b) => Math.max(a, b), 0)), 0);
+  const highest = highestOf(lines);
+  const peak = most ?? rounded(highestOf([...lines, ...like]));
   const paint = (pen, x, y, colour) => lines.forEach((line, index) => {
     pen.strokeStyle = colour(`line${index % LINES}`);
     pen.lineWidth = 1.5;
@@ -123,6 +124,7 @@ export function plot(title, lines, { until, format = number, holds = false, most
   const said = (ps) => lines.map((line) => `${line.name}: ${format(line.value[rowAt(line, ps)] ?? 0)}`).join("\n");
   const canvas = chart(until, [0, peak / 2, peak].map(format), paint, said, events);
   canvas.setAttribute("aria-label", `${title} over time, at most ${format(highest)}`);
+  canvas.dataset.top = format(peak);
   return canvas;
 }
 
@@ -134,11 +136,25 @@ export function shade(links, all, full) {
   return css(loadColour(1, true).map((value) => Math.round(ground + (value - ground) * (0.35 + 0.65 * share))));
 }
 
-/** A chart of the links of a class by load, or by time blocked: a row for each step, its shade their number. */
+/** Shares of the links of a class whose loads a strip has as lines, and the dashes of these. */
+const QUANTILES = [[0.5, []], [0.99, [5, 3]]];
+
+/** A chart of the links of a class by load, or by time blocked: a row for each step, its shade their number, with lines of quantiles. */
 export function strip(loads, kind, index, { until, format }, events) {
   const { steps, links } = loads;
   const [all, isFull] = [links[index], (step) => kind === "busy" && step === steps - 1];
-  const paint = (pen, x, y) => loads.begin.forEach((begin, period) => {
+  const paint = (pen, x, y, colour) => { cells(pen, x, y); for (const [share, dashes] of QUANTILES) line(pen, x, y, colour, share, dashes); };
+  const line = (pen, x, y, colour, share, dashes) => {
+    pen.beginPath();
+    loads.begin.forEach((begin, period) => [begin, loads.end[period]].forEach((ps) => pen.lineTo(x(ps), y(loads.quantile(kind, index, period, share)))));
+    for (const [name, width] of [["paper", 3], ["ink", 1.3]]) {
+      Object.assign(pen, { strokeStyle: colour(name), lineWidth: width });
+      pen.setLineDash(name === "ink" ? dashes : []);
+      pen.stroke();
+    }
+    pen.setLineDash([]);
+  };
+  const cells = (pen, x, y) => loads.begin.forEach((begin, period) => {
     const [left, right] = [begin, loads.end[period]].map((ps) => Math.round(x(ps)));
     loads.counts(kind, index, period).forEach((count, step) => {
       if (count === 0) return;
@@ -152,7 +168,7 @@ export function strip(loads, kind, index, { until, format }, events) {
     if (period < 0) return null;
     const step = Math.min(steps - 1, Math.floor(share * steps));
     const range = `${(100 * step) / steps} to ${(100 * (step + 1)) / steps} %`;
-    return `${format(loads.begin[period])} to ${format(loads.end[period])}\n${number(loads.counts(kind, index, period)[step])} of ${number(all)} ${loads.classes[index]} links ${kind === "busy" ? "have a load of" : "are blocked for"} ${range}`;
+    return `${format(loads.begin[period])} to ${format(loads.end[period])}\n${number(loads.counts(kind, index, period)[step])} of ${number(all)} ${loads.classes[index]} links ${kind === "busy" ? "have a load of" : "are blocked for"} ${range}\n${QUANTILES.map(([of]) => `${100 * of} % of them at most ${percent(loads.quantile(kind, index, period, of))}`).join(", ")}`;
   };
   return chart(until, ["0 %", "50 %", "100 %"], paint, said, events);
 }

@@ -5,27 +5,19 @@ import { text } from "./data.js";
 import { bytes, number, time } from "./format.js";
 import { ticks } from "./plot.js";
 
-const [LEFT, TOP] = [64, 20];
+const [TOP, BOTTOM, RIGHT] = [20, 18, 8];
 /** Maximum number of drawn messages; more would hide each other. */
 const MESSAGES = 3000;
 
-export class RanksView {
-  /** `span` is shared by all results: {from, to, until}, in picoseconds. */
-  constructor(panel, stage, job, span, events) {
-    Object.assign(this, { panel, job, span, events });
+/** A canvas over time, which a drag moves and the wheel zooms. `paint(pen)` draws inside its axes, `fetch()` requests what is in sight. */
+export class TimeCanvas {
+  /** `span` is shared by all results: {from, to, until}, in picoseconds. `events.span(from, to)` sets it, `events.pointed(thing, x, y)` names a thing. */
+  constructor(panel, stage, job, span, events, label) {
+    Object.assign(this, { panel, job, span, events, left: 64, path: null, withPath: true, asks: 0 });
     this.canvas = stage.appendChild(document.createElement("canvas"));
-    this.canvas.setAttribute("aria-label", "Ranks over time; drag to move, wheel to zoom, with shift for more or fewer ranks");
+    this.canvas.setAttribute("aria-label", `${label}; drag to move, wheel to zoom`);
     this.status = stage.appendChild(document.createElement("div"));
     this.status.className = "status";
-    this.ranks = { first: 0, last: job.ranks };
-    this.slice = null;
-    this.messages = null;
-    this.path = null;
-    this.chosen = null;
-    this.names = [];
-    this.withMessages = true;
-    this.withPath = true;
-    this.asks = 0;
     this.listen();
     new ResizeObserver(() => { this.load(); this.redraw(); }).observe(stage);
     this.loadPath();
@@ -38,73 +30,32 @@ export class RanksView {
     this.redraw();
   }
 
-  get laneHeight() {
-    return (this.canvas.clientHeight - TOP - 18) / (this.ranks.last - this.ranks.first);
+  get wide() {
+    return this.canvas.clientWidth - this.left - RIGHT;
+  }
+
+  get high() {
+    return this.canvas.clientHeight - TOP - BOTTOM;
   }
 
   x(ps) {
-    return LEFT + ((ps - this.span.from) / (this.span.to - this.span.from)) * (this.canvas.clientWidth - LEFT - 8);
-  }
-
-  y(rank) {
-    return TOP + (rank - this.ranks.first) * this.laneHeight;
+    return this.left + ((ps - this.span.from) / (this.span.to - this.span.from)) * this.wide;
   }
 
   ps(x) {
-    return this.span.from + ((x - LEFT) / (this.canvas.clientWidth - LEFT - 8)) * (this.span.to - this.span.from);
+    return this.span.from + ((x - this.left) / this.wide) * (this.span.to - this.span.from);
+  }
+
+  /** A step of the critical path in words. */
+  stepText(step) {
+    const [reason, link] = [text(this.path, "reason", step), this.path.link[step]];
+    return `${text(this.path, "kind", step)} of rank ${this.path.rank[step]}${reason ? `, ${reason}` : ""}${link >= 0 ? ` at link ${link}` : ""}`;
   }
 
   /** Fetches the visible range. A later request cancels an earlier one. */
   load() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.fetch(), 40);
-  }
-
-  async fetch() {
-    const { result } = this.panel;
-    if (!result.has("timeline") || this.canvas.clientWidth === 0) return;
-    const asked = ++this.asks;
-    const from_ps = Math.max(0, Math.floor(this.span.from));
-    const to_ps = Math.ceil(this.span.to);
-    const pixel_ps = Math.floor((to_ps - from_ps) / (this.canvas.clientWidth - LEFT));
-    const every = Math.max(1, Math.ceil(1 / this.laneHeight));
-    try {
-      const slice = await result.timeline({ job: this.job.name, from_ps, to_ps, pixel_ps, every });
-      if (asked !== this.asks) return;
-      this.slice = slice;
-      this.every = every;
-      this.rows = this.byRank(slice);
-      this.events.names(slice.texts.state);
-      this.redraw();
-      await this.fetchMessages(asked, from_ps, to_ps);
-    } catch (error) {
-      this.error = error.message;
-      this.redraw();
-    }
-  }
-
-  async fetchMessages(asked, from_ps, to_ps) {
-    const { result } = this.panel;
-    if (!result.has("messages")) return;
-    const columns = ["from_rank", "to_rank", "bytes", "tag", "collective", "protocol", "posted_ps", "sent_ps", "arrived_ps", "matched_ps"];
-    const where = { job: this.job.name, from_ps, to_ps, limit: MESSAGES };
-    const rank = this.chosen?.id;
-    const slices = rank === undefined
-      ? [await result.table("messages", columns, where)]
-      : await Promise.all([result.table("messages", columns, { ...where, from_rank: rank }), result.table("messages", columns, { ...where, to_rank: rank })]);
-    if (asked !== this.asks) return;
-    this.messages = slices;
-    this.redraw();
-  }
-
-  /** Rows of each rank in time order. */
-  byRank(slice) {
-    const of = new Map();
-    for (let i = 0; i < slice.rows; i++) {
-      if (!of.has(slice.rank[i])) of.set(slice.rank[i], []);
-      of.get(slice.rank[i]).push(i);
-    }
-    return of;
   }
 
   redraw() {
@@ -124,12 +75,18 @@ export class RanksView {
     pen.fillStyle = "#fff";
     pen.fillRect(0, 0, width, height);
     pen.font = "11px system-ui, sans-serif";
-    this.axes(pen, width, height);
+    pen.fillStyle = "#57606a";
+    const { step, at: times } = ticks(this.span.from, this.span.to, width - this.left);
+    for (const at of times) {
+      pen.fillText(time(at, this.span.to, step), this.x(at) + 2, 12);
+      pen.fillRect(this.x(at), 4, 1, height);
+    }
+    this.label(pen);
     pen.save();
     pen.beginPath();
-    pen.rect(LEFT, TOP, width - LEFT - 8, height - TOP - 18);
+    pen.rect(this.left, TOP, this.wide, this.high);
     pen.clip();
-    const counts = { states: this.drawStates(pen), messages: this.withMessages ? this.drawMessages(pen) : 0, path: this.withPath ? this.drawPath(pen) : 0 };
+    const counts = this.paint(pen);
     if (this.at !== undefined && this.at !== null) {
       pen.strokeStyle = "#1b1f24";
       pen.lineWidth = 1;
@@ -142,17 +99,135 @@ export class RanksView {
     this.tell(counts);
   }
 
-  axes(pen, width, height) {
-    pen.fillStyle = "#57606a";
-    const { step, at: times } = ticks(this.span.from, this.span.to, width - LEFT);
-    for (const at of times) {
-      pen.fillText(time(at, this.span.to, step), this.x(at) + 2, 12);
-      pen.fillRect(this.x(at), 4, 1, height);
-    }
+  listen() {
+    const { canvas } = this;
+    let drag = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      drag = { x: event.offsetX, y: event.offsetY, moved: false };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!drag) {
+        this.events.pointed(this.under(event.offsetX, event.offsetY), event.clientX, event.clientY);
+        return;
+      }
+      const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
+      if (!drag.moved && Math.hypot(dx, dy) < 4) return;
+      this.shiftTime((-dx / this.wide) * (this.span.to - this.span.from));
+      this.shiftRanks?.(-dy / this.laneHeight);
+      Object.assign(drag, { x: event.offsetX, y: event.offsetY, moved: true });
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      if (drag && !drag.moved) this.events.chosen(this.under(event.offsetX, event.offsetY));
+      drag = null;
+    });
+    canvas.addEventListener("pointerleave", () => this.events.pointed(null));
+    canvas.addEventListener("dblclick", () => {
+      this.ranks = { first: 0, last: this.count };
+      this.events.span(0, this.span.until);
+    });
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const factor = Math.exp((event.deltaY || event.deltaX) * 0.0015);
+      if (event.shiftKey) this.zoomRanks?.(factor, event.offsetY);
+      else this.zoomTime(factor, event.offsetX);
+    }, { passive: false });
+  }
+
+  zoomTime(factor, x) {
+    const at = this.ps(x);
+    const length = Math.max(1000, Math.min((this.span.to - this.span.from) * factor, this.span.until));
+    const share = (at - this.span.from) / (this.span.to - this.span.from);
+    const from = Math.max(0, Math.min(at - share * length, this.span.until - length));
+    this.events.span(from, from + length);
+  }
+
+  shiftTime(by) {
+    const length = this.span.to - this.span.from;
+    const from = Math.max(0, Math.min(this.span.from + by, this.span.until - length));
+    this.events.span(from, from + length);
+  }
+}
+
+export class RanksView extends TimeCanvas {
+  /** Shows the ranks of a job, or `only` some. */
+  constructor(panel, stage, job, span, events, only = null) {
+    super(panel, stage, job, span, events, "Ranks over time, with shift and wheel more or fewer of them");
+    this.only = only;
+    this.count = only?.length ?? job.ranks;
+    this.rowOfRank = only && new Map(only.map((rank, row) => [rank, row]));
+    Object.assign(this, { ranks: { first: 0, last: this.count }, slice: null, messages: null, chosen: null, names: [], withMessages: true });
+  }
+
+  get laneHeight() {
+    return this.high / (this.ranks.last - this.ranks.first);
+  }
+
+  /** Top of the line of a rank, NaN if it is not among those shown. */
+  y(rank) {
+    return TOP + ((this.only ? this.rowOfRank.get(rank) ?? NaN : rank) - this.ranks.first) * this.laneHeight;
+  }
+
+  paint(pen) {
+    return { states: this.drawStates(pen), messages: this.withMessages ? this.drawMessages(pen) : 0, path: this.withPath ? this.drawPath(pen) : 0 };
+  }
+
+  label(pen) {
     const lane = this.laneHeight;
     const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 100000].find((n) => n * lane >= 13);
-    for (let rank = Math.ceil(this.ranks.first / every) * every; rank < this.ranks.last; rank += every)
+    for (let row = Math.ceil(this.ranks.first / every) * every; row < this.ranks.last; row += every) {
+      const rank = this.only?.[row] ?? row;
       pen.fillText(`rank ${rank}`, 4, this.y(rank) + Math.min(lane, 14) / 2 + 4);
+    }
+  }
+
+  async fetch() {
+    const { result } = this.panel;
+    if (!result.has("timeline") || this.canvas.clientWidth === 0) return;
+    const asked = ++this.asks;
+    const from_ps = Math.max(0, Math.floor(this.span.from));
+    const to_ps = Math.ceil(this.span.to);
+    const pixel_ps = Math.floor((to_ps - from_ps) / this.wide);
+    const every = this.only ? 1 : Math.max(1, Math.ceil(1 / this.laneHeight));
+    try {
+      const slice = await result.made("timeline", { job: this.job.name, from_ps, to_ps, pixel_ps, every, rank: this.only ?? [] });
+      if (asked !== this.asks) return;
+      this.slice = slice;
+      this.every = every;
+      this.rows = this.byRank(slice);
+      this.events.names(slice.texts.state);
+      this.redraw();
+      await this.fetchMessages(asked, from_ps, to_ps);
+    } catch (error) {
+      this.error = error.message;
+      this.redraw();
+    }
+  }
+
+  async fetchMessages(asked, from_ps, to_ps) {
+    const { result } = this.panel;
+    if (!result.has("messages")) return;
+    const columns = ["from_rank", "to_rank", "bytes", "tag", "collective", "protocol", "posted_ps", "sent_ps", "arrived_ps", "matched_ps"];
+    const where = { job: this.job.name, from_ps, to_ps, limit: MESSAGES };
+    const rank = this.chosen?.id;
+    // Of some ranks, those between them.
+    const among = this.only ? { from_rank: this.only, to_rank: this.only } : {};
+    const slices = rank === undefined
+      ? [await result.table("messages", columns, { ...where, ...among })]
+      : await Promise.all([result.table("messages", columns, { ...where, from_rank: rank }), result.table("messages", columns, { ...where, to_rank: rank })]);
+    if (asked !== this.asks) return;
+    this.messages = slices;
+    this.redraw();
+  }
+
+  /** Rows of each rank in time order. */
+  byRank(slice) {
+    const of = new Map();
+    for (let i = 0; i < slice.rows; i++) {
+      if (!of.has(slice.rank[i])) of.set(slice.rank[i], []);
+      of.get(slice.rank[i]).push(i);
+    }
+    return of;
   }
 
   drawStates(pen) {
@@ -164,10 +239,10 @@ export class RanksView {
     let count = 0;
     for (const [rank, rows] of this.rows) {
       const y = this.y(rank);
-      if (rank + this.every <= this.ranks.first || rank >= this.ranks.last) continue;
+      if (!(y + lane > TOP && y < TOP + this.high)) continue;
       for (const i of rows) {
         const [a, b] = [this.x(slice.begin_ps[i]), this.x(slice.end_ps[i])];
-        if (b < LEFT || a > this.canvas.clientWidth) continue;
+        if (b < this.left || a > this.canvas.clientWidth) continue;
         pen.fillStyle = colours[slice.state[i]];
         pen.fillRect(a, y + room / 2, Math.max(0.6, b - a), lane - room);
         count++;
@@ -175,7 +250,7 @@ export class RanksView {
       if (this.chosen?.id === rank) {
         pen.strokeStyle = "#0072b2";
         pen.lineWidth = 2;
-        pen.strokeRect(LEFT, y, this.canvas.clientWidth, lane);
+        pen.strokeRect(this.left, y, this.canvas.clientWidth, lane);
       }
     }
     return count;
@@ -192,7 +267,7 @@ export class RanksView {
         const half = this.laneHeight / 2;
         const a = [this.x(slice.sent_ps[i]), this.y(slice.from_rank[i]) + half];
         const b = [this.x(slice.arrived_ps[i]), this.y(slice.to_rank[i]) + half];
-        if (!(b[0] >= LEFT) || a[0] > this.canvas.clientWidth) continue;
+        if (!(b[0] >= this.left) || a[0] > this.canvas.clientWidth || Number.isNaN(a[1] + b[1])) continue;
         pen.strokeStyle = pen.fillStyle = "rgba(20,24,30,.62)";
         pen.beginPath();
         pen.moveTo(...a);
@@ -212,18 +287,21 @@ export class RanksView {
   drawPath(pen) {
     if (!this.path) return 0;
     const { path } = this;
-    pen.strokeStyle = CRITICAL;
     pen.lineJoin = "round";
     const half = this.laneHeight / 2;
-    for (const [width, colour] of [[5, "#fff"], [3, CRITICAL]]) {
+    for (const [width, colour] of [[4, "#fff"], [2, CRITICAL]]) {
       pen.lineWidth = width;
       pen.strokeStyle = colour;
       pen.beginPath();
+      let isOn = false;
       for (let i = 0; i < path.rows; i++) {
         const y = this.y(path.rank[i]) + half;
-        if (i === 0) pen.moveTo(this.x(path.begin_ps[i]), y);
-        else pen.lineTo(this.x(path.begin_ps[i]), y);
+        // The path leaves the ranks that are shown.
+        if (Number.isNaN(y)) { isOn = false; continue; }
+        if (isOn) pen.lineTo(this.x(path.begin_ps[i]), y);
+        else pen.moveTo(this.x(path.begin_ps[i]), y);
         pen.lineTo(this.x(path.end_ps[i]), y);
+        isOn = true;
       }
       pen.stroke();
     }
@@ -245,23 +323,20 @@ export class RanksView {
 
   /** The rank at a position, and its state there. */
   under(x, y) {
-    const rank = Math.floor(this.ranks.first + (y - TOP) / this.laneHeight);
-    if (x < 0 || y < TOP || rank < 0 || rank >= this.job.ranks) return null;
-    const thing = { kind: "rank", id: rank, job: this.job.name, label: `rank ${rank}` };
+    const line = Math.floor(this.ranks.first + (y - TOP) / this.laneHeight);
+    if (x < 0 || y < TOP || line < 0 || line >= this.count) return null;
+    const rank = this.only?.[line] ?? line;
     const ps = this.ps(x);
+    const thing = { kind: "rank", id: rank, job: this.job.name, label: `rank ${rank}`, at: x >= this.left ? ps : undefined };
     const shown = rank - (rank % (this.every ?? 1));
     const row = this.rows?.get(shown)?.find((i) => this.slice.begin_ps[i] <= ps && this.slice.end_ps[i] > ps);
-    if (row !== undefined && x >= LEFT) {
+    if (row !== undefined && x >= this.left) {
       const { slice } = this;
       thing.label += `: ${text(slice, "state", row)}${slice.mixed[row] ? " most of the time" : ""}\n${time(slice.end_ps[row] - slice.begin_ps[row])}, from ${time(slice.begin_ps[row], this.span.until)}`;
     }
-    const step = this.withPath && this.path
-      ? [...this.path.rank.keys()].find((i) => this.path.rank[i] === rank && this.path.begin_ps[i] <= ps && this.path.end_ps[i] > ps)
-      : undefined;
-    if (step !== undefined) {
-      const reason = text(this.path, "reason", step);
-      const link = this.path.link[step];
-      thing.label += `\ncritical path: ${text(this.path, "kind", step)}${reason ? `, ${reason}` : ""}${link >= 0 ? ` at link ${link}` : ""}`;
+    const step = this.withPath && this.path ? this.path.rank.findIndex((of, i) => of === rank && this.path.begin_ps[i] <= ps && this.path.end_ps[i] > ps) : -1;
+    if (step >= 0) {
+      thing.label += `\ncritical path: ${this.stepText(step)}`;
     }
     const message = this.messageUnder(x, y);
     if (message) thing.label += `\n${message}`;
@@ -284,60 +359,11 @@ export class RanksView {
     return `message of ${bytes(slice.bytes[i])} from rank ${slice.from_rank[i]} to ${slice.to_rank[i]} (${how}), ${time(slice.arrived_ps[i] - slice.sent_ps[i])} in flight`;
   }
 
-  listen() {
-    const { canvas } = this;
-    let drag = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      drag = { x: event.offsetX, y: event.offsetY, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!drag) {
-        this.events.pointed(this.under(event.offsetX, event.offsetY), event.clientX, event.clientY);
-        return;
-      }
-      const [dx, dy] = [event.offsetX - drag.x, event.offsetY - drag.y];
-      if (!drag.moved && Math.hypot(dx, dy) < 4) return;
-      this.shiftTime((-dx / (canvas.clientWidth - LEFT - 8)) * (this.span.to - this.span.from));
-      this.shiftRanks(-dy / this.laneHeight);
-      Object.assign(drag, { x: event.offsetX, y: event.offsetY, moved: true });
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      if (drag && !drag.moved) this.events.chosen(this.under(event.offsetX, event.offsetY));
-      drag = null;
-    });
-    canvas.addEventListener("pointerleave", () => this.events.pointed(null));
-    canvas.addEventListener("dblclick", () => {
-      this.ranks = { first: 0, last: this.job.ranks };
-      this.events.span(0, this.span.until);
-    });
-    canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const factor = Math.exp((event.deltaY || event.deltaX) * 0.0015);
-      if (event.shiftKey) this.zoomRanks(factor, event.offsetY);
-      else this.zoomTime(factor, event.offsetX);
-    }, { passive: false });
-  }
-
-  zoomTime(factor, x) {
-    const at = this.ps(x);
-    const length = Math.max(1000, Math.min((this.span.to - this.span.from) * factor, this.span.until));
-    const share = (at - this.span.from) / (this.span.to - this.span.from);
-    const from = Math.max(0, Math.min(at - share * length, this.span.until - length));
-    this.events.span(from, from + length);
-  }
-
-  shiftTime(by) {
-    const length = this.span.to - this.span.from;
-    const from = Math.max(0, Math.min(this.span.from + by, this.span.until - length));
-    this.events.span(from, from + length);
-  }
-
   zoomRanks(factor, y) {
     const { first, last } = this.ranks;
     const at = first + (y - TOP) / this.laneHeight;
-    const count = Math.max(2, Math.min((last - first) * factor, this.job.ranks));
-    const from = Math.max(0, Math.min(at - ((at - first) / (last - first)) * count, this.job.ranks - count));
+    const count = Math.max(2, Math.min((last - first) * factor, this.count));
+    const from = Math.max(0, Math.min(at - ((at - first) / (last - first)) * count, this.count - count));
     this.ranks = { first: from, last: from + count };
     this.load();
     this.redraw();
@@ -345,7 +371,7 @@ export class RanksView {
 
   shiftRanks(by) {
     const count = this.ranks.last - this.ranks.first;
-    const first = Math.max(0, Math.min(this.ranks.first + by, this.job.ranks - count));
+    const first = Math.max(0, Math.min(this.ranks.first + by, this.count - count));
     this.ranks = { first, last: first + count };
     this.redraw();
   }

@@ -2,7 +2,7 @@
 
 import { css, dark, loadColour } from "./colours.js";
 import { text } from "./data.js";
-import { element, histories } from "./detail.js";
+import { element, histories, history } from "./detail.js";
 import { number, percent, time } from "./format.js";
 import { canvasPen, shade, strip } from "./plot.js";
 
@@ -53,6 +53,12 @@ export class Loads {
     return this.sums[kind].subarray(first, first + STEPS);
   }
 
+  /** The load that a share of the links of a class has at most in a period: the upper end of its step. */
+  quantile(kind, index, period, share) {
+    let links = share * this.links[index];
+    return (this.counts(kind, index, period).findIndex((count) => (links -= count) <= 0) + 1) / STEPS;
+  }
+
   periodAt(ps) {
     const period = this.begin.findLastIndex((begin) => begin <= ps);
     return period >= 0 && this.end[period] > ps ? period : -1;
@@ -82,13 +88,15 @@ export class Loads {
   }
 }
 
-/** Draws the ground of the slider: the share of full links, before that of full or blocked ones, of the class with most of them. */
+/** Draws the ground of the slider: the share of full links, before that of full or blocked ones, of the class with most of them, of each result above the next. */
 export function ground(canvas, panels, times, only) {
   const made = canvasPen(canvas);
   if (!made) return;
   const { pen, width, height, colour } = made;
-  const all = panels.map((panel) => panel.spread).filter((loads) => loads && times.length > 0);
-  const bars = all.flatMap((loads) => loads.begin.map((begin, i) => ({ begin, end: loads.end[i], ...loads.worstOf(i, only) })));
+  const shown = panels.filter((panel) => panel.spread && times.length > 0);
+  const all = shown.map((panel) => panel.spread);
+  const high = height / (all.length || 1);
+  const bars = all.flatMap((loads, lane) => loads.begin.map((begin, i) => ({ begin, end: loads.end[i], foot: (lane + 1) * high, ...loads.worstOf(i, only) })));
   const most = bars.reduce((a, b) => (b.share > a.share ? b : a), { share: 0 });
   // Where the thumb, 16 pixels wide, is at a position.
   const x = (position) => 8 + (position / Math.max(1, times.length - 1)) * (width - 16);
@@ -97,7 +105,7 @@ export function ground(canvas, panels, times, only) {
     for (const bar of bars) {
       const [first, last] = [times.findIndex((ps) => ps >= bar.begin), times.findLastIndex((ps) => ps < bar.end)];
       const left = Math.round(x(first - 0.5));
-      if (first >= 0 && last >= first) pen.fillRect(left, height * (1 - bar[key] / most.share), Math.max(1, Math.round(x(last + 0.5)) - left), height);
+      if (first >= 0 && last >= first) pen.fillRect(left, bar.foot - high * (bar[key] / most.share), Math.max(1, Math.round(x(last + 0.5)) - left), high * (bar[key] / most.share));
     }
   }
   const words = all.length === 0 ? "loads over time are not known" : most.share === 0 ? "no link full or blocked" : `up to ${percent(most.share)}`;
@@ -106,15 +114,18 @@ export function ground(canvas, panels, times, only) {
   pen.fillRect(width - 18 - pen.measureText(words).width, 1, pen.measureText(words).width + 8, 14);
   pen.globalAlpha = 1;
   pen.fillStyle = colour("ink");
+  pen.textBaseline = "middle";
+  shown.forEach(({ letter = "" }, lane) => pen.fillText(letter, 0, (lane + 0.5) * high));
+  pen.textBaseline = "alphabetic";
   pen.textAlign = "right";
   pen.fillText(words, width - 14, 12);
   canvas.parentElement.title = all.length === 0 ? "This result has no table load_histogram_series (collect.series, or an older version)."
-    : `Share of the links of a class that are full (orange), or full or blocked (blue), of the class with most of them; at most ${percent(most.share)}${most.name ? ` of ${most.name} links` : ""}.`;
+    : `Share of the links of a class that are full (orange), or full or blocked (blue), of the class with most of them${all.length > 1 ? ", a line for each result" : ""}; at most ${percent(most.share)}${most.name ? ` of ${most.name} links` : ""}.`;
 }
 
 /** The view of a result over time. */
 export class TimeView {
-  /** `events`: `pointed(words, x, y)` and `moved(ps)`. */
+  /** `events`: `pointed(words, x, y)`, `moved(ps)`, and `all()`: the views of all results, which have equal scales. */
   constructor(panel, stage, events) {
     Object.assign(this, { panel, stage, events, charts: [] });
     dark.addEventListener("change", () => this.kind && this.draw());
@@ -129,7 +140,7 @@ export class TimeView {
   async draw(kind = this.kind, only = this.only) {
     if (kind === this.kind && only === this.only && this.isDark === dark.matches) return;
     Object.assign(this, { kind, only, isDark: dark.matches });
-    const { spread, result, until } = this.panel;
+    const { spread, axis: until } = this.panel;
     const [parts, charts] = [[], []];
     const add = (...more) => parts.push(...more);
     if (spread) {
@@ -144,10 +155,18 @@ export class TimeView {
         charts.push(made);
       });
     } else add(element("p", "Loads over time by class are not shown: this result has no table load_histogram_series. It is of an older version, or has no series (collect.series)."));
-    for (const made of await histories(result, until, this.events, add)) charts.push(made);
+    const all = await Promise.all(this.events.all().map((each) => each.histories()));
+    for (const { title, lines, format } of await this.histories()) {
+      const like = all.flat().filter((each) => each.title === title).flatMap((each) => each.lines);
+      charts.push(...history(title, lines, { until, format, like }, this.events, add));
+    }
     this.charts = charts;
     this.stage.replaceChildren(...parts);
     this.mark(this.at ?? null);
+  }
+
+  histories() {
+    return (this.made ??= histories(this.panel.result));
   }
 
   legend(kind) {
@@ -164,6 +183,7 @@ export class TimeView {
     };
     line.append("Number of links, logarithmic scale: 1 ", scale(false), " all of the class");
     if (kind === "busy") line.append(" · of these full, at least 95 %: 1 ", scale(true), " all");
+    line.append(" · solid line: median of the links; dashed: 99 % of them are below");
     return line;
   }
 }

@@ -4,7 +4,7 @@ import { element } from "./detail.js";
 import { time } from "./format.js";
 
 /** Words whose numbers stay with their units in a line. */
-const tied = (words) => words.replace(/(\d) (?=%|[num\u00b5]?s\b)/g, "$1\u00a0");
+export const tied = (words) => words.replace(/(\d) (?=%|[num\u00b5]?s\b)/g, "$1\u00a0");
 
 /** A button in the words of a finding. */
 function lead(words, label, act) {

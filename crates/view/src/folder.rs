@@ -200,6 +200,17 @@ impl ResultFolder {
         })
     }
 
+    /// The experiment with all defaults.
+    pub fn experiment(&self) -> &Value {
+        &self.summary["experiment"]
+    }
+
+    /// The summary of the run. `None` if it has not ended.
+    pub fn ended(&self) -> Option<Summary> {
+        let ended = (!self.unfinished).then(|| serde_json::from_value(self.summary.clone()));
+        ended.map(|summary| summary.expect("it was a summary"))
+    }
+
     /// The verdict of the run: the one that `fabricsim compare` prints, with `command` in each comparison and the grade of
     /// confidence in words as `trust`. Computed from the tables for results of versions without verdicts, and after
     /// `fabricsim explain`. `None` if the run has not ended.

@@ -289,6 +289,7 @@ impl ServerState {
                 let version = env!("CARGO_PKG_VERSION");
                 Answer::json(&json!({ "version": version, "limits": limits, "results": folders }))
             }
+            ["data", "comparison"] => Answer::json(&comparison(&self.folders)),
             ["data", result, "bins"] => match self.folder(result) {
                 Some(folder) => Answer::slice(bins(folder)),
                 None => Answer::refused(404, "there is no such result"),
@@ -301,11 +302,18 @@ impl ServerState {
                 let rows = query.rows(time)?;
                 slice::cut(files, &query.columns(), &rows)
             }),
+            ["data", result, "shares"] => self.table(result, "timeline", |files, time| {
+                timeline::shares(
+                    files,
+                    &query.rows(time)?,
+                    query.small("every"),
+                    query.small("parts"),
+                )
+            }),
             ["data", result, "timeline"] => self.table(result, "timeline", |files, time| {
                 let rows = query.rows(time)?;
-                let number = |name: &str| query.get(name).and_then(|v| v.parse().ok()).unwrap_or(0);
-                let every = u32::try_from(number("every")).unwrap_or(u32::MAX);
-                timeline::reduced(files, &rows, every, number("pixel_ps"))
+                let pixel_ps = query.get("pixel_ps").and_then(|v| v.parse().ok());
+                timeline::reduced(files, &rows, query.small("every"), pixel_ps.unwrap_or(0))
             }),
             _ => Answer::refused(404, "there is nothing here"),
         }
@@ -341,6 +349,24 @@ fn verdict(folder: &ResultFolder) -> serde_json::Value {
     }
 }
 
+/// What differs in the experiments of the results, and in their values if all runs have ended. The results are called
+/// by letters, as on the page.
+fn comparison(folders: &[ResultFolder]) -> serde_json::Value {
+    let names: Vec<String> = ('A'..='Z')
+        .map(String::from)
+        .chain((27..).map(|n| format!("#{n}")))
+        .take(folders.len())
+        .collect();
+    let experiments: Vec<_> = folders.iter().map(ResultFolder::experiment).collect();
+    let differs = results::differing_keys(&experiments);
+    let ended: Option<Vec<_>> = folders.iter().map(ResultFolder::ended).collect();
+    let found = ended.map(|runs| {
+        let named: Vec<_> = names.iter().map(String::as_str).zip(runs).collect();
+        results::compare_runs(&named)
+    });
+    json!({ "names": names, "differs": differs, "found": found })
+}
+
 fn bins(folder: &ResultFolder) -> Result<Slice, SliceError> {
     let bins = folder.bins()?;
     let of =
@@ -359,7 +385,9 @@ fn bins(folder: &ResultFolder) -> Result<Slice, SliceError> {
 struct Query(Vec<(String, String)>);
 
 /// Keys that are not column names.
-const RESERVED: [&str; 6] = ["columns", "from_ps", "to_ps", "limit", "every", "pixel_ps"];
+const RESERVED: [&str; 7] = [
+    "columns", "from_ps", "to_ps", "limit", "every", "parts", "pixel_ps",
+];
 
 impl Query {
     fn read(text: &str) -> Option<Query> {
@@ -374,6 +402,12 @@ impl Query {
     fn get(&self, key: &str) -> Option<&str> {
         let found = self.0.iter().find(|(k, _)| k == key);
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// A number, 0 if it is absent or none.
+    fn small(&self, key: &str) -> u32 {
+        let number: u64 = self.get(key).and_then(|v| v.parse().ok()).unwrap_or(0);
+        u32::try_from(number).unwrap_or(u32::MAX)
     }
 
     fn columns(&self) -> Vec<String> {

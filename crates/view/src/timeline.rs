@@ -110,6 +110,98 @@ pub(crate) fn reduced(
     })
 }
 
+/// Columns that are read for shares.
+const SHARE_COLUMNS: [&str; 6] = ["job", "rank", "begin_ps", "end_ps", "state", "blocked"];
+
+/// What a rank does: it computes, its CPU works for MPI, or it waits in a point-to-point call or in a collective.
+const PARTS: [&str; 4] = ["compute", "overhead", "blocked", "blocked_collective"];
+
+/// Words in the names of calls that all ranks of a communicator make together.
+const COLLECTIVES: [&str; 10] = [
+    "barrier", "bcast", "reduce", "gather", "scatter", "alltoall", "scan", "fence", "_comm_", "neighbor",
+];
+
+/// Most cells of an answer: ranks times columns.
+const MOST_CELLS: usize = 1_000_000;
+
+/// Shares of time that every `every`-th rank spends in each of [`PARTS`], in so many equal parts of the time range, named
+/// `columns`. A row for each rank and part of the range, in this order.
+pub(crate) fn shares(
+    paths: &[PathBuf],
+    rows: &RowFilter,
+    every: u32,
+    columns: u32,
+) -> Result<Slice, SliceError> {
+    let Some(span) = rows.span.as_ref().filter(|span| span.to_ps > span.from_ps) else {
+        return Err(SliceError::Column("from_ps and to_ps are missing".into()));
+    };
+    let count = columns.clamp(1, 1000) as usize;
+    let part_ps = (span.to_ps - span.from_ps) as f64 / count as f64;
+    let mut of_rank: BTreeMap<u32, Vec<[f64; PARTS.len()]>> = BTreeMap::new();
+    for batch in read(paths, &SHARE_COLUMNS, rows)? {
+        let batch = batch?;
+        let columns = BatchColumns::new(&batch);
+        let (ranks, states) = (columns.short_integers("rank")?, columns.texts("state")?);
+        let (begins, ends) = (columns.integers("begin_ps")?, columns.integers("end_ps")?);
+        let blocked = columns.flags("blocked")?;
+        for row in chosen(&batch, rows)? {
+            let (rank, begin_ps, end_ps) = (
+                ranks[row],
+                begins[row].max(span.from_ps),
+                ends[row].min(span.to_ps),
+            );
+            if !rank.is_multiple_of(every.max(1)) || begin_ps >= end_ps {
+                continue;
+            }
+            let state = states.or_empty(row);
+            let part = match (state, blocked.value(row)) {
+                ("compute", _) => 0,
+                (_, false) => 1,
+                (call, true) => 2 + usize::from(is_collective(call)),
+            };
+            if !of_rank.contains_key(&rank) && (of_rank.len() + 1) * count > MOST_CELLS {
+                return Err(SliceError::Column("of too many ranks: ask for every n-th".into()));
+            }
+            let sums = of_rank
+                .entry(rank)
+                .or_insert_with(|| vec![[0.0; PARTS.len()]; count]);
+            let place = |ps: u64| (ps - span.from_ps) as f64 / part_ps;
+            let (begin, end) = (place(begin_ps), place(end_ps));
+            // Truncation: places are at least 0 and at most `count`.
+            for (column, sums) in sums
+                .iter_mut()
+                .enumerate()
+                .take(end.ceil() as usize)
+                .skip(begin as usize)
+            {
+                let column = column as f64;
+                sums[part] += (end.min(column + 1.0) - begin.max(column)).max(0.0);
+            }
+        }
+    }
+    let ranks = of_rank
+        .keys()
+        .flat_map(|rank| std::iter::repeat_n(*rank, count))
+        .collect();
+    let part =
+        |part: usize| ColumnValues::F32(of_rank.values().flatten().map(|sums| sums[part] as f32).collect());
+    let rank = ("rank".to_string(), ColumnValues::U32(ranks));
+    let parts = PARTS
+        .iter()
+        .enumerate()
+        .map(|(index, name)| ((*name).into(), part(index)));
+    Ok(Slice {
+        rows: of_rank.len() * count,
+        matching: of_rank.len() * count,
+        columns: std::iter::once(rank).chain(parts).collect(),
+    })
+}
+
+fn is_collective(call: &str) -> bool {
+    let call = call.to_lowercase();
+    COLLECTIVES.iter().any(|word| call.contains(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,12 +228,14 @@ mod tests {
                 states.push(state);
             }
         }
+        let waits: Vec<bool> = states.iter().map(|state| *state != "compute").collect();
         written(vec![
             ("job", Arc::new(StringArray::from(vec!["a"; ranks.len()]))),
             ("rank", Arc::new(UInt32Array::from(ranks))),
             ("begin_ps", Arc::new(UInt64Array::from(begins))),
             ("end_ps", Arc::new(UInt64Array::from(ends))),
             ("state", Arc::new(StringArray::from(states))),
+            ("blocked", Arc::new(arrow_array::BooleanArray::from(waits))),
         ])
     }
 
@@ -187,5 +281,50 @@ mod tests {
             panic!("ranks")
         };
         assert!(ranks.len() == 11 && ranks.iter().all(|rank| *rank == 0));
+    }
+
+    #[test]
+    fn shares_of_a_range_add_up_to_the_time_of_its_states() {
+        let (_folder, path) = timeline();
+        let asked = |from_ps, to_ps| RowFilter {
+            span: Some(crate::slice::TimeRange {
+                from_ps,
+                to_ps,
+                begin: "begin_ps".into(),
+                end: "end_ps".into(),
+            }),
+            limit: usize::MAX,
+            ..RowFilter::default()
+        };
+        let part = |found: &Slice, index: usize| match &found.columns[index].1 {
+            ColumnValues::F32(values) => values.clone(),
+            _ => panic!("shares"),
+        };
+        let path = std::slice::from_ref(&path);
+        // 100 of computation, then 5 turns of 20: 3 of computation, 17 of a call.
+        let found = shares(path, &asked(0, 150), 1, 3).unwrap();
+        assert_eq!(found.rows, 6, "2 ranks in 3 parts");
+        let near = |found: Vec<f32>, expected: [f32; 6]| {
+            assert!(
+                found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6),
+                "{found:?}"
+            );
+        };
+        near(part(&found, 1), [1.0, 1.0, 0.18, 1.0, 1.0, 0.18]);
+        near(part(&found, 3), [0.0, 0.0, 0.82, 0.0, 0.0, 0.82]);
+        let some = shares(path, &asked(80, 120), 2, 1).unwrap();
+        assert_eq!(some.rows, 1);
+        assert!((part(&some, 1)[0] - 23.0 / 40.0).abs() < 1e-6);
+        assert!(shares(path, &rows(), 1, 3).is_err(), "without a range");
+    }
+
+    #[test]
+    fn collectives_are_known_by_their_calls() {
+        for name in ["MPI_Allreduce", "MPI_Ibarrier", "MPI_Win_fence", "MPI_Comm_split"] {
+            assert!(is_collective(name), "{name}");
+        }
+        for name in ["MPI_Waitall", "MPI_Send", "MPI_Recv", "MPI_Get"] {
+            assert!(!is_collective(name), "{name}");
+        }
     }
 }
