@@ -14,8 +14,9 @@ function columns(caption, results, lines) {
   const head = made.createTHead().insertRow();
   head.append(element("td"));
   for (const { letter, name } of results) head.appendChild(element("th", "", { scope: "col" })).append(badge(letter, name));
+  const body = made.createTBody();
   for (const [name, words, best = []] of lines) {
-    const line = made.insertRow();
+    const line = body.insertRow();
     line.append(element("th", name, { scope: "row" }));
     words.forEach((word, i) => line.append(best.includes(i) ? element("td", `${tied(word)} ◂`, { className: "best" }) : element("td", tied(word ?? "–"))));
   }
