@@ -269,7 +269,7 @@ fn collect(key: String, values: &[Option<&Value>], of_other_kind: bool, found: &
     let Some(tables) = tables else {
         let text = |value: &Option<&Value>| value.map(text);
         let is_in = |of: &&str| key == **of || key.starts_with(&format!("{of}."));
-        let has_effect = !WITHOUT_EFFECT.iter().any(|of| is_in(&of));
+        let has_effect = !WITHOUT_EFFECT.iter().any(|of| is_in(of));
         found.push(DifferingKey {
             values: values.iter().map(text).collect(),
             key,
@@ -280,7 +280,7 @@ fn collect(key: String, values: &[Option<&Value>], of_other_kind: bool, found: &
     let of =
         |name: &str| -> Vec<Option<&Value>> { tables.iter().map(|table| table.get(name).copied()).collect() };
     let differs = |name: &&str| of(name).windows(2).any(|pair| pair[0] != pair[1]);
-    let other_kind = key == LINK_CLASSES || KINDS.iter().any(|name| differs(&name));
+    let other_kind = key == LINK_CLASSES || KINDS.iter().any(|name| differs(name));
     let mut names: Vec<&String> = tables.iter().flat_map(BTreeMap::keys).collect();
     names.sort_by_key(|name| (!KINDS.contains(&name.as_str()), *name));
     names.dedup();
