@@ -269,7 +269,7 @@ fn collect(key: String, values: &[Option<&Value>], of_other_kind: bool, found: &
     let Some(tables) = tables else {
         let text = |value: &Option<&Value>| value.map(text);
         let is_in = |of: &&str| key == **of || key.starts_with(&format!("{of}."));
-        let has_effect = !WITHOUT_EFFECT.iter().any(|of| is_in(of));
+        let has_effect = !WITHOUT_EFFECT.iter().any(is_in);
         found.push(DifferingKey {
             values: values.iter().map(text).collect(),
             key,
@@ -280,7 +280,7 @@ fn collect(key: String, values: &[Option<&Value>], of_other_kind: bool, found: &
     let of =
         |name: &str| -> Vec<Option<&Value>> { tables.iter().map(|table| table.get(name).copied()).collect() };
     let differs = |name: &&str| of(name).windows(2).any(|pair| pair[0] != pair[1]);
-    let other_kind = key == LINK_CLASSES || KINDS.iter().any(|name| differs(name));
+    let other_kind = key == LINK_CLASSES || KINDS.iter().any(differs);
     let mut names: Vec<&String> = tables.iter().flat_map(BTreeMap::keys).collect();
     names.sort_by_key(|name| (!KINDS.contains(&name.as_str()), *name));
     names.dedup();
@@ -327,8 +327,19 @@ mod tests {
 
     fn run(digest: &str, accepted_load: f64, mean_ns: f64) -> Summary {
         let mut summary = Summary {
+            schema: crate::SCHEMA.into(),
             digest: digest.into(),
-            ..Summary::default()
+            experiment: Value::Null,
+            network: crate::NetworkSummary::default(),
+            jobs: Vec::new(),
+            notes: Vec::new(),
+            verdict: None,
+            rounded_rates: Vec::new(),
+            schedule: None,
+            interference: None,
+            bounds: None,
+            collect: None,
+            run: crate::RunSummary::default(),
         };
         summary.network.offered_load = 0.5;
         summary.network.accepted_load = accepted_load;
