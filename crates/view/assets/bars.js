@@ -1,6 +1,6 @@
 // Where the time of ranks goes: a bar of causes for each rank, or for ranks that are alike.
 
-import { element } from "./detail.js";
+import { element, swatch } from "./detail.js";
 import { number, percent, time } from "./format.js";
 
 /** Parts of the time of a rank: the column of the table `ranks`, and words. Those of collectives are hatched. */
@@ -59,11 +59,7 @@ export async function bars(result, job, box, events, results) {
   const points = Array.from(rows.rank, (_, row) => PARTS.map(([column]) => rows[column][row] / longest));
   const folded = rows.rows > MOST_BARS ? alike(points, GROUPS) : { groups: [...points.keys()].map((row) => [row]) };
   const keys = element("p", "", { className: "keys" });
-  PARTS.forEach(([, words], part) => {
-    const key = keys.appendChild(element("span", "", { className: "key" }));
-    key.append(element("span", "", { className: `swatch part${part}` }), words);
-    keys.append(" ");
-  });
+  PARTS.forEach(([, words], part) => keys.append(swatch(words, `part${part}`), " "));
   const list = element("div", "", { className: "bars" });
   const show = (groups) => {
     for (const own of groups) {

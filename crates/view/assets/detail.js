@@ -13,6 +13,14 @@ export function element(name, content = "", attributes = {}) {
   return made;
 }
 
+/** A key of a colour: of a class, or given. */
+export function swatch(words, className, colour = "") {
+  const key = element("span", "", { className: "key" });
+  key.appendChild(element("span", "", { className: `swatch ${className}` })).style.background = colour;
+  key.append(words);
+  return key;
+}
+
 function table(pairs) {
   const made = element("table");
   for (const [name, value] of pairs.filter(([, value]) => value !== null && value !== undefined)) {
@@ -30,13 +38,7 @@ export function history(title, lines, options, events, add) {
   if (lines.every((line) => line.begin.length === 0)) return [];
   add(element("h3", title));
   const keys = element("p", "", { className: "keys" });
-  for (const [index, line] of lines.entries()) {
-    const key = element("span", "", { className: "key" });
-    const swatch = key.appendChild(element("span", "", { className: "swatch" }));
-    swatch.style.background = `var(--line${index % LINES})`;
-    key.append(line.name);
-    keys.append(key, " ");
-  }
+  for (const [index, line] of lines.entries()) keys.append(swatch(line.name, "", `var(--line${index % LINES})`), " ");
   if (lines.length > 1) add(keys);
   const made = plot(title, lines, options, events);
   add(made);
@@ -127,6 +129,11 @@ export class Detail {
 
   history(title, lines, options, add) {
     this.plots.push(...history(title, lines, options, { pointed: (...at) => this.pointed(null, ...at) }, add));
+  }
+
+  /** The packets of a router or host over time. */
+  packets(rows, until, add) {
+    this.history("Packets per bin", ["sent", "received"].map((name) => ({ name, begin: rows.begin_ps, end: rows.end_ps, value: rows[`packets_${name}`] })), { until }, add);
   }
 
   async overview(panel, add) {
@@ -303,10 +310,8 @@ export class Detail {
       for (let row = 0; row < of.links.rows; row++) lines.push([of.links.busy_fraction[row], of.links.link[row], `${each} ${of.linkName(row)}`]);
     }
     const made = element("table");
-    for (const [load, link, words] of lines.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 50)) {
-      const line = made.insertRow();
-      line.append(element("td", `link ${link}`), element("td", words), element("td", share(load), { className: "n" }));
-    }
+    for (const [load, link, words] of lines.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 50))
+      made.insertRow().append(element("td", `link ${link}`), element("td", words), element("td", share(load), { className: "n" }));
     add(made);
     if (lines.length > 50) add(element("p", `50 of ${number(lines.length)} links.`));
   }
@@ -344,10 +349,7 @@ export class Detail {
     if (panel.view) add(this.unitButtons(panel, [panel.view.pairs.units.ofRouter[router]]));
     if (result.has("router_series")) {
       const s = await result.table("router_series", ["begin_ps", "end_ps", "packets_sent", "packets_received"], { router });
-      this.history("Packets per bin", [
-        { name: "sent", begin: s.begin_ps, end: s.end_ps, value: s.packets_sent },
-        { name: "received", begin: s.begin_ps, end: s.end_ps, value: s.packets_received },
-      ], { until }, add);
+      this.packets(s, until, add);
     }
     if (result.has("router_load_series") && !result.has("link_series")) {
       const [{ routers }] = [await result.table("router_load_series", ["routers"], { limit: 1 })];
@@ -385,10 +387,7 @@ export class Detail {
     add(table(pairs));
     if (result.has("host_series")) {
       const s = await result.table("host_series", ["begin_ps", "end_ps", "packets_sent", "packets_received", "nic_queue_bytes"], { host });
-      this.history("Packets per bin", [
-        { name: "sent", begin: s.begin_ps, end: s.end_ps, value: s.packets_sent },
-        { name: "received", begin: s.begin_ps, end: s.end_ps, value: s.packets_received },
-      ], { until }, add);
+      this.packets(s, until, add);
       this.history("Queue of the NIC", [{ name: "queue", begin: s.begin_ps, end: s.end_ps, value: s.nic_queue_bytes }], { until, format: bytes, holds: true }, add);
     }
     this.linksAt(panel, "host", host, add);
@@ -455,11 +454,8 @@ export class Detail {
       const c = await result.table("calls", ["call", "count", "time_ps"], { job, rank });
       add(element("h3", "MPI calls"));
       const made = element("table");
-      for (const i of [...c.call.keys()].sort((a, b) => c.time_ps[b] - c.time_ps[a])) {
-        const line = made.insertRow();
-        line.insertCell().textContent = text(c, "call", i);
-        line.append(element("td", number(c.count[i]), { className: "n" }), element("td", time(c.time_ps[i]), { className: "n" }));
-      }
+      for (const i of [...c.call.keys()].sort((a, b) => c.time_ps[b] - c.time_ps[a]))
+        made.insertRow().append(element("td", text(c, "call", i)), element("td", number(c.count[i]), { className: "n" }), element("td", time(c.time_ps[i]), { className: "n" }));
       add(made);
     }
   }

@@ -4,7 +4,7 @@ import { MOST_BARS, bars } from "./bars.js";
 import { css, dark, loadColour, stateColour } from "./colours.js";
 import { badge, comparisonBox } from "./compare.js";
 import { binAt, comparison, linksNamed, loads, network, results, text } from "./data.js";
-import { Detail, MOST_CAUSES, element } from "./detail.js";
+import { Detail, MOST_CAUSES, element, swatch } from "./detail.js";
 import { number, percent, share, time } from "./format.js";
 import { Loads, TimeView, ground } from "./time.js";
 import { HALF, MEASURES, MapView } from "./map.js";
@@ -165,20 +165,16 @@ class Panel {
 
   drawTools(job) {
     const parts = [];
-    if (this.result.has("timeline")) {
-      const select = element("select");
-      select.setAttribute("aria-label", "What is shown of ranks");
-      for (const [words, selected] of [["over time", !this.byCause], ["by cause", this.byCause]]) select.append(element("option", words, { selected }));
-      select.addEventListener("change", () => { this.byCause = select.selectedIndex === 1; this.showJob(job); showTab("ranks"); });
-      parts.push(select);
-    }
-    if (this.jobs.length > 1) {
-      const select = element("select");
-      select.setAttribute("aria-label", "Job");
-      for (const each of this.jobs) select.append(element("option", each.name, { selected: each === job }));
-      select.addEventListener("change", () => this.showJob(this.jobs[select.selectedIndex]));
-      parts.push(select);
-    }
+    const select = (label, names, chosen, changed) => {
+      const made = element("select");
+      made.setAttribute("aria-label", label);
+      names.forEach((name, i) => made.append(element("option", name, { selected: i === chosen })));
+      made.addEventListener("change", () => changed(made.selectedIndex));
+      parts.push(made);
+    };
+    if (this.result.has("timeline"))
+      select("What is shown of ranks", ["over time", "by cause"], Number(this.byCause), (i) => { this.byCause = i === 1; this.showJob(job); showTab("ranks"); });
+    if (this.jobs.length > 1) select("Job", this.jobs.map(({ name }) => name), this.jobs.indexOf(job), (i) => this.showJob(this.jobs[i]));
     if (this.ranks && this.opened) {
       const back = element("button", `All lanes${this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : ""}`);
       back.addEventListener("click", () => this.showJob(job));
@@ -192,12 +188,8 @@ class Panel {
       line.append(box, ` ${label}`);
       parts.push(line);
     }
-    for (const [name, colour] of this.ranks?.keys ?? (this.ranks ? ["compute", ...state.names] : []).map((each) => [each, stateColour(each, state.names)])) {
-      const key = element("span", "", { className: "key" });
-      key.appendChild(element("span", "", { className: "swatch" })).style.background = colour;
-      key.append(name);
-      parts.push(key);
-    }
+    const keys = this.ranks?.keys ?? (this.ranks ? ["compute", ...state.names] : []).map((name) => [name, stateColour(name, state.names)]);
+    for (const [name, colour] of keys) parts.push(swatch(name, "", colour));
     this.tools.replaceChildren(...parts);
   }
 
@@ -496,9 +488,7 @@ function legend() {
   }
   const parts = ["0", bar, state.measure === "blocked" ? "100 % of the time" : `${percent(ends)} of the time`];
   if (state.measure !== "blocked") {
-    const full = element("span", "", { className: "swatch" });
-    full.style.background = css(loadColour(1, true));
-    parts.push(full, "full (corner: some links)");
+    parts.push(swatch("full (corner: some links)", "", css(loadColour(1, true))));
   } else parts.push(`(corner: some links at ${percent(state.limits.BLOCKED)} or more)`);
   at("legend").replaceChildren(...parts.map((part) => (typeof part === "string" ? element("span", part) : part)));
   at("legend").title = MEASURES[state.measure].words;

@@ -3,7 +3,7 @@
 import { CRITICAL, stateColour } from "./colours.js";
 import { text } from "./data.js";
 import { bytes, number, time } from "./format.js";
-import { ticks } from "./plot.js";
+import { canvasPen, ticks } from "./plot.js";
 
 const [TOP, BOTTOM, RIGHT] = [20, 18, 8];
 /** Maximum number of drawn messages; more would hide each other. */
@@ -64,17 +64,10 @@ export class TimeCanvas {
   }
 
   draw() {
-    const { canvas } = this;
-    const pixels = window.devicePixelRatio || 1;
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-    if (width === 0) return;
-    if (canvas.width !== Math.round(width * pixels) || canvas.height !== Math.round(height * pixels))
-      [canvas.width, canvas.height] = [Math.round(width * pixels), Math.round(height * pixels)];
-    const pen = canvas.getContext("2d");
-    pen.setTransform(pixels, 0, 0, pixels, 0, 0);
-    pen.fillStyle = "#fff";
-    pen.fillRect(0, 0, width, height);
-    pen.font = "11px system-ui, sans-serif";
+    // The style sheet has its light ground.
+    const made = canvasPen(this.canvas);
+    if (!made) return;
+    const { pen, width, height } = made;
     pen.fillStyle = "#57606a";
     const { step, at: times } = ticks(this.span.from, this.span.to, width - this.left);
     for (const at of times) {
