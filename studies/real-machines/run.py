@@ -37,8 +37,10 @@ KIB, MIB = 1024, 1024 * 1024
 # Above this many packets a run has larger packets, with headers and buffers in proportion.
 FINE_PACKETS = 400_000
 # Above this many packets or messages a point is not simulated: the study shall end within 40 minutes.
-MOST_PACKETS = 6_000_000
+MOST_PACKETS = 3_000_000
 MOST_MESSAGES = 4_500_000
+# Above so many messages, more bytes are not simulated either.
+MANY_MESSAGES, MOST_BYTES = 1_100_000, 3_000_000_000
 # Bytes of a message of HPCC's rings, and random orders in a run; HPCC has more of them.
 RING_BYTES, RING_ORDERS = 2_000_000, 3
 # Sizes from which the arithmetic of reductions is derived: below, overheads are as large.
@@ -202,7 +204,8 @@ def reason_against(point: Point) -> str:
         return f"which messages `{point['algorithm']}` sends is not known"
     messages, volume = cost(point)
     machine = MACHINES[point["machine"]]
-    if messages > MOST_MESSAGES or volume / (machine.coarse * machine.packet) > MOST_PACKETS:
+    most = MOST_PACKETS * machine.coarse * machine.packet if messages <= MANY_MESSAGES else MOST_BYTES
+    if messages > MOST_MESSAGES or volume > most:
         return "its simulation takes too long"
     return ""
 
@@ -266,8 +269,11 @@ def placement(point: Point, model: str) -> list[int]:
     run = point["source"].split()[-1].rsplit("/", 1)[0]
     if model in ("linear", "local") or not MACHINES[point["machine"]].preset:
         return list(range(nodes))
-    # Where no allocation is given: hosts by lot, in the order of their numbers.
-    return positions().get(run) or sorted(random.Random(1).sample(range(hosts), nodes))
+    # Where no allocation is given: large jobs evenly over the machine, small ones by lot, and ranks in the
+    # order of the hosts.
+    if point["benchmark"] == "pico":
+        return positions().get(run) or [rank * hosts // nodes for rank in range(nodes)]
+    return sorted(random.Random(1).sample(range(hosts), nodes))
 
 
 @functools.cache
