@@ -32,6 +32,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -154,8 +155,12 @@ class Study:
     ) -> tuple[list[Row], dict[str, list[Row]], float]:
         digest = hashlib.sha256(program.read_bytes()).hexdigest()
 
+        # Two cases may have one experiment, and then the second takes the result of the first.
+        locks = {case.experiment: threading.Lock() for case in cases}
+
         def one(case: Case) -> tuple[Row, dict[str, list[Row]], float]:
-            kept = _run_case(case, program, digest, cache)
+            with locks[case.experiment]:
+                kept = _run_case(case, program, digest, cache)
             summary = json.loads((kept / "summary.json").read_text())
             result = kept / "result" if case.tables else None
             found = _texts(case.columns | self.measure(summary, result))
