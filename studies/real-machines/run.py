@@ -787,13 +787,14 @@ def findings_block(rows: list[Row]) -> str:
 of {100 * statistics.median(large):.0f} %, operations without a reduction \
 {100 * statistics.median(other):.0f} %. The time that is missing implies {rates["LUMI"]} on LUMI and \
 {rates["Leonardo"]} on Leonardo (quartiles). For recursive doubling written by the benchmark itself it \
-is {min(doubling):.1f} to {max(doubling):.1f} GB/s on LUMI, on 8 and 16 nodes and over all vectors: a \
-constant rate of one core fits, congestion does not. A key for this rate is missing in the model.
+is {min(doubling):.1f} to {max(doubling):.1f} GB/s on LUMI, on 8 and 16 nodes and over all vectors. On LUMI \
+this rate also contains the slow hosts of the next item, so that of the arithmetic alone is higher: rings \
+with and without arithmetic, below, mostly differ by 5 to 6 GB/s. A key for this rate is missing in the model.
 - **Hosts of LUMI** send and receive at {host["measured_us"]:.1f} GB/s where two hosts of Alps, which \
 stand for them, send at 24 GB/s: a ring of 16 nodes, 15 of them side by side, is predicted at \
-{host["predicted_us"]:.1f} GB/s. The network cannot be the limit, as all links but two are inside a \
-chassis. The NICs of LUMI-G are at its GPUs, and the data come from the memory of the CPU; that this is \
-the cause is open. Measurements of two nodes of LUMI would tell.
+{host["predicted_us"]:.1f} GB/s. Congestion is unlikely, as all messages but two stay inside a \
+chassis. The NICs of LUMI-G are at its GPUs (general knowledge, unverified), and the data come from the \
+memory of the CPU; whether this is the cause is open. Measurements of two nodes of LUMI would tell.
 - **Small messages on LUMI.** A round of recursive doubling takes {jump[0]:.1f} us with 32 B and \
 {jump[1]:.1f} us with 256 B. The step between messages inside a work request and those that the NIC \
 fetches is 0.5 us in the two-node measurements that stand for LUMI, and the model has no such step.
@@ -804,7 +805,7 @@ prediction for 2,048 nodes is {turn_predicted:.1f} us. So the longer rounds of t
 matter of distance or of the algorithm. Other jobs, noise or other settings of the library are open.
 - **Algorithm not as named.** In one run of LUMI on 16 nodes `recursive_doubling_mpich` takes \
 as long as `default_mpich`, within 7 %, at {sum(abs(ratio - 1) < 0.07 for ratio in ratios)} of \
-{len(ratios)} sizes, although the default is another algorithm in the other runs. So the default may have \
+{len(ratios)} sizes, while both differ in the other runs. So the default may have \
 run. The points stay in the table and in the medians.
 - **What is right.** All-gathers of 128 KiB and more on 200 and 2,048 nodes of Leonardo, which move data \
 through the network and do nothing else, have a median error of {100 * statistics.median(gathers):.0f} %.
