@@ -135,6 +135,8 @@ def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
 ) -> None:
     box = ".panel:nth-child(1) .verdict"
     headline = page.locator(f"{box} summary")
+    assert not page.locator(f"{box} dl").is_visible(), "of several results it is folded at first"
+    headline.press("Enter")
     assert headline.inner_text().replace("\u00a0", " ") == "One link is full for 20 % of the time."
     assert headline.bounding_box()["y"] < page.locator(NETWORK).bounding_box()["y"]
     assert page.locator(f"{box} dt").all_inner_texts() == ["where", "when", "why", "try", "trust"]
@@ -186,6 +188,7 @@ def test_the_verdict_fits_a_phone_and_can_be_read(browser: Any, served: Served, 
     with page_of(browser, served.url) as page:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": 390, "height": 844})
+        page.click(".panel:nth-child(1) .verdict summary")
         settle(page)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 390, "nothing scrolls sideways"
         contrasts = page.evaluate(
