@@ -173,8 +173,8 @@ nic_reception_delay = "139 ns"
 }
 # Sides of the logical tori of Fugaku's jobs by nodes.
 TORI = {8: [2, 2, 2], 64: [4, 4, 4], 4096: [64, 64]}
-# Rates of reductions in the jobs on 8 nodes, the fewest: medians of the rates that the time implies which a prediction
-# without arithmetic lacks. Predictions with them are shown apart, as they are no calibration on two nodes.
+# Rates of reductions in the jobs on 8 nodes, the fewest. They are medians of the rates that the missing time of
+# predictions without arithmetic implies. Predictions with them are shown apart: two nodes do not give them.
 REDUCTION_RATES = {"LUMI": "3.2 GB/s", "Leonardo": "4.9 GB/s"}
 NO_PRESET = {
     "MareNostrum 5": "no preset: its topology is not public",
@@ -659,11 +659,12 @@ def rates_block(rows: list[Row]) -> str:
     """All reductions on more than 8 nodes without and with the rate of reductions of 8 nodes."""
     lines = []
     for machine, rate in REDUCTION_RATES.items():
-        for low, high, sizes in ((0, ARITHMETIC_BYTES - 1, "below 128 KiB"), (ARITHMETIC_BYTES, 1 << 40, "above")):
+        for low, high, sizes in (
+            (0, ARITHMETIC_BYTES - 1, "below 128 KiB"),
+            (ARITHMETIC_BYTES, 1 << 40, "128 KiB and more"),
+        ):
             some = [
-                row
-                for row in of(rows, "reductions", machine=machine)
-                if low <= int(row["bytes"]) <= high
+                row for row in of(rows, "reductions", machine=machine) if low <= int(row["bytes"]) <= high
             ]
             without = [same(rows, row, "calibrated") for row in some]
             lines.append([machine, rate, sizes, *spread(without), *spread(some)[1:]])

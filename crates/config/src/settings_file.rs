@@ -49,7 +49,11 @@ pub fn read_settings(text: &str, file: &str) -> Result<Vec<(String, String)>, Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Section};
+    use crate::{Bytes, Parameter, Section, parameters};
+
+    const PARAMETERS: &[Parameter] = parameters! {
+        size("eager_threshold", "8 KiB", "largest eager message");
+    };
 
     #[test]
     fn keys_of_tables_become_paths() {
@@ -70,7 +74,9 @@ mod tests {
         for (key, value) in &settings {
             section.set(key, value).unwrap();
         }
-        let bytes: Bytes = section.section("mpi").unwrap().get("eager_threshold").unwrap();
+        let mpi = section.section("mpi").unwrap();
+        mpi.declare(PARAMETERS);
+        let bytes: Bytes = mpi.get("eager_threshold").unwrap();
         assert_eq!(bytes.bytes, 1024);
     }
 
