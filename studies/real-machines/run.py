@@ -173,8 +173,9 @@ nic_reception_delay = "139 ns"
 }
 # Sides of the logical tori of Fugaku's jobs by nodes.
 TORI = {8: [2, 2, 2], 64: [4, 4, 4], 4096: [64, 64]}
-# Rates of reductions in the jobs on 8 nodes, the fewest. They are medians of the rates that the missing time of
-# predictions without arithmetic implies. Predictions with them are shown apart: two nodes do not give them.
+# Rates of reductions in the jobs on 8 nodes, the fewest: medians of the rates that the time implies by
+# which predictions without arithmetic are short. Predictions with them are shown apart, as two nodes do not
+# give them.
 REDUCTION_RATES = {"LUMI": "3.2 GB/s", "Leonardo": "4.9 GB/s"}
 NO_PRESET = {
     "MareNostrum 5": "no preset: its topology is not public",
