@@ -88,7 +88,8 @@ fn expected_on_hosts(collective: Collective, h: u64, c: u64) -> u64 {
 fn reduced(collective: Collective, name: &str, n: u64) -> u64 {
     use Collective::*;
     let (log, b) = (u64::from(n.ilog2()), BYTES);
-    match (collective, name) {
+    let algorithm = (collective, name);
+    match algorithm {
         // The deepest leaf has no sibling, so each of its ancestors has reduced its other child before.
         (Reduce, "binomial" | "binary-tree" | "in-order-binary-tree") => log * b,
         // All vectors arrive at once, or one after the other.
