@@ -607,7 +607,10 @@ impl OpenPeriod<'_> {
             return false;
         }
         if let Some([busy_ps, buffer_full_ps]) = links[port].advance(flow) {
-            self.greatest = [busy_ps.max(self.greatest[0]), buffer_full_ps.max(self.greatest[1])];
+            self.greatest = [
+                busy_ps.max(self.greatest[0]),
+                buffer_full_ps.max(self.greatest[1]),
+            ];
             let link = PeriodLink {
                 link: self.link,
                 class: self.router_slots.classes[port],
