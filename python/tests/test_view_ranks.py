@@ -248,15 +248,17 @@ def test_a_timeline_of_an_older_version_has_lines(browser: Any, timed: Path, tmp
     shutil.copytree(timed, old)
     timeline = pq.read_table(old / "timeline.parquet")
     pq.write_table(timeline.drop_columns(["blocked"]), old / "timeline.parquet")
-    with serving(old) as view:
+    with serving(old) as view, page_of(browser, view.url) as page:
         found = view.ask("/data/0/shares?job=rows&from_ps=0&to_ps=1000&parts=3&every=1")
         assert found[0] == 400, "the server says what is missing"
-        page = browser.new_page()
-        page.goto(view.url)
-        page.wait_for_selector("body[data-ready='yes']")
         page.click("#tab-ranks")
         page.wait_for_function("() => fabricsim.state.panels[0].ranks?.drawn?.states >= 144")
-        page.close()
+        page.evaluate("() => fabricsim.choose(0, { kind: 'rank', id: 3, job: 'rows', at: 1 })")
+        page.wait_for_selector("#detail[data-shows='rank 3']")
+        found = page.evaluate(
+            "() => fabricsim.state.panels[0].result.table('timeline', ['rank', 'blocked']).catch(String)"
+        )
+        assert "The table timeline has no column blocked" in found, "not asked of the server"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

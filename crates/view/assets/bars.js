@@ -52,7 +52,7 @@ export function named(ranks) {
 /** Fills an element with the bars of a job. `events`: `chosen(rank)` and `pointed(words, x, y)`. A full bar is the longest time of a rank in all `results`. Returns whether the result has the causes. */
 export async function bars(result, job, box, events, results) {
   const columns = ["rank", "time_ps", ...PARTS.map(([column]) => column)];
-  const rows = result.has("ranks") ? await result.table("ranks", columns, { job }).catch((error) => { if (error.status !== 400) throw error; }) : null;
+  const rows = result.has("ranks", columns) ? await result.table("ranks", columns, { job }) : null;
   if (!rows?.rows) return false;
   const times = results.filter((each) => each !== result && each.has("ranks")).map((each) => each.table("ranks", ["time_ps"], { job }));
   const longest = [rows, ...(await Promise.all(times))].flatMap((each) => [...each.time_ps]).reduce((a, b) => Math.max(a, b), 1);

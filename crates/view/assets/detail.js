@@ -194,8 +194,8 @@ export class Detail {
     this.history("Packets waiting", line("packets", s.waiting_packets), { until, holds: true }, add);
     if (s.rows === 0) add(element("p", "This link was idle or not sampled."));
     if (!result.has("vc_series")) return;
-    const vcs = await result.tableWith("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"],
-      ["waiting_packets", "waiting_packets_max"], { link });
+    const vcs = await result.table("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"], { link },
+      ["waiting_packets", "waiting_packets_max"]);
     // `after` is the value from the end of a row until the next row of the VC.
     const lines = (value, after = value) => [...new Set(vcs.vc)].sort((a, b) => a - b).map((vc) => {
       const of = [...vcs.vc.keys()].filter((i) => vcs.vc[i] === vc);
@@ -374,7 +374,7 @@ export class Detail {
       }
     }
     const counted = ["packets_received", "latency_sum_ps", "latency_max_ps", "hops_sum"];
-    const of = await result.tableWith("hosts", ["host"], counted, { host });
+    const of = await result.table("hosts", ["host"], { host }, counted);
     // Null without collect.host_latency.
     const packets = of.packets_received?.[0];
     if (Number.isFinite(packets)) {
@@ -397,7 +397,7 @@ export class Detail {
   async activity(panel, job, rank, at, add) {
     const { result, network, until } = panel;
     const near = (ps) => ({ job, from_ps: Math.max(0, Math.floor(ps)), to_ps: Math.floor(ps) + 1 });
-    const now = await result.tableWith("timeline", ["begin_ps", "end_ps", "state"], ["blocked"], { ...near(at), rank });
+    const now = await result.table("timeline", ["begin_ps", "end_ps", "state"], { ...near(at), rank }, ["blocked"]);
     if (now.rows === 0) return;
     const [begin, end] = [now.begin_ps[0], now.end_ps[0]];
     add(element("h3", `${now.blocked?.[0] ? "Waits in " : ""}${text(now, "state", 0)}, ${time(begin, until, 1000)} to ${time(end, until, 1000)}`));

@@ -18,7 +18,7 @@ const STATES = [
 const STEPS = { compute: "#8fd1b5", overhead: "#999999", network: "#56b4e9", wait: "#d55e00", unknown: "#ffffff" };
 
 export class LanesView extends TimeCanvas {
-  /** Opening a lane is `events.opened(ranks)`; `events.unfit()` says that the result has no lanes. */
+  /** Opening a lane is `events.opened(ranks)`. */
   constructor(panel, stage, job, span, events) {
     super(panel, stage, job, span, { ...events, chosen: (thing) => thing?.ranks && events.opened(thing.ranks) }, "Lanes of ranks over time, arrow up and down select a lane, Enter opens it");
     Object.assign(this, { lanes: [], keys: STATES.map(([, words, colour]) => [words, colour]), every: Math.ceil(job.ranks / SAMPLE) });
@@ -60,8 +60,6 @@ export class LanesView extends TimeCanvas {
       });
       this.laneOf = new Map(this.lanes.flatMap(({ ranks }, lane) => ranks.map((rank) => [rank, lane])));
     } catch (error) {
-      // Results of older versions do not say when a rank waits.
-      if (error.status === 400) return this.events.unfit();
       this.error = error.message;
     }
     this.redraw();

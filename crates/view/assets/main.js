@@ -155,8 +155,9 @@ class Panel {
       return;
     }
     const events = { chosen: (thing) => choose(this, thing), pointed: (thing, x, y) => tip(thing?.label, x, y), names: knowNames, span: setSpan };
-    if (job.ranks > MOST_BARS && !only && !this.withoutLanes)
-      this.ranks = new LanesView(this, this.ranksStage, job, state.span, { ...events, opened: (ranks) => this.showJob(job, ranks), unfit: () => { this.withoutLanes = true; this.showJob(job); } });
+    // Results of older versions do not say when a rank waits.
+    if (job.ranks > MOST_BARS && !only && this.result.has("timeline", ["blocked"]))
+      this.ranks = new LanesView(this, this.ranksStage, job, state.span, { ...events, opened: (ranks) => this.showJob(job, ranks) });
     else this.ranks = new RanksView(this, this.ranksStage, job, state.span, events, only?.slice(0, MOST_BARS));
     this.opened = only;
     Object.assign(this.ranks, { names: state.names, at: now() });

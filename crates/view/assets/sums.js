@@ -20,7 +20,7 @@ export class Units {
   /** Those of the table `units`; of a result without it groups, or else blocks of routers. null without routers. */
   static async of(result, routers) {
     if (result.has("units")) {
-      const rows = await result.table("units", ["name", "kind", "first_router", "routers", ...(result.has("pair_series") ? ["block"] : [])]);
+      const rows = await result.table("units", ["name", "kind", "first_router", "routers"], {}, ["block"]);
       const names = [...rows.name.keys()].map((i) => text(rows, "name", i));
       const { first_router: first, routers: sizes, block } = rows;
       return new Units({ names, kind: text(rows, "kind", 0), first, sizes, block }, routers?.rows ?? 0);
