@@ -13,6 +13,13 @@ export const MOST_BARS = 64;
 const [GROUPS, SAMPLE] = [8, 4096];
 const ROUNDS = 30;
 
+/** Whether a hash (the final mix of MurmurHash3) puts a number into a sample of so many of all. Every n-th could alias with a grid. */
+function isSampled(number_, wanted, all) {
+  let hash = Math.imul(number_ ^ (number_ >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0 < (wanted / all) * 2 ** 32;
+}
+
 const distance = (a, b) => a.reduce((sum, value, i) => sum + (value - b[i]) ** 2, 0);
 const mean = (points) => points[0].map((_, part) => points.reduce((sum, point) => sum + point[part], 0) / points.length);
 const farthest = (points, of) => points.reduce((far, point) => (of(point) > of(far) ? point : far));
@@ -22,7 +29,7 @@ const farthest = (points, of) => points.reduce((far, point) => (of(point) > of(f
  * always the same). Returns lists of numbers of points, and the share of the variance that is between groups.
  */
 export function alike(all, count) {
-  const points = all.filter((_, i) => i % Math.ceil(all.length / SAMPLE) === 0);
+  const points = all.filter((_, i) => isSampled(i, SAMPLE, all.length));
   const middle = mean(points);
   let centres = [farthest(points, (point) => distance(point, middle))];
   const nearest = (point) => centres.reduce((best, centre, i) => (distance(centre, point) < distance(centres[best], point) ? i : best), 0);

@@ -17,7 +17,8 @@ use serde_json::json;
 use crate::folder::{OpenError, ResultFolder};
 use crate::page::ASSETS;
 use crate::slice::{self, ColumnValues, RowFilter, Slice, SliceError, TimeRange};
-use crate::{timeline, wire};
+use crate::timeline::{self, RankSample};
+use crate::wire;
 
 /// Read timeout of a connection. Browsers open connections before they need them.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -303,12 +304,8 @@ impl ServerState {
                 slice::cut(files, &query.columns(), &rows)
             }),
             ["data", result, "shares"] => self.table(result, "timeline", |files, time| {
-                timeline::shares(
-                    files,
-                    &query.rows(time)?,
-                    query.small("every"),
-                    query.small("parts"),
-                )
+                let sample = RankSample::new(query.small("sample"), query.small("of"));
+                timeline::shares(files, &query.rows(time)?, sample, query.small("parts"))
             }),
             ["data", result, "timeline"] => self.table(result, "timeline", |files, time| {
                 let rows = query.rows(time)?;
@@ -385,8 +382,8 @@ fn bins(folder: &ResultFolder) -> Result<Slice, SliceError> {
 struct Query(Vec<(String, String)>);
 
 /// Keys that are not column names.
-const RESERVED: [&str; 7] = [
-    "columns", "from_ps", "to_ps", "limit", "every", "parts", "pixel_ps",
+const RESERVED: [&str; 9] = [
+    "columns", "from_ps", "to_ps", "limit", "every", "parts", "pixel_ps", "sample", "of",
 ];
 
 impl Query {
