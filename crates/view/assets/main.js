@@ -1,10 +1,11 @@
 // The page: results side by side, with one time and one selection for all.
 
 import { MOST_BARS, bars } from "./bars.js";
-import { css, dark, loadColour, stateColour } from "./colours.js";
+import { css, loadColour, onGround, stateColour } from "./colours.js";
 import { badge, comparisonBox } from "./compare.js";
 import { binAt, comparison, linksNamed, loads, network, results, text } from "./data.js";
-import { Detail, MOST_CAUSES, element, swatch } from "./detail.js";
+import { Detail, MOST_CAUSES } from "./detail.js";
+import { button, element, scale, swatch } from "./dom.js";
 import { number, percent, share, time } from "./format.js";
 import { Loads, TimeView, ground } from "./time.js";
 import { HALF, MEASURES, MapView } from "./map.js";
@@ -38,9 +39,7 @@ class Panel {
     Object.assign(this, { result, letter });
     this.box = element("section", "", { className: "panel" });
     const { summary } = result;
-    const title = this.box.appendChild(element("h2", "", { title: result.folder }));
-    if (letter) title.append(badge(letter, result.name));
-    title.append(result.name, element("span", summary.network?.topology ?? ""));
+    this.box.append(element("h2", [letter ? badge(letter, result.name) : "", result.name, element("span", summary.network?.topology ?? "")], { title: result.folder }));
     this.verdictPlace = this.box.appendChild(element("div"));
     this.banners();
     this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
@@ -167,9 +166,8 @@ class Panel {
   drawTools(job) {
     const parts = [];
     const select = (label, names, chosen, changed) => {
-      const made = element("select");
+      const made = element("select", names.map((name, i) => element("option", name, { selected: i === chosen })));
       made.setAttribute("aria-label", label);
-      names.forEach((name, i) => made.append(element("option", name, { selected: i === chosen })));
       made.addEventListener("change", () => changed(made.selectedIndex));
       parts.push(made);
     };
@@ -177,17 +175,14 @@ class Panel {
       select("What is shown of ranks", ["over time", "by cause"], Number(this.byCause), (i) => { this.byCause = i === 1; this.showJob(job); showTab("ranks"); });
     if (this.jobs.length > 1) select("Job", this.jobs.map(({ name }) => name), this.jobs.indexOf(job), (i) => this.showJob(this.jobs[i]));
     if (this.ranks && this.opened) {
-      const back = element("button", `All lanes${this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : ""}`);
-      back.addEventListener("click", () => this.showJob(job));
-      parts.push(back);
+      const more = this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : "";
+      parts.push(button(`All lanes${more}`, () => this.showJob(job)));
     }
     for (const [table, key, label] of [["messages", "withMessages", "messages"], ["critical_path", "withPath", "critical path"]]) {
       if (!this.result.has(table) || this.ranks?.[key] === undefined) continue;
       const box = element("input", "", { type: "checkbox", checked: this.ranks[key] });
       box.addEventListener("change", () => { this.ranks[key] = box.checked; this.ranks.redraw(); });
-      const line = element("label");
-      line.append(box, ` ${label}`);
-      parts.push(line);
+      parts.push(element("label", [box, ` ${label}`]));
     }
     const keys = this.ranks?.keys ?? (this.ranks ? ["compute", ...state.names] : []).map((name) => [name, stateColour(name, state.names)]);
     for (const [name, colour] of keys) parts.push(swatch(name, "", colour));
@@ -438,7 +433,7 @@ function drawGround() {
 }
 
 function drawCharts() {
-  if (state.tab === "time") for (const panel of state.panels) panel.charts.draw(state.measure === "blocked" ? "blocked" : "busy", state.only);
+  for (const panel of state.panels) panel.charts.draw(state.measure === "blocked" ? "blocked" : "busy", state.only);
 }
 
 /** Moves the slider to the bin that contains a time. */
@@ -479,14 +474,18 @@ function showTab(tab) {
   for (const id of ["hottest", "whole-map", "legend"]) at(id).hidden = tab !== "network";
 }
 
-function legend() {
-  const bar = element("canvas", "", { width: 110, height: 12 });
-  const pen = bar.getContext("2d");
-  const ends = state.measure === "blocked" ? 1 : state.limits.FULL;
-  for (let x = 0; x < 110; x++) {
-    pen.fillStyle = css(loadColour((x / 109) * ends));
-    pen.fillRect(x, 0, 1, 12);
+/** Shows what a print has beside the view: the map, the charts and the scale. */
+function beforePrint() {
+  for (const panel of state.panels) {
+    panel.networkStage.hidden = panel.timeStage.hidden = false;
+    panel.charts.redraw();
   }
+  at("legend").hidden = false;
+}
+
+function legend() {
+  const ends = state.measure === "blocked" ? 1 : state.limits.FULL;
+  const bar = scale(110, (share_) => css(loadColour(share_ * ends)));
   const parts = ["0", bar, state.measure === "blocked" ? "100 % of the time" : `${percent(ends)} of the time`];
   if (state.measure !== "blocked") {
     parts.push(swatch("full (corner: some links)", "", css(loadColour(1, true))));
@@ -518,8 +517,10 @@ function listen() {
   at("whole").addEventListener("change", () => { state.whole = at("whole").checked; update(); });
   at("measure").addEventListener("change", () => { state.measure = at("measure").value; legend(); drawCharts(); update(); });
   at("class").addEventListener("change", () => { state.only = at("class").value; drawCharts(); update(); });
-  dark.addEventListener("change", () => { legend(); drawGround(); detail.mark(now()); });
+  onGround(() => { legend(); drawGround(); detail.mark(now()); });
   new ResizeObserver(() => requestAnimationFrame(drawGround)).observe(at("ground"));
+  window.addEventListener("beforeprint", beforePrint);
+  window.addEventListener("afterprint", () => showTab(state.tab));
   at("play").addEventListener("click", play);
   for (const tab of ["network", "time", "ranks"]) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
   at("find").addEventListener("submit", (event) => { event.preventDefault(); find(at("find-text").value); });

@@ -2,22 +2,30 @@
 
 import { CRITICAL, stateColour } from "./colours.js";
 import { text } from "./data.js";
+import { canvasPen, element } from "./dom.js";
 import { bytes, number, time } from "./format.js";
-import { canvasPen, ticks } from "./plot.js";
 
 const [TOP, BOTTOM, RIGHT] = [20, 18, 8];
 /** Maximum number of drawn messages; more would hide each other. */
 const MESSAGES = 3000;
+
+/** Round times from `from` to `to` for an axis of so many pixels: the step between them, and the times. */
+function ticks(from, to, width) {
+  const rough = (to - from) / Math.max(2, Math.floor(width / 110));
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  const first = Math.ceil(from / step);
+  return { step, at: Array.from({ length: Math.floor(to / step) - first + 1 }, (_, i) => (first + i) * step) };
+}
 
 /** A canvas over time, which a drag moves and the wheel zooms. `paint(pen)` draws inside its axes, `fetch()` requests what is in sight. */
 export class TimeCanvas {
   /** `span` is shared by all results: {from, to, until}, in picoseconds. `events.span(from, to)` sets it, `events.pointed(thing, x, y)` names a thing. */
   constructor(panel, stage, job, span, events, label) {
     Object.assign(this, { panel, job, span, events, left: 64, path: null, withPath: true, asks: 0 });
-    this.canvas = stage.appendChild(document.createElement("canvas"));
+    this.canvas = stage.appendChild(element("canvas"));
     this.canvas.setAttribute("aria-label", `${label}; drag to move, wheel to zoom`);
-    this.status = stage.appendChild(document.createElement("div"));
-    this.status.className = "status";
+    this.status = stage.appendChild(element("div", "", { className: "status" }));
     this.listen();
     new ResizeObserver(() => { this.load(); this.redraw(); }).observe(stage);
     this.loadPath();
