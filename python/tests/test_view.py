@@ -408,7 +408,7 @@ def test_pictures_are_those_on_record(page: Any) -> None:
 
 
 def test_a_hundred_thousand_links_are_fluid(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
-    view_results.large(tmp_path / "large", folders["plain"], 10_000, 10)
+    view_results.large(tmp_path / "large", folders["plain"], 10_000, 10, bins=8)
     with serving(tmp_path / "large") as view, page_of(browser, view.url) as page:
         settle(page)
         # Without the table of units, blocks of routers that follow each other.
@@ -429,6 +429,33 @@ def test_a_hundred_thousand_links_are_fluid(browser: Any, folders: dict[str, Pat
             "() => fabricsim.state.panels[0].view.cells.reduce((n, c) => n + c.sum.links, 0)"
         )
         assert total == 100_000, "each link is in one cell"
+        # The slider dragged through all bins, and the pointer over the map: times between pictures.
+        page.evaluate("() => { fabricsim.state.whole = false; return fabricsim.update(); }")
+        page.evaluate(
+            """() => { window.frames = []; let last = performance.now();
+                const tick = now => {
+                    window.frames.push(now - last);
+                    last = now;
+                    requestAnimationFrame(tick);
+                };
+                requestAnimationFrame(tick); }"""
+        )
+        box = page.locator("#slider").bounding_box()
+        grid = page.locator(NETWORK).bounding_box()
+        for name, at, wide in [("slider", box, 0.5), ("pointer over the map", grid, 0.3)]:
+            page.evaluate("() => { window.frames.length = 0; }")
+            page.mouse.move(at["x"] + 10, at["y"] + at["height"] / 2)
+            if at is box:
+                page.mouse.down()
+            for step in range(60):
+                x = at["x"] + 10 + (at["width"] - 20) * (step % 30) / 30
+                page.mouse.move(x, at["y"] + at["height"] * wide)
+            page.mouse.up()
+            settle(page)
+            times = sorted(page.evaluate("() => window.frames"))
+            median, late = times[len(times) // 2], times[int(0.95 * len(times))]
+            print(f"100,000 links, {name}: {median:.1f} ms between pictures, 95 % below {late:.1f} ms")
+            assert median < 250
 
 
 @pytest.fixture(scope="module")
