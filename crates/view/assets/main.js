@@ -40,13 +40,12 @@ class Panel {
     this.box = element("section", "", { className: "panel" });
     const { summary } = result;
     this.box.append(element("h2", [letter ? badge(letter, result.name) : "", result.name, element("span", summary.network?.topology ?? "")], { title: result.folder }));
-    this.verdictPlace = this.box.appendChild(element("div"));
+    const add = (className, hidden = true) => this.box.appendChild(element("div", "", { className, hidden }));
+    this.verdictPlace = add("", false);
     this.banners();
-    this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
-    this.networkStage = this.box.appendChild(element("div", "", { className: "stage" }));
-    this.timeStage = this.box.appendChild(element("div", "", { className: "stage charts", hidden: true }));
-    this.barsStage = this.box.appendChild(element("div", "", { className: "stage charts", hidden: true }));
-    this.ranksStage = this.box.appendChild(element("div", "", { className: "stage light", hidden: true }));
+    this.tools = add("tools");
+    this.networkStage = add("stage", false);
+    [this.timeStage, this.barsStage, this.ranksStage] = ["stage charts", "stage charts", "stage light"].map((name) => add(name));
     at("panels").append(this.box);
     Object.assign(this, { now: null, causes: { full: 0, shown: [] }, critical: [], bins: null, measure: "mean" });
   }
@@ -59,8 +58,8 @@ class Panel {
     const { result } = this;
     if (result.unfinished) this.banner("This run has not ended: it is still running or was killed. The page shows what it has written so far.");
     if (result.being_replaced) this.banner("Another run in this folder is still running or was killed. The page shows the earlier result.");
-    const damaged = Object.entries(result.damaged);
-    if (damaged.length > 0) this.banner(`Damaged and omitted: ${damaged.map(([name, why]) => `${name} (${why})`).join("; ")}`);
+    const damaged = Object.entries(result.damaged).map(([name, why]) => `${name} (${why})`);
+    if (damaged.length > 0) this.banner(`Damaged and omitted: ${damaged.join("; ")}`);
   }
 
   missing(stage, words) {
@@ -181,7 +180,7 @@ class Panel {
     for (const [table, key, label] of [["messages", "withMessages", "messages"], ["critical_path", "withPath", "critical path"]]) {
       if (!this.result.has(table) || this.ranks?.[key] === undefined) continue;
       const box = element("input", "", { type: "checkbox", checked: this.ranks[key] });
-      box.addEventListener("change", () => { this.ranks[key] = box.checked; this.ranks.redraw(); });
+      box.addEventListener("change", () => this.ranks.show({ [key]: box.checked }));
       parts.push(element("label", [box, ` ${label}`]));
     }
     const keys = this.ranks?.keys ?? (this.ranks ? ["compute", ...state.names] : []).map((name) => [name, stateColour(name, state.names)]);
@@ -341,8 +340,7 @@ function knowNames(names) {
   if (all.length === state.names.length) return;
   state.names = all;
   for (const panel of state.panels.filter((p) => p.ranks)) {
-    panel.ranks.names = all;
-    panel.ranks.redraw();
+    panel.ranks.show({ names: all });
     panel.drawTools(panel.ranks.job);
   }
 }
@@ -384,21 +382,14 @@ async function choose(panel, thing) {
   for (const each of state.panels) {
     const own = each === panel ? thing : null;
     each.view?.mark(own ? rowsOf(each, own) : [], own?.cell);
-    if (each.ranks) {
-      each.ranks.chosen = own?.kind === "rank" ? own : null;
-      each.ranks.load();
-      each.ranks.redraw();
-    }
+    each.ranks?.show({ chosen: own?.kind === "rank" ? own : null }, true);
   }
   await detail.show(panel ?? state.panels[0], thing);
 }
 
 function setSpan(from, to) {
   Object.assign(state.span, { from, to });
-  for (const panel of state.panels.filter((p) => p.ranks)) {
-    panel.ranks.load();
-    panel.ranks.redraw();
-  }
+  for (const panel of state.panels) panel.ranks?.show({}, true);
 }
 
 /** Moves the slider to a time. */
@@ -418,8 +409,7 @@ async function update() {
     : `${time(ps, last)} to ${time(next, last)}`;
   detail.mark(ps);
   drawGround();
-  for (const panel of state.panels) panel.charts.mark(ps);
-  for (const panel of state.panels) if (panel.ranks) { panel.ranks.at = ps; panel.ranks.redraw(); }
+  for (const panel of state.panels) { panel.charts.mark(ps); panel.ranks?.show({ at: ps }); }
   await Promise.all(state.panels.map((panel) => panel.update()));
   detail.refresh();
   document.body.dataset.shown = ps === null ? "whole" : String(state.index);
@@ -500,12 +490,10 @@ function find(words) {
   const box = at("find-text");
   const panel = state.chosen?.panel ?? state.panels[0];
   const [kind, number_] = found ? [found[1].toLowerCase(), Number(found[2])] : [];
-  const thing = found && {
-    link: () => { const row = panel.network?.row(number_) ?? -1; return row >= 0 ? { kind, id: row } : null; },
-    router: () => (number_ < (panel.network?.routers.rows ?? 0) ? { kind, id: number_ } : null),
-    host: () => (number_ < (panel.network?.hosts.rows ?? 0) ? { kind, id: number_ } : null),
-    rank: () => (panel.jobs.length > 0 && number_ < panel.jobs[0].ranks ? { kind, id: number_, job: (panel.ranks?.job ?? panel.jobs[0]).name } : null),
-  }[kind]();
+  const { network: net, jobs, ranks } = panel;
+  const id = kind === "link" ? net?.row(number_) ?? -1 : number_;
+  const count = { link: net?.links.rows, router: net?.routers.rows, host: net?.hosts.rows, rank: jobs[0]?.ranks }[kind] ?? 0;
+  const thing = id >= 0 && id < count ? { kind, id, job: kind === "rank" ? (ranks?.job ?? jobs[0]).name : undefined } : null;
   box.setCustomValidity(thing ? "" : "There is none. Try: link 12, router 5, host 7 or rank 0.");
   box.reportValidity();
   if (!thing) return;
