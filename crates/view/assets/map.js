@@ -67,7 +67,6 @@ export class MapView {
       this.place(width, height);
     }
     this.cells = this.layout.frames.flatMap((frame) => frame.cells);
-    this.cellOf = new Map();
     for (const frame of this.layout.frames) {
       frame.at = new Map(frame.cells.map((cell) => [cell.row * frame.columns + cell.column, cell]));
       for (const cell of frame.cells) cell.frame = frame;
@@ -142,24 +141,24 @@ export class MapView {
       const next = sorted.map(() => 0);
       for (const cell of frame.cells) cell.members = [sorted[cell.column][next[cell.column]++]];
     }
-    this.cellOf.clear();
+    this.cellOf = [];
     const isShown = (member) => this.pairs.className[this.layout.of === "links" ? this.pairs.ofLink[member] : member] === this.only;
     for (const cell of this.cells) {
       const shown = this.only ? cell.members.filter(isShown) : cell.members;
       cell.sum = from ? total(from, shown) : { links: shown.length, busy: NaN, full: 0, held: 0 };
-      for (const member of cell.members) this.cellOf.set(member, cell);
+      for (const member of cell.members) this.cellOf[member] = cell;
     }
     this.redraw();
   }
 
   /** The cell of a link. */
   cellOfLink(row) {
-    if (this.layout?.of === "routers") return this.cellOf.get(this.network.ends().map((of) => of[row]).find((router) => router >= 0));
-    return this.cellOf?.get(this.layout.of === "links" ? row : this.pairs.ofLink[row]);
+    if (this.layout?.of === "routers") return this.cellOf[this.network.ends().map((of) => of[row]).find((router) => router >= 0)];
+    return this.cellOf?.[this.layout.of === "links" ? row : this.pairs.ofLink[row]];
   }
 
   cellOfPair(pair) {
-    return this.layout?.of === "pairs" ? this.cellOf.get(pair) : undefined;
+    return this.layout?.of === "pairs" ? this.cellOf[pair] : undefined;
   }
 
   /** What the members of a cell are: links or pairs. */
