@@ -284,7 +284,12 @@ impl TableFiles {
                 .map_err(io::Error::other)?;
             let of_file = builder.metadata().file_metadata().num_rows();
             rows += u64::try_from(of_file).map_err(io::Error::other)?;
-            columns = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
+            columns = builder
+                .schema()
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .collect();
         }
         let table = TableFiles { files, rows, columns };
         Ok((!table.files.is_empty()).then_some(table))

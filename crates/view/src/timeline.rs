@@ -365,14 +365,21 @@ mod tests {
         };
         let of_all = share(&(0..ranks).collect::<Vec<_>>());
         let every_fourth: Vec<u32> = (0..ranks).step_by(4).collect();
-        assert_eq!((of_all, share(&every_fourth)), (1.0 / 16.0, 1.0 / 4.0), "this aliased");
+        assert_eq!(
+            (of_all, share(&every_fourth)),
+            (1.0 / 16.0, 1.0 / 4.0),
+            "this aliased"
+        );
         let sample = RankSample::new(1024, ranks);
         let chosen: Vec<u32> = (0..ranks).filter(|rank| sample.has(*rank)).collect();
         assert!((900..1150).contains(&chosen.len()), "{}", chosen.len());
         assert!((share(&chosen) - of_all).abs() < 0.02, "{}", share(&chosen));
         for place in 0..16 {
             let column = chosen.iter().filter(|rank| *rank % 16 == place).count();
-            assert!((40..90).contains(&column), "{column} of column {place}, expected 64");
+            assert!(
+                (40..90).contains(&column),
+                "{column} of column {place}, expected 64"
+            );
         }
         let all = RankSample::new(1024, 1024);
         assert!((0..1024).all(|rank| all.has(rank)), "few ranks are all chosen");
