@@ -569,6 +569,9 @@ class Mpi(Given):
         no time).
     receive_copy_bandwidth : Rate, such as "10 GB/s"
         Bandwidth at which the CPU of the receiver copies eager messages (default: copies take no time).
+    reduction_bandwidth : Rate, such as "6 GB/s"
+        Bandwidth at which a rank combines a received vector with its own in a reduction (default: reductions
+        take no time).
     send_overhead : Time, such as "300 ns"
         CPU time of the sender per message (default: 300 ns).
     receive_overhead : Time, such as "300 ns"
@@ -592,6 +595,7 @@ class Mpi(Given):
     short_threshold: Size | None = None
     send_copy_bandwidth: Rate | None = None
     receive_copy_bandwidth: Rate | None = None
+    reduction_bandwidth: Rate | None = None
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
     matching_overhead: Time | None = None

@@ -82,6 +82,25 @@ struct ExperimentArguments {
     /// --set job.0.traffic.load=0.3
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     set: Vec<(String, String)>,
+    /// Override all keys of a TOML file, such as a preset of `fabricsim calibrate`; --set comes before it
+    #[arg(long = "set-file", value_name = "FILE")]
+    set_file: Vec<PathBuf>,
+}
+
+impl ExperimentArguments {
+    /// The overrides: those of files in their order, then single keys.
+    fn overrides(&self) -> Result<Vec<(String, String)>, CommandFailure> {
+        let mut all = Vec::new();
+        for path in &self.set_file {
+            let file = path.display().to_string();
+            let text = config::read_text(path, config::EXPERIMENT_BYTES)
+                .map_err(|error| CommandFailure::wrong_input(format!("{file}: {error}")))?;
+            let settings = config::read_settings(&text, &file);
+            all.extend(settings.map_err(|error| CommandFailure::wrong_input(error.to_string()))?);
+        }
+        all.extend(self.set.iter().cloned());
+        Ok(all)
+    }
 }
 
 #[derive(Args)]

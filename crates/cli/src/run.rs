@@ -21,7 +21,7 @@ fn load(
 ) -> Result<Experiment, CommandFailure> {
     Ok(Experiment::load_with(
         &arguments.experiment,
-        &arguments.set,
+        &arguments.overrides()?,
         interpreters,
     )?)
 }
@@ -32,7 +32,12 @@ pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -
         .out
         .unwrap_or_else(|| default_folder(&arguments.experiment.experiment));
     let file = &arguments.experiment.experiment;
-    let repeated = RepeatedRun::new(file, &arguments.experiment.set, &out);
+    let repeated = RepeatedRun::new(
+        file,
+        &arguments.experiment.set_file,
+        &arguments.experiment.set,
+        &out,
+    );
     let set = &mut arguments.experiment.set;
     set.extend(arguments.machine.overrides());
     let experiment = processes.agree(|| {

@@ -12,6 +12,7 @@ mod parameter;
 mod quantity;
 mod section;
 mod setting;
+mod settings_file;
 
 pub use error::{Error, Location, nearest};
 pub use input::{EXPERIMENT_BYTES, TEXT_BYTES, open_input, read_text};
@@ -19,3 +20,4 @@ pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration, Power, RoundedRate};
 pub use section::Section;
 pub use setting::{NameOrSome, OneOrEach, Setting, Value};
+pub use settings_file::read_settings;

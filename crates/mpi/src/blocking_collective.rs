@@ -14,7 +14,11 @@ use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
 use crate::operations::CpuStep;
 use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
 use crate::requests::{RequestInfo, RequestKind};
-use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, RanksByHost, ReplayError, Round};
+use crate::settings::time_at;
+use crate::{
+    CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, RanksByHost, ReplayError, Round,
+    RoundReceive,
+};
 
 /// The schedule of one rank in one collective, without its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -343,9 +347,9 @@ impl Rank {
             return Ok(CpuStep::Continue);
         }
         for index in 0..self.collective.round.receives.len() {
-            let from = self.collective.round.receives[index].0;
-            let departure = self.current_send(from, 0)?;
-            let handle = self.post_round_receive(departure, now, out)?;
+            let receive = self.collective.round.receives[index];
+            let departure = self.current_send(receive.from, 0)?;
+            let handle = self.post_round_receive(departure, receive, now, out)?;
             self.collective.add_pending(handle, &mut self.journal);
         }
         Ok(CpuStep::Continue)
@@ -386,10 +390,11 @@ impl Rank {
         })
     }
 
-    /// Posts the receive from the rank to which `send` would go.
+    /// Posts the receive from the rank to which `departure` would go. Its completion costs the time of its reduction.
     pub(crate) fn post_round_receive(
         &mut self,
         departure: OutgoingSend,
+        receive: RoundReceive,
         now: Time,
         out: &mut Vec<Action>,
     ) -> Result<u32, ReplayError> {
@@ -398,7 +403,12 @@ impl Rank {
             ..departure.info()
         };
         // Counts may differ between ranks, so no message is too long.
-        self.post(info, u64::MAX, now, out)
+        let handle = self.post(info, u64::MAX, now, out)?;
+        let bandwidth = self.job.settings.reduction_bandwidth;
+        if receive.reduced > 0 && bandwidth.is_some() {
+            self.charge(handle, time_at(receive.reduced, bandwidth));
+        }
+        Ok(handle)
     }
 }
 

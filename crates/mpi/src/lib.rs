@@ -41,7 +41,7 @@ mod tracing;
 pub use agreement::check_agreement;
 pub use collectives::{
     ALGORITHMS, AlgorithmSelection, CollectiveAlgorithm, CollectiveArgs, CollectiveCall, CollectiveVariant,
-    HostLayout, NamedAlgorithm, RanksByHost, Round, SelectionRule, SelectionTable, TABLES,
+    HostLayout, NamedAlgorithm, RanksByHost, Round, RoundReceive, SelectionRule, SelectionTable, TABLES,
 };
 pub use compute::{ComputeRule, ComputeScale};
 pub use error::ReplayError;

@@ -180,9 +180,9 @@ impl Rank {
                 return self.complete(handle, now, out);
             }
             let number = k.wrapping_add(round.round_offset);
-            for (from, _) in &round.receives {
-                let departure = self.round_send(&schedule, number, *from, 0)?;
-                messages.push(self.post_round_receive(departure, now, out)?);
+            for receive in &round.receives {
+                let departure = self.round_send(&schedule, number, receive.from, 0)?;
+                messages.push(self.post_round_receive(departure, *receive, now, out)?);
             }
             for (to, bytes) in &round.sends {
                 let departure = self.round_send(&schedule, number, *to, *bytes)?;

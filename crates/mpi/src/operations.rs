@@ -12,7 +12,7 @@ use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST};
 use crate::path::PackedPath;
 use crate::rank::{Action, CpuActivity, CpuState, OutgoingSend, Rank, SendOrigin};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind};
-use crate::settings::copy_time;
+use crate::settings::time_at;
 use crate::statistics::CountedMessage;
 use crate::tracing::{TraceEvent, TracedActivity, index_of};
 use crate::{CollectiveCall, ReplayError};
@@ -328,7 +328,7 @@ impl Rank {
             && leaving.bytes > settings.short_threshold
             && (leaving.is_copied(settings) || !leaving.is_rendezvous(settings));
         let copied = if copies { leaving.bytes } else { 0 };
-        let copy = copy_time(copied, settings.send_copy_bandwidth);
+        let copy = time_at(copied, settings.send_copy_bandwidth);
         Time(settings.send_overhead.ps().saturating_add(copy.ps()))
     }
 
@@ -490,7 +490,7 @@ impl Rank {
     fn receive_copy(&self, envelope: &Message) -> Time {
         let settings = &self.job.settings;
         let copied = envelope.kind == MessageKind::Eager && envelope.bytes > settings.short_threshold;
-        copy_time(
+        time_at(
             if copied { envelope.bytes } else { 0 },
             settings.receive_copy_bandwidth,
         )

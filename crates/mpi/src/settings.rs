@@ -21,6 +21,9 @@ pub struct MpiSettings {
     /// Bandwidth in bits per second at which the CPU of the receiver copies eager payloads into the buffer of the
     /// program; `None` for copies that take no time.
     pub receive_copy_bandwidth: Option<u64>,
+    /// Bandwidth in bits per second at which the CPU combines a received vector with its own in a reduction: 1/γ of
+    /// Thakur, Rabenseifner and Gropp 2005, section 3; `None` for reductions that take no time.
+    pub reduction_bandwidth: Option<u64>,
     /// CPU time of the sender per message: LogGP's `o` on the sending side.
     pub send_overhead: Time,
     /// CPU time of the receiver per message: LogGP's `o` on the receiving side.
@@ -61,6 +64,8 @@ impl MpiSettings {
             "bandwidth at which the sender copies eager and buffered messages, in CPU time");
         computed("receive_copy_bandwidth", Type::Rate, "copies take no time",
             "bandwidth at which the receiver copies eager messages, in CPU time");
+        computed("reduction_bandwidth", Type::Rate, "reductions take no time",
+            "bandwidth at which a rank combines a received vector with its own, in CPU time");
         time("send_overhead", "300 ns", "CPU time of the sender per message");
         time("receive_overhead", "300 ns", "CPU time of the receiver per message");
         time("matching_overhead", "0 ps", "CPU time per entry of a matching queue that is looked at");
@@ -87,6 +92,7 @@ impl MpiSettings {
             short_threshold: size("short_threshold")?,
             send_copy_bandwidth: bandwidth(section, "send_copy_bandwidth")?,
             receive_copy_bandwidth: bandwidth(section, "receive_copy_bandwidth")?,
+            reduction_bandwidth: bandwidth(section, "reduction_bandwidth")?,
             send_overhead: time("send_overhead")?,
             receive_overhead: time("receive_overhead")?,
             matching_overhead: time("matching_overhead")?,
@@ -99,21 +105,21 @@ impl MpiSettings {
     }
 }
 
-/// The bandwidth of a copy, if it is given.
+/// The bandwidth of work of the CPU, if it is given.
 fn bandwidth(section: &Section, key: &str) -> Result<Option<u64>, Error> {
     let given: Option<Bandwidth> = section.optional(key)?;
     match given {
         Some(Bandwidth { bits_per_s: 0 }) => {
             let message =
-                "a copy at 0 bps never ends; expected a bandwidth above 0, or no key for copies without time";
+                "work at 0 bps never ends; expected a bandwidth above 0, or no key for work without time";
             Err(section.error(key, message))
         }
         given => Ok(given.map(|bandwidth| bandwidth.bits_per_s)),
     }
 }
 
-/// Time of copying this many bytes at a bandwidth in bits per second, rounded up to a picosecond.
-pub(crate) fn copy_time(bytes: u64, bandwidth: Option<u64>) -> Time {
+/// Time in which the CPU works off this many bytes at a bandwidth in bits per second, rounded up to a picosecond.
+pub(crate) fn time_at(bytes: u64, bandwidth: Option<u64>) -> Time {
     const PS_BITS_PER_BYTE: u128 = 8_000_000_000_000;
     let Some(bits_per_s) = bandwidth else {
         return Time::ZERO;
@@ -140,6 +146,10 @@ mod tests {
             (
                 "\nreceive_copy_bandwidth = \"0 bps\"",
                 "x.toml:2: receive_copy_bandwidth: ",
+            ),
+            (
+                "reduction_bandwidth = \"0 B/s\"",
+                "x.toml:1: reduction_bandwidth: work at 0 bps never ends",
             ),
             ("collectives = 3", "not a table"),
             (
@@ -168,14 +178,14 @@ mod tests {
             (settings.receive_copy_bandwidth, settings.short_threshold),
             (None, 8)
         );
-        assert_eq!(copy_time(1 << 60, None), Time::ZERO);
-        assert_eq!(copy_time(5, settings.send_copy_bandwidth), Time(500));
+        assert_eq!(time_at(1 << 60, None), Time::ZERO);
+        assert_eq!(time_at(5, settings.send_copy_bandwidth), Time(500));
         // A third of a picosecond per byte, and more than 2^64 ps.
         assert_eq!(
-            [1, 3, 4].map(|bytes| copy_time(bytes, Some(24_000_000_000_000))),
+            [1, 3, 4].map(|bytes| time_at(bytes, Some(24_000_000_000_000))),
             [1, 1, 2].map(Time)
         );
-        assert_eq!(copy_time(u64::MAX, Some(1)), Time(u64::MAX));
+        assert_eq!(time_at(u64::MAX, Some(1)), Time(u64::MAX));
     }
 
     #[test]

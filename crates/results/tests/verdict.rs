@@ -2,7 +2,7 @@
 
 mod sample;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fabricsim_results::rows::{self, ClassSeriesRow, LinkRow};
@@ -364,12 +364,13 @@ fn jobs_of_ranks_come_before_traffic() {
 #[test]
 fn commands_repeat_the_run_and_can_be_copied() {
     let set = [("job.0.traffic.pattern".to_string(), "\"adversarial\"".to_string())];
-    let run = RepeatedRun::new(Path::new("my runs/a.toml"), &set, Path::new("results/a"));
+    let files = [PathBuf::from("my preset.toml")];
+    let run = RepeatedRun::new(Path::new("my runs/a.toml"), &files, &set, Path::new("results/a"));
     let found = of(&traffic(0.6, vec![links("x", &[(90, 0); 10])]));
     let command = run.comparison(2, &found.comparisons[1]);
     assert_eq!(
         command,
-        "fabricsim run 'my runs/a.toml' --set 'job.0.traffic.pattern=\"adversarial\"' --set \
+        "fabricsim run 'my runs/a.toml' --set-file 'my preset.toml' --set 'job.0.traffic.pattern=\"adversarial\"' --set \
          'network.routing={ algorithm = \"minimal-adaptive\" }' --out results/a-2"
     );
     let text = found.text(Some(&run));

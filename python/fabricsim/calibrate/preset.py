@@ -277,7 +277,7 @@ def to_toml(found: Preset, calibration: Calibration, warned: Sequence[Calibratio
     """The preset as text: comments with sources, then the tables."""
     lines = [
         f"# FabricSim preset, by `fabricsim calibrate` {_core.__version__} on {today}.",
-        "# Use the keys in an experiment, or all of them from Python:",
+        "# fabricsim run EXPERIMENT.toml --set-file PRESET.toml, or from Python:",
         '#   fabricsim.run("experiment.toml", set=tomllib.load(open("PRESET.toml", "rb")))',
         "#",
         "# Measurements:",

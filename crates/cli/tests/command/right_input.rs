@@ -377,6 +377,27 @@ fn the_experiment_of_the_report_gives_the_same_digests() {
 }
 
 #[test]
+fn a_file_of_settings_comes_before_the_experiment_and_after_single_keys() {
+    let mut bench = Bench::new(EXPERIMENT);
+    bench.write(
+        "preset.toml",
+        "[network.link]\nlatency = \"77 ns\"\n[network]\npacket = \"640 B\"\n",
+    );
+    let given = json(&bench.succeeds(&[
+        "check",
+        "experiment.toml",
+        "--json",
+        "--set-file",
+        "preset.toml",
+        "--set",
+        "network.packet=384 B",
+    ]));
+    let network = &given["experiment"]["network"];
+    assert_eq!(network["packet"], "384 B", "{network}");
+    assert_eq!(network["link"]["latency"], "77 ns", "{network}");
+}
+
+#[test]
 fn help_and_version_are_no_errors() {
     let bench = Bench::new(EXPERIMENT);
     assert!(bench.succeeds(&["--help"]).contains("run"));

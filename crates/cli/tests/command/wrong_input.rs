@@ -426,9 +426,23 @@ fn experiments_that_cannot_be_read() {
 
 #[test]
 fn wrong_arguments() {
-    let bench = Bench::new(EXPERIMENT);
+    let mut bench = Bench::new(EXPERIMENT);
+    bench.write("jobs.toml", "[mpi]\n\n[[job]]\nname = \"a\"\n");
+    bench.write("typing.toml", "[network]\npackt = \"1 KiB\"\n");
     for (arguments, needles) in [
-        (&["--set", "nonsense"][..], &["--set", "expected KEY=VALUE"][..]),
+        (
+            &["--set-file", "none.toml"][..],
+            &["none.toml: ", "No such file"][..],
+        ),
+        (
+            &["--set-file", "jobs.toml"],
+            &["jobs.toml:3: job: ", "write it into the experiment"],
+        ),
+        (
+            &["--set-file", "typing.toml"],
+            &["network.packt: ", "did you mean 'packet'?"],
+        ),
+        (&["--set", "nonsense"], &["--set", "expected KEY=VALUE"]),
         (&["--set", "=3"], &["expected KEY=VALUE"]),
         (
             &["--set", "network.topolgy.kind=torus"],

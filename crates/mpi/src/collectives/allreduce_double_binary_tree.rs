@@ -102,7 +102,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         if depth < height
             && let Some(bytes) = passing(bytes, k, height - depth - 1)
         {
-            below().for_each(|rank| out.receive(rank, bytes));
+            below().for_each(|rank| out.receive_and_reduce(rank, bytes));
         }
         if let (Some(above), Some(bytes)) = (above, passing(bytes, k, height + depth - u32::from(depth > 0)))
         {

@@ -20,7 +20,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     let doublings = folding.doublings;
     match folding.phase(k, 2 * doublings) {
-        Some(FoldingPhase::Fold) => folding.fold(call, call.bytes, out),
+        Some(FoldingPhase::Fold) => folding.fold_and_reduce(call, call.bytes, out),
         Some(FoldingPhase::Unfold) => folding.unfold(call, call.bytes, out),
         Some(FoldingPhase::Step(step)) => {
             let Some(position) = folding.position(call.rank) else {
@@ -34,7 +34,10 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
                 false => (bytes(position), bytes(peer)),
             };
             out.send(folding.rank_at(peer), gives);
-            out.receive(folding.rank_at(peer), takes);
+            match step < doublings {
+                true => out.receive_and_reduce(folding.rank_at(peer), takes),
+                false => out.receive(folding.rank_at(peer), takes),
+            }
         }
         None => return false,
     }

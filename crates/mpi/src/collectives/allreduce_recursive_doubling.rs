@@ -25,13 +25,13 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
 pub(super) fn exchange(call: &CollectiveArgs, k: u32, bytes: u64, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     match folding.phase(k, folding.doublings) {
-        Some(FoldingPhase::Fold) => folding.fold(call, bytes, out),
+        Some(FoldingPhase::Fold) => folding.fold_and_reduce(call, bytes, out),
         Some(FoldingPhase::Unfold) => folding.unfold(call, bytes, out),
         Some(FoldingPhase::Step(step)) => {
             if let Some(position) = folding.position(call.rank) {
                 let peer = folding.rank_at(position ^ (1 << step));
                 out.send(peer, bytes);
-                out.receive(peer, bytes);
+                out.receive_and_reduce(peer, bytes);
             }
         }
         None => return false,
@@ -59,8 +59,10 @@ mod tests {
                 |sum, message, news| {
                     // The last round sends the result to the ranks that sat out.
                     if rest > 0 && message.round == doublings + 1 {
+                        assert_eq!(message.reduced, Some(0));
                         *sum = news;
                     } else {
+                        assert_eq!(message.reduced, Some(100));
                         sum.add(&news);
                     }
                 },

@@ -27,7 +27,11 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     }
     let left = call.rank_before(1);
     out.send(call.rank_after(1), call.part(sent_part(call, call.rank, k)));
-    out.receive(left, call.part(sent_part(call, left, k)));
+    let taken = call.part(sent_part(call, left, k));
+    match k < call.ranks - 1 {
+        true => out.receive_and_reduce(left, taken),
+        false => out.receive(left, taken),
+    }
     true
 }
 

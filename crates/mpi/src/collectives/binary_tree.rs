@@ -55,7 +55,8 @@ pub(super) fn up(call: &CollectiveCall, k: u32, bytes: u64, out: &mut Round) -> 
     if k + tree.depth == height {
         tree.parent().into_iter().for_each(|rank| out.send(rank, bytes));
     } else if k + tree.depth + 1 == height {
-        tree.children().for_each(|rank| out.receive(rank, bytes));
+        tree.children()
+            .for_each(|rank| out.receive_and_reduce(rank, bytes));
     }
     true
 }

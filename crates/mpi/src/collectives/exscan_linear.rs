@@ -2,8 +2,8 @@
 
 use workload::Collective;
 
-use super::scan_linear::round;
-use super::{CollectiveAlgorithm, HostLayout};
+use super::scan_linear::step;
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Exscan,
@@ -14,6 +14,10 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     layout: HostLayout::Any,
     round,
 };
+
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+    step(call, k, false, out)
+}
 
 #[cfg(test)]
 mod tests {
@@ -34,7 +38,12 @@ mod tests {
                     sum.add(&ContributionSum::of(*rank));
                     (sum, 100)
                 },
-                |(_, below), _, news: ContributionSum| below.add(&news),
+                |(rank, below), message, news: ContributionSum| {
+                    // The last rank has nobody to whom it would pass a sum.
+                    let reduced = if *rank + 1 < ranks { 100 } else { 0 };
+                    assert_eq!(message.reduced, Some(reduced));
+                    below.add(&news);
+                },
             );
             for (rank, (_, below)) in (0..).zip(sums) {
                 assert_eq!(below, ContributionSum::of_all(0..rank));

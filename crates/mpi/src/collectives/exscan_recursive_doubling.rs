@@ -2,8 +2,8 @@
 
 use workload::Collective;
 
-use super::scan_recursive_doubling::round;
-use super::{CollectiveAlgorithm, HostLayout};
+use super::scan_recursive_doubling::exchange;
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Exscan,
@@ -14,6 +14,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     layout: HostLayout::Any,
     round,
 };
+
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+    // The first news from a lower rank become the result as they are.
+    let has_result = k > call.rank.trailing_zeros();
+    exchange(call, k, |peer| 1 + u64::from(peer < call.rank && has_result), out)
+}
 
 #[cfg(test)]
 mod tests {
@@ -32,9 +38,12 @@ mod tests {
                 |(_, block), _, _| (block.clone(), 100),
                 |(result, block), message, news: ContributionSum| {
                     block.add(&news);
+                    let mut reductions = 1;
                     if message.from < message.to {
+                        reductions += u64::from(*result != ContributionSum::default());
                         result.add(&news);
                     }
+                    assert_eq!(message.reduced, Some(reductions * 100));
                 },
             );
             for (rank, (result, _)) in (0..).zip(sums) {

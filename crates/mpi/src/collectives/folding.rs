@@ -120,6 +120,15 @@ impl Folding {
         }
     }
 
+    /// Ranks that sit out send `bytes` to their partners, who reduce them with their own.
+    pub fn fold_and_reduce(&self, call: &CollectiveCall, bytes: u64, out: &mut Round) {
+        match (self.twin(call.rank), self.position(call.rank)) {
+            (Some(twin), None) => out.send(twin, bytes),
+            (Some(twin), Some(_)) => out.receive_and_reduce(twin, bytes),
+            (None, _) => {}
+        }
+    }
+
     /// Ranks that sit out receive `bytes` from their partners.
     pub fn unfold(&self, call: &CollectiveCall, bytes: u64, out: &mut Round) {
         match (self.twin(call.rank), self.position(call.rank)) {

@@ -254,13 +254,25 @@ fn sum(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
+/// A receive of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundReceive {
+    /// The sender, in the communicator.
+    pub from: u32,
+    /// Bytes of the message.
+    pub bytes: u64,
+    /// Bytes that the receiver then reduces: it combines them with bytes that it has, by the operation of the
+    /// collective. 0 where it keeps the message as it is.
+    pub reduced: u64,
+}
+
 /// Messages of one round: peer in the communicator, and bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Round {
     /// Sends, in the order in which the CPU issues them.
     pub sends: Vec<(u32, u64)>,
     /// Receives, in the order in which they are posted.
-    pub receives: Vec<(u32, u64)>,
+    pub receives: Vec<RoundReceive>,
     /// Offset of the round number: the messages belong to round `k + round_offset`. It spares ranks that start
     /// late their empty rounds.
     pub round_offset: u32,
@@ -278,8 +290,22 @@ impl Round {
         self.sends.push((to, bytes));
     }
 
+    /// Adds a receive of data that stay as they are.
     fn receive(&mut self, from: u32, bytes: u64) {
-        self.receives.push((from, bytes));
+        self.receives.push(RoundReceive {
+            from,
+            bytes,
+            reduced: 0,
+        });
+    }
+
+    /// Adds a receive of data that are combined with those of the rank.
+    fn receive_and_reduce(&mut self, from: u32, bytes: u64) {
+        self.receives.push(RoundReceive {
+            from,
+            bytes,
+            reduced: bytes,
+        });
     }
 }
 

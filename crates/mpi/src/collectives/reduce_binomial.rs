@@ -22,7 +22,7 @@ pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     }
     match edge(call, k) {
         Some(TreeEdge::ToParent { peer, .. }) => out.send(peer, call.bytes),
-        Some(TreeEdge::ToChild { peer, .. }) => out.receive(peer, call.bytes),
+        Some(TreeEdge::ToChild { peer, .. }) => out.receive_and_reduce(peer, call.bytes),
         None => {}
     }
     true

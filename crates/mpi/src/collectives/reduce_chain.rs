@@ -21,7 +21,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let receives = u32::from(place > 0);
     out.round_offset = place.saturating_sub(1);
     if k < receives {
-        out.receive(call.rank_after(1), call.bytes);
+        out.receive_and_reduce(call.rank_after(1), call.bytes);
         return true;
     }
     if k > receives || place + 1 == call.ranks {

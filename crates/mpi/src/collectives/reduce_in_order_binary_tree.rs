@@ -72,7 +72,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
             .for_each(|rank| out.send(rank, call.bytes));
     } else if k + node.depth + 1 == height {
         let children = node.children.into_iter().flatten();
-        children.for_each(|rank| out.receive(rank, call.bytes));
+        children.for_each(|rank| out.receive_and_reduce(rank, call.bytes));
     }
     true
 }

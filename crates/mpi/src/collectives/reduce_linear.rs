@@ -19,7 +19,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         return false;
     }
     if call.rank == call.root {
-        (1..call.ranks).for_each(|distance| out.receive(call.rank_after(distance), call.bytes));
+        (1..call.ranks).for_each(|distance| out.receive_and_reduce(call.rank_after(distance), call.bytes));
     } else {
         out.send(call.root, call.bytes);
     }

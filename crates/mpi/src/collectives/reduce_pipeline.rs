@@ -26,7 +26,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         return false;
     }
     if let Some(bytes) = passing(call.bytes, k, 0).filter(|_| receives) {
-        out.receive(call.rank_after(1), bytes);
+        out.receive_and_reduce(call.rank_after(1), bytes);
     }
     if let Some(bytes) = passing(call.bytes, k, u32::from(receives)).filter(|_| sends) {
         out.send(call.rank_before(1), bytes);

@@ -22,7 +22,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let doublings = folding.doublings;
     let step = match folding.phase(k, 2 * doublings) {
         Some(FoldingPhase::Fold) => {
-            folding.fold(call, call.bytes, out);
+            folding.fold_and_reduce(call, call.bytes, out);
             return true;
         }
         Some(FoldingPhase::Step(step)) => step,
@@ -36,7 +36,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     if step < doublings {
         let peer = position ^ (1 << step);
         out.send(folding.rank_at(peer), bytes(peer, step + 1));
-        out.receive(folding.rank_at(peer), bytes(position, step + 1));
+        out.receive_and_reduce(folding.rank_at(peer), bytes(position, step + 1));
     } else {
         // Gather with the longest edges first, so that the parts are contiguous.
         let bit = 2 * doublings - 1 - step;

@@ -21,7 +21,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     }
     let owner = call.rank_after(k + 1);
     out.send(owner, call.part(owner));
-    out.receive(call.rank_before(k + 1), call.part(call.rank));
+    out.receive_and_reduce(call.rank_before(k + 1), call.part(call.rank));
     true
 }
 

@@ -21,7 +21,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     let all = || call.parts(0..call.ranks);
     match folding.phase(k, folding.doublings) {
-        Some(FoldingPhase::Fold) => folding.fold(call, all(), out),
+        Some(FoldingPhase::Fold) => folding.fold_and_reduce(call, all(), out),
         Some(FoldingPhase::Unfold) => {
             let sits_out = folding.twin(call.rank).map_or(0, |twin| twin.min(call.rank));
             folding.unfold(call, call.part(sits_out), out);
@@ -32,7 +32,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
                 let others =
                     |position: u32| all().saturating_sub(call.parts(folding.covered(group(position, step))));
                 out.send(folding.rank_at(peer), others(position));
-                out.receive(folding.rank_at(peer), others(peer));
+                out.receive_and_reduce(folding.rank_at(peer), others(peer));
             }
         }
         None => return false,

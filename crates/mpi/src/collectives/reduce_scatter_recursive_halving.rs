@@ -21,7 +21,7 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
 fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
     let folding = Folding::new(call);
     match folding.phase(k, folding.doublings) {
-        Some(FoldingPhase::Fold) => folding.fold(call, call.parts(0..call.ranks), out),
+        Some(FoldingPhase::Fold) => folding.fold_and_reduce(call, call.parts(0..call.ranks), out),
         Some(FoldingPhase::Unfold) => {
             let sits_out = folding.twin(call.rank).map_or(0, |twin| twin.min(call.rank));
             folding.unfold(call, call.part(sits_out), out);
@@ -32,7 +32,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
                 let peer = position ^ (1 << bit);
                 let bytes = |position: u32| call.parts(folding.covered(group(position, bit)));
                 out.send(folding.rank_at(peer), bytes(peer));
-                out.receive(folding.rank_at(peer), bytes(position));
+                out.receive_and_reduce(folding.rank_at(peer), bytes(position));
             }
         }
         None => return false,

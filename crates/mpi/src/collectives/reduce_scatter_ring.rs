@@ -20,7 +20,7 @@ fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         return false;
     }
     out.send(call.rank_after(1), call.part(call.rank_before(k + 1)));
-    out.receive(
+    out.receive_and_reduce(
         call.rank_before(1),
         call.part(call.rank_before((k + 2) % call.ranks)),
     );

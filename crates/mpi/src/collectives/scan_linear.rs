@@ -15,8 +15,12 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// The exclusive scan uses it, too.
-pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+    step(call, k, true, out)
+}
+
+/// The exclusive scan uses it, too: its last rank does not reduce what it receives.
+pub(super) fn step(call: &CollectiveArgs, k: u32, last_reduces: bool, out: &mut Round) -> bool {
     let (receives, sends) = (call.rank > 0, call.rank + 1 < call.ranks);
     // A message belongs to the round of its sender's rank.
     out.round_offset = call.rank.saturating_sub(1);
@@ -24,7 +28,10 @@ pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
         return false;
     }
     if receives && k == 0 {
-        out.receive(call.rank - 1, call.bytes);
+        match sends || last_reduces {
+            true => out.receive_and_reduce(call.rank - 1, call.bytes),
+            false => out.receive(call.rank - 1, call.bytes),
+        }
     } else if sends {
         out.send(call.rank + 1, call.bytes);
     }
@@ -50,7 +57,10 @@ mod tests {
                     sum.add(&ContributionSum::of(*rank));
                     (sum, 100)
                 },
-                |(_, below), _, news: ContributionSum| below.add(&news),
+                |(_, below), message, news: ContributionSum| {
+                    assert_eq!(message.reduced, Some(100));
+                    below.add(&news);
+                },
             );
             for (rank, (_, below)) in (0..).zip(sums) {
                 assert_eq!(below, ContributionSum::of_all(0..rank));

@@ -3,7 +3,7 @@
 
 use workload::Collective;
 
-use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round};
+use super::{CollectiveAlgorithm, CollectiveArgs, HostLayout, Round, RoundReceive};
 
 pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     collective: Collective::Scan,
@@ -15,15 +15,29 @@ pub(super) static ALGORITHM: CollectiveAlgorithm = CollectiveAlgorithm {
     round,
 };
 
-/// The exclusive scan uses it, too, and adds differently.
-pub(super) fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+fn round(call: &CollectiveArgs, k: u32, out: &mut Round) -> bool {
+    // The upper rank of a pair reduces the news twice: with the sum of its block, and with its result.
+    exchange(call, k, |peer| 1 + u64::from(peer < call.rank), out)
+}
+
+/// The exclusive scan uses it, too. `reductions` tells how often a rank reduces the news of a peer.
+pub(super) fn exchange(
+    call: &CollectiveArgs,
+    k: u32,
+    reductions: impl Fn(u32) -> u64,
+    out: &mut Round,
+) -> bool {
     if k >= call.doublings() {
         return false;
     }
     let peer = call.rank ^ (1 << k);
     if peer < call.ranks {
         out.send(peer, call.bytes);
-        out.receive(peer, call.bytes);
+        out.receives.push(RoundReceive {
+            from: peer,
+            bytes: call.bytes,
+            reduced: call.bytes.saturating_mul(reductions(peer)),
+        });
     }
     true
 }
@@ -45,9 +59,12 @@ mod tests {
                 |(_, block), _, _| (block.clone(), 100),
                 |(result, block), message, news: ContributionSum| {
                     block.add(&news);
+                    let mut reductions = 1;
                     if message.from < message.to {
                         result.add(&news);
+                        reductions += 1;
                     }
+                    assert_eq!(message.reduced, Some(reductions * 100));
                 },
             );
             for (rank, (result, _)) in (0..).zip(sums) {

@@ -95,6 +95,8 @@ pub struct MessagePassage {
     pub round: u32,
     /// Index among the messages of this round between these two ranks.
     pub nth: u32,
+    /// Bytes that the receiver reduces; known on arrival.
+    pub reduced: Option<u64>,
 }
 
 /// A message in flight, its size and payload.
@@ -190,6 +192,7 @@ pub fn run_with<'a, State, Payload>(
                         to: *to,
                         round: *k + round.round_offset,
                         nth,
+                        reduced: None,
                     };
                     let (payload, weight) = send(state, passage, *size);
                     assert_eq!(weight, *size, "{} of {ranks}: {passage:?}", algorithm.name);
@@ -203,23 +206,20 @@ pub fn run_with<'a, State, Payload>(
             }
             let round = current.as_ref().expect("entered above");
             let here = |from: u32| network.get(&(from, rank)).map_or(0, VecDeque::len);
-            let wanted = |from: u32| round.receives.iter().filter(|(peer, _)| *peer == from).count();
-            if round
-                .receives
-                .iter()
-                .all(|(from, _)| here(*from) >= wanted(*from))
-            {
-                for (from, size) in &round.receives {
-                    let (passage, sent_size, payload) = network
-                        .get_mut(&(*from, rank))
+            let wanted = |from: u32| round.receives.iter().filter(|it| it.from == from).count();
+            if round.receives.iter().all(|it| here(it.from) >= wanted(it.from)) {
+                for taken in &round.receives {
+                    let (mut passage, sent_size, payload) = network
+                        .get_mut(&(taken.from, rank))
                         .and_then(VecDeque::pop_front)
                         .expect("is here");
                     assert_eq!(
                         (passage.round, sent_size),
-                        (*k + round.round_offset, *size),
+                        (*k + round.round_offset, taken.bytes),
                         "{} of {ranks}: {passage:?}",
                         algorithm.name
                     );
+                    passage.reduced = Some(taken.reduced);
                     receive(state, passage, payload);
                 }
                 (*k, *current, progress) = (*k + 1, None, true);
@@ -280,6 +280,15 @@ impl Pieces<'_> {
                 (sent, size)
             },
             |pieces, passage, news| {
+                let size: u64 = news.iter().map(|(piece, _)| self.sizes[*piece as usize]).sum();
+                let expected = if adds(passage) { size } else { 0 };
+                assert_eq!(
+                    passage.reduced,
+                    Some(expected),
+                    "{} of {}: {passage:?}",
+                    self.algorithm.algorithm.name,
+                    self.ranks
+                );
                 for (piece, sum) in news {
                     let own = &mut pieces[piece as usize];
                     match adds(passage) {

@@ -107,8 +107,8 @@ fn add_round(call: &CollectiveArgs, hosts: &RanksByHost, stage: &Stage, bytes: u
     for (to, _) in &mut out.sends[sends..] {
         *to = peer(*to);
     }
-    for (from, _) in &mut out.receives[receives..] {
-        *from = peer(*from);
+    for receive in &mut out.receives[receives..] {
+        receive.from = peer(receive.from);
     }
 }
 

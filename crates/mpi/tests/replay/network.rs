@@ -85,9 +85,14 @@ impl Outcome {
 
     /// End of the rank in nanoseconds.
     pub fn end_ns(&self, rank: usize) -> u64 {
-        let end = self.stats(rank).finished_at.expect("the rank has ended").ps();
+        let end = self.end(rank).ps();
         assert_eq!(end % 1000, 0);
         end / 1000
+    }
+
+    /// End of the rank.
+    pub fn end(&self, rank: usize) -> Time {
+        self.stats(rank).finished_at.expect("the rank has ended")
     }
 
     /// Checks that the trace of each rank has no gaps and agrees with its statistics.

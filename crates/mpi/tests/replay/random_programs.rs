@@ -313,6 +313,7 @@ proptest! {
             settings.short_threshold = 8;
             settings.send_copy_bandwidth = Some(13_000_000_000);
             settings.receive_copy_bandwidth = Some(17_000_000_000);
+            settings.reduction_bandwidth = Some(19_000_000_000);
         }
         let communicators = vec![(0..ranks).collect(), (0..ranks).rev().collect()];
         let run = || {

@@ -1,7 +1,7 @@
 //! The verdict as text for a terminal.
 
 use std::fmt::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Comparison, ConfidenceLevel, Verdict};
 use crate::show;
@@ -26,9 +26,17 @@ impl Default for RepeatedRun {
 }
 
 impl RepeatedRun {
-    /// The run of an experiment file with these overrides into this folder.
-    pub fn new(experiment: &Path, set: &[(String, String)], out: &Path) -> RepeatedRun {
+    /// The run of an experiment file with the overrides of these files and these keys into this folder.
+    pub fn new(
+        experiment: &Path,
+        set_files: &[PathBuf],
+        set: &[(String, String)],
+        out: &Path,
+    ) -> RepeatedRun {
         let mut command = format!("fabricsim run {}", shell_word(&experiment.display().to_string()));
+        for file in set_files {
+            let _ = write!(command, " --set-file {}", shell_word(&file.display().to_string()));
+        }
         for (key, value) in set {
             let _ = write!(command, " --set {}", shell_word(&format!("{key}={value}")));
         }

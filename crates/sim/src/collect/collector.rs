@@ -35,6 +35,10 @@ const UNSEEN: u32 = 4096;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// With the value `off` in this environment variable nothing is written for readers of a running simulation. Who counts
+/// the instructions of a run needs work that does not depend on the wall-clock.
+const PREVIEW: &str = "FABRICSIM_PREVIEW";
+
 macro_rules! tables {
     ($( $field:ident: $row:ident, )*) => {
         /// The tables that grow during a run.
@@ -224,7 +228,10 @@ impl Collector {
             trace_builder: TraceBuilder::new(simulation, MessageHistory::default()),
             unseen: 0,
             shown: Instant::now(),
-            pause: FIRST_PAUSE,
+            pause: match std::env::var_os(PREVIEW).is_some_and(|value| value == "off") {
+                true => Duration::MAX,
+                false => FIRST_PAUSE,
+            },
         }
         .opened()
     }

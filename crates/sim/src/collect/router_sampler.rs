@@ -344,9 +344,16 @@ impl RouterSampler {
                 received: self.received,
                 not_begun: None,
             };
-            wanted.sample(samples, open..bin, None, emit);
             let of_bin = |bin| plan.periods().of_bin(bin);
-            wanted.sample_periods(samples, of_bin(open)..of_bin(bin), None, emit);
+            let periods = of_bin(open)..of_bin(bin);
+            if bin == open + 1 && !periods.is_empty() && !router_slots.details {
+                // Nearly always a bin ends with its successor, and often a period with it. One pass serves both.
+                let period = Some(of_bin(open));
+                wanted.sample_classes(samples, open, plan.bins().end(open), false, period, emit);
+            } else {
+                wanted.sample(samples, open..bin, None, emit);
+                wanted.sample_periods(samples, periods, None, emit);
+            }
         }
         samples.open = Some(bin);
         self.due = samples.due(plan);
@@ -565,6 +572,70 @@ impl WaitingPackets {
     }
 }
 
+/// The links of a router in a period that ends.
+struct OpenPeriod<'a> {
+    number: u32,
+    router_slots: &'a RouterSlots,
+    /// Number of the next link.
+    link: u32,
+    /// Longest times of a link so far: busy, and with full buffers.
+    greatest: [u64; 2],
+}
+
+impl OpenPeriod<'_> {
+    fn new(number: u64, router_slots: &RouterSlots) -> OpenPeriod<'_> {
+        OpenPeriod {
+            number: number as u32,
+            router_slots,
+            link: router_slots.first,
+            greatest: [0; 2],
+        }
+    }
+
+    /// Adds the link at the next port. Returns whether a link is there.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        port: u16,
+        flow: &Flow,
+        links: &mut [LinkTimes],
+        emit: &mut impl FnMut(Record),
+    ) -> bool {
+        let port = usize::from(port);
+        let pair = self.router_slots.pairs[port];
+        if pair == NO_PAIR {
+            return false;
+        }
+        if let Some([busy_ps, buffer_full_ps]) = links[port].advance(flow) {
+            self.greatest = [
+                busy_ps.max(self.greatest[0]),
+                buffer_full_ps.max(self.greatest[1]),
+            ];
+            let link = PeriodLink {
+                link: self.link,
+                class: self.router_slots.classes[port],
+                busy_ps,
+                buffer_full_ps,
+            };
+            let period = self.number;
+            emit(Record::LinkUse { period, pair, link });
+        }
+        self.link += 1;
+        true
+    }
+
+    /// Ends a period of this width.
+    fn close(self, width: Time, emit: &mut impl FnMut(Record)) {
+        if self.greatest != [0; 2] {
+            emit(Record::TileSample {
+                period: self.number,
+                tile: self.router_slots.tile,
+                load: self.greatest.map(|time_ps| percent(time_ps, width)),
+            });
+        }
+    }
+}
+
 /// The inputs of a sample.
 struct SampleInput<'a> {
     plan: &'a Plan,
@@ -593,7 +664,7 @@ impl SampleInput<'_> {
             }
             let goes_on = match self.router_slots.details {
                 true => self.sample_links(samples, bin, end, is_last, emit),
-                false => self.sample_classes(samples, bin, end, is_last, emit),
+                false => self.sample_classes(samples, bin, end, is_last, None, emit),
             };
             if !goes_on {
                 break;
@@ -705,57 +776,29 @@ impl SampleInput<'_> {
         run_end: Option<Time>,
         emit: &mut impl FnMut(Record),
     ) {
-        let RouterSlots {
-            slots,
-            classes,
-            pairs,
-            tile,
-            first,
-            ..
-        } = self.router_slots;
+        let ports = 0..self.router_slots.slots.len() as u16;
         for number in periods {
             let end = self.plan.periods().end(number).min(run_end.unwrap_or(Time::MAX));
-            let width = end.saturating_sub(self.plan.periods().begin(number));
-            let (mut goes_on, mut link, mut greatest) = (false, *first, [0; 2]);
-            let period = number as u32;
-            self.switch
-                .flows(0..slots.len() as u16, end, |port, flow, is_active| {
-                    let port = usize::from(port);
-                    if pairs[port] == NO_PAIR {
-                        return;
-                    }
-                    goes_on |= is_active;
-                    if let Some([busy_ps, buffer_full_ps]) = samples.links[port].advance(&flow) {
-                        greatest = [busy_ps.max(greatest[0]), buffer_full_ps.max(greatest[1])];
-                        let link = PeriodLink {
-                            link,
-                            class: classes[port],
-                            busy_ps,
-                            buffer_full_ps,
-                        };
-                        let pair = pairs[port];
-                        emit(Record::LinkUse { period, pair, link });
-                    }
-                    link += 1;
-                });
-            if greatest != [0; 2] {
-                let load = greatest.map(|time_ps| percent(time_ps, width));
-                let tile = *tile;
-                emit(Record::TileSample { period, tile, load });
-            }
+            let (mut goes_on, mut period) = (false, OpenPeriod::new(number, self.router_slots));
+            self.switch.flows(ports.clone(), end, |port, flow, is_active| {
+                goes_on |= period.add(port, &flow, &mut samples.links, emit) && is_active;
+            });
+            period.close(end.saturating_sub(self.plan.periods().begin(number)), emit);
             if !goes_on {
                 break;
             }
         }
     }
 
-    /// Samples the sums by class. Returns whether anything happens after the bin.
+    /// Samples the sums by class, and the links for sums over links if a period ends with the bin. Returns whether
+    /// anything happens after the bin.
     fn sample_classes(
         &self,
         samples: &mut RouterSamples,
         bin: u64,
         end: Time,
         is_last: bool,
+        period: Option<u64>,
         emit: &mut impl FnMut(Record),
     ) -> bool {
         let mut goes_on = false;
@@ -770,8 +813,13 @@ impl SampleInput<'_> {
         };
         let not_begun = self.not_begun.filter(|_| is_last);
         let slots = &self.router_slots.slots;
+        let links = &mut samples.links;
+        let mut open = period.map(|number| OpenPeriod::new(number, self.router_slots));
         self.switch
             .flows(0..slots.len() as u16, end, |port, mut flow, is_active| {
+                if let Some(open) = &mut open {
+                    open.add(port, &flow, links, emit);
+                }
                 let Some(sum) = sums.get_mut(usize::from(slots[usize::from(port)])) else {
                     return;
                 };
@@ -784,6 +832,9 @@ impl SampleInput<'_> {
                 add(sum, flow);
                 goes_on |= is_active;
             });
+        if let (Some(open), Some(number)) = (open, period) {
+            open.close(end.saturating_sub(self.plan.periods().begin(number)), emit);
+        }
         for (slot, mut flow) in samples.slots.iter_mut().zip(sums.iter().copied()) {
             if self.not_begun.is_none() || !is_last {
                 let later = slot.after(bin);

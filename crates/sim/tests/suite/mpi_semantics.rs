@@ -113,6 +113,7 @@ fn settings() -> MpiSettings {
         short_threshold: 64,
         send_copy_bandwidth: Some(40_000_000_000),
         receive_copy_bandwidth: Some(56_000_000_000),
+        reduction_bandwidth: Some(24_000_000_000),
         ..MpiSettings::default()
     }
 }
