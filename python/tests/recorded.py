@@ -27,6 +27,7 @@ def write(folder: Path, job: str, links: int = 6, vcs: int = 2, ranks: int = 8) 
     _link_and_vc_series(folder, links, vcs)
     _host_router_and_job_series(folder, job)
     _timeline(folder, job, ranks)
+    _critical_path(folder, job)
 
 
 def table(folder: Path, name: str, columns: dict[str, Any], rows: Sequence[Sequence[Any]]) -> None:
@@ -99,6 +100,22 @@ def _host_router_and_job_series(folder: Path, job: str) -> None:
     }
     rows = [(begin, end, job, 4, 4000, 3, 3000, 12, 0) for begin, end in BINS_PS]
     table(folder, "job_series", columns, rows)
+
+
+def _critical_path(folder: Path, job: str) -> None:
+    """From rank 0 to rank 1: half computation, a quarter network, a quarter waits."""
+    columns = {"job": NAMED, "kind": TEXT, "rank": U32, "begin_ps": U64, "end_ps": U64}
+    rows = [
+        (job, kind, rank, begin * 10**6, end * 10**6)
+        for kind, rank, begin, end in [
+            ("compute", 0, 0, 2),
+            ("compute", 0, 2, 4),
+            ("network", 0, 4, 7),
+            ("wait", 1, 7, 10),
+            ("compute", 1, 10, 12),
+        ]
+    ]
+    table(folder, "critical_path", columns, rows)
 
 
 def _timeline(folder: Path, job: str, ranks: int) -> None:

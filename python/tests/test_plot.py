@@ -14,7 +14,7 @@ import recorded
 
 import fabricsim
 from fabricsim import ResultError, plot
-from fabricsim.plot import content
+from fabricsim.plot import causes, content
 from fabricsim.plot.chart import Arrows, Bars, Chart, Curve, Heat, Points, Spans
 
 EXPERIMENT: dict[str, Any] = {
@@ -47,11 +47,16 @@ FIGURES: dict[str, Callable[[plot.Plots, Any], Any]] = {
     "job_time": lambda p, b: p.job_time(backend=b),
     "rank_time": lambda p, b: p.rank_time(job="halo", backend=b),
     "timeline": lambda p, b: p.timeline(backend=b),
+    "composition": lambda p, b: p.composition(backend=b),
+    "critical_path": lambda p, b: p.critical_path(backend=b),
+    "message_phases": lambda p, b: p.message_phases(backend=b),
+    "hottest_links": lambda p, b: p.hottest_links(backend=b),
 }
 # Labels that are names without a unit.
 NAMES = {
     "rank",
     "class of links",
+    "link",
     "buffer at the far end of",
     "",
     "links crossed, injection and ejection included",
@@ -103,6 +108,61 @@ def test_what_was_not_recorded_is_named_with_how_to_record_it(bare: fabricsim.Re
         bare.plot.job_time()
     with pytest.raises(fabricsim.ResultError, match="no table 'ranks'"):
         bare.plot.rank_time()
+
+
+def test_causes_add_up_to_the_time_of_the_job(shown: fabricsim.Result) -> None:
+    chart = only(causes.composition({"": shown}, "halo"))
+    sums = [sum(bar.y[0] for bar in bars(chart).values())]
+    assert sums == pytest.approx([100], abs=0.5)
+    ranks = shown.tables["ranks"].to_pylist()
+    [job] = [row for row in shown.tables["jobs"].to_pylist() if row["job"] == "halo"]
+    whole = job["time_ps"] * job["ranks"]
+    for name, _, column in causes.CAUSES:
+        share = 100 * sum(row[column] for row in ranks) / whole
+        assert name not in bars(chart) or bars(chart)[name].y == pytest.approx([share])
+        assert name in bars(chart) or share < 0.05
+    with pytest.raises(ResultError, match="no job 'hallo' of MPI ranks"):
+        shown.plot.composition(job="hallo")
+    twice = only(causes.composition({"a": shown, "b": shown}, None))
+    assert [name for _, name in twice.x.ticks or []] == ["a, halo", "b, halo"]
+
+
+def test_the_critical_path_is_a_line_through_the_ranks(shown: fabricsim.Result) -> None:
+    chart = only(causes.critical_path(shown, None))
+    spans = {layer.name: layer for layer in chart.layers if isinstance(layer, Spans)}
+    assert list(spans) == ["computation, 50.0 %", "network, 25.0 %", "waiting for links and buffers, 25.0 %"]
+    # Neighbours of one kind are one span.
+    computed = spans["computation, 50.0 %"]
+    found = list(zip(computed.lanes, computed.begins, computed.ends, strict=True))
+    assert found == [(0, 0, 4), (1, 10, 12)]
+    steps = [(n, n + 1, n % 7, "wait") for n in range(10_000)]
+    merged = causes._merged(steps, 100)
+    assert len(merged) <= 100 and merged[0][0] == 0 and merged[-1][1] == 10_000
+    assert all(step[1] == after[0] for step, after in zip(merged, merged[1:], strict=False))
+
+
+def test_phases_of_messages_are_those_of_their_times(shown: fabricsim.Result) -> None:
+    chart = only(causes.message_phases({"": shown}, None))
+    # Each of the rendezvous messages; those of the protocol do not count.
+    assert [bar.y for bar in bars(chart).values()] == [[pytest.approx(y)] for y in (0.1, 0.2, 0.6, 0.1)]
+    assert "\u00b5s" in chart.y.label
+    with pytest.raises(ResultError, match="no message of a job 'noise'"):
+        shown.plot.message_phases(job="noise")
+
+
+def test_the_hottest_links_are_the_most_loaded_ones(shown: fabricsim.Result) -> None:
+    links = shown.tables["links"].to_pylist()
+    loads = sorted((100 * row["busy_fraction"] for row in links), reverse=True)[:5]
+    chart = only(causes.hottest_links(shown, 5))
+    found = {
+        lane: end
+        for layer in chart.layers
+        if isinstance(layer, Spans)
+        for lane, end in zip(layer.lanes, layer.ends, strict=True)
+    }
+    assert [found[place] for place in range(5)] == pytest.approx(loads)
+    assert chart.x.high is not None and chart.x.high >= loads[0]
+    assert all("\u2192" in name for _, name in chart.y.ticks or [])
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones(shown: fabricsim.Result) -> None:

@@ -98,6 +98,7 @@ def test_the_page_of_a_sweep(bench: Path) -> None:
     # Curves: a line for each network and pattern, along the load, in percent, with whiskers.
     assert len(plots[0]["data"]) == 4
     line = plots[0]["data"][2]
+    assert all(trace["showlegend"] for trace in plots[0]["data"])
     assert line["name"] == "mesh, uniform"
     assert line["x"] == [0.1, 0.2, 0.3]
     mine = summary[6:9]
@@ -136,9 +137,16 @@ def test_curves_of_latency_end_at_saturation(bench: Path) -> None:
     assert done.runs.column("notes").to_pylist() == [None] * 4 + ["saturated"] * 2
     assert done.summary.column("notes").to_pylist() == [None, None, "saturated"]
     page = (done.folder / "sweep.html").read_text()
-    accepted, latency = (plot["data"][0]["y"] for plot in figures(page)[:2])
-    assert None not in accepted and latency[2] is None and None not in latency[:2]
-    assert "Saturated points are left out." in page
+    accepted, latency = (plot["data"] for plot in figures(page)[:2])
+    assert len(accepted) == 1 and None not in accepted[0]["y"]
+    line, marks, way = latency
+    assert line["y"][2] is None and None not in line["y"][:2]
+    # The end is marked above all values, and a dotted line leads there.
+    assert marks["x"] == [0.9] and marks["y"][0] > max(line["y"][:2])
+    assert marks["marker"]["color"] == line["marker"]["color"]
+    assert marks["marker"]["symbol"] == "triangle-up-open" and "saturated" in marks["hovertemplate"]
+    assert (way["x"], way["y"]) == ([0.3, 0.9], [line["y"][1], marks["y"][0]])
+    assert "Triangles at the top mark saturated points" in page
     assert "| saturated |" in (done.folder / "summary.md").read_text()
 
 
@@ -167,6 +175,73 @@ def test_a_sweep_of_names_has_bars_only(bench: Path) -> None:
     assert plots[0]["data"][0]["x"] == ["64 KiB", "8 KiB"]
     assert plots[0]["data"][0]["y"][0] == 1
     assert "Relative to 64 KiB, which is 1." in page
+
+
+NAMED = """
+[set]
+"job.0.traffic.load" = 0.1
+[[axis]]
+name = "buffer"
+key = "network.router.buffer"
+values = ["64 KiB", "16 KiB", "8 KiB"]
+[[axis]]
+name = "pattern"
+key = "job.0.traffic.pattern"
+values = ["uniform", "tornado"]
+[report]
+baseline = { pattern = "tornado" }
+"""
+
+
+def test_two_axes_of_names_are_rows_of_marks(bench: Path) -> None:
+    done = sweep.run(write(NAMED), engine=Here())
+    page = (done.folder / "sweep.html").read_text()
+    plot = figures(page)[1]
+    uniform, tornado = plot["data"]
+    assert (uniform["name"], tornado["name"]) == ("uniform", "tornado")
+    assert uniform["y"] == tornado["y"] == ["64 KiB", "16 KiB", "8 KiB"]
+    assert uniform["mode"] == "markers" and uniform["marker"]["symbol"] != tornado["marker"]["symbol"]
+    assert tornado["x"] == [1, 1, 1]
+    rows = {
+        (row["buffer"], row["pattern"]): row["network.latency_mean_ns"] for row in done.summary.to_pylist()
+    }
+    ratios = [rows[name, "uniform"] / rows[name, "tornado"] for name in uniform["y"]]
+    assert uniform["x"] == pytest.approx(ratios)
+    assert "Relative to tornado with the same buffer, which is 1." in page
+    assert "Marks are the values of pattern." in page
+
+
+MANY = """
+[[axis]]
+name = "pattern"
+key = "job.0.traffic.pattern"
+values = ["uniform", "tornado"]
+[[axis]]
+name = "buffer"
+key = "network.router.buffer"
+values = ["64 KiB", "32 KiB", "16 KiB", "8 KiB"]
+[[axis]]
+name = "load"
+key = "job.0.traffic.load"
+values = [0.05, 0.1, 0.15]
+"""
+
+
+def test_many_lines_are_small_plots_with_one_scale(bench: Path) -> None:
+    done = sweep.run(write(MANY), engine=Here())
+    page = (done.folder / "sweep.html").read_text()
+    assert headings(page)[:3] == ["accepted load", "packet latency, mean", "packet latency, p99"]
+    plot = figures(page)[0]
+    lines = [trace for trace in plot["data"] if trace["mode"] == "lines+markers"]
+    assert [trace["name"] for trace in lines] == ["64 KiB", "32 KiB", "16 KiB", "8 KiB"] * 2
+    assert [trace.get("xaxis", "x") for trace in lines] == ["x"] * 4 + ["x2"] * 4
+    assert [trace["showlegend"] for trace in lines] == [True] * 4 + [False] * 4
+    assert all(a["line"] == b["line"] for a, b in zip(lines[:4], lines[4:], strict=True))
+    layout = plot["layout"]
+    assert [note["text"] for note in layout["annotations"]] == ["pattern = uniform", "pattern = tornado"]
+    assert (layout["xaxis2"]["matches"], layout["yaxis2"]["matches"]) == ("x", "y")
+    assert layout["xaxis"]["domain"][1] < layout["xaxis2"]["domain"][0]
+    assert 'style="--height: 330px"' in page
 
 
 def test_geometric_ranges_are_shown_on_a_logarithmic_scale(bench: Path) -> None:

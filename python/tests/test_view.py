@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -283,7 +285,7 @@ def test_a_click_opens_a_group_a_pair_and_a_link(page: Any) -> None:
     link = page.locator("#detail svg [data-link]").first.get_attribute("data-link")
     page.locator("#detail svg [data-link]").first.dispatch_event("click")
     page.wait_for_selector(f"#detail[data-shows='link {link}']")
-    assert page.locator("#detail canvas").count() >= 3, "histories of load, full buffers and waiting packets"
+    page.wait_for_function("() => document.querySelectorAll('#detail .chart canvas').length >= 3")
     click_cell(page, "cell.row === 1 && cell.column === 3")
     page.wait_for_selector("#detail[data-shows='cell from group 1 to group 3']")
     link = page.inner_text("#detail table:last-of-type button")
@@ -406,7 +408,7 @@ def test_pictures_are_those_on_record(page: Any) -> None:
 
 
 def test_a_hundred_thousand_links_are_fluid(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
-    view_results.large(tmp_path / "large", folders["plain"], 10_000, 10)
+    view_results.large(tmp_path / "large", folders["plain"], 10_000, 10, bins=8)
     with serving(tmp_path / "large") as view, page_of(browser, view.url) as page:
         settle(page)
         # Without the table of units, blocks of routers that follow each other.
@@ -427,6 +429,33 @@ def test_a_hundred_thousand_links_are_fluid(browser: Any, folders: dict[str, Pat
             "() => fabricsim.state.panels[0].view.cells.reduce((n, c) => n + c.sum.links, 0)"
         )
         assert total == 100_000, "each link is in one cell"
+        # The slider dragged through all bins, and the pointer over the map: times between pictures.
+        page.evaluate("() => { fabricsim.state.whole = false; return fabricsim.update(); }")
+        page.evaluate(
+            """() => { window.frames = []; let last = performance.now();
+                const tick = now => {
+                    window.frames.push(now - last);
+                    last = now;
+                    requestAnimationFrame(tick);
+                };
+                requestAnimationFrame(tick); }"""
+        )
+        box = page.locator("#slider").bounding_box()
+        grid = page.locator(NETWORK).bounding_box()
+        for name, at, wide in [("slider", box, 0.5), ("pointer over the map", grid, 0.3)]:
+            page.evaluate("() => { window.frames.length = 0; }")
+            page.mouse.move(at["x"] + 10, at["y"] + at["height"] / 2)
+            if at is box:
+                page.mouse.down()
+            for step in range(60):
+                x = at["x"] + 10 + (at["width"] - 20) * (step % 30) / 30
+                page.mouse.move(x, at["y"] + at["height"] * wide)
+            page.mouse.up()
+            settle(page)
+            times = sorted(page.evaluate("() => window.frames"))
+            median, late = times[len(times) // 2], times[int(0.95 * len(times))]
+            print(f"100,000 links, {name}: {median:.1f} ms between pictures, 95 % below {late:.1f} ms")
+            assert median < 250
 
 
 @pytest.fixture(scope="module")
@@ -521,6 +550,47 @@ def test_foreign_folders_are_refused(tmp_path: Path, content: dict[str, str], ex
     done = subprocess.run([command(), "view", "--no-browser", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 2
     assert expected in done.stderr and str(tmp_path) in done.stderr
+
+
+def test_a_print_has_the_verdict_the_map_and_charts_on_white(page: Any) -> None:
+    page.emulate_media(color_scheme="dark", media="print")
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    settle(page)
+    shown = page.evaluate(
+        """() => [...document.querySelectorAll(".stage > canvas, .chart canvas, .causes, header, #play")]
+            .filter(each => each.getClientRects().length > 0 && each.clientWidth > 0)
+            .map(each => each.className || each.parentElement.className || each.localName)"""
+    )
+    assert "header" not in shown and "play" not in shown
+    assert shown.count("map") == 2 and shown.count("causes") == 1
+    assert sum("uplot" in name or "u-wrap" in name for name in shown) == page.locator(".chart").count() > 0
+    ground = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    ink = page.evaluate("() => getComputedStyle(document.querySelector('.verdict summary')).color")
+    assert (ground, ink) == ("rgb(255, 255, 255)", "rgb(27, 31, 36)")
+    # An idle cell of the map is light, although the page is dark.
+    light = page.evaluate(
+        """() => { const { view } = fabricsim.state.panels[0];
+            const pen = view.canvas.getContext("2d");
+            const { frame, row, column } = view.cells[0];
+            const at = [frame.xs[column] + frame.w / 2, frame.ys[row] + 3].map(place => place * view.pixels);
+            return Math.max(...pen.getImageData(...at, 1, 1).data.slice(0, 3)); }"""
+    )
+    assert light > 0x9C
+    page.emulate_media(color_scheme="dark", media="screen")
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    settle(page)
+    assert not page.locator(".charts").first.is_visible() and page.locator("header").is_visible()
+
+
+def test_libraries_are_those_that_were_published() -> None:
+    vendor = Path(__file__).parents[2] / "crates" / "view" / "assets" / "vendor"
+    if not vendor.is_dir():
+        pytest.skip("the sources are not here")
+    named = re.findall(r"`([^`]+)` \| `([0-9a-f]{64})` \|", (vendor / "README.md").read_text())
+    assert {name for name, _ in named} == {file.name for file in vendor.glob("*.*s*") if file.suffix != ".md"}
+    for name, digest in named:
+        assert hashlib.sha256((vendor / name).read_bytes()).hexdigest() == digest, name
+    assert "MIT License" in (vendor / "uPlot-LICENSE").read_text()
 
 
 def test_only_what_was_found_is_given_out(served: Served, folders: dict[str, Path]) -> None:

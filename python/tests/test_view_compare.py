@@ -115,9 +115,9 @@ def test_charts_of_all_results_have_one_scale(browser: Any, results: list[Path])
         assert axes[0] == axes[1] == page.evaluate("() => fabricsim.state.span.until")
         # The same heights mean the same values: each chart has the axis of the greatest value of all.
         tops = page.evaluate(
-            """() => [...document.querySelectorAll(".charts:not([hidden]) canvas")]
-                .filter(canvas => canvas.getAttribute("aria-label")?.startsWith("Received by jobs"))
-                .map(canvas => canvas.dataset.top)"""
+            """() => [...document.querySelectorAll(".charts:not([hidden]) .chart")]
+                .filter(chart => chart.getAttribute("aria-label").startsWith("Received by jobs"))
+                .map(chart => chart.dataset.top)"""
         )
         assert len(tops) == 2 and tops[0] == tops[1]
 

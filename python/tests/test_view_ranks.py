@@ -96,11 +96,14 @@ def test_groups_are_those_that_are_there(browser: Any, tmp_path: Path) -> None:
                     (_, i) => [i % 10 === 3 ? 1 : 0, i % 10 === 7 ? 2 : 0]);
                 const { groups, between } = alike(points, 8);
                 const noise = points.map((_, i) => [Math.sin(i * i), Math.sin(7 * i * i + 1)]);
+                // Every third of 9,999 would see one of three kinds only.
+                const thirds = Array.from({ length: 9_999 }, (_, i) => [i % 3]);
                 return [groups.map(group => [group.length, group[0]]), between,
-                    alike(noise, 2).between]; }"""
+                    alike(noise, 2).between, alike(thirds, 8).groups.map(group => group.length)]; }"""
         )
         assert sorted(found[0]) == [[1000, 3], [1000, 7], [8000, 0]]
         assert found[1] == pytest.approx(1) and found[2] < 0.7
+        assert found[3] == [3333, 3333, 3333]
 
 
 @pytest.fixture(scope="module")
@@ -248,15 +251,17 @@ def test_a_timeline_of_an_older_version_has_lines(browser: Any, timed: Path, tmp
     shutil.copytree(timed, old)
     timeline = pq.read_table(old / "timeline.parquet")
     pq.write_table(timeline.drop_columns(["blocked"]), old / "timeline.parquet")
-    with serving(old) as view:
-        found = view.ask("/data/0/shares?job=rows&from_ps=0&to_ps=1000&parts=3&every=1")
+    with serving(old) as view, page_of(browser, view.url) as page:
+        found = view.ask("/data/0/shares?job=rows&from_ps=0&to_ps=1000&parts=3")
         assert found[0] == 400, "the server says what is missing"
-        page = browser.new_page()
-        page.goto(view.url)
-        page.wait_for_selector("body[data-ready='yes']")
         page.click("#tab-ranks")
         page.wait_for_function("() => fabricsim.state.panels[0].ranks?.drawn?.states >= 144")
-        page.close()
+        page.evaluate("() => fabricsim.choose(0, { kind: 'rank', id: 3, job: 'rows', at: 1 })")
+        page.wait_for_selector("#detail[data-shows='rank 3']")
+        found = page.evaluate(
+            "() => fabricsim.state.panels[0].result.table('timeline', ['rank', 'blocked']).catch(String)"
+        )
+        assert "The table timeline has no column blocked" in found, "not asked of the server"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

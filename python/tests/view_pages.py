@@ -70,8 +70,7 @@ def page_of(browser: Any, url: str) -> Iterator[Any]:
     """A loaded page without console messages and without requests to other hosts."""
     page = browser.new_page(viewport={"width": 1200, "height": 760})
     complaints: list[str] = []
-    # The server refuses columns that an old table lacks, and the page goes on without them.
-    page.on("console", lambda message: "400 (Bad" in message.text or complaints.append(message.text))
+    page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: request.url.startswith(url) or complaints.append(request.url))
     page.set_default_timeout(60_000)

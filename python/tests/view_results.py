@@ -165,8 +165,11 @@ def verdict(folder: Path) -> None:
     file.write_text(json.dumps(summary))
 
 
-def large(folder: Path, like: Path, routers: int, links_per_router: int) -> None:
-    """A network of many links, each router linked to its followers; the rest is another result's."""
+def large(folder: Path, like: Path, routers: int, links_per_router: int, bins: int = 0) -> None:
+    """A network of many links, each router linked to its followers, with loads of all links in some bins.
+
+    The rest is another result's.
+    """
     folder.mkdir()
     summary = json.loads((like / "summary.json").read_text())
     (folder / "summary.json").write_text(json.dumps(summary))
@@ -202,3 +205,19 @@ def large(folder: Path, like: Path, routers: int, links_per_router: int) -> None
     for name, word in [("class", "local"), ("from_kind", "router"), ("to_kind", "router")]:
         table[name] = pa.array([word] * count)
     pq.write_table(pa.table(table), folder / "links.parquet")
+    if bins == 0:
+        return
+    every = [link for _ in range(bins) for link in range(count)]
+    begin = [number * WIDTH_PS for number in range(bins) for _ in range(count)]
+    busy_ps = [
+        (7 * link + 13 * (at // WIDTH_PS)) % 100 * WIDTH_PS // 100
+        for link, at in zip(every, begin, strict=True)
+    ]
+    rows = {
+        "begin_ps": pa.array(begin, pa.uint64()),
+        "end_ps": pa.array([at + WIDTH_PS for at in begin], pa.uint64()),
+        "link": pa.array(every, pa.uint32()),
+        "busy_ps": pa.array(busy_ps, pa.uint64()),
+        "buffer_full_ps": pa.array([busy // 4 for busy in busy_ps], pa.uint64()),
+    }
+    pq.write_table(pa.table(rows), folder / "link_series.parquet", row_group_size=count)

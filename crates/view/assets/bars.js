@@ -1,6 +1,6 @@
 // Where the time of ranks goes: a bar of causes for each rank, or for ranks that are alike.
 
-import { element, swatch } from "./detail.js";
+import { button, element, hover, swatch } from "./dom.js";
 import { number, percent, time } from "./format.js";
 
 /** Parts of the time of a rank: the column of the table `ranks`, and words. Those of collectives are hatched. */
@@ -13,6 +13,13 @@ export const MOST_BARS = 64;
 const [GROUPS, SAMPLE] = [8, 4096];
 const ROUNDS = 30;
 
+/** Whether a hash (the final mix of MurmurHash3) puts a number into a sample of so many of all. Every n-th could alias with a grid. */
+function isSampled(number_, wanted, all) {
+  let hash = Math.imul(number_ ^ (number_ >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0 < (wanted / all) * 2 ** 32;
+}
+
 const distance = (a, b) => a.reduce((sum, value, i) => sum + (value - b[i]) ** 2, 0);
 const mean = (points) => points[0].map((_, part) => points.reduce((sum, point) => sum + point[part], 0) / points.length);
 const farthest = (points, of) => points.reduce((far, point) => (of(point) > of(far) ? point : far));
@@ -22,7 +29,7 @@ const farthest = (points, of) => points.reduce((far, point) => (of(point) > of(f
  * always the same). Returns lists of numbers of points, and the share of the variance that is between groups.
  */
 export function alike(all, count) {
-  const points = all.filter((_, i) => i % Math.ceil(all.length / SAMPLE) === 0);
+  const points = all.filter((_, i) => isSampled(i, SAMPLE, all.length));
   const middle = mean(points);
   let centres = [farthest(points, (point) => distance(point, middle))];
   const nearest = (point) => centres.reduce((best, centre, i) => (distance(centre, point) < distance(centres[best], point) ? i : best), 0);
@@ -52,37 +59,34 @@ export function named(ranks) {
 /** Fills an element with the bars of a job. `events`: `chosen(rank)` and `pointed(words, x, y)`. A full bar is the longest time of a rank in all `results`. Returns whether the result has the causes. */
 export async function bars(result, job, box, events, results) {
   const columns = ["rank", "time_ps", ...PARTS.map(([column]) => column)];
-  const rows = result.has("ranks") ? await result.table("ranks", columns, { job }).catch((error) => { if (error.status !== 400) throw error; }) : null;
+  const rows = result.has("ranks", columns) ? await result.table("ranks", columns, { job }) : null;
   if (!rows?.rows) return false;
   const times = results.filter((each) => each !== result && each.has("ranks")).map((each) => each.table("ranks", ["time_ps"], { job }));
   const longest = [rows, ...(await Promise.all(times))].flatMap((each) => [...each.time_ps]).reduce((a, b) => Math.max(a, b), 1);
   const points = Array.from(rows.rank, (_, row) => PARTS.map(([column]) => rows[column][row] / longest));
   const folded = rows.rows > MOST_BARS ? alike(points, GROUPS) : { groups: [...points.keys()].map((row) => [row]) };
-  const keys = element("p", "", { className: "keys" });
-  PARTS.forEach(([, words], part) => keys.append(swatch(words, `part${part}`), " "));
+  const keys = element("p", PARTS.flatMap(([, words], part) => [swatch(words, `part${part}`), " "]), { className: "keys" });
   const list = element("div", "", { className: "bars" });
-  const show = (groups) => {
-    for (const own of groups) {
-      const values = mean(own.map((row) => points[row]));
-      const [ranks, single] = [Array.from(own, (row) => rows.rank[row]), own.length === 1];
-      const words = `${named(ranks)}: ${PARTS.map(([, name], part) => `${name} ${percent(values[part] / values.reduce((a, b) => a + b, 0))}`).join(", ")}`;
-      const line = list.appendChild(element("button", "", { className: "bar" }));
-      line.setAttribute("aria-label", words);
-      line.append(element("span", single ? `rank ${ranks[0]}` : `${number(own.length)} × ${named(ranks)}`));
-      const bar = line.appendChild(element("span"));
-      values.forEach((value, part) => { bar.appendChild(element("i", "", { className: `part${part}` })).style.width = `${100 * value}%`; });
-      line.addEventListener("pointermove", (event) => events.pointed(words.replace(": ", "\n").replaceAll(", ", "\n"), event.clientX, event.clientY));
-      line.addEventListener("pointerleave", () => events.pointed(null));
-      line.addEventListener("click", () => {
-        if (single) return events.chosen(ranks[0]);
-        list.replaceChildren();
-        show(own.slice(0, MOST_BARS).map((row) => [row]));
-        const back = element("button", `All groups${own.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(own.length)} ranks)` : ""}`);
-        back.addEventListener("click", () => { list.replaceChildren(); show(folded.groups); });
-        list.prepend(back);
-      });
-    }
-  };
+  const show = (groups) => list.append(...groups.map((own) => {
+    const values = mean(own.map((row) => points[row]));
+    const [ranks, single] = [Array.from(own, (row) => rows.rank[row]), own.length === 1];
+    const words = `${named(ranks)}: ${PARTS.map(([, name], part) => `${name} ${percent(values[part] / values.reduce((a, b) => a + b, 0))}`).join(", ")}`;
+    const open = () => {
+      if (single) return events.chosen(ranks[0]);
+      const more = own.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(own.length)} ranks)` : "";
+      list.replaceChildren(button(`All groups${more}`, () => { list.replaceChildren(); show(folded.groups); }));
+      show(own.slice(0, MOST_BARS).map((row) => [row]));
+    };
+    const parts = values.map((value, part) => {
+      const made = element("i", "", { className: `part${part}` });
+      made.style.width = `${100 * value}%`;
+      return made;
+    });
+    const line = button([element("span", single ? `rank ${ranks[0]}` : `${number(own.length)} × ${named(ranks)}`), element("span", parts)], open, { className: "bar" });
+    line.setAttribute("aria-label", words);
+    hover(line, () => words.replace(": ", "\n").replaceAll(", ", "\n"), events.pointed);
+    return line;
+  }));
   show(folded.groups);
   const how = folded.between === undefined ? "" : ` Ranks that are alike are one bar with their mean; a click opens it. The groups explain ${percent(folded.between)} of the differences${folded.between < 0.2 ? ", so no group stands out" : ""}.`;
   box.replaceChildren(keys, list, element("p", `A full bar is ${time(longest)}${results.length > 1 ? ", the longest time of all results" : ""}.${how}`, { className: "keys" }));

@@ -14,12 +14,23 @@ export const CRITICAL = "#009e73";
 
 const parts = (colour) => [colour >> 16, (colour >> 8) & 255, colour & 255];
 
-/** Whether the page has a dark ground. */
-export const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const system = window.matchMedia("(prefers-color-scheme: dark)");
+const { classList } = document.documentElement;
+const listeners = [];
+
+/** Whether the page has a dark ground. Prints have a white one. */
+export const isDark = () => system.matches && !classList.contains("print");
+
+/** Calls `act` when the ground changes. It must draw at once: a print does not wait. */
+export const onGround = (act) => listeners.push(act);
+
+const changed = () => listeners.forEach((act) => act());
+system.addEventListener("change", changed);
+for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => { classList.toggle("print", event === "beforeprint"); changed(); });
 
 /** Red, green and blue of a share from 0 to 1; of one that is `full`; of an unknown one (NaN). */
 export function loadColour(share, full = false) {
-  const theme = dark.matches ? "dark" : "light";
+  const theme = isDark() ? "dark" : "light";
   if (full) return parts(FULL[theme]);
   if (!(share >= 0)) return parts(UNKNOWN[theme]);
   const ramp = RAMPS[theme];

@@ -4,10 +4,12 @@ import { ofLinks } from "./sums.js";
 
 const TYPES = { u8: Uint8Array, u32: Uint32Array, f32: Float32Array, f64: Float64Array, text: Uint32Array };
 const EMPTY = 0xffffffff;
+/** Keys of requests that are not columns. */
+const LIMITS = ["from_ps", "to_ps", "limit"];
 
 async function get(address) {
   const answer = await fetch(address);
-  if (!answer.ok) throw Object.assign(new Error(await answer.text()), { status: answer.status });
+  if (!answer.ok) throw new Error(await answer.text());
   return answer;
 }
 
@@ -37,17 +39,25 @@ export class Result {
     this.cache = new Map();
   }
 
-  has(table) {
-    return this.tables[table] !== undefined;
+  /** Whether there is a table with these columns. */
+  has(table, columns = []) {
+    return columns.every((column) => this.tables[table]?.columns.includes(column)) && this.tables[table] !== undefined;
   }
 
   async fetchSlice(path) {
     return decode(await (await get(`/data/${this.index}/${path}`)).arrayBuffer());
   }
 
-  /** Columns of a table. `where` has values of columns, one or several, `from_ps`, `to_ps`, `limit`. */
-  table(name, columns, where = {}) {
-    return this.made(`table/${name}`, { columns: columns.join(","), ...where });
+  /**
+   * Columns of a table, and those of the `added` ones that it has: older versions did not write them. `where` has values of
+   * columns, one or several, `from_ps`, `to_ps`, `limit`. The server refuses columns that a table lacks, so they are not asked for.
+   */
+  async table(name, columns, where = {}, added = []) {
+    const asked = [...columns, ...Object.keys(where).filter((key) => !LIMITS.includes(key))];
+    const lacks = asked.find((column) => !this.has(name, [column]));
+    if (lacks) throw new Error(`The table ${name} has no column ${lacks}: this result is of an older version.`);
+    const known = added.filter((column) => this.has(name, [column]));
+    return this.made(`table/${name}`, { columns: [...columns, ...known].join(","), ...where });
   }
 
   /** What the server makes of the timeline of ranks: `timeline`, or `shares` of time. */
@@ -55,16 +65,6 @@ export class Result {
     const query = new URLSearchParams();
     for (const [key, values] of Object.entries(where)) for (const value of [values].flat()) query.append(key, value);
     return this.fetchSlice(`${what}?${query}`);
-  }
-
-  /** As `table`. Without the `added` columns if the result is of a version that did not have them. */
-  async tableWith(name, columns, added, where) {
-    try {
-      return await this.table(name, [...columns, ...added], where);
-    } catch (error) {
-      if (error.status !== 400) throw error;
-      return this.table(name, columns, where);
-    }
   }
 
   /** Measured time in picoseconds, 0 without one. */
@@ -113,7 +113,7 @@ const TOTALS = ["bytes", "packets", "busy_ps", "busy_fraction", "buffer_full_ps"
 export async function network(result, most) {
   if (!result.has("routers")) return null;
   const routers = await result.table("routers", ["router", "label", "group", "x", "y", "hosts"]);
-  const few = (result.tables.links ?? 0) <= most;
+  const few = (result.tables.links?.rows ?? 0) <= most;
   const hosts = few && result.has("hosts") ? await result.table("hosts", ["host", "router", "x", "y"]) : { rows: 0 };
   // Totals of links exist only at the end of the run.
   const columns = result.unfinished ? LINK_COLUMNS : [...LINK_COLUMNS, ...TOTALS];

@@ -2,44 +2,16 @@
 
 import { bandwidth, bytes, number, percent, share, time } from "./format.js";
 import { someLinks, text } from "./data.js";
+import { button, element, namedValues, numberCell, swatch, table } from "./dom.js";
 import { drawing } from "./drawing.js";
 import { LINES, plot } from "./plot.js";
 import { total } from "./sums.js";
-
-export function element(name, content = "", attributes = {}) {
-  const made = document.createElement(name);
-  if (content !== "") made.textContent = content;
-  Object.assign(made, attributes);
-  return made;
-}
-
-/** A key of a colour: of a class, or given. */
-export function swatch(words, className, colour = "") {
-  const key = element("span", "", { className: "key" });
-  key.appendChild(element("span", "", { className: `swatch ${className}` })).style.background = colour;
-  key.append(words);
-  return key;
-}
-
-function table(pairs) {
-  const made = element("table");
-  for (const [name, value] of pairs.filter(([, value]) => value !== null && value !== undefined)) {
-    const row = made.insertRow();
-    row.append(element("th", name));
-    const cell = row.insertCell();
-    if (value instanceof Node) cell.append(value);
-    else cell.textContent = value;
-  }
-  return made;
-}
 
 /** A titled chart with its keys. Returns it in a list, which is empty without rows. */
 export function history(title, lines, options, events, add) {
   if (lines.every((line) => line.begin.length === 0)) return [];
   add(element("h3", title));
-  const keys = element("p", "", { className: "keys" });
-  for (const [index, line] of lines.entries()) keys.append(swatch(line.name, "", `var(--line${index % LINES})`), " ");
-  if (lines.length > 1) add(keys);
+  if (lines.length > 1) add(element("p", lines.flatMap(({ name }, index) => [swatch(name, "", `var(--line${index % LINES})`), " "]), { className: "keys" }));
   const made = plot(title, lines, options, events);
   add(made);
   return [made];
@@ -100,14 +72,13 @@ export class Detail {
 
   /** A button that selects something else. */
   go(panel, label, thing) {
-    const made = element("button", label, { className: "go" });
-    made.addEventListener("click", () => this.choose(panel, thing));
-    return made;
+    return button(label, () => this.choose(panel, thing), { className: "go" });
   }
 
   async show(panel, thing) {
     // Only the latest request is shown.
     const wanted = ++this.wanted;
+    for (const made of this.plots) made.destroy();
     this.plots = [];
     const live = (this.nextLive = []);
     const parts = [];
@@ -124,7 +95,7 @@ export class Detail {
     this.live = live;
     this.place.replaceChildren(...parts);
     this.place.dataset.shows = thing ? `${thing.kind} ${thing.kind === "link" ? panel.network.links.link[thing.id] : thing.id ?? thing.name}` : "overview";
-    if (this.at !== undefined) requestAnimationFrame(() => this.mark(this.at));
+    if (this.at !== undefined) this.mark(this.at);
   }
 
   history(title, lines, options, add) {
@@ -145,7 +116,7 @@ export class Detail {
       // Results of older versions have 0 where no packet was measured.
       const latency = (ns) => (ns ? time(ns * 1000) : "-");
       const n = summary.network;
-      add(table([
+      add(namedValues([
         ["network", n.topology], ["hosts", number(n.hosts)], ["routers", number(n.routers)], ["links", number(n.links)],
         ["packets delivered", number(n.packets_delivered)], ["latency, mean", latency(n.latency_ns.mean)],
         ["latency, 99th percentile", latency(n.latency_ns.p99)],
@@ -158,7 +129,7 @@ export class Detail {
         add(element("p", `${note.kind}: ${note.job ? `job ${note.job}: ` : ""}${note.found}. ${note.advice}.`));
       }
       add(element("h3", "Jobs"));
-      add(table(summary.jobs.map((job) => [job.name, `${time(job.time_ns * 1000)}${job.stopped ? ", stopped" : job.finished ? "" : ", not finished"}`])));
+      add(namedValues(summary.jobs.map((job) => [job.name, `${time(job.time_ns * 1000)}${job.stopped ? ", stopped" : job.finished ? "" : ", not finished"}`])));
     }
     const { network } = panel;
     if (panel.view && network.routers.rows > 0) this.draw(panel, [...network.routers.router.keys()], add);
@@ -175,7 +146,7 @@ export class Detail {
       return this.go(panel, network.endName(row, side), thing);
     };
     const measured = result.summary.network ? result.summary.network.measured_ns * 1000 : 0;
-    add(table([
+    add(namedValues([
       ["kind", network.className(row)], ["from", end("from")], ["to", end("to")],
       ["bandwidth", bandwidth(links.bandwidth_bits_per_s[row])],
       ["load, whole run", links.busy_fraction ? percent(links.busy_fraction[row]) : null],
@@ -194,8 +165,8 @@ export class Detail {
     this.history("Packets waiting", line("packets", s.waiting_packets), { until, holds: true }, add);
     if (s.rows === 0) add(element("p", "This link was idle or not sampled."));
     if (!result.has("vc_series")) return;
-    const vcs = await result.tableWith("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"],
-      ["waiting_packets", "waiting_packets_max"], { link });
+    const vcs = await result.table("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"], { link },
+      ["waiting_packets", "waiting_packets_max"]);
     // `after` is the value from the end of a row until the next row of the VC.
     const lines = (value, after = value) => [...new Set(vcs.vc)].sort((a, b) => a - b).map((vc) => {
       const of = [...vcs.vc.keys()].filter((i) => vcs.vc[i] === vc);
@@ -230,14 +201,10 @@ export class Detail {
   mostLoaded(panel, rows, way, add, most = 12) {
     this.renewed(() => {
       const { network } = panel;
-      const made = element("table");
-      for (const row of [...rows].sort((a, b) => panel.loadOf(b) - panel.loadOf(a) || a - b).slice(0, most)) {
-        const line = made.insertRow();
-        line.insertCell().append(this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }));
-        line.insertCell().textContent = `${network.className(row)} ${way(row)}`;
-        line.append(element("td", panel.loadText(row), { className: "n" }));
-      }
-      return made;
+      const loaded = [...rows].sort((a, b) => panel.loadOf(b) - panel.loadOf(a) || a - b).slice(0, most);
+      return table(loaded.map((row) => [
+        this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }), `${network.className(row)} ${way(row)}`, numberCell(panel.loadText(row)),
+      ]));
     }, add);
     if (rows.length > most) add(element("p", `${number(most)} of ${number(rows.length)} links.`));
   }
@@ -264,18 +231,13 @@ export class Detail {
     this.renewed(() => {
       const now = panel.now?.[of];
       if (!now) return element("p", "Loads are not known at this time.");
-      const made = element("table", "", { className: "sums" });
-      made.append(element("caption", `Links by class, ${panel.when()}`));
-      const head = made.createTHead().insertRow();
-      for (const title of ["class", "links", "mean", "busiest", "full", "blocked"]) head.append(element("th", title, { scope: "col" }));
-      for (const each of classes) {
+      return table(classes.map((each) => {
         const sum = total(now, cell.members.filter((member) => className(member) === each));
-        const line = made.insertRow();
-        line.insertCell().textContent = each;
-        for (const value of [number(sum.links), share(sum.mean), share(sum.most), number(sum.full), share(sum.blocked)])
-          line.append(element("td", value, { className: "n" }));
-      }
-      return made;
+        return [each, ...[number(sum.links), share(sum.mean), share(sum.most), number(sum.full), share(sum.blocked)].map(numberCell)];
+      }), {
+        className: "sums", caption: `Links by class, ${panel.when()}`,
+        head: ["class", "links", "mean", "busiest", "full", "blocked"].map((title) => element("th", title, { scope: "col" })),
+      });
     }, add);
     const routersOf = (units) => units.flatMap((unit) => pairs.units.routersOf(unit));
     if (rows) {
@@ -288,13 +250,11 @@ export class Detail {
 
   /** Buttons that open the units of a thing. */
   unitButtons(panel, units) {
-    const line = element("p");
     const all = new Map([...new Set(units)].slice(0, 4).map((unit) => panel.view.pairs.units.together(unit)).map((of) => [of.join(), of]));
-    for (const of of all.values()) {
+    return element("p", [...all.values()].flatMap((of) => {
       const cell = panel.view.pairs.around(of);
-      line.append(this.go(panel, `all links of ${cell.name}`, { kind: "cell", name: cell.name, cell }), " ");
-    }
-    return line;
+      return [this.go(panel, `all links of ${cell.name}`, { kind: "cell", name: cell.name, cell }), " "];
+    }));
   }
 
   /** Links of a network whose links the page does not hold, over the whole run. */
@@ -309,10 +269,8 @@ export class Detail {
       const of = await someLinks(panel.result, panel.network.routers, each, each === "injection" ? null : from, each === "ejection" ? null : to);
       for (let row = 0; row < of.links.rows; row++) lines.push([of.links.busy_fraction[row], of.links.link[row], `${each} ${of.linkName(row)}`]);
     }
-    const made = element("table");
-    for (const [load, link, words] of lines.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 50))
-      made.insertRow().append(element("td", `link ${link}`), element("td", words), element("td", share(load), { className: "n" }));
-    add(made);
+    const loaded = lines.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 50);
+    add(table(loaded.map(([load, link, words]) => [`link ${link}`, words, numberCell(share(load))])));
     if (lines.length > 50) add(element("p", `50 of ${number(lines.length)} links.`));
   }
 
@@ -329,12 +287,10 @@ export class Detail {
     const { full, shown, isPart } = panel.causes;
     if (!panel.now?.pairs) return [];
     const count = full === 0 ? "no link is full" : `${number(full)} full link${full === 1 ? "" : "s"}`;
-    const box = element("details", "", { className: "causes", open });
-    box.append(element("summary", `Causes of congestion, ${panel.when()}: ${count}`));
-    const list = element("ol");
-    for (const { name, of, ends, load, behind, thing } of shown)
-      list.appendChild(element("li")).append(this.go(panel, name, thing()), ` ${of}${ends.join(" → ")}: load ${share(load)}, ${number(behind)} blocked link${behind === 1 ? "" : "s"} behind it`);
-    if (shown.length > 0) box.append(list);
+    const list = shown.map(({ name, of, ends, load, behind, thing }) => element("li", [
+      this.go(panel, name, thing()), ` ${of}${ends.join(" → ")}: load ${share(load)}, ${number(behind)} blocked link${behind === 1 ? "" : "s"} behind it`,
+    ]));
+    const box = element("details", [element("summary", `Causes of congestion, ${panel.when()}: ${count}`), ...(list.length > 0 ? [element("ol", list)] : [])], { className: "causes", open });
     const more = shown.length === MOST_CAUSES ? "The others are a pattern: see the map."
       : isPart ? "Known by name are the 32 busiest and the 32 most blocked links of this period." : `Behind ${shown.length > 0 ? "the others" : "them"} no link is blocked.`;
     if (full > shown.length) box.append(element("p", more));
@@ -345,7 +301,7 @@ export class Detail {
     const { result, network, until } = panel;
     add(element("h2", network.routerName(router)));
     const group = network.routers.group[router];
-    add(table([["hosts", number(network.routers.hosts[router])], ["group", Number.isNaN(group) ? null : number(group)]]));
+    add(namedValues([["hosts", number(network.routers.hosts[router])], ["group", Number.isNaN(group) ? null : number(group)]]));
     if (panel.view) add(this.unitButtons(panel, [panel.view.pairs.units.ofRouter[router]]));
     if (result.has("router_series")) {
       const s = await result.table("router_series", ["begin_ps", "end_ps", "packets_sent", "packets_received"], { router });
@@ -374,7 +330,7 @@ export class Detail {
       }
     }
     const counted = ["packets_received", "latency_sum_ps", "latency_max_ps", "hops_sum"];
-    const of = await result.tableWith("hosts", ["host"], counted, { host });
+    const of = await result.table("hosts", ["host"], { host }, counted);
     // Null without collect.host_latency.
     const packets = of.packets_received?.[0];
     if (Number.isFinite(packets)) {
@@ -384,7 +340,7 @@ export class Detail {
         pairs.push(["their hops, mean", (of.hops_sum[0] / packets).toFixed(2)]);
       }
     }
-    add(table(pairs));
+    add(namedValues(pairs));
     if (result.has("host_series")) {
       const s = await result.table("host_series", ["begin_ps", "end_ps", "packets_sent", "packets_received", "nic_queue_bytes"], { host });
       this.packets(s, until, add);
@@ -397,7 +353,7 @@ export class Detail {
   async activity(panel, job, rank, at, add) {
     const { result, network, until } = panel;
     const near = (ps) => ({ job, from_ps: Math.max(0, Math.floor(ps)), to_ps: Math.floor(ps) + 1 });
-    const now = await result.tableWith("timeline", ["begin_ps", "end_ps", "state"], ["blocked"], { ...near(at), rank });
+    const now = await result.table("timeline", ["begin_ps", "end_ps", "state"], { ...near(at), rank }, ["blocked"]);
     if (now.rows === 0) return;
     const [begin, end] = [now.begin_ps[0], now.end_ps[0]];
     add(element("h3", `${now.blocked?.[0] ? "Waits in " : ""}${text(now, "state", 0)}, ${time(begin, until, 1000)} to ${time(end, until, 1000)}`));
@@ -425,15 +381,12 @@ export class Detail {
     }
     if (links.size === 0) return add(element("p", "Its packets waited for no link."));
     add(element("p", "Waits of its packets, added up by link:"));
-    const made = element("table");
-    for (const [link, { sum, begin: from, reasons }] of [...links].sort((a, b) => b[1].sum - a[1].sum).slice(0, MOST_CAUSES)) {
-      const [line, row] = [made.insertRow(), network?.row(link) ?? -1];
-      const go = element(row >= 0 ? "button" : "span", `link ${link}`, { className: "go" });
-      if (row >= 0) go.addEventListener("click", () => this.jump(panel, { kind: "link", id: row }, from));
-      line.insertCell().append(go);
-      line.append(element("td", `${row >= 0 ? `${network.className(row)} ${network.linkName(row)}, ` : ""}${[...reasons].join(", ")}`), element("td", time(sum), { className: "n" }));
-    }
-    add(made);
+    const longest = [...links].sort((a, b) => b[1].sum - a[1].sum).slice(0, MOST_CAUSES);
+    add(table(longest.map(([link, { sum, begin: from, reasons }]) => {
+      const row = network?.row(link) ?? -1;
+      const go = row >= 0 ? button(`link ${link}`, () => this.jump(panel, { kind: "link", id: row }, from), { className: "go" }) : element("span", `link ${link}`, { className: "go" });
+      return [go, `${row >= 0 ? `${network.className(row)} ${network.linkName(row)}, ` : ""}${[...reasons].join(", ")}`, numberCell(time(sum))];
+    })));
   }
 
   async rank(panel, rank, add, { job, at }) {
@@ -442,7 +395,7 @@ export class Detail {
     if (at !== undefined) await this.activity(panel, job, rank, at, add).catch((error) => add(element("p", error.message)));
     const r = await result.table("ranks", ["host", "time_ps", "compute_ps", "mpi_ps", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "finished"], { job, rank });
     if (r.rows === 1) {
-      add(table([
+      add(namedValues([
         ["host", panel.network ? this.go(panel, `host ${r.host[0]}`, { kind: "host", id: r.host[0] }) : number(r.host[0])],
         ["time", time(r.time_ps[0])], ["computing", time(r.compute_ps[0])], ["in MPI", time(r.mpi_ps[0])],
         ["sent", `${number(r.messages_sent[0])} messages, ${bytes(r.bytes_sent[0])}`],
@@ -453,10 +406,8 @@ export class Detail {
     if (result.has("calls")) {
       const c = await result.table("calls", ["call", "count", "time_ps"], { job, rank });
       add(element("h3", "MPI calls"));
-      const made = element("table");
-      for (const i of [...c.call.keys()].sort((a, b) => c.time_ps[b] - c.time_ps[a]))
-        made.insertRow().append(element("td", text(c, "call", i)), element("td", number(c.count[i]), { className: "n" }), element("td", time(c.time_ps[i]), { className: "n" }));
-      add(made);
+      const longest = [...c.call.keys()].sort((a, b) => c.time_ps[b] - c.time_ps[a]);
+      add(table(longest.map((i) => [text(c, "call", i), numberCell(number(c.count[i])), numberCell(time(c.time_ps[i]))])));
     }
   }
 }

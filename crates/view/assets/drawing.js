@@ -2,6 +2,7 @@
 
 import { CRITICAL, css, loadColour } from "./colours.js";
 import { text } from "./data.js";
+import { hover } from "./dom.js";
 
 /** Most routers and links of a drawing. More are not legible. */
 const MOST_ROUTERS = 40;
@@ -42,8 +43,7 @@ export function drawing(panel, routers, events) {
   const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Drawing of ${routers.length} routers, ${ofRouters.length} hosts and ${rows.length} links` });
   const listen = (made, thing) => {
     made.addEventListener("click", () => events.chosen(thing));
-    made.addEventListener("pointermove", (event) => events.pointed(thing, event.clientX, event.clientY));
-    made.addEventListener("pointerleave", () => events.pointed(null));
+    hover(made, () => thing, events.pointed);
     svg.append(made);
   };
   const value = (row) => panel.loadOf(row);

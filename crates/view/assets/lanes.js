@@ -5,7 +5,7 @@ import { text } from "./data.js";
 import { number, percent, time } from "./format.js";
 import { TimeCanvas } from "./ranks.js";
 
-/** Most ranks whose times are read; of more, every n-th. Parts of the time in sight, and of the whole time for similarity. */
+/** Number of ranks whose times are read; of more, those with the least hashes (crates/view/src/timeline.rs). Parts of the time in sight, and of the whole time for similarity. */
 const [SAMPLE, PARTS, COARSE] = [1024, 240, 12];
 const LANES = 8;
 const [TOP, GAP, PATH] = [20, 6, 14];
@@ -18,10 +18,10 @@ const STATES = [
 const STEPS = { compute: "#8fd1b5", overhead: "#999999", network: "#56b4e9", wait: "#d55e00", unknown: "#ffffff" };
 
 export class LanesView extends TimeCanvas {
-  /** Opening a lane is `events.opened(ranks)`; `events.unfit()` says that the result has no lanes. */
+  /** Opening a lane is `events.opened(ranks)`. */
   constructor(panel, stage, job, span, events) {
     super(panel, stage, job, span, { ...events, chosen: (thing) => thing?.ranks && events.opened(thing.ranks) }, "Lanes of ranks over time, arrow up and down select a lane, Enter opens it");
-    Object.assign(this, { lanes: [], keys: STATES.map(([, words, colour]) => [words, colour]), every: Math.ceil(job.ranks / SAMPLE) });
+    Object.assign(this, { lanes: [], keys: STATES.map(([, words, colour]) => [words, colour]), sampled: job.ranks });
     this.canvas.tabIndex = 0;
     this.canvas.addEventListener("keydown", (event) => {
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -35,7 +35,7 @@ export class LanesView extends TimeCanvas {
 
   /** Shares of the time of each rank in a range: {ranks, of(i, state, part), parts}. */
   async shares(from, to, parts) {
-    const found = await this.panel.result.made("shares", { job: this.job.name, from_ps: Math.floor(from), to_ps: Math.ceil(to), parts, every: this.every });
+    const found = await this.panel.result.made("shares", { job: this.job.name, from_ps: Math.floor(from), to_ps: Math.ceil(to), parts, sample: Math.min(SAMPLE, this.job.ranks), of: this.job.ranks });
     const ranks = Array.from({ length: found.rows / parts }, (_, i) => found.rank[i * parts]);
     return { ranks, of: (i, state, part) => found[STATES[state][0]][i * parts + part] };
   }
@@ -49,6 +49,7 @@ export class LanesView extends TimeCanvas {
         const whole = await this.shares(0, this.span.until, COARSE);
         const points = whole.ranks.map((_, i) => STATES.flatMap((_s, state) => Array.from({ length: COARSE }, (_p, part) => whole.of(i, state, part))));
         this.groups = alike(points, LANES);
+        this.sampled = whole.ranks.length;
       }
       const now = await this.shares(this.span.from, this.span.to, PARTS);
       if (asked !== this.asks) return;
@@ -60,11 +61,13 @@ export class LanesView extends TimeCanvas {
       });
       this.laneOf = new Map(this.lanes.flatMap(({ ranks }, lane) => ranks.map((rank) => [rank, lane])));
     } catch (error) {
-      // Results of older versions do not say when a rank waits.
-      if (error.status === 400) return this.events.unfit();
       this.error = error.message;
     }
     this.redraw();
+  }
+
+  get isSample() {
+    return this.job.ranks > SAMPLE;
   }
 
   get pathHigh() {
@@ -83,7 +86,7 @@ export class LanesView extends TimeCanvas {
     this.left = this.canvas.clientWidth < 500 ? 78 : 150;
     if (this.pathHigh) pen.fillText("critical path", 4, TOP + 11);
     this.lanes.forEach(({ ranks, waiting }, lane) => {
-      const lines = [`${number(ranks.length * this.every)} ranks`, `waiting ${percent(Math.round(100 * waiting) / 100)}`, this.left > 100 ? named(ranks) : ""];
+      const lines = [this.isSample ? `about ${number(Math.round((ranks.length * this.job.ranks) / this.sampled))} ranks` : `${number(ranks.length)} ranks`, `waiting ${percent(Math.round(100 * waiting) / 100)}`, this.left > 100 ? named(ranks) : ""];
       const room = Math.floor((this.laneHigh - GAP) / 13);
       pen.fillStyle = this.cursor === lane ? "#0072b2" : "#1b1f24";
       lines.slice(0, Math.max(1, room)).forEach((words, i) => {
@@ -145,7 +148,7 @@ export class LanesView extends TimeCanvas {
   tell() {
     const { between } = this.groups ?? {};
     const parts = [this.error ?? (this.groups ? `Lanes of ranks that are alike over time; they explain ${percent(Math.round(100 * between) / 100)} of the differences${between < 0.2 ? ", so no group stands out" : ""}` : "")];
-    if (this.every > 1) parts.push(`made of every ${this.every}th rank`);
+    if (this.isSample) parts.push(`made of ${number(this.sampled)} of ${number(this.job.ranks)} ranks, chosen by a hash`);
     if (this.pathHigh) parts.push("line: critical path");
     parts.push("a click opens a lane");
     this.status.textContent = parts.filter(Boolean).join("; ");

@@ -50,7 +50,7 @@ function matrix(pairs) {
     const frame = frames[units.planeOf[pairs.from[pair]]];
     const name = pairs.className[pair];
     const [row, column] = [name === "ejection" ? size : at(pairs.from[pair]), name === "injection" ? size : at(pairs.to[pair])];
-    const key = `${units.planeOf[pairs.from[pair]]} ${row} ${column}`;
+    const key = (units.planeOf[pairs.from[pair]] * (size + 1) + row) * (size + 1) + column;
     let cell = cells.get(key);
     if (!cell) {
       const [from, to] = [frame.blocks[at(pairs.from[pair])], frame.blocks[at(pairs.to[pair])]];

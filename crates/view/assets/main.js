@@ -1,10 +1,11 @@
 // The page: results side by side, with one time and one selection for all.
 
 import { MOST_BARS, bars } from "./bars.js";
-import { css, dark, loadColour, stateColour } from "./colours.js";
+import { css, loadColour, onGround, stateColour } from "./colours.js";
 import { badge, comparisonBox } from "./compare.js";
 import { binAt, comparison, linksNamed, loads, network, results, text } from "./data.js";
-import { Detail, MOST_CAUSES, element, swatch } from "./detail.js";
+import { Detail, MOST_CAUSES } from "./detail.js";
+import { button, element, scale, swatch } from "./dom.js";
 import { number, percent, share, time } from "./format.js";
 import { Loads, TimeView, ground } from "./time.js";
 import { HALF, MEASURES, MapView } from "./map.js";
@@ -38,16 +39,13 @@ class Panel {
     Object.assign(this, { result, letter });
     this.box = element("section", "", { className: "panel" });
     const { summary } = result;
-    const title = this.box.appendChild(element("h2", "", { title: result.folder }));
-    if (letter) title.append(badge(letter, result.name));
-    title.append(result.name, element("span", summary.network?.topology ?? ""));
-    this.verdictPlace = this.box.appendChild(element("div"));
+    this.box.append(element("h2", [letter ? badge(letter, result.name) : "", result.name, element("span", summary.network?.topology ?? "")], { title: result.folder }));
+    const add = (className, hidden = true) => this.box.appendChild(element("div", "", { className, hidden }));
+    this.verdictPlace = add("", false);
     this.banners();
-    this.tools = this.box.appendChild(element("div", "", { className: "tools", hidden: true }));
-    this.networkStage = this.box.appendChild(element("div", "", { className: "stage" }));
-    this.timeStage = this.box.appendChild(element("div", "", { className: "stage charts", hidden: true }));
-    this.barsStage = this.box.appendChild(element("div", "", { className: "stage charts", hidden: true }));
-    this.ranksStage = this.box.appendChild(element("div", "", { className: "stage light", hidden: true }));
+    this.tools = add("tools");
+    this.networkStage = add("stage", false);
+    [this.timeStage, this.barsStage, this.ranksStage] = ["stage charts", "stage charts", "stage light"].map((name) => add(name));
     at("panels").append(this.box);
     Object.assign(this, { now: null, causes: { full: 0, shown: [] }, critical: [], bins: null, measure: "mean" });
   }
@@ -60,8 +58,8 @@ class Panel {
     const { result } = this;
     if (result.unfinished) this.banner("This run has not ended: it is still running or was killed. The page shows what it has written so far.");
     if (result.being_replaced) this.banner("Another run in this folder is still running or was killed. The page shows the earlier result.");
-    const damaged = Object.entries(result.damaged);
-    if (damaged.length > 0) this.banner(`Damaged and omitted: ${damaged.map(([name, why]) => `${name} (${why})`).join("; ")}`);
+    const damaged = Object.entries(result.damaged).map(([name, why]) => `${name} (${why})`);
+    if (damaged.length > 0) this.banner(`Damaged and omitted: ${damaged.join("; ")}`);
   }
 
   missing(stage, words) {
@@ -155,8 +153,9 @@ class Panel {
       return;
     }
     const events = { chosen: (thing) => choose(this, thing), pointed: (thing, x, y) => tip(thing?.label, x, y), names: knowNames, span: setSpan };
-    if (job.ranks > MOST_BARS && !only && !this.withoutLanes)
-      this.ranks = new LanesView(this, this.ranksStage, job, state.span, { ...events, opened: (ranks) => this.showJob(job, ranks), unfit: () => { this.withoutLanes = true; this.showJob(job); } });
+    // Results of older versions do not say when a rank waits.
+    if (job.ranks > MOST_BARS && !only && this.result.has("timeline", ["blocked"]))
+      this.ranks = new LanesView(this, this.ranksStage, job, state.span, { ...events, opened: (ranks) => this.showJob(job, ranks) });
     else this.ranks = new RanksView(this, this.ranksStage, job, state.span, events, only?.slice(0, MOST_BARS));
     this.opened = only;
     Object.assign(this.ranks, { names: state.names, at: now() });
@@ -166,9 +165,8 @@ class Panel {
   drawTools(job) {
     const parts = [];
     const select = (label, names, chosen, changed) => {
-      const made = element("select");
+      const made = element("select", names.map((name, i) => element("option", name, { selected: i === chosen })));
       made.setAttribute("aria-label", label);
-      names.forEach((name, i) => made.append(element("option", name, { selected: i === chosen })));
       made.addEventListener("change", () => changed(made.selectedIndex));
       parts.push(made);
     };
@@ -176,17 +174,14 @@ class Panel {
       select("What is shown of ranks", ["over time", "by cause"], Number(this.byCause), (i) => { this.byCause = i === 1; this.showJob(job); showTab("ranks"); });
     if (this.jobs.length > 1) select("Job", this.jobs.map(({ name }) => name), this.jobs.indexOf(job), (i) => this.showJob(this.jobs[i]));
     if (this.ranks && this.opened) {
-      const back = element("button", `All lanes${this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : ""}`);
-      back.addEventListener("click", () => this.showJob(job));
-      parts.push(back);
+      const more = this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : "";
+      parts.push(button(`All lanes${more}`, () => this.showJob(job)));
     }
     for (const [table, key, label] of [["messages", "withMessages", "messages"], ["critical_path", "withPath", "critical path"]]) {
       if (!this.result.has(table) || this.ranks?.[key] === undefined) continue;
       const box = element("input", "", { type: "checkbox", checked: this.ranks[key] });
-      box.addEventListener("change", () => { this.ranks[key] = box.checked; this.ranks.redraw(); });
-      const line = element("label");
-      line.append(box, ` ${label}`);
-      parts.push(line);
+      box.addEventListener("change", () => this.ranks.show({ [key]: box.checked }));
+      parts.push(element("label", [box, ` ${label}`]));
     }
     const keys = this.ranks?.keys ?? (this.ranks ? ["compute", ...state.names] : []).map((name) => [name, stateColour(name, state.names)]);
     for (const [name, colour] of keys) parts.push(swatch(name, "", colour));
@@ -345,8 +340,7 @@ function knowNames(names) {
   if (all.length === state.names.length) return;
   state.names = all;
   for (const panel of state.panels.filter((p) => p.ranks)) {
-    panel.ranks.names = all;
-    panel.ranks.redraw();
+    panel.ranks.show({ names: all });
     panel.drawTools(panel.ranks.job);
   }
 }
@@ -388,21 +382,14 @@ async function choose(panel, thing) {
   for (const each of state.panels) {
     const own = each === panel ? thing : null;
     each.view?.mark(own ? rowsOf(each, own) : [], own?.cell);
-    if (each.ranks) {
-      each.ranks.chosen = own?.kind === "rank" ? own : null;
-      each.ranks.load();
-      each.ranks.redraw();
-    }
+    each.ranks?.show({ chosen: own?.kind === "rank" ? own : null }, true);
   }
   await detail.show(panel ?? state.panels[0], thing);
 }
 
 function setSpan(from, to) {
   Object.assign(state.span, { from, to });
-  for (const panel of state.panels.filter((p) => p.ranks)) {
-    panel.ranks.load();
-    panel.ranks.redraw();
-  }
+  for (const panel of state.panels) panel.ranks?.show({}, true);
 }
 
 /** Moves the slider to a time. */
@@ -422,8 +409,7 @@ async function update() {
     : `${time(ps, last)} to ${time(next, last)}`;
   detail.mark(ps);
   drawGround();
-  for (const panel of state.panels) panel.charts.mark(ps);
-  for (const panel of state.panels) if (panel.ranks) { panel.ranks.at = ps; panel.ranks.redraw(); }
+  for (const panel of state.panels) { panel.charts.mark(ps); panel.ranks?.show({ at: ps }); }
   await Promise.all(state.panels.map((panel) => panel.update()));
   detail.refresh();
   document.body.dataset.shown = ps === null ? "whole" : String(state.index);
@@ -437,7 +423,7 @@ function drawGround() {
 }
 
 function drawCharts() {
-  if (state.tab === "time") for (const panel of state.panels) panel.charts.draw(state.measure === "blocked" ? "blocked" : "busy", state.only);
+  for (const panel of state.panels) panel.charts.draw(state.measure === "blocked" ? "blocked" : "busy", state.only);
 }
 
 /** Moves the slider to the bin that contains a time. */
@@ -478,14 +464,18 @@ function showTab(tab) {
   for (const id of ["hottest", "whole-map", "legend"]) at(id).hidden = tab !== "network";
 }
 
-function legend() {
-  const bar = element("canvas", "", { width: 110, height: 12 });
-  const pen = bar.getContext("2d");
-  const ends = state.measure === "blocked" ? 1 : state.limits.FULL;
-  for (let x = 0; x < 110; x++) {
-    pen.fillStyle = css(loadColour((x / 109) * ends));
-    pen.fillRect(x, 0, 1, 12);
+/** Shows what a print has beside the view: the map, the charts and the scale. */
+function beforePrint() {
+  for (const panel of state.panels) {
+    panel.networkStage.hidden = panel.timeStage.hidden = false;
+    panel.charts.redraw();
   }
+  at("legend").hidden = false;
+}
+
+function legend() {
+  const ends = state.measure === "blocked" ? 1 : state.limits.FULL;
+  const bar = scale(110, (share_) => css(loadColour(share_ * ends)));
   const parts = ["0", bar, state.measure === "blocked" ? "100 % of the time" : `${percent(ends)} of the time`];
   if (state.measure !== "blocked") {
     parts.push(swatch("full (corner: some links)", "", css(loadColour(1, true))));
@@ -500,12 +490,10 @@ function find(words) {
   const box = at("find-text");
   const panel = state.chosen?.panel ?? state.panels[0];
   const [kind, number_] = found ? [found[1].toLowerCase(), Number(found[2])] : [];
-  const thing = found && {
-    link: () => { const row = panel.network?.row(number_) ?? -1; return row >= 0 ? { kind, id: row } : null; },
-    router: () => (number_ < (panel.network?.routers.rows ?? 0) ? { kind, id: number_ } : null),
-    host: () => (number_ < (panel.network?.hosts.rows ?? 0) ? { kind, id: number_ } : null),
-    rank: () => (panel.jobs.length > 0 && number_ < panel.jobs[0].ranks ? { kind, id: number_, job: (panel.ranks?.job ?? panel.jobs[0]).name } : null),
-  }[kind]();
+  const { network: net, jobs, ranks } = panel;
+  const id = kind === "link" ? net?.row(number_) ?? -1 : number_;
+  const count = { link: net?.links.rows, router: net?.routers.rows, host: net?.hosts.rows, rank: jobs[0]?.ranks }[kind] ?? 0;
+  const thing = id >= 0 && id < count ? { kind, id, job: kind === "rank" ? (ranks?.job ?? jobs[0]).name : undefined } : null;
   box.setCustomValidity(thing ? "" : "There is none. Try: link 12, router 5, host 7 or rank 0.");
   box.reportValidity();
   if (!thing) return;
@@ -517,8 +505,10 @@ function listen() {
   at("whole").addEventListener("change", () => { state.whole = at("whole").checked; update(); });
   at("measure").addEventListener("change", () => { state.measure = at("measure").value; legend(); drawCharts(); update(); });
   at("class").addEventListener("change", () => { state.only = at("class").value; drawCharts(); update(); });
-  dark.addEventListener("change", () => { legend(); drawGround(); detail.mark(now()); });
+  onGround(() => { legend(); drawGround(); detail.mark(now()); });
   new ResizeObserver(() => requestAnimationFrame(drawGround)).observe(at("ground"));
+  window.addEventListener("beforeprint", beforePrint);
+  window.addEventListener("afterprint", () => showTab(state.tab));
   at("play").addEventListener("click", play);
   for (const tab of ["network", "time", "ranks"]) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
   at("find").addEventListener("submit", (event) => { event.preventDefault(); find(at("find-text").value); });

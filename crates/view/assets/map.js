@@ -1,7 +1,7 @@
 // The map of a run on a canvas: colours, labels, marks, pointer and keys.
 
-import { CRITICAL, css, dark, loadColour } from "./colours.js";
-import { element } from "./detail.js";
+import { CRITICAL, css, isDark, loadColour, onGround } from "./colours.js";
+import { FONT, colourAt, element, hover } from "./dom.js";
 import { number, share } from "./format.js";
 import { layout } from "./layouts.js";
 import { total } from "./sums.js";
@@ -13,7 +13,6 @@ export const MEASURES = {
   blocked: { value: (sum) => sum.blocked, words: "share of the time that a packet waits for space in the next buffer, mean of the links" },
 };
 
-const FONT = "11px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Liberation Sans\", sans-serif";
 /** Largest cell, and smallest one of a router, in pixels. */
 const LARGEST = 44;
 const SMALLEST = 1.5;
@@ -43,7 +42,7 @@ export class MapView {
     this.status.setAttribute("role", "status");
     this.listen();
     new ResizeObserver(() => this.resized()).observe(stage);
-    dark.addEventListener("change", () => this.redraw());
+    onGround(() => this.draw());
     this.resized();
   }
 
@@ -68,7 +67,6 @@ export class MapView {
       this.place(width, height);
     }
     this.cells = this.layout.frames.flatMap((frame) => frame.cells);
-    this.cellOf = new Map();
     for (const frame of this.layout.frames) {
       frame.at = new Map(frame.cells.map((cell) => [cell.row * frame.columns + cell.column, cell]));
       for (const cell of frame.cells) cell.frame = frame;
@@ -143,24 +141,24 @@ export class MapView {
       const next = sorted.map(() => 0);
       for (const cell of frame.cells) cell.members = [sorted[cell.column][next[cell.column]++]];
     }
-    this.cellOf.clear();
+    this.cellOf = [];
     const isShown = (member) => this.pairs.className[this.layout.of === "links" ? this.pairs.ofLink[member] : member] === this.only;
     for (const cell of this.cells) {
       const shown = this.only ? cell.members.filter(isShown) : cell.members;
       cell.sum = from ? total(from, shown) : { links: shown.length, busy: NaN, full: 0, held: 0 };
-      for (const member of cell.members) this.cellOf.set(member, cell);
+      for (const member of cell.members) this.cellOf[member] = cell;
     }
     this.redraw();
   }
 
   /** The cell of a link. */
   cellOfLink(row) {
-    if (this.layout?.of === "routers") return this.cellOf.get(this.network.ends().map((of) => of[row]).find((router) => router >= 0));
-    return this.cellOf?.get(this.layout.of === "links" ? row : this.pairs.ofLink[row]);
+    if (this.layout?.of === "routers") return this.cellOf[this.network.ends().map((of) => of[row]).find((router) => router >= 0)];
+    return this.cellOf?.[this.layout.of === "links" ? row : this.pairs.ofLink[row]];
   }
 
   cellOfPair(pair) {
-    return this.layout?.of === "pairs" ? this.cellOf.get(pair) : undefined;
+    return this.layout?.of === "pairs" ? this.cellOf[pair] : undefined;
   }
 
   /** What the members of a cell are: links or pairs. */
@@ -220,8 +218,7 @@ export class MapView {
     }
     pen.putImageData(image, 0, 0);
     pen.scale(pixels, pixels);
-    const style = getComputedStyle(canvas);
-    const [ink, quiet, paper] = ["--ink", "--quiet", "--paper"].map((name) => style.getPropertyValue(name).trim());
+    const [ink, quiet, paper] = ["ink", "quiet", "paper"].map((name) => colourAt(canvas, name));
     this.labels(pen, ink, quiet);
     for (const frame of this.layout.frames) if (Math.min(frame.w, frame.h) >= 6) for (const cell of frame.cells) this.corner(pen, frame, cell);
     const around = (cell, colour, width, out = 0) => {
@@ -247,7 +244,7 @@ export class MapView {
     const [x, y, right, bottom] = [frame.xs[column], frame.ys[row], frame.xs[column] + frame.w - 1, frame.ys[row] + frame.h - 1];
     if (this.isFull(sum)) {
       if (Math.min(frame.w, frame.h) < 9) return;
-      pen.strokeStyle = dark.matches ? "#12161b" : "#fff";
+      pen.strokeStyle = isDark() ? "#12161b" : "#fff";
       pen.lineWidth = 1;
       pen.beginPath();
       pen.moveTo(x + 2, bottom - 2);
@@ -377,13 +374,12 @@ export class MapView {
 
   listen() {
     const { canvas } = this;
-    canvas.addEventListener("pointermove", (event) => {
+    hover(canvas, (event) => {
       const cell = this.under(event.offsetX, event.offsetY);
       const units = cell ? null : this.unitsUnder(event.offsetX, event.offsetY);
       canvas.style.cursor = cell || units ? "pointer" : "";
-      this.events.pointed(cell ? this.cellText(cell) : units && `open ${this.pairs.units.title(units)}`, event.clientX, event.clientY);
-    });
-    canvas.addEventListener("pointerleave", () => this.events.pointed(null));
+      return cell ? this.cellText(cell) : units && `open ${this.pairs.units.title(units)}`;
+    }, this.events.pointed);
     canvas.addEventListener("click", (event) => {
       this.cursor = this.under(event.offsetX, event.offsetY);
       const units = this.cursor ? null : this.unitsUnder(event.offsetX, event.offsetY);

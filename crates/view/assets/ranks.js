@@ -2,22 +2,30 @@
 
 import { CRITICAL, stateColour } from "./colours.js";
 import { text } from "./data.js";
+import { canvasPen, element } from "./dom.js";
 import { bytes, number, time } from "./format.js";
-import { canvasPen, ticks } from "./plot.js";
 
 const [TOP, BOTTOM, RIGHT] = [20, 18, 8];
 /** Maximum number of drawn messages; more would hide each other. */
 const MESSAGES = 3000;
+
+/** Round times from `from` to `to` for an axis of so many pixels: the step between them, and the times. */
+function ticks(from, to, width) {
+  const rough = (to - from) / Math.max(2, Math.floor(width / 110));
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  const first = Math.ceil(from / step);
+  return { step, at: Array.from({ length: Math.floor(to / step) - first + 1 }, (_, i) => (first + i) * step) };
+}
 
 /** A canvas over time, which a drag moves and the wheel zooms. `paint(pen)` draws inside its axes, `fetch()` requests what is in sight. */
 export class TimeCanvas {
   /** `span` is shared by all results: {from, to, until}, in picoseconds. `events.span(from, to)` sets it, `events.pointed(thing, x, y)` names a thing. */
   constructor(panel, stage, job, span, events, label) {
     Object.assign(this, { panel, job, span, events, left: 64, path: null, withPath: true, asks: 0 });
-    this.canvas = stage.appendChild(document.createElement("canvas"));
+    this.canvas = stage.appendChild(element("canvas"));
     this.canvas.setAttribute("aria-label", `${label}; drag to move, wheel to zoom`);
-    this.status = stage.appendChild(document.createElement("div"));
-    this.status.className = "status";
+    this.status = stage.appendChild(element("div", "", { className: "status" }));
     this.listen();
     new ResizeObserver(() => { this.load(); this.redraw(); }).observe(stage);
     this.loadPath();
@@ -56,6 +64,13 @@ export class TimeCanvas {
   load() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.fetch(), 40);
+  }
+
+  /** Shows other values, and requests what is in sight if they change it. */
+  show(values, load = false) {
+    Object.assign(this, values);
+    if (load) this.load();
+    this.redraw();
   }
 
   redraw() {
@@ -187,7 +202,8 @@ export class RanksView extends TimeCanvas {
       if (asked !== this.asks) return;
       this.slice = slice;
       this.every = every;
-      this.rows = this.byRank(slice);
+      // Rows of each rank in time order.
+      this.rows = Map.groupBy(slice.rank.keys(), (row) => slice.rank[row]);
       this.events.names(slice.texts.state);
       this.redraw();
       await this.fetchMessages(asked, from_ps, to_ps);
@@ -211,16 +227,6 @@ export class RanksView extends TimeCanvas {
     if (asked !== this.asks) return;
     this.messages = slices;
     this.redraw();
-  }
-
-  /** Rows of each rank in time order. */
-  byRank(slice) {
-    const of = new Map();
-    for (let i = 0; i < slice.rows; i++) {
-      if (!of.has(slice.rank[i])) of.set(slice.rank[i], []);
-      of.get(slice.rank[i]).push(i);
-    }
-    return of;
   }
 
   drawStates(pen) {
@@ -257,9 +263,7 @@ export class RanksView extends TimeCanvas {
     pen.lineWidth = 1;
     for (const slice of this.messages) {
       for (let i = 0; i < slice.rows; i++) {
-        const half = this.laneHeight / 2;
-        const a = [this.x(slice.sent_ps[i]), this.y(slice.from_rank[i]) + half];
-        const b = [this.x(slice.arrived_ps[i]), this.y(slice.to_rank[i]) + half];
+        const [a, b] = this.ends(slice, i);
         if (!(b[0] >= this.left) || a[0] > this.canvas.clientWidth || Number.isNaN(a[1] + b[1])) continue;
         pen.strokeStyle = pen.fillStyle = "rgba(20,24,30,.62)";
         pen.beginPath();
@@ -336,12 +340,17 @@ export class RanksView extends TimeCanvas {
     return thing;
   }
 
+  /** Where the arrow of a message begins and ends. */
+  ends(slice, i) {
+    const half = this.laneHeight / 2;
+    return [[this.x(slice.sent_ps[i]), this.y(slice.from_rank[i]) + half], [this.x(slice.arrived_ps[i]), this.y(slice.to_rank[i]) + half]];
+  }
+
   messageUnder(x, y) {
     if (!this.withMessages || !this.messages || this.drawn?.messages === 0) return null;
     let [best, found] = [5, null];
-    const half = this.laneHeight / 2;
     for (const slice of this.messages) for (let i = 0; i < slice.rows; i++) {
-      const [ax, ay, bx, by] = [this.x(slice.sent_ps[i]), this.y(slice.from_rank[i]) + half, this.x(slice.arrived_ps[i]), this.y(slice.to_rank[i]) + half];
+      const [[ax, ay], [bx, by]] = this.ends(slice, i);
       const t = Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2 || 1)));
       const far = Math.hypot(ax + t * (bx - ax) - x, ay + t * (by - ay) - y);
       if (far < best) [best, found] = [far, [slice, i]];
@@ -357,15 +366,12 @@ export class RanksView extends TimeCanvas {
     const at = first + (y - TOP) / this.laneHeight;
     const count = Math.max(2, Math.min((last - first) * factor, this.count));
     const from = Math.max(0, Math.min(at - ((at - first) / (last - first)) * count, this.count - count));
-    this.ranks = { first: from, last: from + count };
-    this.load();
-    this.redraw();
+    this.show({ ranks: { first: from, last: from + count } }, true);
   }
 
   shiftRanks(by) {
     const count = this.ranks.last - this.ranks.first;
     const first = Math.max(0, Math.min(this.ranks.first + by, this.count - count));
-    this.ranks = { first, last: first + count };
-    this.redraw();
+    this.show({ ranks: { first, last: first + count } });
   }
 }

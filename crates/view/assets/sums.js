@@ -20,7 +20,7 @@ export class Units {
   /** Those of the table `units`; of a result without it groups, or else blocks of routers. null without routers. */
   static async of(result, routers) {
     if (result.has("units")) {
-      const rows = await result.table("units", ["name", "kind", "first_router", "routers", ...(result.has("pair_series") ? ["block"] : [])]);
+      const rows = await result.table("units", ["name", "kind", "first_router", "routers"], {}, ["block"]);
       const names = [...rows.name.keys()].map((i) => text(rows, "name", i));
       const { first_router: first, routers: sizes, block } = rows;
       return new Units({ names, kind: text(rows, "kind", 0), first, sizes, block }, routers?.rows ?? 0);
@@ -126,7 +126,7 @@ export function total(from, rows) {
 /** The pairs of units that links lead from and to, one for each class. */
 export class Pairs {
   constructor(units, network) {
-    Object.assign(this, { units, classes: [], className: [], from: [], to: [], numbers: new Map() });
+    Object.assign(this, { units, classes: [], className: [], from: [], to: [], numbers: [] });
     if (!network?.links.rows) return;
     this.ofLink = this.ofLinks(network);
     this.links = new Uint32Array(this.count);
@@ -138,11 +138,12 @@ export class Pairs {
     const ofHost = (kind) => links.texts[kind].indexOf("host");
     const [fromHost, toHost] = [ofHost("from_kind"), ofHost("to_kind")];
     const unit = (router) => this.units.ofRouter[router];
+    const classes = links.texts.class.map((name) => this.classNumber(name));
     return links.link.map((_, row) => {
       // The router of a link of a host is at its other end.
       const [from, to] = [links.from_kind[row] === fromHost ? links.to_id[row] : links.from_id[row],
         links.to_kind[row] === toHost ? links.from_id[row] : links.to_id[row]];
-      return this.number(text(links, "class", row), unit(from), unit(to));
+      return this.number(classes[links.class[row]], unit(from), unit(to));
     });
   }
 
@@ -150,18 +151,21 @@ export class Pairs {
     return this.from.length;
   }
 
-  /** Number of a pair. New ones are added. */
-  number(name, from, to) {
-    let of = this.classes.indexOf(name);
-    if (of < 0) of = this.classes.push(name) - 1;
-    const key = (of * this.units.count + from) * this.units.count + to;
-    if (!this.numbers.has(key)) {
-      this.numbers.set(key, this.from.length);
-      this.className.push(name);
-      this.from.push(from);
+  classNumber(name) {
+    const of = this.classes.indexOf(name);
+    return of < 0 ? this.classes.push(name) - 1 : of;
+  }
+
+  /** Number of a pair of a class, which is a number, too. New ones are added. There can be a million. */
+  number(of, from, to) {
+    const known = ((this.numbers[of] ??= [])[from] ??= new Map());
+    let pair = known.get(to);
+    if (pair === undefined) {
+      known.set(to, (pair = this.from.push(from) - 1));
+      this.className.push(this.classes[of]);
       this.to.push(to);
     }
-    return this.numbers.get(key);
+    return pair;
   }
 
   /** Some units like a cell of the map: all pairs from and to them. */
@@ -188,7 +192,8 @@ export class Pairs {
 
   /** Adds up rows like those of the table `pairs`, of an interval of time in picoseconds. `from` and `to` are their units. */
   read(rows, from, to, span) {
-    const pairs = from.map((unit, i) => this.number(text(rows, "class", i), unit, to[i]));
+    const classes = rows.texts.class.map((name) => this.classNumber(name));
+    const pairs = from.map((unit, i) => this.number(classes[rows.class[i]], unit, to[i]));
     const sums = columns(this.count);
     const share = (ps) => (span > 0 ? ps / span : 0);
     pairs.forEach((pair, i) => {

@@ -1,10 +1,10 @@
 // Loads over time: links of each class by load, histories, and the ground of the slider.
 
-import { css, dark, loadColour } from "./colours.js";
-import { text } from "./data.js";
-import { element, histories, history } from "./detail.js";
-import { number, percent, time } from "./format.js";
-import { canvasPen, shade, strip } from "./plot.js";
+import { css, loadColour, onGround } from "./colours.js";
+import { histories, history } from "./detail.js";
+import { canvasPen, colourAt, element, scale } from "./dom.js";
+import { number, percent } from "./format.js";
+import { shade, strip } from "./plot.js";
 
 /** Number of steps of the table `load_histogram_series`. */
 const STEPS = 20;
@@ -92,7 +92,7 @@ export class Loads {
 export function ground(canvas, panels, times, only) {
   const made = canvasPen(canvas);
   if (!made) return;
-  const { pen, width, height, colour } = made;
+  const { pen, width, height } = made;
   const shown = panels.filter((panel) => panel.spread && times.length > 0);
   const all = shown.map((panel) => panel.spread);
   const high = height / (all.length || 1);
@@ -110,10 +110,10 @@ export function ground(canvas, panels, times, only) {
   }
   const words = all.length === 0 ? "loads over time are not known" : most.share === 0 ? "no link full or blocked" : `up to ${percent(most.share)}`;
   pen.globalAlpha = 0.8;
-  pen.fillStyle = colour("paper");
+  pen.fillStyle = colourAt(canvas, "paper");
   pen.fillRect(width - 18 - pen.measureText(words).width, 1, pen.measureText(words).width + 8, 14);
   pen.globalAlpha = 1;
-  pen.fillStyle = colour("ink");
+  pen.fillStyle = colourAt(canvas, "ink");
   pen.textBaseline = "middle";
   shown.forEach(({ letter = "" }, lane) => pen.fillText(letter, 0, (lane + 0.5) * high));
   pen.textBaseline = "alphabetic";
@@ -128,7 +128,7 @@ export class TimeView {
   /** `events`: `pointed(words, x, y)`, `moved(ps)`, and `all()`: the views of all results, which have equal scales. */
   constructor(panel, stage, events) {
     Object.assign(this, { panel, stage, events, charts: [] });
-    dark.addEventListener("change", () => this.kind && this.draw());
+    onGround(() => this.redraw());
   }
 
   mark(ps) {
@@ -136,10 +136,10 @@ export class TimeView {
     for (const made of this.charts) made.mark(ps);
   }
 
-  /** Shows the classes, or only one, by load or by time blocked. */
+  /** Shows the classes, or only one, by load or by time blocked. Draws the charts again that it has. */
   async draw(kind = this.kind, only = this.only) {
-    if (kind === this.kind && only === this.only && this.isDark === dark.matches) return;
-    Object.assign(this, { kind, only, isDark: dark.matches });
+    if (kind === this.kind && only === this.only) return this.redraw();
+    Object.assign(this, { kind, only });
     const { spread, axis: until } = this.panel;
     const [parts, charts] = [[], []];
     const add = (...more) => parts.push(...more);
@@ -147,10 +147,8 @@ export class TimeView {
       add(this.legend(kind));
       spread.classes.forEach((name, index) => {
         if (only && name !== only) return;
-        const made = strip(spread, kind, index, { until, format: (ps) => time(ps, until) }, this.events);
         const title = `${name}: ${number(spread.links[index])} links by ${kind === "busy" ? "load" : "time blocked"}`;
-        made.setAttribute("aria-label", `${title}, over time`);
-        made.className = "strip";
+        const made = strip(title, spread, kind, index, until, this.events);
         add(element("h3", title), made);
         charts.push(made);
       });
@@ -160,9 +158,18 @@ export class TimeView {
       const like = all.flat().filter((each) => each.title === title).flatMap((each) => each.lines);
       charts.push(...history(title, lines, { until, format, like }, this.events, add));
     }
+    if (kind !== this.kind || only !== this.only) return;
+    for (const made of this.charts) made.destroy();
     this.charts = charts;
     this.stage.replaceChildren(...parts);
     this.mark(this.at ?? null);
+  }
+
+  /** Draws what there is at once, in the colours of the ground. */
+  redraw() {
+    if (!this.kind) return;
+    this.stage.querySelector(".keys")?.replaceWith(this.legend(this.kind));
+    for (const made of this.charts) { made.fit(); made.mark(this.at); }
   }
 
   histories() {
@@ -170,20 +177,11 @@ export class TimeView {
   }
 
   legend(kind) {
-    const line = element("p", "", { className: "keys" });
     const most = 1000;
-    const scale = (full) => {
-      const bar = element("canvas", "", { width: 80, height: 12, className: "scale" });
-      const pen = bar.getContext("2d");
-      for (let x = 0; x < 80; x++) {
-        pen.fillStyle = shade(most ** (x / 79), most, full);
-        pen.fillRect(x, 0, 1, 12);
-      }
-      return bar;
-    };
-    line.append("Number of links, logarithmic scale: 1 ", scale(false), " all of the class");
-    if (kind === "busy") line.append(" · of these full, at least 95 %: 1 ", scale(true), " all");
-    line.append(" · solid line: median of the links; dashed: 99 % of them are below");
-    return line;
+    const bar = (full) => scale(80, (share) => shade(most ** share, most, full));
+    return element("p", [
+      "Number of links, logarithmic scale: 1 ", bar(false), " all of the class", ...(kind === "busy" ? [" · of these full, at least 95 %: 1 ", bar(true), " all"] : []),
+      " · solid line: median of the links; dashed: 99 % of them are below",
+    ], { className: "keys" });
   }
 }

@@ -1,26 +1,20 @@
 // The verdict of a result: the finding as the first line, then where, when, why, what to try, how far to trust it.
 
-import { element } from "./detail.js";
+import { button, element } from "./dom.js";
 import { time } from "./format.js";
 
 /** Words whose numbers stay with their units in a line. */
 export const tied = (words) => words.replace(/(\d) (?=%|[num\u00b5]?s\b)/g, "$1\u00a0");
 
 /** A button in the words of a finding. */
-function lead(words, label, act) {
-  const made = element("button", words, { className: "lead", title: label });
-  made.addEventListener("click", act);
-  return made;
-}
+const lead = (words, title, act) => button(words, act, { className: "lead", title });
 
 /** A comparison with its command, which a button copies. */
 function comparison({ differs, command }) {
   const code = element("code", command);
-  const copy = element("button", "Copy");
-  copy.setAttribute("aria-label", `Copy the command: ${differs}`);
   const told = element("span");
   told.setAttribute("role", "status");
-  copy.addEventListener("click", async () => {
+  const copy = button("Copy", async () => {
     try {
       await navigator.clipboard.writeText(command);
       told.textContent = "copied";
@@ -30,6 +24,7 @@ function comparison({ differs, command }) {
       told.textContent = "selected: copy it by key";
     }
   });
+  copy.setAttribute("aria-label", `Copy the command: ${differs}`);
   return [`${differs}: `, copy, " ", told, " ", code];
 }
 
@@ -39,13 +34,8 @@ function comparison({ differs, command }) {
  */
 export function verdictBox({ verdict, missing }, open, { links, moment }) {
   if (!verdict) return element("p", missing, { className: "verdict" });
-  const box = element("details", "", { className: "verdict", open });
-  box.append(element("summary", tied(verdict.headline)));
-  const list = box.appendChild(element("dl"));
-  const add = (name, entries) => {
-    if (entries.length > 0) list.append(element("dt", name));
-    for (const entry of entries) list.appendChild(element("dd")).append(...[entry].flat());
-  };
+  const list = element("dl");
+  const add = (name, entries) => list.append(...(entries.length > 0 ? [element("dt", name)] : []), ...entries.map((entry) => element("dd", entry)));
   add("where", verdict.places.map((place) => {
     const show = links(place);
     return show ? lead(tied(place.found), "Show in the network", show) : tied(place.found);
@@ -58,5 +48,5 @@ export function verdictBox({ verdict, missing }, open, { links, moment }) {
   add("why", verdict.causes.map(tied));
   add("try", verdict.comparisons.map(comparison));
   add("trust", [verdict.trust]);
-  return box;
+  return element("details", [element("summary", tied(verdict.headline)), list], { className: "verdict", open });
 }

@@ -125,6 +125,15 @@ const SERIES: [&str; 2] = ["class_series", "link_series"];
 #[error(transparent)]
 pub struct OpenError(#[from] results::ReadError);
 
+/// A table as found.
+struct TableFiles {
+    /// Its files in row order.
+    files: Vec<PathBuf>,
+    rows: u64,
+    /// Names of its columns. Tables of older versions have fewer.
+    columns: Vec<String>,
+}
+
 /// A result folder.
 pub(crate) struct ResultFolder {
     path: PathBuf,
@@ -135,8 +144,7 @@ pub(crate) struct ResultFolder {
     unfinished: bool,
     /// Whether another run that will replace the shown result has begun.
     being_replaced: bool,
-    /// Files of each table in row order, and its number of rows.
-    tables: BTreeMap<&'static str, (Vec<PathBuf>, u64)>,
+    tables: BTreeMap<&'static str, TableFiles>,
     /// Tables that exist and cannot be read, with the reason.
     damaged: BTreeMap<&'static str, String>,
     bins: OnceLock<Vec<(u64, u64)>>,
@@ -159,11 +167,10 @@ impl ResultFolder {
                 files.extend(parts.remove(known.name).unwrap_or_default());
             }
             files.retain(|file| file.is_file());
-            let rows = files.iter().map(|file| rows(file)).sum::<io::Result<u64>>();
-            match rows {
-                _ if files.is_empty() => {}
-                Ok(rows) => {
-                    tables.insert(known.name, (files, rows));
+            match TableFiles::read(files) {
+                Ok(None) => {}
+                Ok(Some(table)) => {
+                    tables.insert(known.name, table);
                 }
                 Err(error) => {
                     damaged.insert(known.name, error.to_string());
@@ -184,10 +191,9 @@ impl ResultFolder {
 
     /// The description that the page receives first.
     pub fn describe(&self) -> Value {
-        let tables: BTreeMap<&str, u64> = self
-            .tables
-            .iter()
-            .map(|(name, (_, rows))| (*name, *rows))
+        let tables = self.tables.iter();
+        let tables: BTreeMap<&str, Value> = tables
+            .map(|(name, table)| (*name, json!({ "rows": table.rows, "columns": table.columns })))
             .collect();
         json!({
             "name": self.name,
@@ -241,9 +247,8 @@ impl ResultFolder {
 
     /// Files and description of a table.
     pub fn table(&self, name: &str) -> Option<(&[PathBuf], &'static Known)> {
-        let (files, _) = self.tables.get(name)?;
         let known = KNOWN.iter().find(|known| known.name == name)?;
-        Some((files, known))
+        Some((&self.tables.get(name)?.files, known))
     }
 
     /// Begin and end of all bins with rows, in order.
@@ -270,10 +275,25 @@ fn name(path: &Path) -> String {
     last.to_string_lossy().into_owned()
 }
 
-fn rows(file: &Path) -> io::Result<u64> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(config::open_input(file, u64::MAX)?)
-        .map_err(io::Error::other)?;
-    u64::try_from(builder.metadata().file_metadata().num_rows()).map_err(io::Error::other)
+impl TableFiles {
+    /// Reads the footers of the files. `None` without files.
+    fn read(files: Vec<PathBuf>) -> io::Result<Option<TableFiles>> {
+        let (mut rows, mut columns) = (0, Vec::new());
+        for file in &files {
+            let builder = ParquetRecordBatchReaderBuilder::try_new(config::open_input(file, u64::MAX)?)
+                .map_err(io::Error::other)?;
+            let of_file = builder.metadata().file_metadata().num_rows();
+            rows += u64::try_from(of_file).map_err(io::Error::other)?;
+            columns = builder
+                .schema()
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .collect();
+        }
+        let table = TableFiles { files, rows, columns };
+        Ok((!table.files.is_empty()).then_some(table))
+    }
 }
 
 #[cfg(test)]
@@ -403,6 +423,10 @@ pub(crate) mod tests {
         ] {
             assert_eq!(verdict(&old)[part], verdict(&new)[part], "{part}");
         }
+        let described = ResultFolder::open(&new).unwrap().describe();
+        assert_eq!(described["tables"]["links"]["rows"], 10);
+        let columns = described["tables"]["links"]["columns"].as_array().unwrap();
+        assert!(columns.contains(&json!("buffer_full_ps")), "{columns:?}");
         fs::write(old.join("links.parquet"), "PAR1 and then the power went").unwrap();
         let error = ResultFolder::open(&old)
             .unwrap()

@@ -27,6 +27,7 @@ pub(crate) const ASSETS: &[Asset] = assets! {
     "/compare.js" "js" "compare.js",
     "/data.js" "js" "data.js",
     "/detail.js" "js" "detail.js",
+    "/dom.js" "js" "dom.js",
     "/drawing.js" "js" "drawing.js",
     "/format.js" "js" "format.js",
     "/lanes.js" "js" "lanes.js",
@@ -38,6 +39,8 @@ pub(crate) const ASSETS: &[Asset] = assets! {
     "/sums.js" "js" "sums.js",
     "/time.js" "js" "time.js",
     "/verdict.js" "js" "verdict.js",
+    "/vendor/uPlot.iife.min.js" "js" "vendor/uPlot.iife.min.js",
+    "/vendor/uPlot.min.css" "text/css; charset=utf-8" "vendor/uPlot.min.css",
 };
 
 impl Asset {

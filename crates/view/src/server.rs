@@ -2,30 +2,42 @@
 //!
 //! Any page in any browser on this machine can send requests to the loopback interface. Requests whose `Host` is not
 //! a name of this server are refused, which stops DNS rebinding. Other pages cannot read answers, because no answer
-//! allows other origins. Only GET is answered. Each connection carries one request and has its own thread.
+//! allows other origins. Only GET is answered.
+//!
+//! The library hyper speaks HTTP, on one thread. Tables are read on other threads, since a file makes its reader wait.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::http::request::Parts;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, header};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{self, Runtime};
+use tokio::sync::Notify;
 
 use crate::folder::{OpenError, ResultFolder};
 use crate::page::ASSETS;
 use crate::slice::{self, ColumnValues, RowFilter, Slice, SliceError, TimeRange};
-use crate::{timeline, wire};
+use crate::timeline::{self, RankSample};
+use crate::wire;
 
-/// Read timeout of a connection. Browsers open connections before they need them.
+/// Maximum time until a request is complete. Browsers open connections before they need them.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time for which a client may keep sending after its answer.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// Pause after a connection that could not be accepted, for example because no file descriptor is free.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Maximum size of a request in bytes.
 const LONGEST_REQUEST: usize = 16 * 1024;
-const MOST_HEADERS: usize = 100;
 /// Maximum number of rows in one answer.
 const MOST_ROWS: usize = 4_000_000;
 
@@ -39,9 +51,10 @@ pub struct BindError {
 
 /// A running server of result folders.
 pub struct View {
+    runtime: Runtime,
     listener: TcpListener,
     address: SocketAddr,
-    stopped: Arc<AtomicBool>,
+    stopped: Arc<Notify>,
     shared: Arc<ServerState>,
 }
 
@@ -53,17 +66,12 @@ struct ServerState {
 
 /// Stops a running server.
 #[derive(Clone)]
-pub struct StopSignal {
-    address: SocketAddr,
-    stopped: Arc<AtomicBool>,
-}
+pub struct StopSignal(Arc<Notify>);
 
 impl StopSignal {
     /// Stops the server.
     pub fn stop(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
-        // A connection wakes up the accepting thread.
-        let _ = TcpStream::connect(self.address);
+        self.0.notify_one();
     }
 }
 
@@ -71,7 +79,7 @@ impl StopSignal {
 struct Answer {
     status: u16,
     kind: &'static str,
-    body: Vec<u8>,
+    body: Bytes,
 }
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -80,7 +88,6 @@ const BINARY: &str = "application/octet-stream";
 
 /// Headers of every answer.
 const HEADERS: &[(&str, &str)] = &[
-    ("Connection", "close"),
     ("Allow", "GET"),
     ("X-Content-Type-Options", "nosniff"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
@@ -99,39 +106,27 @@ impl Answer {
         Answer {
             status,
             kind: TEXT,
-            body: why.to_string().into_bytes(),
+            body: why.to_string().into(),
         }
     }
 
-    fn write(&self, stream: &mut TcpStream) -> io::Result<()> {
-        let reason = match self.status {
-            200 => "OK",
-            400 => "Bad Request",
-            404 => "Not Found",
-            405 => "Method Not Allowed",
-            421 => "Misdirected Request",
-            431 => "Request Header Fields Too Large",
-            _ => "Internal Server Error",
-        };
-        let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status);
-        let length = self.body.len().to_string();
-        for (name, value) in [("Content-Type", self.kind), ("Content-Length", &length)]
-            .iter()
-            .chain(HEADERS)
-        {
-            head += &format!("{name}: {value}\r\n");
+    fn into_response(self) -> Response<Full<Bytes>> {
+        let mut response = Response::builder()
+            .status(self.status)
+            .header(header::CONTENT_TYPE, self.kind);
+        for (name, value) in HEADERS {
+            response = response.header(*name, *value);
         }
-        head += "\r\n";
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(&self.body)?;
-        stream.flush()
+        response
+            .body(Full::new(self.body))
+            .expect("constant headers are valid")
     }
 
     fn json(value: &serde_json::Value) -> Answer {
         Answer {
             status: 200,
             kind: JSON,
-            body: value.to_string().into_bytes(),
+            body: value.to_string().into(),
         }
     }
 
@@ -140,7 +135,7 @@ impl Answer {
             Ok(slice) => Answer {
                 status: 200,
                 kind: BINARY,
-                body: wire::encode(&slice),
+                body: wire::encode(&slice).into(),
             },
             Err(error @ SliceError::Unreadable(_)) => Answer::refused(500, error),
             Err(error) => Answer::refused(400, error),
@@ -165,26 +160,45 @@ impl View {
 
     /// A handle that stops [`View::serve`] from another thread.
     pub fn stop(&self) -> StopSignal {
-        StopSignal {
-            address: self.address,
-            stopped: self.stopped.clone(),
-        }
+        StopSignal(self.stopped.clone())
     }
 
     /// Answers requests until it is stopped. Does not wait for answers in progress.
-    pub fn serve(&self) {
-        for stream in self.listener.incoming() {
-            if self.stopped.load(Ordering::SeqCst) {
-                return;
-            }
-            // This client is dropped if no descriptor or thread is free. Later clients may succeed.
-            let Ok(stream) = stream else { continue };
-            let shared = self.shared.clone();
-            // The client may disconnect at any time.
-            let answer = move || drop(shared.converse(stream));
-            let _ = std::thread::Builder::new().spawn(answer);
+    pub fn serve(self) {
+        self.runtime.spawn(accept(self.listener, self.shared));
+        self.runtime.block_on(self.stopped.notified());
+        self.runtime.shutdown_background();
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<ServerState>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(converse(stream, shared.clone()))),
+            // Later clients may succeed.
+            Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
+}
+
+/// Answers the requests of a connection.
+async fn converse(stream: TcpStream, shared: Arc<ServerState>) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let shared = shared.clone();
+        async move {
+            let request = request.into_parts().0;
+            let answer = tokio::task::spawn_blocking(move || shared.answer(&request)).await;
+            let answer = answer.unwrap_or_else(|error| Answer::refused(500, error));
+            Ok::<_, Infallible>(answer.into_response())
+        }
+    });
+    // The client may disconnect at any time.
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(LONGEST_REQUEST)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
 }
 
 /// Result folders, ready to be served.
@@ -200,13 +214,17 @@ impl Opened {
             port,
             why: why.to_string(),
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(failed)?;
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, port)));
+        let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", address.port()));
         Ok(View {
+            runtime,
             listener,
             address,
-            stopped: Arc::new(AtomicBool::new(false)),
+            stopped: Arc::new(Notify::new()),
             shared: Arc::new(ServerState {
                 folders: self.0,
                 hosts,
@@ -216,71 +234,30 @@ impl Opened {
 }
 
 impl ServerState {
-    /// Reads one request and sends its answer.
-    fn converse(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let (mut head, mut piece) = (Vec::new(), [0; 4096]);
-        let answer = loop {
-            let read = stream.read(&mut piece)?;
-            if read == 0 {
-                return Ok(());
-            }
-            head.extend_from_slice(&piece[..read]);
-            if let Some(answer) = self.answer(&head) {
-                break answer;
-            }
-            if head.len() > LONGEST_REQUEST {
-                break Answer::refused(431, "the request is too long");
-            }
-        };
-        answer.write(&mut stream)?;
-        stream.shutdown(Shutdown::Write)?;
-        // Unread input would make the system reset the connection before the client has the answer.
-        stream.set_read_timeout(Some(FAREWELL))?;
-        while stream.read(&mut piece)? > 0 {}
-        Ok(())
-    }
-
-    /// The answer to a request, if the request is complete.
-    fn answer(&self, head: &[u8]) -> Option<Answer> {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-        let mut request = httparse::Request::new(&mut headers);
-        match request.parse(head) {
-            Ok(httparse::Status::Complete(_)) => {}
-            Ok(httparse::Status::Partial) => return None,
-            Err(error) => return Some(Answer::refused(400, error)),
-        }
-        let host = request
-            .headers
-            .iter()
-            .find(|h| h.name.eq_ignore_ascii_case("host"));
-        let host = host.map(|h| h.value.to_ascii_lowercase());
+    /// The answer to a request.
+    fn answer(&self, request: &Parts) -> Answer {
+        let host = request.headers.get(header::HOST);
+        let host = host.map(|host| host.as_bytes().to_ascii_lowercase());
         let is_ours = |host: Vec<u8>| self.hosts.iter().any(|own| own.as_bytes() == host);
-        Some(if !host.is_some_and(is_ours) {
-            Answer::refused(
-                421,
-                format!("this server is http://{}/ and nothing else", self.hosts[0]),
-            )
-        } else if request.method != Some("GET") {
+        if !host.is_some_and(is_ours) {
+            let why = format!("this server is http://{}/ and nothing else", self.hosts[0]);
+            Answer::refused(421, why)
+        } else if request.method != Method::GET {
             Answer::refused(405, "only GET is answered")
         } else {
-            self.get(request.path.unwrap_or("/"))
-        })
+            self.get(request.uri.path(), request.uri.query().unwrap_or(""))
+        }
     }
 
-    fn get(&self, url: &str) -> Answer {
-        let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    fn get(&self, path: &str, query: &str) -> Answer {
         if let Some(asset) = ASSETS.iter().find(|asset| asset.path == path) {
             return Answer {
                 status: 200,
                 kind: asset.media_type(),
-                body: asset.text.as_bytes().to_vec(),
+                body: Bytes::from_static(asset.text.as_bytes()),
             };
         }
-        let Some(query) = Query::read(query) else {
-            return Answer::refused(400, "the query cannot be read");
-        };
+        let query = Query::read(query);
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         match parts[..] {
             ["data", "results"] => {
@@ -303,12 +280,8 @@ impl ServerState {
                 slice::cut(files, &query.columns(), &rows)
             }),
             ["data", result, "shares"] => self.table(result, "timeline", |files, time| {
-                timeline::shares(
-                    files,
-                    &query.rows(time)?,
-                    query.small("every"),
-                    query.small("parts"),
-                )
+                let sample = RankSample::new(query.small("sample"), query.small("of"));
+                timeline::shares(files, &query.rows(time)?, sample, query.small("parts"))
             }),
             ["data", result, "timeline"] => self.table(result, "timeline", |files, time| {
                 let rows = query.rows(time)?;
@@ -385,18 +358,13 @@ fn bins(folder: &ResultFolder) -> Result<Slice, SliceError> {
 struct Query(Vec<(String, String)>);
 
 /// Keys that are not column names.
-const RESERVED: [&str; 7] = [
-    "columns", "from_ps", "to_ps", "limit", "every", "parts", "pixel_ps",
+const RESERVED: [&str; 9] = [
+    "columns", "from_ps", "to_ps", "limit", "every", "parts", "pixel_ps", "sample", "of",
 ];
 
 impl Query {
-    fn read(text: &str) -> Option<Query> {
-        let pairs = text.split('&').filter(|pair| !pair.is_empty());
-        let pairs = pairs.map(|pair| {
-            let (key, value) = pair.split_once('=')?;
-            Some((decoded(key)?, decoded(value)?))
-        });
-        Some(Query(pairs.collect::<Option<_>>()?))
+    fn read(text: &str) -> Query {
+        Query(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
     fn get(&self, key: &str) -> Option<&str> {
@@ -446,32 +414,13 @@ impl Query {
     }
 }
 
-/// Percent-decoded text of a query, `None` if an escape is invalid.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, others @ ..] = rest {
-        rest = others;
-        match first {
-            b'+' => bytes.push(b' '),
-            b'%' => {
-                let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                rest = &rest[2..];
-            }
-            other => bytes.push(*other),
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn queries_are_read_with_their_escapes() {
-        let query = Query::read("columns=a,b&job=lammps%20%26%20co&link=3&link=4&from_ps=7").unwrap();
+        let query = Query::read("columns=a,b&job=lammps%20%26%20co&link=3&link=4&from_ps=7");
         assert_eq!(query.columns(), ["a", "b"]);
         let rows = query.rows(Some(("begin_ps", "end_ps"))).unwrap();
         let span = rows.span.unwrap();
@@ -479,8 +428,5 @@ mod tests {
         assert_eq!(rows.equal[0], ("job".into(), vec!["lammps & co".into()]));
         assert_eq!(rows.equal[1], ("link".into(), vec!["3".into(), "4".into()]));
         assert!(query.rows(None).is_err(), "a table without times");
-        for wrong in ["a", "a=%", "a=%4", "a=%zz", "a=%ff"] {
-            assert!(Query::read(wrong).is_none(), "{wrong}");
-        }
     }
 }

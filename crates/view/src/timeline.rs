@@ -124,12 +124,45 @@ const COLLECTIVES: [&str; 10] = [
 /// Most cells of an answer: ranks times columns.
 const MOST_CELLS: usize = 1_000_000;
 
-/// Shares of time that every `every`-th rank spends in each of [`PARTS`], in so many equal parts of the time range, named
+/// Which ranks stand for all.
+#[derive(Clone, Copy)]
+pub(crate) struct RankSample {
+    /// Ranks with a smaller hash are in it.
+    end: u64,
+}
+
+impl RankSample {
+    /// About `wanted` of `all` ranks; all of them if 0 are wanted.
+    ///
+    /// A hash of the rank decides, so that no rank depends on the others and the choice is the same in each request.
+    /// Every n-th rank would not do: in a grid of ranks they can all be corners.
+    pub fn new(wanted: u32, all: u32) -> RankSample {
+        let end = match wanted {
+            0 => 1 << 32,
+            _ => (u64::from(wanted) << 32) / u64::from(all.max(1)),
+        };
+        RankSample { end }
+    }
+
+    fn has(self, rank: u32) -> bool {
+        u64::from(mixed(rank)) < self.end
+    }
+}
+
+/// A hash of a number: the final mix of `MurmurHash3` (Appleby, `fmix32`), in which each bit of the input changes about half of the
+/// bits of the output.
+fn mixed(number: u32) -> u32 {
+    let number = (number ^ (number >> 16)).wrapping_mul(0x85eb_ca6b);
+    let number = (number ^ (number >> 13)).wrapping_mul(0xc2b2_ae35);
+    number ^ (number >> 16)
+}
+
+/// Shares of time that the ranks of a sample spend in each of [`PARTS`], in so many equal parts of the time range, named
 /// `columns`. A row for each rank and part of the range, in this order.
 pub(crate) fn shares(
     paths: &[PathBuf],
     rows: &RowFilter,
-    every: u32,
+    sample: RankSample,
     columns: u32,
 ) -> Result<Slice, SliceError> {
     let Some(span) = rows.span.as_ref().filter(|span| span.to_ps > span.from_ps) else {
@@ -150,7 +183,7 @@ pub(crate) fn shares(
                 begins[row].max(span.from_ps),
                 ends[row].min(span.to_ps),
             );
-            if !rank.is_multiple_of(every.max(1)) || begin_ps >= end_ps {
+            if !sample.has(rank) || begin_ps >= end_ps {
                 continue;
             }
             let state = states.or_empty(row);
@@ -160,7 +193,7 @@ pub(crate) fn shares(
                 (call, true) => 2 + usize::from(is_collective(call)),
             };
             if !of_rank.contains_key(&rank) && (of_rank.len() + 1) * count > MOST_CELLS {
-                return Err(SliceError::Column("of too many ranks: ask for every n-th".into()));
+                return Err(SliceError::Column("of too many ranks: ask for a sample".into()));
             }
             let sums = of_rank
                 .entry(rank)
@@ -302,7 +335,8 @@ mod tests {
         };
         let path = std::slice::from_ref(&path);
         // 100 of computation, then 5 turns of 20: 3 of computation, 17 of a call.
-        let found = shares(path, &asked(0, 150), 1, 3).unwrap();
+        let all = RankSample::new(0, 0);
+        let found = shares(path, &asked(0, 150), all, 3).unwrap();
         assert_eq!(found.rows, 6, "2 ranks in 3 parts");
         let near = |found: Vec<f32>, expected: [f32; 6]| {
             assert!(
@@ -312,10 +346,43 @@ mod tests {
         };
         near(part(&found, 1), [1.0, 1.0, 0.18, 1.0, 1.0, 0.18]);
         near(part(&found, 3), [0.0, 0.0, 0.82, 0.0, 0.0, 0.82]);
-        let some = shares(path, &asked(80, 120), 2, 1).unwrap();
+        let one = RankSample::new(1, 4);
+        assert_eq!([one.has(0), one.has(1)], [true, false]);
+        let some = shares(path, &asked(80, 120), one, 1).unwrap();
         assert_eq!(some.rows, 1);
         assert!((part(&some, 1)[0] - 23.0 / 40.0).abs() < 1e-6);
-        assert!(shares(path, &rows(), 1, 3).is_err(), "without a range");
+        assert!(shares(path, &rows(), all, 3).is_err(), "without a range");
+    }
+
+    #[test]
+    fn a_sample_of_ranks_has_each_place_of_a_grid_as_often_as_all_ranks() {
+        // A grid of 16 x 16 x 16 ranks in blocks of 4 x 4: the first of four ranks is a corner or an edge.
+        let ranks = 16 * 16 * 16;
+        let is_corner = |rank: u32| rank.is_multiple_of(4) && (rank / 16).is_multiple_of(4);
+        let share = |chosen: &[u32]| {
+            let corners = chosen.iter().filter(|rank| is_corner(**rank)).count();
+            corners as f64 / chosen.len() as f64
+        };
+        let of_all = share(&(0..ranks).collect::<Vec<_>>());
+        let every_fourth: Vec<u32> = (0..ranks).step_by(4).collect();
+        assert_eq!(
+            (of_all, share(&every_fourth)),
+            (1.0 / 16.0, 1.0 / 4.0),
+            "this aliased"
+        );
+        let sample = RankSample::new(1024, ranks);
+        let chosen: Vec<u32> = (0..ranks).filter(|rank| sample.has(*rank)).collect();
+        assert!((900..1150).contains(&chosen.len()), "{}", chosen.len());
+        assert!((share(&chosen) - of_all).abs() < 0.02, "{}", share(&chosen));
+        for place in 0..16 {
+            let column = chosen.iter().filter(|rank| *rank % 16 == place).count();
+            assert!(
+                (40..90).contains(&column),
+                "{column} of column {place}, expected 64"
+            );
+        }
+        let all = RankSample::new(1024, 1024);
+        assert!((0..1024).all(|rank| all.has(rank)), "few ranks are all chosen");
     }
 
     #[test]

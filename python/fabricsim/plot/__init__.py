@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from fabricsim.plot import content
+from fabricsim.plot import causes, content
 
 if TYPE_CHECKING:
     from fabricsim.plot.chart import Chart
@@ -204,6 +204,57 @@ class Plots:
         """
         return _draw(content.rank_time(self._result, job), backend)
 
+    def composition(self, *, job: str | None = None, backend: Backend = "matplotlib") -> Any:
+        """Time of jobs by cause, mean of their ranks: computation, MPI overhead, and waiting for partners,
+        transfers and links.
+
+        Parameters
+        ----------
+        job : str
+            This one only.
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(causes.composition(self._one, job), backend)
+
+    def critical_path(self, *, job: str | None = None, backend: Backend = "matplotlib") -> Any:
+        """The chain of activities, from rank to rank, that determines the time of a job. It is there after
+        ``fabricsim explain`` and :meth:`fabricsim.Result.explain`.
+
+        Parameters
+        ----------
+        job : str
+            Which; needed if there are several of MPI ranks.
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(causes.critical_path(self._result, job), backend)
+
+    def message_phases(self, *, job: str | None = None, backend: Backend = "matplotlib") -> Any:
+        """Mean time of messages in the protocol, the sender's NIC, the network, and until the receiver
+        matches them.
+
+        Parameters
+        ----------
+        job : str
+            This one only.
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(causes.message_phases(self._one, job), backend)
+
+    def hottest_links(self, *, most: int = 12, backend: Backend = "matplotlib") -> Any:
+        """The most loaded links by name.
+
+        Parameters
+        ----------
+        most : int
+            Number of links.
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(causes.hottest_links(self._result, most), backend)
+
     def timeline(
         self,
         *,
@@ -238,7 +289,16 @@ class Plots:
 def compare(
     results: Mapping[str, Result],
     what: Literal[
-        "latency", "hops", "host_latency", "host_hops", "link_load", "link_load_cdf", "class_load", "job_time"
+        "latency",
+        "hops",
+        "host_latency",
+        "host_hops",
+        "link_load",
+        "link_load_cdf",
+        "class_load",
+        "job_time",
+        "composition",
+        "message_phases",
     ] = "latency",
     *,
     job: str | None = None,
@@ -256,7 +316,7 @@ def compare(
         One of the names above: the function of :class:`Plots` whose figure it is. ``host_hops`` is
         ``host_latency(what="hops")``.
     job : str
-        Of latency, hops, host_latency, host_hops and job_time: this job only.
+        Of latency, hops, host_latency, host_hops, job_time, composition and message_phases: this job only.
     link_class : str
         Of link_load_cdf and class_load: links of this class only; else link_load_cdf has all between routers.
     tail : bool
@@ -292,6 +352,8 @@ def compare(
         "link_load_cdf": lambda: content.link_load_cdf(results, link_class),
         "class_load": lambda: content.class_load(results, "busy", link_class),
         "job_time": lambda: content.job_time(results, job),
+        "composition": lambda: causes.composition(results, job),
+        "message_phases": lambda: causes.message_phases(results, job),
     }
     if what not in charts:
         raise ValueError(f"there is no figure {what!r} of several results; there are: {', '.join(charts)}")

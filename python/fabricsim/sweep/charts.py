@@ -1,4 +1,4 @@
-"""Figures of a sweep: families of curves, bars relative to a baseline, cost against performance."""
+"""Figures of a sweep: families of curves, bars and dots relative to a baseline, cost against performance."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ MOST_LINES = len(COLOURS) * len(DASHES)
 MANY_LINES = 6
 MOST_GROUPS = 12
 MOST_FIGURES = 12
+# Plots beside each other, and the height of one in pixels.
+BESIDE = 3
+PANEL = 250
+MOST_ROWS = 60
+ROW = 24
 
 
 @dataclass(frozen=True)
@@ -48,40 +53,134 @@ def series(plan: Plan, summaries: list[dict[str, Any]], x: Axis | None) -> list[
 def curves(
     plan: Plan, summaries: list[dict[str, Any]], x: Axis, column: str, metric: Metric
 ) -> Iterator[Figure]:
-    """A result along an axis, with a line for each combination of the other axes. Many lines are split into
-    figures by the values of one of these axes."""
+    """A result along an axis, with a line for each combination of the other axes.
+
+    Many lines are split into small plots by the values of one of these axes. Their axes have the same range,
+    and a name the same look in all of them. Latencies of saturated networks depend on the length of the run:
+    marks at the top stand for them.
+    """
     numbers = x.numbers
     assert numbers is not None
-    for title, part in _parts(plan, series(plan, summaries, x), x):
-        traces = []
-        for number, family in enumerate(part[:MOST_LINES]):
-            places = sorted(family.rows, key=lambda place: numbers[place])
-            rows = [_valid(family.rows[place], column) for place in places]
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines+markers",
-                    "name": label(family.name),
-                    "x": [numbers[place] for place in places],
-                    "y": [_scaled(row.get(column), metric) for row in rows],
-                    "error_y": _errors(rows, column, metric.scale),
-                    **_look(number),
-                    "hovertemplate": f"{label(family.name)}<br>%{{x}}: %{{y:.4~g}}<extra></extra>",
-                }
-            )
-        note = _left_out(len(part), MOST_LINES, "lines")
-        if any(_is_saturated(row, column) for family in part for row in family.rows.values()):
-            note = f"{note} Saturated points are left out.".strip()
-        yield Figure(
-            heading=f"{metric.title}{title}",
-            explanation=f"Over {x.name}. {_interval(plan)}{note}".strip(),
-            traces=traces,
-            layout=layout(
-                axis(x.name, **_ticks(x, numbers)),
-                axis(show.heading(metric), rangemode="tozero"),
-                showlegend=len(traces) > 1,
-            ),
+    parts = list(_parts(plan, series(plan, summaries, x), x))
+    shown = [family for _, part in parts for family in part[:MOST_LINES]]
+    found = [_valid(row, column).get(column) for family in shown for row in family.rows.values()]
+    top = 1.06 * max((value * metric.scale for value in found if value is not None), default=1.0)
+    looks = {name: number for number, name in enumerate(dict.fromkeys(family.name for family in shown))}
+    traces: list[dict[str, Any]] = []
+    for panel, (_, part) in enumerate(parts):
+        for family in part[:MOST_LINES]:
+            first = all(trace["name"] != label(family.name) for trace in traces)
+            common = {
+                **_look(looks[family.name]),
+                **_place(panel),
+                "name": label(family.name),
+                "legendgroup": label(family.name),
+            }
+            traces.append({**_line(family, numbers, column, metric), **common, "showlegend": first})
+            for end, own in _ends(family, numbers, column, metric, top):
+                styles = {key: {**common[key], **own.get(key, {})} for key in ("line", "marker")}
+                traces.append({**end, **common, **styles, "showlegend": False})
+    note = _left_out(max(len(part) for _, part in parts), MOST_LINES, "lines")
+    if any(_is_saturated(row, column) for family in shown for row in family.rows.values()):
+        note += " Triangles at the top mark saturated points, whose latency depends on the length of the run."
+    along, of = axis(x.name, **_ticks(x, numbers)), axis(show.heading(metric), rangemode="tozero")
+    several = len(looks) > 1
+    yield Figure(
+        heading=metric.title,
+        explanation=f"Over {x.name}. {_interval(plan)}{note.strip()}".strip(),
+        traces=traces,
+        layout=layout(along, of, showlegend=several)
+        if len(parts) == 1
+        else _panels([title for title, _ in parts], along, of, showlegend=several),
+        height=None if len(parts) == 1 else 80 + PANEL * -(-len(parts) // BESIDE),
+    )
+
+
+def _line(family: Series, numbers: Sequence[float], column: str, metric: Metric) -> dict[str, Any]:
+    """A family along the axis, without the latencies of saturated networks."""
+    places = sorted(family.rows, key=lambda place: numbers[place])
+    rows = [_valid(family.rows[place], column) for place in places]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": [numbers[place] for place in places],
+        "y": [_scaled(row.get(column), metric) for row in rows],
+        "error_y": _errors(rows, column, metric.scale),
+        "hovertemplate": f"{label(family.name)}<br>%{{x}}: %{{y:.4~g}}<extra></extra>",
+    }
+
+
+def _ends(
+    family: Series, numbers: Sequence[float], column: str, metric: Metric, top: float
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Marks at the top for saturated points, and a dotted line from the last valid point to the first one.
+
+    Each with what differs from the look of the family.
+    """
+    places = sorted(family.rows, key=lambda place: numbers[place])
+    full = [place for place in places if _is_saturated(family.rows[place], column)]
+    if not full:
+        return
+    marks = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [numbers[place] for place in full],
+        "y": [top] * len(full),
+        "hovertemplate": f"{label(family.name)}<br>%{{x}}: saturated<extra></extra>",
+    }
+    look = {"symbol": "triangle-up-open", "size": 10}
+    yield marks, {"marker": look}
+    before = [place for place in places if numbers[place] < numbers[full[0]] and place not in full]
+    value = family.rows[before[-1]].get(column) if before else None
+    if value is not None:
+        line = {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [numbers[before[-1]], numbers[full[0]]],
+            "y": [value * metric.scale, top],
+            "hoverinfo": "skip",
+        }
+        yield line, {"line": {"dash": "dot", "width": 1.5}}
+
+
+def _place(panel: int) -> dict[str, str]:
+    """The axes of a small plot."""
+    return {} if panel == 0 else {"xaxis": f"x{panel + 1}", "yaxis": f"y{panel + 1}"}
+
+
+def _panels(titles: Sequence[str], x: dict[str, Any], y: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The layout of small plots, row by row, whose axes have the same range; outer ones have titles."""
+    beside = min(BESIDE, len(titles))
+    down = -(-len(titles) // beside)
+    axes: dict[str, Any] = {}
+    notes = []
+    for panel, title in enumerate(titles):
+        column, row = panel % beside, panel // beside
+        left, above = (column + (0.05 if column else 0.0)) / beside, 1 - (row + 0.12) / down
+        ends = {"x": [left, (column + 0.95) / beside], "y": [1 - (row + 0.86) / down, above]}
+        name = "" if panel == 0 else str(panel + 1)
+        for which, style, outer in (("x", x, panel + beside >= len(titles)), ("y", y, column == 0)):
+            other = "y" if which == "x" else "x"
+            axes[f"{which}axis{name}"] = {
+                **style,
+                "domain": ends[which],
+                "anchor": f"{other}{name}",
+                **({} if panel == 0 else {"matches": which}),
+                **({} if outer else {"title": {"text": ""}, "showticklabels": which == "x"}),
+            }
+        notes.append(
+            {
+                "text": label(title),
+                "x": left,
+                "y": above,
+                "xref": "paper",
+                "yref": "paper",
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "showarrow": False,
+            }
         )
+    return {**layout(x, y, annotations=notes, **more), **axes}
 
 
 def bars(
@@ -89,8 +188,13 @@ def bars(
 ) -> Iterator[Figure]:
     """A result relative to a baseline that differs in the axes that the file names, by default in the first.
 
-    Bars stand at each value of an axis; without an axis, or with one family, at each point.
+    Bars stand at each value of an axis; without an axis, or with one family, at each point. If the values
+    have names and there are several axes, marks in rows take the place of bars.
     """
+    named = [a for a in plan.axes if len(a.steps) > 1]
+    if (x is None or x.numbers is None) and len(named) > 1:
+        yield from _dots(plan, summaries, min(named, key=lambda a: len(a.steps)), column, metric)
+        return
     families = series(plan, summaries, x)
     if x is None:
         points = [Series(family.name, family.labels, family.rows) for family in families]
@@ -151,7 +255,65 @@ def _bars_of(
             )
             for number, family in enumerate(part[:MOST_LINES])
         ]
-        yield _bar_figure(f"{metric.title}{title}", to, metric, traces, x.name, plan)
+        heading = f"{metric.title}: {title}" if title else metric.title
+        yield _bar_figure(heading, to, metric, traces, x.name, plan)
+
+
+def _dots(
+    plan: Plan, summaries: list[dict[str, Any]], by: Axis, column: str, metric: Metric
+) -> Iterator[Figure]:
+    """A row for each combination of the values of all axes but one, with a mark for each value of that."""
+    points = series(plan, summaries, None)
+    wanted, _ = _baseline(plan, points, None)
+    values = {tuple(point.labels.items()): point.rows[0] for point in points}
+    rows = series(plan, summaries, by)
+    traces = []
+    for number, step in enumerate(by.steps[: len(COLOURS)]):
+        found = []
+        for row in rows[:MOST_ROWS]:
+            labels = {a.name: row.labels.get(a.name, step.label) for a in plan.axes}
+            own = values.get(tuple(labels.items()), {})
+            other = values.get(tuple({**labels, **wanted}.items()), {}).get(column)
+            found.append((own, other))
+        names = [row.name for row in rows[:MOST_ROWS]]
+        own_rows, others = [own for own, _ in found], [other for _, other in found]
+        bar = _bar(step.label, names, own_rows, others, column, number)
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": bar["name"],
+                "x": bar["y"],
+                "y": bar["x"],
+                "error_x": bar["error_y"],
+                "marker": {**_look(number)["marker"], "size": 10},
+                "hovertemplate": f"{bar['name']}<br>%{{y}}: %{{x:.4~g}}<extra></extra>",
+            }
+        )
+    same = [name for name in points[0].labels if name not in wanted]
+    to = ", ".join(wanted.values()) + (f" with the same {' and '.join(same)}" if same else "")
+    figure = _bar_figure(metric.title, to, metric, traces, "", plan)
+    notes = [
+        figure.explanation,
+        f"Marks are the values of {by.name}.",
+        _left_out(len(by.steps), len(COLOURS), f"values of {by.name}"),
+        _left_out(len(rows), MOST_ROWS, "rows"),
+    ]
+    line = line_at_one()
+    line = {**line, "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1}
+    shown = min(len(rows), MOST_ROWS)
+    yield Figure(
+        heading=figure.heading,
+        explanation=" ".join(note for note in notes if note),
+        traces=traces,
+        layout=layout(
+            axis("relative to the baseline", rangemode="tozero"),
+            axis("", type="category", autorange="reversed"),
+            showlegend=True,
+            shapes=[line],
+        ),
+        height=max(260, 120 + ROW * shown),
+    )
 
 
 def _bar_figure(
@@ -341,7 +503,7 @@ def _parts(plan: Plan, families: list[Series], x: Axis | None) -> Iterator[tuple
         if part:
             names = [", ".join(text for name, text in f.labels.items() if name != by.name) for f in part]
             short = [Series(name, f.labels, f.rows) for name, f in zip(names, part, strict=True)]
-            yield f": {by.name} = {step.label}", short
+            yield f"{by.name} = {step.label}", short
 
 
 def _baseline(plan: Plan, families: list[Series], x: Axis | None) -> tuple[dict[str, str], int | None]:

@@ -48,7 +48,8 @@ class Figure:
     explanation: str
     traces: list[dict[str, Any]]
     layout: dict[str, Any]
-    tall: bool = False
+    height: int | None = None
+    """In pixels, if it is not the usual one."""
 
 
 def escape(text: object) -> str:
@@ -141,10 +142,10 @@ def document(title: str, subtitle: str, parts: Iterable[str | Figure]) -> str:
 
 
 def _frame(figure: Figure, number: int) -> str:
-    size = " tall" if figure.tall else ""
+    size = "" if figure.height is None else f' style="--height: {figure.height}px"'
     return (
         f"<section>\n<h2>{escape(figure.heading)}</h2>\n<p>{escape(figure.explanation)}</p>\n"
-        f'<div class="frame{size}" id="figure-{number}"></div>\n</section>\n'
+        f'<div class="frame"{size} id="figure-{number}"></div>\n</section>\n'
     )
 
 

@@ -1,0 +1,243 @@
+"""Charts of where time goes: of ranks by cause, of the critical path by kind, of messages by phase, of links.
+
+They have the names and colours of the report page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import pyarrow
+import pyarrow.compute
+import pyarrow.dataset
+
+from fabricsim._errors import ResultError
+from fabricsim.plot.chart import COLOURS, GREY, Axis, Bars, Chart, Layer, Spans, of_time
+from fabricsim.plot.content import _COORDINATES, Results, _called, _one_job, _rows, _table
+
+if TYPE_CHECKING:
+    from fabricsim.result import Result
+
+_BLUE, _ORANGE, _GREEN, _PINK, _SKY, _RED = COLOURS[:6]
+
+CAUSES = (
+    ("computation", _BLUE, "compute_ps"),
+    ("MPI overhead", _RED, "overhead_ps"),
+    ("waiting for the partner", _ORANGE, "partner_ps"),
+    ("transfer", _GREEN, "transfer_ps"),
+    ("waiting for links", _PINK, "link_wait_ps"),
+    ("collectives: waiting for the partner", "#F6CF85", "collective_partner_ps"),
+    ("collectives: transfer", "#7FCDB8", "collective_transfer_ps"),
+    ("collectives: waiting for links", "#E6BDD3", "collective_link_wait_ps"),
+)
+"""Causes of the time of a rank, their colours, and their columns in ``ranks``."""
+
+_KINDS = {
+    "compute": ("computation", _BLUE),
+    "overhead": ("overhead of calls", _RED),
+    "network": ("network", _GREEN),
+    "wait": ("waiting for links and buffers", _ORANGE),
+}
+_OTHER = ("not explained", GREY)
+_PHASES = (
+    ("protocol, before the NIC", _RED),
+    ("NIC, until its last byte has left", _ORANGE),
+    ("network", _BLUE),
+    ("until the receiver matches it", _PINK),
+)
+# Messages of protocols without data. Their time is included in that of messages with data.
+_CONTROL = frozenset({"request-to-send", "clear-to-send", "put-done", "get"})
+_PORT = re.compile(r" port \d+$")
+_MOST_STEPS = 1500
+_RANK_TICKS = 24
+
+
+def composition(results: Results, job: str | None) -> list[Chart]:
+    """Time of jobs by cause, mean of the ranks, as shares of the time of the job."""
+    shares: dict[str, dict[str, float]] = {}
+    for result_name, result in results.items():
+        for job_name, parts in _split(result).items():
+            if job in (None, job_name):
+                shares[_called(result_name, job_name, results, job)] = parts
+    if not shares:
+        which = "of MPI ranks" if job is None else f"'{job}' of MPI ranks"
+        raise ResultError(f"there is no job {which}")
+    kinds = [(name, paint) for name, paint, _ in CAUSES] + [("finished before others", GREY)]
+    title = "Composition of job time" if job is None else f"Composition of the time of {job}"
+    return [_stacks(title, "share of the job's time (%)", kinds, shares)]
+
+
+def _split(result: Result) -> dict[str, dict[str, float]]:
+    """Shares of the time of each job by cause, in percent."""
+    table = _table(result, "ranks")
+    columns = [column for _, _, column in CAUSES]
+    missing = [column for column in columns if column not in table.column_names]
+    if missing:
+        raise ResultError(
+            f"the table 'ranks' of this version has no column {missing[0]}: run the experiment again"
+        )
+    sums = table.group_by(["job"]).aggregate([(column, "sum") for column in columns]).to_pylist()
+    whole = {
+        name: time * ranks
+        for name, time, ranks in _rows(result, "jobs", ["job", "time_ps", "ranks"])
+        if ranks
+    }
+    found = {}
+    # In the order of the experiment.
+    for name in [name for name in whole if whole[name] > 0]:
+        for row in sums:
+            if row["job"] == name:
+                parts = {cause: 100 * row[f"{column}_sum"] / whole[name] for cause, _, column in CAUSES}
+                parts["finished before others"] = max(0.0, 100 - sum(parts.values()))
+                found[name] = parts
+    return found
+
+
+def _stacks(
+    title: str, label: str, kinds: list[tuple[str, str]], shares: dict[str, dict[str, float]]
+) -> Chart:
+    """Stacked bars, one for each name, of the kinds that some bar has."""
+    base = [0.0] * len(shares)
+    layers: list[Layer] = []
+    for name, paint in kinds:
+        y = [parts.get(name, 0.0) for parts in shares.values()]
+        if any(share >= 0.05 for share in y):
+            layers.append(Bars(name, list(range(len(y))), y, paint, 0.6, list(base)))
+        base = [below + more for below, more in zip(base, y, strict=True)]
+    ticks = [(float(place), name) for place, name in enumerate(shares)]
+    return Chart(title, Axis("", ticks=ticks, low=-0.6, high=len(shares) - 0.4), Axis(label, low=0), layers)
+
+
+def critical_path(result: Result, job: str | None) -> list[Chart]:
+    """The chain of activities through the ranks that determines the time of a job."""
+    job = _one_job(result, job)
+    kept = pyarrow.dataset.field("job") == job
+    steps: list[tuple[int, int, int, str]] = []
+    sums: dict[str, int] = defaultdict(int)
+    columns = ["begin_ps", "end_ps", "rank", "kind"]
+    for begin, end, rank, kind in _rows(result, "critical_path", columns, kept):
+        sums[kind if kind in _KINDS else ""] += end - begin
+        if steps and steps[-1][1:] == (begin, rank or 0, kind):
+            steps[-1] = (steps[-1][0], end, rank or 0, kind)
+        else:
+            steps.append((begin, end, rank or 0, kind))
+    shown = _merged(steps, _MOST_STEPS)
+    last = max(end for _, end, _, _ in shown)
+    unit, ps = of_time(last)
+    ranks = sorted({rank for _, _, rank, _ in shown})
+    lanes = {rank: place for place, rank in enumerate(ranks)}
+    whole = sum(sums.values()) or 1
+    layers: list[Layer] = []
+    for kind in [*_KINDS, ""]:
+        here = [step for step in shown if (step[3] if step[3] in _KINDS else "") == kind]
+        if here:
+            name, paint = _KINDS.get(kind, _OTHER)
+            layers.append(
+                Spans(
+                    f"{name}, {100 * sums[kind] / whole:.1f} %",
+                    [lanes[rank] for _, _, rank, _ in here],
+                    [begin / ps for begin, _, _, _ in here],
+                    [end / ps for _, end, _, _ in here],
+                    paint,
+                )
+            )
+    every = -(-len(ranks) // _RANK_TICKS)
+    ticks = [(float(place), str(rank)) for place, rank in enumerate(ranks) if place % every == 0]
+    return [
+        Chart(
+            f"Critical path of {job}",
+            Axis(f"simulated time ({unit})", low=0, high=last / ps),
+            Axis("rank", ticks=ticks, low=len(ranks) - 0.5, high=-0.5),
+            layers,
+            height=min(2.0, max(0.7, len(ranks) / 20)),
+        )
+    ]
+
+
+def _merged(steps: list[tuple[int, int, int, str]], most: int) -> list[tuple[int, int, int, str]]:
+    """Steps of which short ones are merged with those before, until they are few enough.
+
+    A step absorbs at most the length that counts as short, which bounds the error of the picture.
+    """
+    short = 0
+    while len(steps) > most:
+        short = max(1, 2 * short)
+        kept: list[tuple[int, int, int, str]] = []
+        absorbed = 0
+        for begin, end, rank, kind in steps:
+            if kept and absorbed + end - begin <= short:
+                kept[-1] = (kept[-1][0], end, *kept[-1][2:])
+                absorbed += end - begin
+            else:
+                kept.append((begin, end, rank, kind))
+                absorbed = 0
+        steps = kept
+    return steps
+
+
+def message_phases(results: Results, job: str | None) -> list[Chart]:
+    """Mean time of the messages of each job, from the sender's call to the receiver's match, by phase."""
+    columns = ["job", "protocol", "posted_ps", "sent_ps", "injected_ps", "arrived_ps", "matched_ps"]
+    means: dict[str, list[float]] = {}
+    for result_name, result in results.items():
+        sums: dict[str, list[int]] = defaultdict(lambda: [0] * len(_PHASES))
+        counts: dict[str, int] = defaultdict(int)
+        for of, protocol, posted, sent, injected, arrived, matched in _rows(result, "messages", columns):
+            # Messages that the end of the run interrupted have no complete time.
+            if protocol in _CONTROL or job not in (None, of) or None in (posted, arrived, matched):
+                continue
+            counts[of] += 1
+            # Unknown phases count as network.
+            sent = posted if sent is None else sent
+            times = [posted, sent, sent if injected is None else injected, arrived, matched]
+            for phase in range(len(_PHASES)):
+                sums[of][phase] += max(0, times[phase + 1] - times[phase])
+        for of, phases in sums.items():
+            means[_called(result_name, of, results, job)] = [time / counts[of] for time in phases]
+    if not means:
+        of_job = "" if job is None else f" of a job '{job}'"
+        raise ResultError(f"no message{of_job} was sent and received")
+    unit, ps = of_time(max(sum(phases) for phases in means.values()))
+    base = [0.0] * len(means)
+    layers: list[Layer] = []
+    for phase, (name, paint) in enumerate(_PHASES):
+        y = [phases[phase] / ps for phases in means.values()]
+        layers.append(Bars(name, list(range(len(y))), y, paint, 0.6, list(base)))
+        base = [below + more for below, more in zip(base, y, strict=True)]
+    ticks = [(float(place), name) for place, name in enumerate(means)]
+    x_axis = Axis("", ticks=ticks, low=-0.6, high=len(means) - 0.4)
+    return [Chart("Phases of messages", x_axis, Axis(f"mean time of a message ({unit})", low=0), layers)]
+
+
+def hottest_links(result: Result, most: int) -> list[Chart]:
+    """The links that were busy for the largest share of the time."""
+    table = _table(result, "links").select(["link", "class", "busy_fraction", "buffer_full_ps", "from", "to"])
+    order = pyarrow.compute.sort_indices(
+        table,
+        sort_keys=[("busy_fraction", "descending"), ("buffer_full_ps", "descending"), ("link", "ascending")],
+    )
+    rows = [row for row in table.take(order[:most]).to_pylist() if row["busy_fraction"] > 0]
+    if not rows:
+        raise ResultError("no link carried a packet in the measured time")
+    classes = sorted(set(table["class"].to_pylist()))
+    layers: list[Layer] = []
+    for number, kind in enumerate(classes):
+        here = [(place, row) for place, row in enumerate(rows) if row["class"] == kind]
+        if here:
+            ends = [100 * row["busy_fraction"] for _, row in here]
+            paint = COLOURS[number % len(COLOURS)]
+            layers.append(Spans(kind, [place for place, _ in here], [0.0] * len(here), ends, paint))
+    # The number of a router and the port where the link begins identify it in less space.
+    names = [_COORDINATES.sub("", f"{row['from']} \u2192 {_PORT.sub('', row['to'])}") for row in rows]
+    ticks = [(float(place), name) for place, name in enumerate(names)]
+    return [
+        Chart(
+            f"The {len(rows)} most loaded links",
+            Axis("time busy (%)", low=0, high=102 * rows[0]["busy_fraction"]),
+            Axis("link", ticks=ticks, low=len(rows) - 0.5, high=-0.5),
+            layers,
+            height=max(0.7, len(rows) / 16),
+        )
+    ]
