@@ -97,7 +97,11 @@ fn nothing_changes_but_the_number_of_events() {
         let events = |result: &RunResult| result.summary.run.events_committed;
         let (less, all) = (events(&run(&experiment)), events(&reference));
         (experiment.run.executor, experiment.run.threads) = (Executor::Optimistic, 1);
-        assert_eq!(events(&run(&experiment)), less, "{what}: one thread undoes nothing");
+        assert_eq!(
+            events(&run(&experiment)),
+            less,
+            "{what}: one thread undoes nothing"
+        );
         assert!(
             less * 100 <= all * (100 - spared),
             "{what}: {less} of {all} events"
