@@ -179,17 +179,17 @@ def test_a_sweep_of_names_has_bars_only(bench: Path) -> None:
 
 NAMED = """
 [set]
-"job.0.traffic.load" = 0.1
+"job.0.traffic.load" = 0.02
 [[axis]]
-name = "buffer"
-key = "network.router.buffer"
-values = ["64 KiB", "16 KiB", "8 KiB"]
+name = "routing"
+key = "network.routing.algorithm"
+values = ["dimension-order", "valiant", "ugal"]
 [[axis]]
 name = "pattern"
 key = "job.0.traffic.pattern"
-values = ["uniform", "tornado"]
+values = ["uniform", "all-to-all"]
 [report]
-baseline = { pattern = "tornado" }
+baseline = { pattern = "all-to-all" }
 """
 
 
@@ -197,17 +197,17 @@ def test_two_axes_of_names_are_rows_of_marks(bench: Path) -> None:
     done = sweep.run(write(NAMED), engine=Here())
     page = (done.folder / "sweep.html").read_text()
     plot = figures(page)[1]
-    uniform, tornado = plot["data"]
-    assert (uniform["name"], tornado["name"]) == ("uniform", "tornado")
-    assert uniform["y"] == tornado["y"] == ["64 KiB", "16 KiB", "8 KiB"]
-    assert uniform["mode"] == "markers" and uniform["marker"]["symbol"] != tornado["marker"]["symbol"]
-    assert tornado["x"] == [1, 1, 1]
+    uniform, other = plot["data"]
+    assert (uniform["name"], other["name"]) == ("uniform", "all-to-all")
+    assert uniform["y"] == other["y"] == ["dimension-order", "valiant", "ugal"]
+    assert uniform["mode"] == "markers" and uniform["marker"]["symbol"] != other["marker"]["symbol"]
+    assert other["x"] == [1, 1, 1]
     rows = {
-        (row["buffer"], row["pattern"]): row["network.latency_mean_ns"] for row in done.summary.to_pylist()
+        (row["routing"], row["pattern"]): row["network.latency_mean_ns"] for row in done.summary.to_pylist()
     }
-    ratios = [rows[name, "uniform"] / rows[name, "tornado"] for name in uniform["y"]]
+    ratios = [rows[name, "uniform"] / rows[name, "all-to-all"] for name in uniform["y"]]
     assert uniform["x"] == pytest.approx(ratios)
-    assert "Relative to tornado with the same buffer, which is 1." in page
+    assert "Relative to all-to-all with the same routing, which is 1." in page
     assert "Marks are the values of pattern." in page
 
 
@@ -223,7 +223,7 @@ values = ["64 KiB", "32 KiB", "16 KiB", "8 KiB"]
 [[axis]]
 name = "load"
 key = "job.0.traffic.load"
-values = [0.05, 0.1, 0.15]
+values = [0.05, 0.1, 0.15, 0.2, 0.25]
 """
 
 

@@ -221,7 +221,7 @@ def hottest_links(result: Result, most: int) -> list[Chart]:
     rows = [row for row in table.take(order[:most]).to_pylist() if row["busy_fraction"] > 0]
     if not rows:
         raise ResultError("no link carried a packet in the measured time")
-    classes = sorted(set(table["class"].to_pylist()))
+    classes = sorted({str(kind) for kind in table["class"].to_pylist()})
     layers: list[Layer] = []
     for number, kind in enumerate(classes):
         here = [(place, row) for place, row in enumerate(rows) if row["class"] == kind]

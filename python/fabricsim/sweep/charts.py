@@ -70,7 +70,7 @@ def curves(
     for panel, (_, part) in enumerate(parts):
         for family in part[:MOST_LINES]:
             first = all(trace["name"] != label(family.name) for trace in traces)
-            common = {
+            common: dict[str, Any] = {
                 **_look(looks[family.name]),
                 **_place(panel),
                 "name": label(family.name),
