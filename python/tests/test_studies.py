@@ -55,14 +55,14 @@ def test_the_list_of_studies_has_the_time_of_the_full_run(script: Path) -> None:
 
 def test_the_readme_says_how_well_real_machines_are_predicted() -> None:
     study = (STUDIES / "real-machines/README.md").read_text()
-    every = re.search(
+    machines = re.search(
         r"^\| \*\*all with a preset\*\* \| \*\*all\*\* \| (\d+) \| (\d+ %) \|", study, re.MULTILINE
     )
     ring = re.search(r"^\| ARCHER \| ring \| \d+ \| (\d+ %) \|", study, re.MULTILINE)
-    assert every and ring
+    assert machines and ring
     readme = (STUDIES.parent / "README.md").read_text()
-    assert f"predictions of {every[1]} measured times" in readme
-    assert f"have a median error of {every[2]}" in readme
+    assert f"predictions of {machines[1]} measured times" in readme
+    assert f"have a median error of {machines[2]}" in readme
     assert f"Rings on ARCHER are predicted to {ring[1]}" in readme
 
 
