@@ -59,11 +59,14 @@ def test_the_readme_says_how_well_real_machines_are_predicted() -> None:
         r"^\| \*\*all with a preset\*\* \| \*\*all\*\* \| (\d+) \| (\d+ %) \|", study, re.MULTILINE
     )
     ring = re.search(r"^\| ARCHER \| ring \| \d+ \| (\d+ %) \|", study, re.MULTILINE)
-    assert machines and ring
+    rate = re.search(r"^\| \*\*both\*\* \|  \| all \|(.*)\|$", study, re.MULTILINE)
+    assert machines and ring and rate
+    cells = [cell.strip() for cell in rate[1].split("|")]
     readme = (STUDIES.parent / "README.md").read_text()
     assert f"predictions of {machines[1]} measured times" in readme
     assert f"have a median error of {machines[2]}" in readme
     assert f"Rings on ARCHER are predicted to {ring[1]}" in readme
+    assert f"larger ones have a median error of {cells[4]} instead of {cells[1]}" in readme
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.parent.name)
