@@ -35,8 +35,10 @@ impl<M: Model> Run<'_, M> {
         }
         match executor {
             Executor::Sequential => sequential::run(self, observer),
-            Executor::Conservative => conservative::run(self, observer),
-            Executor::Optimistic => optimistic::run(self, observer),
+            Executor::Optimistic if executor.undoes(self.settings.partition.parts()) => {
+                optimistic::run(self, observer)
+            }
+            Executor::Conservative | Executor::Optimistic => conservative::run(self, observer),
             Executor::ReverseCheck => reverse_check::run(self, observer),
         }
     }

@@ -13,7 +13,7 @@ pub enum Executor {
     /// models, also on one thread.
     Conservative,
     /// Speculative execution with rollback by reverse computation, on threads (Time Warp). For models whose lookahead
-    /// holds few events.
+    /// holds few events. One part has nothing to speculate about, and executes as `Conservative`.
     Optimistic,
     /// As `Sequential`, but every event is executed, undone, compared and executed again. Finds wrong undo steps.
     ReverseCheck,
@@ -31,6 +31,17 @@ impl Executor {
     /// Whether it supports several threads and processes.
     pub fn is_parallel(self) -> bool {
         matches!(self, Executor::Conservative | Executor::Optimistic)
+    }
+
+    /// Whether events may be undone in a run of this many parts. Where they are not, handlers keep no undo steps and
+    /// have tallies.
+    pub fn undoes(self, parts: usize) -> bool {
+        match self {
+            Executor::Sequential | Executor::Conservative => false,
+            // All events before the first event of the only part have been executed, so no event can be late.
+            Executor::Optimistic => parts > 1,
+            Executor::ReverseCheck => true,
+        }
     }
 }
 

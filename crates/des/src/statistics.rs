@@ -36,9 +36,9 @@ pub struct EngineStatistics {
     pub anti_messages: u64,
     /// Events sent to another thread.
     pub remote: u64,
-    /// Windows of the conservative executor.
+    /// Windows executed LP by LP: by the conservative executor, and by the optimistic one with one part.
     pub windows: u64,
-    /// GVT computations of the optimistic executor.
+    /// GVT computations of the optimistic executor with several parts.
     pub gvt_rounds: u64,
     /// Wall time of each thread, the first process first.
     pub threads: Vec<ThreadSeconds>,

@@ -397,9 +397,9 @@ pub struct RunSummary {
     pub rollbacks: Rollbacks,
     /// Cancellations sent to other threads.
     pub anti_messages: u64,
-    /// Windows (conservative executor).
+    /// Windows (conservative executor, and optimistic executor on one thread).
     pub windows: u64,
-    /// Computations of global virtual time (optimistic executor).
+    /// Computations of global virtual time (optimistic executor on several threads).
     pub gvt_rounds: u64,
     /// Packet-hops per second of processor time. 0 for a resumed run, because packet-hops count over the whole run.
     /// [`crate::RunResult::new`] sets it.

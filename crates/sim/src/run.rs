@@ -105,8 +105,12 @@ pub fn run_in(
 ) -> Result<Option<RunResult>, Error> {
     let begin = Stopwatch::start();
     let whole = context.checkpoints.is_none() && context.from.is_none();
+    let parts = match &context.partition {
+        Some(partition) => partition.parts(),
+        None => context.processes.count() * experiment.run.threads_of_executor(),
+    };
     let (mut observed, declared) = (
-        Observed::new(experiment, whole),
+        Observed::new(experiment, whole, parts),
         Declared::new(&experiment.network),
     );
     loop {
@@ -134,11 +138,7 @@ fn attempt(
     (begin, shortcuts): (&Stopwatch, Shortcuts),
 ) -> Result<Attempt, Error> {
     let executor = experiment.run.executor;
-    let threads = if executor.is_parallel() {
-        experiment.run.threads
-    } else {
-        1
-    };
+    let threads = experiment.run.threads_of_executor();
     let count = context.processes.count();
     if count > 1 && !executor.is_parallel() {
         return Err(Error::Processes(format!(

@@ -199,6 +199,35 @@ fn thousands_of_rollbacks_leave_no_trace() {
     }
 }
 
+/// One part has no event that could be late, so it executes windows and undoes nothing.
+#[test]
+fn one_part_executes_windows_optimistically_without_history() {
+    let model = Phold {
+        lps: 40,
+        population: 8,
+        lookahead: Time(100),
+        spread: Time(2_000),
+        remote: 30_000,
+        records: true,
+        tallies: false,
+    };
+    let run = |executor, threads| outcome(&model, &settings(executor, 40, threads, Time(50_000), 9));
+    let (reference, conservative) = run(Executor::Conservative, 1);
+    let (one, statistics) = run(Executor::Optimistic, 1);
+    assert_eq!(reference, one);
+    assert!(conservative.windows > 400, "{conservative:?}");
+    let without_times = |statistics: &EngineStatistics| EngineStatistics {
+        threads: Vec::new(),
+        ..statistics.clone()
+    };
+    assert_eq!(without_times(&statistics), without_times(&conservative));
+    assert_eq!((statistics.rolled_back, statistics.gvt_rounds), (0, 0));
+    assert!(statistics.rollbacks.is_empty(), "no LP has a history");
+    let (two, statistics) = run(Executor::Optimistic, 2);
+    assert_eq!(reference, two);
+    assert!(statistics.gvt_rounds > 0 && statistics.rollbacks.len() == 40);
+}
+
 /// Keeps all records and one snapshot.
 struct Keeper {
     records: Vec<(Time, (u32, u64))>,
@@ -347,6 +376,7 @@ fn tallies_are_complete_at_snapshots_and_at_the_end() {
         (Executor::Sequential, 1),
         (Executor::Conservative, 1),
         (Executor::Conservative, 3),
+        (Executor::Optimistic, 1),
     ] {
         let (adder, events) = execute(executor, &SingleProcess, threads, None);
         assert!(

@@ -267,6 +267,15 @@ impl RunSetting {
         self.until.map(|until| until + self.drain)
     }
 
+    /// Threads of each process that the executor uses.
+    pub fn threads_of_executor(&self) -> usize {
+        if self.executor.is_parallel() {
+            self.threads
+        } else {
+            1
+        }
+    }
+
     /// The measured part of the run.
     pub fn measured(&self) -> Measured {
         let until = self.until.filter(|_| self.drains());

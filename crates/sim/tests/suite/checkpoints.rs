@@ -17,10 +17,11 @@ use crate::support::{
 };
 
 /// Executors, processes and threads that write checkpoints and continue from them.
-const WAYS: [(Executor, usize, usize); 7] = [
+const WAYS: [(Executor, usize, usize); 8] = [
     (Executor::Sequential, 1, 1),
     (Executor::Conservative, 1, 2),
     (Executor::Optimistic, 1, 3),
+    (Executor::Optimistic, 1, 1),
     (Executor::Conservative, 2, 2),
     (Executor::Optimistic, 2, 1),
     (Executor::Conservative, 3, 1),

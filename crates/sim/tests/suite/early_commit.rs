@@ -96,6 +96,12 @@ fn nothing_changes_but_the_number_of_events() {
         experiment.run.executor = Executor::Conservative;
         let events = |result: &RunResult| result.summary.run.events_committed;
         let (less, all) = (events(&run(&experiment)), events(&reference));
+        (experiment.run.executor, experiment.run.threads) = (Executor::Optimistic, 1);
+        assert_eq!(
+            events(&run(&experiment)),
+            less,
+            "{what}: one thread undoes nothing"
+        );
         assert!(
             less * 100 <= all * (100 - spared),
             "{what}: {less} of {all} events"
@@ -126,6 +132,8 @@ proptest! {
         let reference = in_its_time(&mut experiment);
         (experiment.run.executor, experiment.run.threads) = (Executor::Conservative, threads);
         assert_same_simulation(&reference, &run(&experiment), "conservative");
+        experiment.run.executor = Executor::Optimistic;
+        assert_same_simulation(&reference, &run(&experiment), "optimistic");
         experiment.run.executor = Executor::Sequential;
         assert_same_simulation(&reference, &run(&experiment), "sequential");
     }

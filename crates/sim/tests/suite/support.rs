@@ -107,16 +107,15 @@ pub fn times_are_accounted_for(result: &RunResult) {
 /// Results are the same whatever is collected, and collected data add up to them.
 fn collection_changes_nothing(experiment: &mut Experiment, reference: &RunResult) {
     let (setting, collect) = (experiment.run.clone(), experiment.collect.clone());
-    experiment.run.threads = 1;
     for series in [Series::Off, Series::Classes, Series::Vcs] {
         experiment.collect.set_series(series);
         if series < Series::Vcs {
             experiment.collect.set_traces(false, false);
         }
-        // An optimistic run that rolls back as often as it can.
-        experiment.run.executor = match series {
-            Series::Vcs => Executor::Optimistic,
-            _ => Executor::Conservative,
+        // Two threads keep undo steps, one does not.
+        (experiment.run.executor, experiment.run.threads) = match series {
+            Series::Vcs => (Executor::Optimistic, 2),
+            _ => (Executor::Conservative, 1),
         };
         let result = run(experiment);
         assert_same_simulation(reference, &result, series.name());

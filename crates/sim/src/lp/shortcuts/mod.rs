@@ -10,7 +10,7 @@ mod long_windows;
 pub mod send_ahead;
 pub mod tallies;
 
-use des::{Executor, Time};
+use des::Time;
 
 use crate::collect::Series;
 use crate::lp::shortcuts::credit_batching::CreditBatching;
@@ -85,8 +85,9 @@ pub struct Shortcuts {
 }
 
 impl Observed {
-    /// What a run of an experiment observes. `whole`: it writes no checkpoint and resumes from none.
-    pub fn new(experiment: &Experiment, whole: bool) -> Observed {
+    /// What a run of an experiment observes. `whole`: it writes no checkpoint and resumes from none. `parts`: into so
+    /// many parts its LPs are divided, one for each thread of each process.
+    pub fn new(experiment: &Experiment, whole: bool, parts: usize) -> Observed {
         let (run, collect) = (&experiment.run, &experiment.collect);
         Observed {
             until: run.latest_end(),
@@ -98,7 +99,7 @@ impl Observed {
             host_latency: collect.host_latency,
             whole,
             ranks: !experiment.jobs.iter().all(Job::is_traffic),
-            undoes: matches!(run.executor, Executor::Optimistic | Executor::ReverseCheck),
+            undoes: run.executor.undoes(parts),
             credits: run.credits,
         }
     }
@@ -204,7 +205,7 @@ mod tests {
             (|o| o.host_latency = true, "batches"),
             (|o| o.whole = false, ""),
             (|o| o.ranks = true, ""),
-            (|o| o.undoes = true, "batches"),
+            (|o| o.undoes = true, "batches early ahead windows"),
             (|o| o.credits = CreditSetting::Each, "early ahead"),
         ];
         for (index, (change, left)) in seen.into_iter().enumerate() {
