@@ -11,7 +11,13 @@ const SPINS: u32 = if cfg!(loom) { 0 } else { 200 };
 /// Number of yields before sleeping: some tens of microseconds on an idle machine.
 const YIELDS: u32 = if cfg!(loom) { 1 } else { 64 };
 
-/// A barrier at which all threads wait until the last has arrived.
+/// An arrival of a thread at a [`Barrier`].
+#[derive(Clone, Copy)]
+pub(crate) struct Ticket {
+    generation: usize,
+}
+
+/// A barrier at which all threads wait until the last has arrived. A thread may arrive first, and wait later.
 ///
 /// `std::sync::Barrier` sleeps in the operating system at every wait, which costs several short windows.
 pub(crate) struct Barrier {
@@ -42,18 +48,40 @@ impl Barrier {
     /// # Panics
     /// Another thread panicked and will never arrive.
     pub(crate) fn wait(&self) {
+        self.wait_for_others(self.arrive());
+    }
+
+    /// Arrives without waiting. A thread arrives again only after it has seen that all have arrived.
+    pub(crate) fn arrive(&self) -> Ticket {
         let generation = self.generation.load(Acquire);
         if self.arrived.fetch_add(1, AcqRel) + 1 == self.threads {
             self.arrived.store(0, Relaxed);
             self.open(generation.wrapping_add(1));
-            return;
         }
+        Ticket { generation }
+    }
+
+    /// Whether all threads have arrived. Then everything that a thread did before its arrival is visible.
+    ///
+    /// # Panics
+    /// As [`Barrier::wait`].
+    pub(crate) fn has_all_arrived(&self, ticket: Ticket) -> bool {
+        let has = self.generation.load(Acquire) != ticket.generation;
+        assert!(
+            has || !self.broken.load(Relaxed),
+            "another thread of the simulation panicked"
+        );
+        has
+    }
+
+    /// Waits for the threads that have not arrived yet.
+    ///
+    /// # Panics
+    /// As [`Barrier::wait`].
+    pub(crate) fn wait_for_others(&self, ticket: Ticket) {
+        let generation = ticket.generation;
         let mut looks = 0;
-        while self.generation.load(Acquire) == generation {
-            assert!(
-                !self.broken.load(Relaxed),
-                "another thread of the simulation panicked"
-            );
+        while !self.has_all_arrived(ticket) {
             looks += 1;
             match looks {
                 _ if looks <= SPINS => std::hint::spin_loop(),
@@ -166,6 +194,32 @@ mod loom_tests {
     use super::*;
     use crate::sync::AtomicU64;
     use loom::sync::Arc;
+
+    /// As the next test, with threads that arrive and look again and again instead of waiting.
+    #[test]
+    fn stores_before_an_arrival_are_seen_once_all_have_arrived() {
+        loom::model(|| {
+            let shared = Arc::new((Barrier::new(2), [AtomicU64::new(0), AtomicU64::new(0)]));
+            let round = |shared: &(Barrier, [AtomicU64; 2]), me: usize| {
+                for round in 1..=2 {
+                    shared.1[me].store(round, Relaxed);
+                    let ticket = shared.0.arrive();
+                    if !shared.0.has_all_arrived(ticket) {
+                        yield_now();
+                        shared.0.wait_for_others(ticket);
+                    }
+                    let seen = shared.1[1 - me].load(Relaxed);
+                    assert!(seen >= round, "{seen} in round {round}");
+                }
+            };
+            let other = {
+                let shared = shared.clone();
+                loom::thread::spawn(move || round(&shared, 1))
+            };
+            round(&shared, 0);
+            other.join().unwrap();
+        });
+    }
 
     /// Two rounds of two threads in all interleavings: a store before a wait is visible to the other thread after it,
     /// and no thread sleeps for ever.

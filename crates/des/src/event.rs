@@ -34,7 +34,7 @@ pub struct Event<P> {
 /// The key does not depend on threads, partitions or arrival order. The counter may wrap: two events of one source
 /// with the same counter are 2^32 sends apart and cannot have the same time, and the order of a pair across the wrap
 /// is as deterministic as any other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Key {
     /// Time stamp.
     pub time: Time,
@@ -54,11 +54,6 @@ impl Key {
             time,
             tie: u64::from(source.0) << 32 | u64::from(sequence),
         }
-    }
-
-    /// The sending LP.
-    pub(crate) fn source(self) -> LpId {
-        LpId((self.tie >> 32) as u32)
     }
 
     /// Time in ps, and the tie-breaker.

@@ -32,6 +32,7 @@ mod sync;
 mod tally;
 mod team;
 mod time;
+mod windows;
 
 pub use control::Control;
 pub use event::{Event, Key, LpId};

@@ -101,7 +101,7 @@ pub trait Journal<Step> {
 /// The interface of a handler. The kernel itself undoes random draws, sends and records. The steps given to
 /// [`Context::undo`] undo all other changes of the LP.
 pub trait Context<M: Model + ?Sized> {
-    /// Whether this executor ever rolls back; where not, undo steps need not even be computed.
+    /// Whether this event may be rolled back; where not, undo steps need not even be computed.
     const REVERSIBLE: bool;
 
     /// Current time.

@@ -1,8 +1,8 @@
-//! The pending events of one thread, in the total order: of the sequential and of the optimistic executor.
+//! The pending events of the sequential executor, in the total order.
 //!
 //! A calendar queue (R. Brown, CACM 31(10), 1988) whose buckets are sorted only when they become current. An event is
 //! appended to its bucket and sorted once, where a heap would move it through memory several times. Events before the
-//! end of the current bucket, for example after a rollback, go to a separate heap.
+//! end of the current bucket go to a separate heap.
 
 use std::collections::BinaryHeap;
 

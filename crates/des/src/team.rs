@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::barrier::Barrier;
+use crate::barrier::{Barrier, Ticket};
 use crate::commit::Emitted;
 use crate::event::Key;
 use crate::run::Run;
@@ -206,6 +206,11 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         self.mailboxes[thread].empty_into(mail);
     }
 
+    /// Whether a thread may have messages.
+    pub(crate) fn has_mail(&self, thread: usize) -> bool {
+        self.mailboxes[thread].filled.load(Relaxed)
+    }
+
     /// Receives records, on the leading thread.
     pub(crate) fn collect_records(&self) -> Vec<Emitted<R>> {
         take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
@@ -213,12 +218,29 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
 
     /// Synchronises all threads of all processes and returns the agreed state. `round` counts synchronisations.
     pub(crate) fn meet(&self, round: usize, thread: usize, sync_state: SyncState) -> SyncState {
+        let ticket = self.arrive(round, thread, sync_state);
+        self.agree(round, thread, ticket)
+    }
+
+    /// The first half of [`Team::meet`], which does not wait.
+    pub(crate) fn arrive(&self, round: usize, thread: usize, sync_state: SyncState) -> Ticket {
         let sync_states = &self.sync_states[round % 2];
         for (place, number) in sync_states[thread].iter().zip(sync_state.to_numbers()) {
             place.store(number, Relaxed);
         }
-        // The barrier orders these stores before the loads below.
-        self.barrier.wait();
+        // The barrier orders these stores before the loads in `agree`.
+        self.barrier.arrive()
+    }
+
+    /// Whether all threads of this process have arrived.
+    pub(crate) fn has_all_arrived(&self, ticket: Ticket) -> bool {
+        self.barrier.has_all_arrived(ticket)
+    }
+
+    /// The second half of [`Team::meet`]: waits, and returns the agreed state.
+    pub(crate) fn agree(&self, round: usize, thread: usize, ticket: Ticket) -> SyncState {
+        let sync_states = &self.sync_states[round % 2];
+        self.barrier.wait_for_others(ticket);
         let here = || {
             std::array::from_fn(|i| {
                 let given = sync_states.iter().map(|n| n[i].load(Relaxed));
@@ -410,6 +432,61 @@ mod loom_tests {
             look();
             let of = |tens: u32| -> Vec<u32> { seen.iter().copied().filter(|n| n / 10 == tens).collect() };
             assert_eq!((of(1), of(2)), (vec![10, 11], vec![20, 21]));
+        });
+    }
+
+    /// Two threads that arrive, send on before all have arrived, and read their mail once they have: a message that was
+    /// sent before an arrival has been received then, and the agreed time is not later than one that was not.
+    #[test]
+    fn what_was_sent_before_an_arrival_is_received_after_it() {
+        loom::model(|| {
+            let partition: &Partition = Box::leak(Box::new(Partition::new(vec![0, 1, 2])));
+            let team: Arc<Team<'_, Event<u64>, ()>> = Arc::new(Team::new(partition, &SingleProcess));
+            let rounds = |team: &Team<'_, Event<u64>, ()>, me: usize| {
+                let send = |time: u64| {
+                    let mail = Event {
+                        time: Time(time),
+                        source: LpId(me as u32),
+                        sequence: 0,
+                        target: LpId(1 - me as u32),
+                        payload: time,
+                    };
+                    team.post(1 - me, &mut vec![mail]);
+                    Time(time)
+                };
+                let mut seen = Vec::new();
+                // The first message is sent before the first arrival, the second one between two arrivals.
+                let mut sent = send(10 + me as u64);
+                for round in 1..=2u64 {
+                    let next = Time(100 * round).min(sent);
+                    let ticket = team.arrive(
+                        round as usize,
+                        me,
+                        SyncState {
+                            next,
+                            ..SyncState::NOTHING
+                        },
+                    );
+                    sent = Time::MAX;
+                    if round == 1 && !team.has_all_arrived(ticket) {
+                        sent = send(20 + me as u64);
+                    }
+                    let agreed = team.agree(round as usize, me, ticket);
+                    let mut mail = Vec::new();
+                    team.collect(me, &mut mail);
+                    assert!(mail.iter().all(|event| event.time >= agreed.next));
+                    seen.extend(mail.iter().map(|event| event.payload));
+                    let other = 1 - me as u64;
+                    assert!(seen.contains(&(10 + other)), "{seen:?} in round {round}");
+                }
+                seen
+            };
+            let other = {
+                let team = team.clone();
+                loom::thread::spawn(move || rounds(&team, 1))
+            };
+            rounds(&team, 0);
+            other.join().unwrap();
         });
     }
 

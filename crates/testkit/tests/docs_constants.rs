@@ -31,7 +31,7 @@ const QUOTED: &[(&str, &str, &str, &str, u64)] = &[
     (
         "docs/methods/kernel.md",
         "at most {} blocks per thread",
-        "des/src/conservative/calendar.rs",
+        "des/src/windows/calendar.rs",
         "MAX_BLOCKS",
         1,
     ),

@@ -1,12 +1,8 @@
 //! The conservative executor: windows of the model's lookahead (YAWNS), on threads and processes.
 //!
-//! Windows are as long as the lookahead. An event of one LP in a window cannot affect another LP before the next
-//! window. So the events of each LP in a window execute together, LP by LP, and load its state once. Threads
-//! synchronise only between windows. An LP sees its own events in the total order, on which alone its state depends.
-//! Records are sorted into the total order before they are committed.
+//! Threads synchronise only between [windows](crate::windows). Records are sorted into the total order before they are
+//! committed.
 
-mod calendar;
-mod lp_schedule;
 mod worker;
 
 use crate::gather::gather;

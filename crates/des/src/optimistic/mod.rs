@@ -1,27 +1,28 @@
 //! The optimistic executor: Time Warp (Jefferson, *Virtual time*, TOPLAS 1985) on threads and processes, with reverse
 //! computation (Carothers, Perumalla and Fujimoto, *Efficient optimistic parallel simulations using reverse
-//! computation*, TOMACS 1999).
+//! computation*, TOMACS 1999), in [windows](crate::windows).
 //!
-//! Each thread executes its events in the total order, without waiting for events that others may still send. An
-//! event that arrives late (a straggler) rolls its LP back: the LP's later events are undone, latest first, and the
-//! events that they sent are cancelled. Cancellations to other threads are anti-messages, and may roll back further
-//! LPs.
+//! All threads agree on global virtual time (GVT): no event before GVT is pending or in transit. So nothing can arrive
+//! in the window that holds GVT, whose events are certain: they execute without history, and everything before is
+//! committed. A thread arrives at the next synchronisation after that window, and does not wait for the others: it
+//! speculates, window after window. An event that arrives late (a straggler) rolls its LP back: the LP's later events
+//! are undone, latest first, and the events that they sent are cancelled. Cancellations to other threads are
+//! anti-messages, and may roll back further LPs.
 //!
-//! At intervals all threads synchronise and agree on global virtual time (GVT): no event before GVT is pending or in
-//! transit, so everything before it is committed. Undo steps of committed events are dropped (fossil collection), and
-//! their records are passed on. The threads stand still while they synchronise. So GVT is the minimum over their
-//! pending events and the events sent since the last synchronisation, which are in transit at most until the
-//! receivers next read their mailboxes (as Samadi 1985, with the synchronisation instead of acknowledgements).
+//! GVT is the minimum over the pending events of each thread at its arrival, and over what it has sent since its
+//! arrival before (Fujimoto, Hybinette, *Computing global virtual time in shared-memory multiprocessors*, TOMACS
+//! 1997). A message is in the mailbox of its receiver before its sender arrives, so it needs no acknowledgement.
 //!
 //! Handlers may see states that no correct run has, on events that are cancelled later. Their effects are undone like
 //! all others. A failure or a stop counts once GVT has passed it.
 //!
-//! `worker` has the loop and the rollback, `worker_context` the per-thread state behind [`crate::Context`], `pending`
-//! the queue.
+//! `worker` has the rounds, `part` the LPs of a thread and rollback, `history` what can be undone.
 
+mod history;
 mod message;
+mod part;
+mod throttle;
 mod worker;
-mod worker_context;
 
 use crate::Model;
 use crate::gather::gather;

@@ -210,16 +210,6 @@ pub fn of_job(counts: &AllCounts, job: usize) -> Option<&JobCounts> {
     counts.iter().find(|counts| usize::from(counts.job) == job)
 }
 
-/// A journal that keeps nothing, for changes that are never undone.
-pub struct NoJournal;
-
-impl Journal<CountsUndo> for NoJournal {
-    const KEPT: bool = false;
-
-    #[inline]
-    fn keep(&mut self, _: CountsUndo) {}
-}
-
 impl JobCounts {
     /// Counts a message at its handover. `offered`: the time since the warm-up, if its handover to the NIC
     /// is measured.

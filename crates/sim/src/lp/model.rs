@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::collect::{BinTally, RouterSamplerUndo};
-use crate::lp::counts::JobCounts;
+use crate::lp::counts::{CountsUndo, JobCounts};
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
@@ -39,6 +39,8 @@ pub enum LpUndo {
     LoadReports(LoadReportsUndo),
     /// Of the credit batches of a router.
     CreditBatches(CreditBatchesUndo),
+    /// Of the early committed deliveries of a router.
+    Delivered(CountsUndo),
     /// Of the waits for its links.
     RankWait(TimesByJobUndo),
     /// Of the transmissions of each job.

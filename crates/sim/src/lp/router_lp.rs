@@ -12,7 +12,7 @@ use routing::{At, Random};
 use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
 
 use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
-use crate::lp::counts::{AllCounts, JobCounts, NoJournal, counts_of, of_job};
+use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
 use crate::lp::model::{self, LpUndo};
 use crate::lp::net_event::{NetEvent, Record};
@@ -301,6 +301,7 @@ impl RouterLp {
                 }
             }
             (LpUndo::CreditBatches(step), _) => self.credit_batches.undo(step),
+            (LpUndo::Delivered(step), _) => step.undo(&mut self.delivered),
             (LpUndo::RankWait(step), _) => self.rank_waits.undo(step),
             (LpUndo::Transmission(step), _) => {
                 if let Some(transmissions) = &mut self.transmissions {
@@ -459,6 +460,18 @@ impl<C: Context<Simulation>> Random for RoutingRandom<'_, C> {
     }
 }
 
+/// Keeps undo steps of early committed deliveries.
+struct DeliveryJournal<'a, C>(&'a mut C);
+
+impl<C: Context<Simulation>> Journal<CountsUndo> for DeliveryJournal<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    #[inline]
+    fn keep(&mut self, step: CountsUndo) {
+        self.0.undo(LpUndo::Delivered(step));
+    }
+}
+
 impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     #[inline]
     fn link_end(&self, port: u16) -> LinkEnd {
@@ -487,8 +500,7 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
             if link_end.is_far() {
                 packet.count_far_link();
             }
-        } else if !C::REVERSIBLE && link_end.leads_to_host() {
-            // Known at compile time: executors that undo events do not commit early.
+        } else if link_end.leads_to_host() {
             let arrival = self.context.now() + delay;
             if self.simulation.shortcuts.early_commit.covers(arrival) {
                 return self.count_delivered(arrival, &packet);
@@ -505,14 +517,10 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     /// Counts the delivery of a packet whose tail arrives at `arrival`, as the host would.
     #[inline(always)]
     fn count_delivered(&mut self, arrival: Time, packet: &Packet) {
-        let counts = counts_of(self.delivered, packet.job, &mut NoJournal);
+        let journal = &mut DeliveryJournal(&mut *self.context);
+        let counts = counts_of(self.delivered, packet.job, journal);
         let payload = self.simulation.payload(packet);
-        counts.delivered(
-            arrival,
-            (packet, payload),
-            self.simulation.measured,
-            &mut NoJournal,
-        );
+        counts.delivered(arrival, (packet, payload), self.simulation.measured, journal);
         if self.simulation.shortcuts.tallies.is_on() {
             self.tally_delivered(arrival, packet.job, payload);
         }

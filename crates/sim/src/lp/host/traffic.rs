@@ -82,7 +82,8 @@ impl Sources {
             nic.count_message(simulation, job, bytes, (due, offered), context);
             nic.inject(simulation, due, message, context);
             due += gap;
-            if due > now && !self.sends_ahead(nic, simulation, now, due) {
+            // What may be undone is made at its time.
+            if due > now && (C::REVERSIBLE || !self.sends_ahead(nic, simulation, now, due)) {
                 break;
             }
         }

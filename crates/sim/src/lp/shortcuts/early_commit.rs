@@ -11,13 +11,12 @@
 //! - Nothing observes a host before the end: no time series but tallied ones ([`tallies`]), no timeline, no waits, no
 //!   checkpoint.
 //! - No counts of single hosts are collected: a router has one count for all its hosts.
-//! - The executor undoes no events: counts made early are not undone.
 //!
 //! # Proof
 //! The router reserves the link when it sends the packet, and nothing can change the reservation. A host accepts all
 //! packets at once and returns no credit, so the arrival has no effect but the counts. Counts are sums, maxima and
 //! histograms, and do not depend on the order in which they are made. A packet that arrives at the end of the run or
-//! later is sent as an event, so the audit finds it in flight.
+//! later is sent as an event, so the audit finds it in flight. Where the event of the router is undone, so is the count.
 //!
 //! # Test
 //! `crates/sim/tests/suite/early_commit.rs` compares runs with and without it, at all loads, for ends at any
@@ -52,7 +51,6 @@ pub fn applies(observed: &Observed, declared: &Declared) -> Option<EarlyCommit> 
         && !observed.host_latency
         && observed.whole
         && !observed.drains
-        && !observed.ranks
-        && !observed.undoes;
+        && !observed.ranks;
     observed.until.filter(|_| unobserved).map(EarlyCommit)
 }

@@ -205,7 +205,7 @@ mod tests {
             (|o| o.host_latency = true, "batches"),
             (|o| o.whole = false, ""),
             (|o| o.ranks = true, ""),
-            (|o| o.undoes = true, "batches"),
+            (|o| o.undoes = true, "batches early ahead windows"),
             (|o| o.credits = CreditSetting::Each, "early ahead"),
         ];
         for (index, (change, left)) in seen.into_iter().enumerate() {

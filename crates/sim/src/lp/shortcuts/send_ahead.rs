@@ -6,8 +6,10 @@
 //! that time, and spare the event of the source.
 //!
 //! # Preconditions
-//! - Those of [early commit](super::early_commit): the end of the run is known, the host has no ranks, nothing observes
-//!   it before the end, and the executor undoes no events.
+//! - Those of [early commit](super::early_commit): the end of the run is known, the host has no ranks, and nothing
+//!   observes it before the end.
+//! - The event at the host is not one that may be undone. The optimistic executor has such events beside certain ones;
+//!   at those, each message is made at its time.
 //! - Hosts have one rail. Packets of several rails may reach a router at one picosecond, in the order in which they
 //!   were sent.
 //! - The host has one source ([`crate::lp::host::Host`] and [`fabric::Nic::send`] ask): several take turns at the NIC.

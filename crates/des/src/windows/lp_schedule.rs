@@ -8,7 +8,7 @@ use crate::{Event, Time};
 /// Prefetch distance in events.
 const AHEAD: usize = 24;
 
-/// Largest number of entries that are sorted by counting; a power of two.
+/// Largest number of entries that are sorted by counting the lower ones; a power of two.
 const FEW: usize = 16;
 
 /// Largest number of entries that are sorted by bins of time.
@@ -23,7 +23,7 @@ const BIN: u16 = 16;
 /// LPs of a block that have events in a window, in LP order, each with its events side by side (a counting sort by
 /// LP).
 #[derive(Default)]
-pub(super) struct LpSchedule {
+pub(crate) struct LpSchedule {
     lps: Vec<ScheduledLp>,
     /// Events by LP. An entry holds the time since the window's begin (upper half) and the index in the block (lower
     /// half). Sorting moves entries instead of events.
@@ -32,15 +32,15 @@ pub(super) struct LpSchedule {
 
 /// An LP with its range of entries.
 #[derive(Clone, Copy)]
-pub(super) struct ScheduledLp {
+pub(crate) struct ScheduledLp {
     /// LP number relative to the first LP of the worker.
-    pub(super) local: u32,
+    pub(crate) local: u32,
     begin: u32,
     end: u32,
 }
 
 /// Scratch memory for filling a schedule.
-pub(super) struct ScheduleSorter {
+pub(crate) struct ScheduleSorter {
     /// By LP of the block: number of events, then index of its next entry.
     places: Vec<u32>,
     /// Entry of each event.
@@ -53,7 +53,7 @@ pub(super) struct ScheduleSorter {
 }
 
 /// Sorts the entries of an LP.
-pub(super) struct TimeSorter {
+pub(crate) struct TimeSorter {
     /// Bits of the greatest time of an entry.
     bits: u32,
     /// Scratch memory: entries by bin.
@@ -62,7 +62,7 @@ pub(super) struct TimeSorter {
 
 impl ScheduleSorter {
     /// Scratch memory for blocks of this many LPs and windows of length `width`.
-    pub(super) fn new(block: usize, width: Time) -> ScheduleSorter {
+    pub(crate) fn new(block: usize, width: Time) -> ScheduleSorter {
         let bits = 64 - width.ps().leading_zeros();
         let shift = bits.saturating_sub(32);
         ScheduleSorter {
@@ -78,7 +78,7 @@ impl ScheduleSorter {
     }
 
     /// What sorts the entries of one LP.
-    pub(super) fn time_sorter(&mut self) -> &mut TimeSorter {
+    pub(crate) fn time_sorter(&mut self) -> &mut TimeSorter {
         &mut self.time_sorter
     }
 }
@@ -86,7 +86,7 @@ impl ScheduleSorter {
 impl LpSchedule {
     /// Fills the schedule with the events of a block in the window that begins at `begin`. `first` is the first LP of
     /// the block, `origin` that of the worker.
-    pub(super) fn fill<P>(
+    pub(crate) fn fill<P>(
         &mut self,
         sorter: &mut ScheduleSorter,
         (origin, first): (u32, u32),
@@ -97,6 +97,9 @@ impl LpSchedule {
             u32::try_from(events.len()).is_ok(),
             "more than 2^32 events in one window"
         );
+        if events.len() <= FEW {
+            return self.fill_few(sorter.shift, (origin, first), begin, events);
+        }
         let ScheduleSorter {
             places,
             entries,
@@ -134,25 +137,51 @@ impl LpSchedule {
         places.fill(0);
     }
 
+    /// [`LpSchedule::fill`] with so few events that counting for each LP of the block would take longer than sorting.
+    fn fill_few<P>(&mut self, shift: u32, (origin, first): (u32, u32), begin: Time, events: &[Event<P>]) {
+        let mut order = [0; FEW];
+        let order = &mut order[..events.len()];
+        for ((place, event), entry) in events.iter().enumerate().zip(&mut *order) {
+            *entry = u64::from(event.target.0 - first) << 32 | place as u64;
+        }
+        sort_few(order);
+        self.lps.clear();
+        self.entries.clear();
+        for (place, entry) in (0..).zip(&*order) {
+            let local = first - origin + (entry >> 32) as u32;
+            let index = entry & u64::from(u32::MAX);
+            let since_begin = (events[index as usize].time - begin).ps() >> shift;
+            self.entries.push(since_begin << 32 | index);
+            match self.lps.last_mut() {
+                Some(lp) if lp.local == local => lp.end += 1,
+                _ => self.lps.push(ScheduledLp {
+                    local,
+                    begin: place,
+                    end: place + 1,
+                }),
+            }
+        }
+    }
+
     /// Removes all LPs.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.lps.clear();
     }
 
     /// The scheduled LPs, in LP order.
-    pub(super) fn lps(&self) -> &[ScheduledLp] {
+    pub(crate) fn lps(&self) -> &[ScheduledLp] {
         &self.lps
     }
 
     /// Entries of one LP, in no particular order.
     #[inline]
-    pub(super) fn entries(&mut self, lp: ScheduledLp) -> &mut [u64] {
+    pub(crate) fn entries(&mut self, lp: ScheduledLp) -> &mut [u64] {
         &mut self.entries[lp.begin as usize..lp.end as usize]
     }
 
     /// Indices of the events of one LP, in no particular order.
     #[inline]
-    pub(super) fn events(&self, lp: ScheduledLp) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn events(&self, lp: ScheduledLp) -> impl Iterator<Item = u32> + '_ {
         let entries = &self.entries[lp.begin as usize..lp.end as usize];
         entries.iter().map(|entry| *entry as u32)
     }
@@ -161,7 +190,7 @@ impl LpSchedule {
 impl TimeSorter {
     /// Sorts the entries of one LP into the total order.
     #[inline]
-    pub(super) fn sort<P>(&mut self, entries: &mut [u64], events: &[Event<P>]) {
+    pub(crate) fn sort<P>(&mut self, entries: &mut [u64], events: &[Event<P>]) {
         match entries.len() {
             1 => return,
             2 => order(entries, 0, 1),
@@ -254,7 +283,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_lp_has_its_events_in_the_total_order(
-            blocks in prop::collection::vec(prop::collection::vec((0u32..130, 0u64..9, 0u32..3), 0..60), 1..4),
+            blocks in prop::collection::vec(prop::collection::vec((0u32..130, 0u64..9, 0u32..3), 0..60), 1..6),
             width in prop::sample::select(vec![9u64, 1 << 40]),
         ) {
             let (origin, first, begin) = (1000, 1260, Time(500));

@@ -1,12 +1,12 @@
 //! Pending events of one worker, by window and by block of LPs.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
 
-use crate::event::Head;
+use crate::event::{Head, Key};
 use crate::prefetch::prefetch_end;
-use crate::{Event, Time};
+use crate::{Event, LpId, Time};
 
 /// Least number of future windows with a bucket of their own. Most events are for the next few windows.
 const NEAR: u64 = 4;
@@ -16,8 +16,11 @@ const NEAR: u64 = 4;
 /// them would cost two cache misses.
 const EPOCH: u64 = 2;
 
-/// Number of window buckets: the near windows, and those of the epoch that has become near last.
-const BUCKETS: usize = (NEAR + 2 * EPOCH) as usize;
+/// Number of window buckets: the near windows, those of the epoch that has become near last, and some earlier ones, to
+/// which the calendar can go back at no cost.
+const BUCKETS: usize = 16;
+
+const _: () = assert!(BUCKETS as u64 >= NEAR + 2 * EPOCH, "near windows have buckets");
 
 /// Number of epochs in the ring. Later events wait in a heap.
 const EPOCHS: u64 = 512;
@@ -60,6 +63,8 @@ pub(crate) struct Calendar<P> {
     /// Memory of spread epochs, for reuse.
     chunks: Vec<Vec<Event<P>>>,
     far: BinaryHeap<Far<P>>,
+    /// Removed events that are still in the heap.
+    removed: HashSet<Key>,
 }
 
 /// Events of one window.
@@ -129,6 +134,7 @@ impl<P: Copy> Calendar<P> {
             waiting: 0,
             chunks: Vec::new(),
             far: BinaryHeap::new(),
+            removed: HashSet::new(),
         }
     }
 
@@ -164,6 +170,10 @@ impl<P: Copy> Calendar<P> {
     fn push_later(&mut self, window: u64, event: Event<P>) {
         let ahead = (window - self.spread) / EPOCH;
         if ahead >= EPOCHS {
+            if !self.removed.is_empty() && self.removed.remove(&event.key()) {
+                // The heap must not hold two events with this key.
+                self.far.retain(|far| far.0.key() != event.key());
+            }
             self.far.push(Far(event));
             return;
         }
@@ -208,6 +218,9 @@ impl<P: Copy> Calendar<P> {
             && window < self.spread.saturating_add(EPOCH * EPOCHS)
         {
             let Far(event) = self.far.pop().expect("just seen");
+            if !self.removed.is_empty() && self.removed.remove(&event.key()) {
+                continue;
+            }
             if window < self.spread {
                 let (head, payload) = event.into_parts();
                 self.push_near(window, head, payload);
@@ -284,6 +297,109 @@ impl<P: Copy> Calendar<P> {
         self.spare.push(window);
     }
 
+    /// Takes back a window that was taken last, with the events of the blocks that have not been executed.
+    pub(crate) fn untake(&mut self, window: Window<P>) {
+        self.window -= 1;
+        self.begin = self.window * self.width;
+        self.near += 1;
+        let empty = self.ring[self.window as usize % BUCKETS].replace(window);
+        debug_assert!(empty.is_none(), "nothing was added to a window that was taken");
+    }
+
+    /// Goes back to the window that holds `time`, if that was taken or passed over, so that events can be added to it.
+    pub(crate) fn go_back(&mut self, time: Time) {
+        if time.0 >= self.begin {
+            return;
+        }
+        let window = time.0 / self.width;
+        if self.spread > window + BUCKETS as u64 {
+            self.gather(window);
+        }
+        self.window = window;
+        self.begin = window * self.width;
+    }
+
+    /// Moves the events of near windows into epochs, and those of the last epochs into the heap, so that `window` can
+    /// be the first one.
+    fn gather(&mut self, window: u64) {
+        let spread = std::mem::replace(&mut self.spread, (window + NEAR) / EPOCH * EPOCH + EPOCH);
+        let ring =
+            self.spread.saturating_add(EPOCH * EPOCHS).max(spread)..spread.saturating_add(EPOCH * EPOCHS);
+        for first in ring.step_by(EPOCH as usize) {
+            let epoch = &mut self.epochs[(first / EPOCH % EPOCHS) as usize];
+            self.waiting -= usize::from(!epoch.chunks.is_empty());
+            let Epoch { chunks, .. } = std::mem::replace(epoch, Epoch::EMPTY);
+            for mut chunk in chunks {
+                let windows = chunk.iter().map(|event| event.time.0 / self.width);
+                debug_assert!(windows.into_iter().all(|w| w >= first && w < first + EPOCH));
+                self.far.extend(chunk.drain(..).map(Far));
+                self.chunks.push(chunk);
+            }
+        }
+        for late in self.window.max(self.spread)..spread {
+            if let Some(mut held) = self.ring[late as usize % BUCKETS].take() {
+                self.near -= 1;
+                for block in held.active.drain(..) {
+                    let mut events = std::mem::take(&mut held.blocks[block as usize]);
+                    events.drain(..).for_each(|event| self.push_later(late, event));
+                    held.blocks[block as usize] = events;
+                }
+                self.recycle(held);
+            }
+        }
+    }
+
+    /// Removes a pending event. Returns whether it was there. Within a bucket the events are searched one by one.
+    pub(crate) fn remove(&mut self, key: Key, target: LpId) -> bool {
+        let window = key.time.0 / self.width;
+        let is_it = |event: &Event<P>| event.time == key.time && event.key() == key;
+        if window < self.spread {
+            let block = (target.0 - self.first) >> self.block_bits;
+            let slot = &mut self.ring[window as usize % BUCKETS];
+            let Some(bucket) = slot.as_mut().filter(|_| key.time.0 >= self.begin) else {
+                return false;
+            };
+            let events = &mut bucket.blocks[block as usize];
+            let Some(place) = events.iter().rposition(is_it) else {
+                return false;
+            };
+            events.swap_remove(place);
+            if events.is_empty() {
+                bucket.active.retain(|active| *active != block);
+                if bucket.active.is_empty() {
+                    self.near -= 1;
+                    self.spare.extend(slot.take());
+                }
+            }
+            return true;
+        }
+        if (window - self.spread) / EPOCH >= EPOCHS {
+            return self.removed.insert(key);
+        }
+        let epoch = &mut self.epochs[(window / EPOCH % EPOCHS) as usize];
+        let found = epoch
+            .chunks
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(chunk, events)| Some((chunk, events.iter().rposition(is_it)?)));
+        let (Some((chunk, place)), Some(last)) = (found, epoch.chunks.last_mut().and_then(Vec::pop)) else {
+            return false;
+        };
+        // The last event takes its place, so that all chunks before the last stay full.
+        if let Some(event) = epoch.chunks[chunk].get_mut(place) {
+            *event = last;
+        }
+        if epoch.chunks.last().is_some_and(Vec::is_empty) {
+            self.chunks.extend(epoch.chunks.pop());
+        }
+        if epoch.chunks.is_empty() {
+            epoch.earliest = Time::MAX;
+            self.waiting -= 1;
+        }
+        true
+    }
+
     /// All remaining events, in no particular order.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event<P>> + '_ {
         let near = self
@@ -295,21 +411,9 @@ impl<P: Copy> Calendar<P> {
             .epochs
             .iter()
             .flat_map(|epoch| epoch.chunks.iter().flatten().copied());
-        near.chain(later).chain(self.far.iter().map(|far| far.0))
-    }
-
-    /// All remaining events.
-    pub(crate) fn into_events(self) -> impl Iterator<Item = Event<P>> {
-        let near = self
-            .ring
-            .into_iter()
-            .flatten()
-            .flat_map(|window| window.blocks.into_iter().flatten());
-        let later = self
-            .epochs
-            .into_iter()
-            .flat_map(|epoch| epoch.chunks.into_iter().flatten());
-        near.chain(later).chain(self.far.into_iter().map(|far| far.0))
+        let far = self.far.iter().map(|far| far.0);
+        near.chain(later)
+            .chain(far.filter(|event| !self.removed.contains(&event.key())))
     }
 }
 
@@ -359,6 +463,86 @@ mod tests {
                 seen.extend(times);
             }
             prop_assert_eq!(seen, expected);
+        }
+
+        /// Events are added to windows that were taken, removed, and left in windows that were taken; each window holds
+        /// exactly those that are pending then.
+        #[test]
+        fn it_goes_back_and_removes(
+            steps in proptest::collection::vec((0u8..8, 0u64..1_000_000, 0u32..300), 1..300),
+            width in prop::sample::select(vec![1u64, 7, 150, 4_000]),
+            spans in prop::sample::select(vec![3u64, 60, 3_000]),
+        ) {
+            let lps = 100..400;
+            let mut calendar = Calendar::new(Time(width), &lps);
+            let mut pending: Vec<Event<u32>> = Vec::new();
+            let (mut now, mut sequence) = (0, 0);
+            for (step, number, lp) in steps {
+                let mut at = |time| {
+                    // Some keys come again, as those of events that are sent once more.
+                    sequence += u32::from(number % 5 != 0);
+                    Event { time: Time(time), source: LpId(1), sequence, target: LpId(100 + lp), payload: sequence }
+                };
+                match step {
+                    0..=2 => {
+                        let event = at(now + number % (width * spans));
+                        if pending.iter().all(|other| other.key() != event.key()) {
+                            calendar.add(event);
+                            pending.push(event);
+                        }
+                    }
+                    3 => {
+                        let event = at(number % (now + 1));
+                        if pending.iter().all(|other| other.key() != event.key()) {
+                            calendar.go_back(event.time);
+                            calendar.add(event);
+                            pending.push(event);
+                            now = now.min(event.time.0 / width * width);
+                        }
+                    }
+                    4 | 5 if !pending.is_empty() => {
+                        let event = pending.swap_remove(number as usize % pending.len());
+                        prop_assert!(calendar.remove(event.key(), event.target));
+                    }
+                    _ => {
+                        let next = calendar.next();
+                        let first = pending.iter().map(|event| event.time.0).min();
+                        prop_assert!(next.0 <= first.unwrap_or(u64::MAX));
+                        if next == Time::MAX {
+                            continue;
+                        }
+                        let (begin, end) = calendar.bounds(next);
+                        now = end.0;
+                        let Some(mut window) = calendar.take(next) else {
+                            prop_assert!(first.is_none_or(|first| first >= end.0), "an empty window");
+                            continue;
+                        };
+                        window.active.sort_unstable();
+                        let executed = 1 + number as usize % window.active.len();
+                        let whole = executed == window.active.len();
+                        for block in window.active.drain(..executed) {
+                            for event in window.blocks[block as usize].drain(..) {
+                                prop_assert!(event.time >= begin && event.time < end);
+                                let place = pending.iter().position(|other| other.key() == event.key());
+                                let place = place.expect("only pending events come out");
+                                prop_assert_eq!(pending.swap_remove(place).payload, event.payload);
+                            }
+                        }
+                        if whole {
+                            prop_assert!(pending.iter().all(|event| event.time >= end));
+                            calendar.recycle(window);
+                        } else {
+                            calendar.untake(window);
+                            now = begin.0;
+                        }
+                    }
+                }
+                let mut left: Vec<_> = calendar.events().map(|event| (event.time, event.sequence, event.target)).collect();
+                let mut expected: Vec<_> = pending.iter().map(|event| (event.time, event.sequence, event.target)).collect();
+                left.sort_unstable();
+                expected.sort_unstable();
+                prop_assert_eq!(left, expected);
+            }
         }
     }
 }

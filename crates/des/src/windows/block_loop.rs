@@ -1,0 +1,176 @@
+//! The loop over the blocks of a window, with the schedule of the LPs of each block and prefetching.
+
+use super::calendar::Window;
+use super::lp_schedule::{LpSchedule, ScheduleSorter, ScheduledLp};
+use crate::prefetch::{prefetch_begin, prefetch_front};
+use crate::slot::Slot;
+use crate::{Event, Model, Time};
+
+/// From this number of LPs per thread on, an LP's memory leaves the caches between two windows, so that a second
+/// prefetch of each event pays off.
+const MANY: usize = 4096;
+
+/// Prefetch distances in LPs: for an LP itself, for the memory it points to, and (in models of many LPs only) for the
+/// memory that its events will touch.
+const NEAR: [usize; 3] = [4, 2, 0];
+
+/// The same distances in models of many LPs.
+const FAR: [usize; 3] = [6, 4, 2];
+
+/// Number of cache lines of an LP that are always prefetched. A model may prefetch others.
+const FRONT: usize = 4;
+
+/// The LPs of a worker, which execute their events of a window.
+pub(crate) trait ExecuteLp<M: Model> {
+    /// The LPs by local number.
+    fn slots(&self) -> &[Slot<M::Lp>];
+
+    /// Executes events of an LP, and those that it sends itself for the window.
+    fn execute_lp(&mut self, local: usize, planned: PlannedEvents<'_, M::Payload>);
+
+    /// Whether the next block of the window executes now.
+    fn goes_on(&self) -> bool {
+        true
+    }
+}
+
+/// Events of one LP in a window, in the total order; at least one.
+pub(crate) struct PlannedEvents<'a, P> {
+    entries: &'a [u64],
+    events: &'a [Event<P>],
+}
+
+impl<'a, P> PlannedEvents<'a, P> {
+    /// The first event.
+    pub(crate) fn first(&self) -> &'a Event<P> {
+        &self.events[self.entries[0] as u32 as usize]
+    }
+
+    /// All events.
+    #[inline(always)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Event<P>> + use<'a, P> {
+        let (entries, events) = (self.entries, self.events);
+        entries.iter().map(|entry| &events[*entry as u32 as usize])
+    }
+}
+
+/// Events that are about to execute.
+struct UpcomingEvents<'a, P> {
+    /// Events of the current block.
+    events: &'a [Event<P>],
+    /// Events of the next block.
+    following: &'a [Event<P>],
+}
+
+/// The schedules of the current block and of the next one.
+pub(crate) struct BlockLoop<'a, M> {
+    model: &'a M,
+    /// First LP of the worker.
+    origin: u32,
+    /// LPs per block.
+    block: usize,
+    sorter: ScheduleSorter,
+    /// Schedule of the current block.
+    schedule: LpSchedule,
+    /// Schedule of the next block.
+    following: LpSchedule,
+}
+
+impl<'a, M: Model> BlockLoop<'a, M> {
+    /// For blocks of this many LPs, from `origin` on.
+    pub(crate) fn new(model: &'a M, origin: u32, block: usize) -> Self {
+        BlockLoop {
+            model,
+            origin,
+            block,
+            sorter: ScheduleSorter::new(block, model.lookahead()),
+            schedule: LpSchedule::default(),
+            following: LpSchedule::default(),
+        }
+    }
+
+    /// Executes the blocks of a window that begins at `begin`, in order, as long as the LPs go on. Executed blocks are
+    /// empty afterwards. Returns whether all were executed.
+    #[inline(always)]
+    pub(crate) fn execute(
+        &mut self,
+        window: &mut Window<M::Payload>,
+        begin: Time,
+        lps: &mut impl ExecuteLp<M>,
+    ) -> bool {
+        window.active.sort_unstable();
+        let blocks = window.active.len();
+        for place in 0..blocks {
+            let block = window.active[place];
+            if place == 0 {
+                self.plan(block, begin, &window.blocks);
+            }
+            std::mem::swap(&mut self.schedule, &mut self.following);
+            let next = window.active.get(place + 1);
+            match next {
+                Some(next) => self.plan(*next, begin, &window.blocks),
+                None => self.following.clear(),
+            }
+            let ahead = UpcomingEvents {
+                events: &window.blocks[block as usize],
+                following: next.map_or(&[], |next| &window.blocks[*next as usize]),
+            };
+            for index in 0..self.schedule.lps().len() {
+                self.prefetch_ahead(index, &ahead, lps.slots());
+                let lp = self.schedule.lps()[index];
+                let entries = self.schedule.entries(lp);
+                self.sorter.time_sorter().sort(entries, ahead.events);
+                let events = ahead.events;
+                lps.execute_lp(lp.local as usize, PlannedEvents { entries, events });
+            }
+            window.blocks[block as usize].clear();
+            if place + 1 < blocks && !lps.goes_on() {
+                window.active.drain(..=place);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Schedules the block after the current one.
+    fn plan(&mut self, block: u32, begin: Time, blocks: &[Vec<Event<M::Payload>>]) {
+        let first = self.origin + block * self.block as u32;
+        let events = &blocks[block as usize];
+        self.following
+            .fill(&mut self.sorter, (self.origin, first), begin, events);
+    }
+
+    /// Prefetches the memory of the next LPs: first the LP itself, then the memory it points to and, in large models,
+    /// the memory that its events will touch.
+    #[inline]
+    fn prefetch_ahead(&self, index: usize, ahead: &UpcomingEvents<'_, M::Payload>, slots: &[Slot<M::Lp>]) {
+        let many = slots.len() >= MANY;
+        let [own, theirs, each] = if many { FAR } else { NEAR };
+        let find = |index: usize| -> Option<(&LpSchedule, ScheduledLp, &[Event<M::Payload>])> {
+            let here = self.schedule.lps();
+            match here.get(index) {
+                Some(lp) => Some((&self.schedule, *lp, ahead.events)),
+                None => {
+                    let lp = self.following.lps().get(index - here.len())?;
+                    Some((&self.following, *lp, ahead.following))
+                }
+            }
+        };
+        if let Some((schedule, lp, events)) = find(index + own) {
+            prefetch_front(&slots[lp.local as usize], FRONT);
+            // These lines were prefetched with the schedule, but others have replaced them since.
+            schedule
+                .events(lp)
+                .for_each(|event| prefetch_begin(events, event as usize));
+        }
+        if let Some((_, lp, _)) = find(index + theirs) {
+            self.model.prefetch(&slots[lp.local as usize].lp);
+        }
+        if many && let Some((schedule, lp, events)) = find(index + each) {
+            let state = &slots[lp.local as usize].lp;
+            for event in schedule.events(lp) {
+                self.model.prefetch_for(state, &events[event as usize]);
+            }
+        }
+    }
+}

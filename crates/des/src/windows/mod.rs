@@ -1,0 +1,15 @@
+//! What both parallel executors share: pending events by window and block of LPs, and the loop over the blocks of a
+//! window.
+//!
+//! Windows are as long as the lookahead. An event of one LP in a window cannot affect another LP before the next
+//! window. So the events of each LP in a window execute together, LP by LP, and load its state once. An LP sees its
+//! own events in the total order, on which alone its state depends.
+
+mod block_loop;
+mod calendar;
+mod context;
+mod lp_schedule;
+
+pub(crate) use block_loop::{BlockLoop, ExecuteLp, PlannedEvents};
+pub(crate) use calendar::Calendar;
+pub(crate) use context::WindowContext;
