@@ -207,20 +207,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn scratch() {
-    let until = Time(32089);
-    let model = Branching { lps: 4, lookahead: Time(1393), spread: Time(95), until, remote: 36059, stops_after: u64::MAX };
-    for gvt_interval in [1, 10, 191] {
-        for ahead in [Some(Time(0)), Some(Time(1393)), None] {
-            let optimism = Optimism { batch: 113, gvt_interval, ahead, ..Optimism::default() };
-            let settings = |executor, parts| Settings { executor, partition: Partition::balanced(4, parts, |_| 1), seed: 3778958143970709629, until, optimism };
-            let (reference, _) = outcome(&SingleProcess, &model, &settings(Executor::Sequential, 1));
-            for (executor, threads) in [(Executor::Conservative, 2), (Executor::Optimistic, 2), (Executor::Optimistic, 2), (Executor::Optimistic, 4)] {
-                let (other, rolled) = outcome(&SingleProcess, &model, &settings(executor, threads));
-                println!("{gvt_interval} {ahead:?} {executor:?} {threads}: rolled back {rolled} {:?}", difference(&reference, &other).map(|d| d[..160].to_string()));
-            }
-        }
-    }
-}

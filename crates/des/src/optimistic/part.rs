@@ -6,7 +6,7 @@ use crate::event::Key;
 use crate::run::Run;
 use crate::slot::Slot;
 use crate::statistics::Clock;
-use crate::windows::{ExecuteLp, PlannedEvents, WindowContext};
+use crate::windows::{ExecuteLp, PlannedEvents, Window, WindowContext};
 use crate::{Context, Event, LpId, Model, Time};
 
 /// The context of a thread, in windows whose events are certain.
@@ -27,8 +27,8 @@ pub(super) struct Part<'a, M: Model> {
     cancelled: Vec<SentEvent>,
     /// Undone events of one LP, latest first.
     undone: Vec<Event<M::Payload>>,
-    /// Cancelled events among those that are planned for the current LP.
-    skipped: Vec<Key>,
+    /// Cancelled events of the window that executes. They are in its blocks, and were not executed.
+    skipped: Vec<SentEvent>,
     pub(super) clock: Clock,
     pub(super) processed: u64,
     pub(super) rolled_back: u64,
@@ -221,8 +221,7 @@ impl<'a, M: Model> Part<'a, M> {
             self.secondary_rollbacks += 1;
             self.roll_back(local, key, true);
         } else if self.is_open && key.time < self.context.window_end() {
-            // Undone LPs send nothing to others in this window.
-            self.skipped.push(key);
+            self.skipped.push(sent);
         } else {
             let found = self.context.calendar.remove(key, target);
             debug_assert!(found, "a cancelled event is pending if it was not executed");
@@ -257,21 +256,20 @@ impl<'a, M: Model> Part<'a, M> {
         self.roll_back_if_late(local, planned);
         let (limit, context) = (self.limit, &mut self.context);
         let (slot, lp, history) = (&mut self.slots[local], &mut self.lps[local], &mut self.history);
+        let me = LpId(context.range.start + local as u32);
+        context.signer.open(me, slot);
+        // An event that this LP sends now may have the key of a cancelled one, so planned events alone are skipped.
         let skipped = &self.skipped[..];
-        context
-            .signer
-            .open(LpId(context.range.start + local as u32), slot);
+        let is_left = |event: &&Event<M::Payload>| {
+            let is_it = |sent: &SentEvent| sent.target == me && sent.key == event.key();
+            skipped.is_empty() || !skipped.iter().any(is_it)
+        };
         // So that the time of the last event is none of an LP before, which may be undone.
         context.begin_event(Key::FIRST);
-        context.in_order(planned.iter(), |context, event| {
+        context.in_order(planned.iter().filter(is_left), |context, event| {
             if event.time >= limit {
                 // The run may end inside this window.
-                if skipped.is_empty() || !skipped.contains(&event.key()) {
-                    context.leftover.push(*event);
-                }
-                return;
-            }
-            if !skipped.is_empty() && skipped.contains(&event.key()) {
+                context.leftover.push(*event);
                 return;
             }
             context.begin_event(event.key());
@@ -279,7 +277,18 @@ impl<'a, M: Model> Part<'a, M> {
             self.processed += 1;
         });
         context.signer.close(slot);
-        self.skipped.clear();
+        if !self.skipped.is_empty() {
+            self.skipped.retain(|sent| sent.target != me);
+        }
+    }
+
+    /// Takes a window back whose last blocks were not executed.
+    pub(super) fn take_back(&mut self, window: Window<M::Payload>) {
+        self.context.calendar.untake(window);
+        for sent in std::mem::take(&mut self.skipped) {
+            let found = self.context.calendar.remove(sent.key, sent.target);
+            debug_assert!(found, "a cancelled event of the window is in its blocks");
+        }
     }
 }
 

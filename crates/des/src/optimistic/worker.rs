@@ -227,7 +227,7 @@ impl<'a, M: Model> Worker<'a, M> {
             if is_complete {
                 self.part.context.calendar.recycle(window);
             } else {
-                self.part.context.calendar.untake(window);
+                self.part.take_back(window);
             }
             self.speculated += self.part.processed - before;
             if yields() {

@@ -170,12 +170,7 @@ impl<P: Copy> Calendar<P> {
     fn push_later(&mut self, window: u64, event: Event<P>) {
         let ahead = (window - self.spread) / EPOCH;
         if ahead >= EPOCHS {
-            if !self.removed.is_empty() && self.removed.remove(&event.key()) {
-                // The heap must not hold two events with this key.
-                self.far.retain(|far| far.0.key() != event.key());
-            }
-            self.far.push(Far(event));
-            return;
+            return self.push_far(event);
         }
         let epoch = &mut self.epochs[(window / EPOCH % EPOCHS) as usize];
         self.waiting += usize::from(epoch.chunks.is_empty());
@@ -188,6 +183,14 @@ impl<P: Copy> Calendar<P> {
                 epoch.chunks.push(chunk);
             }
         }
+    }
+
+    fn push_far(&mut self, event: Event<P>) {
+        if !self.removed.is_empty() && self.removed.remove(&event.key()) {
+            // The heap must not hold two events with this key.
+            self.far.retain(|far| far.0.key() != event.key());
+        }
+        self.far.push(Far(event));
     }
 
     /// Moves the events of all epochs that have become near into their windows.
@@ -332,7 +335,7 @@ impl<P: Copy> Calendar<P> {
             for mut chunk in chunks {
                 let windows = chunk.iter().map(|event| event.time.0 / self.width);
                 debug_assert!(windows.into_iter().all(|w| w >= first && w < first + EPOCH));
-                self.far.extend(chunk.drain(..).map(Far));
+                chunk.drain(..).for_each(|event| self.push_far(event));
                 self.chunks.push(chunk);
             }
         }
@@ -374,6 +377,7 @@ impl<P: Copy> Calendar<P> {
             return true;
         }
         if (window - self.spread) / EPOCH >= EPOCHS {
+            // Whether the heap has it is not known.
             return self.removed.insert(key);
         }
         let epoch = &mut self.epochs[(window / EPOCH % EPOCHS) as usize];
@@ -383,11 +387,13 @@ impl<P: Copy> Calendar<P> {
             .enumerate()
             .rev()
             .find_map(|(chunk, events)| Some((chunk, events.iter().rposition(is_it)?)));
-        let (Some((chunk, place)), Some(last)) = (found, epoch.chunks.last_mut().and_then(Vec::pop)) else {
+        let Some((chunk, place)) = found else {
             return false;
         };
         // The last event takes its place, so that all chunks before the last stay full.
-        if let Some(event) = epoch.chunks[chunk].get_mut(place) {
+        if let Some(last) = epoch.chunks.last_mut().and_then(Vec::pop)
+            && let Some(event) = epoch.chunks[chunk].get_mut(place)
+        {
             *event = last;
         }
         if epoch.chunks.last().is_some_and(Vec::is_empty) {

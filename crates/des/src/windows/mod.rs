@@ -11,5 +11,5 @@ mod context;
 mod lp_schedule;
 
 pub(crate) use block_loop::{BlockLoop, ExecuteLp, PlannedEvents};
-pub(crate) use calendar::Calendar;
+pub(crate) use calendar::{Calendar, Window};
 pub(crate) use context::WindowContext;
