@@ -37,7 +37,7 @@ mod windows;
 pub use control::Control;
 pub use event::{Event, Key, LpId};
 pub use executor::run;
-pub use model::{Context, Journal, Model, Purpose};
+pub use model::{Context, Journal, Model, Purpose, TallyStep};
 pub use partition::Partition;
 pub use prefetch::{prefetch, prefetch_begin};
 pub use processes::{Processes, SingleProcess};

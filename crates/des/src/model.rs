@@ -72,6 +72,9 @@ pub trait Model: Sync {
     fn restore(&self, lp: &mut Self::Lp, bytes: &[u8], purpose: Purpose) -> Result<(), String>;
 }
 
+/// One addition to a model's tally.
+pub type TallyStep<M> = <<M as Model>::Tally as Tally<<M as Model>::Record>>::Step;
+
 /// The use of a restored LP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -124,8 +127,8 @@ pub trait Context<M: Model + ?Sized> {
     /// Emits a record. It reaches the results when the event is committed, in the total order.
     fn emit(&mut self, record: M::Record);
 
-    /// The tally of this worker; `None` with executors that undo events, since additions are not undone.
-    fn tally(&mut self) -> Option<&mut M::Tally>;
+    /// Adds to the tally of this worker, when the event can no longer be undone.
+    fn tally(&mut self, step: TallyStep<M>);
 
     /// Notes an undo step. Does nothing unless [`Context::REVERSIBLE`].
     fn undo(&mut self, step: M::Undo);

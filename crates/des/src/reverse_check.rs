@@ -8,8 +8,9 @@ use crate::queue::Queue;
 use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
 use crate::statistics::EngineStatistics;
+use crate::tally::DRAIN_INTERVAL;
 use crate::team::to_bytes;
-use crate::{Context, Event, LpId, Model, Time};
+use crate::{Context, Event, LpId, Model, Tally, TallyStep, Time};
 
 /// The withheld effects of a handler.
 struct Recorder<M: Model> {
@@ -17,6 +18,7 @@ struct Recorder<M: Model> {
     now: Time,
     sent: Vec<Event<M::Payload>>,
     records: Vec<M::Record>,
+    tallied: Vec<TallyStep<M>>,
     steps: Vec<M::Undo>,
     stops: bool,
     failure: Option<M::Error>,
@@ -42,8 +44,8 @@ impl<M: Model> Context<M> for Recorder<M> {
         self.signer.may_emit();
         self.records.push(record);
     }
-    fn tally(&mut self) -> Option<&mut M::Tally> {
-        None
+    fn tally(&mut self, step: TallyStep<M>) {
+        self.tallied.push(step);
     }
     fn undo(&mut self, step: M::Undo) {
         self.steps.push(step);
@@ -63,6 +65,7 @@ impl<M: Model> Recorder<M> {
             now: Time::ZERO,
             sent: Vec::new(),
             records: Vec::new(),
+            tallied: Vec::new(),
             steps: Vec::new(),
             stops: false,
             failure: None,
@@ -75,6 +78,7 @@ impl<M: Model> Recorder<M> {
         self.signer.open(lp, slot);
         self.sent.clear();
         self.records.clear();
+        self.tallied.clear();
         self.steps.clear();
         self.stops = false;
         self.failure = None;
@@ -85,6 +89,7 @@ impl<M: Model> Recorder<M> {
         to_bytes(&(
             &self.sent,
             &self.records,
+            self.tallied.len(),
             self.stops,
             self.failure.is_some(),
             self.signer.counters(),
@@ -177,7 +182,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         }
     }
     recorder.signer.begin_events();
-    let mut processed = 0u64;
+    let (mut tally, mut processed) = (model.tally(), 0u64);
     let end = loop {
         control.report(now, processed);
         if control.interrupted() {
@@ -205,10 +210,15 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
             .records
             .drain(..)
             .for_each(|record| observer.commit(now, record));
+        recorder.tallied.drain(..).for_each(|step| tally.add(now, step));
+        if processed.is_multiple_of(DRAIN_INTERVAL) {
+            tally.drain(&mut |record| observer.commit(now, record));
+        }
         if recorder.stops {
             stop = stop.min(recorder.signer.stop(now));
         }
     };
+    tally.drain(&mut |record| observer.commit(now, record));
     let time = match end {
         RunEnd::Until => settings.until,
         RunEnd::Stopped => stop,

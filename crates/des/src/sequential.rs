@@ -8,7 +8,7 @@ use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
 use crate::statistics::{EngineStatistics, ThreadSeconds, seconds};
 use crate::tally::DRAIN_INTERVAL;
-use crate::{Context, LpId, Model, SavedLp, Snapshot, Tally, Time};
+use crate::{Context, LpId, Model, SavedLp, Snapshot, Tally, TallyStep, Time};
 
 /// Number of events between two checks for interruption and snapshots.
 const CONTROL_INTERVAL: u64 = 4096;
@@ -44,8 +44,8 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
         self.observer.commit(self.now, record);
     }
     #[inline]
-    fn tally(&mut self) -> Option<&mut M::Tally> {
-        Some(&mut self.tally)
+    fn tally(&mut self, step: TallyStep<M>) {
+        self.tally.add(self.now, step);
     }
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {

@@ -32,17 +32,6 @@ impl Executor {
     pub fn is_parallel(self) -> bool {
         matches!(self, Executor::Conservative | Executor::Optimistic)
     }
-
-    /// Whether events may be undone in a run of this many parts. Where they are not, handlers keep no undo steps and
-    /// have tallies.
-    pub fn undoes(self, parts: usize) -> bool {
-        match self {
-            Executor::Sequential | Executor::Conservative => false,
-            // All events before the first event of the only part have been executed, so no event can be late.
-            Executor::Optimistic => parts > 1,
-            Executor::ReverseCheck => true,
-        }
-    }
 }
 
 impl FromStr for Executor {

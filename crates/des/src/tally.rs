@@ -1,5 +1,7 @@
 //! Sums that handlers add to and none reads.
 
+use crate::Time;
+
 /// Events of a worker after which it drains its tally, so that readers of a running simulation see the sums.
 pub(crate) const DRAIN_INTERVAL: u64 = 1 << 18;
 
@@ -7,11 +9,19 @@ pub(crate) const DRAIN_INTERVAL: u64 = 1 << 18;
 /// workers. It is drained into records now and then, before each snapshot and at the end of the run. These records have
 /// no place in the total order, so their receiver must add them up.
 pub trait Tally<R>: Send {
+    /// One addition.
+    type Step: Copy + Send;
+
+    /// Adds what an event at `now` has decided. Events come in any order.
+    fn add(&mut self, now: Time, step: Self::Step);
+
     /// Passes on all that was added, as records, and begins anew.
     fn drain(&mut self, emit: &mut dyn FnMut(R));
 }
 
 /// For models that add nothing up.
 impl<R> Tally<R> for () {
+    type Step = ();
+    fn add(&mut self, _: Time, (): ()) {}
     fn drain(&mut self, _: &mut dyn FnMut(R)) {}
 }

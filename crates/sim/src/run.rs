@@ -105,12 +105,8 @@ pub fn run_in(
 ) -> Result<Option<RunResult>, Error> {
     let begin = Stopwatch::start();
     let whole = context.checkpoints.is_none() && context.from.is_none();
-    let parts = match &context.partition {
-        Some(partition) => partition.parts(),
-        None => context.processes.count() * experiment.run.threads_of_executor(),
-    };
     let (mut observed, declared) = (
-        Observed::new(experiment, whole, parts),
+        Observed::new(experiment, whole),
         Declared::new(&experiment.network),
     );
     loop {

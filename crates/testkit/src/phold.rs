@@ -31,6 +31,12 @@ pub const TALLIED: u32 = u32::MAX;
 pub struct Tallied(u64);
 
 impl Tally<(u32, u64)> for Tallied {
+    type Step = ();
+
+    fn add(&mut self, _: Time, (): ()) {
+        self.0 += 1;
+    }
+
     fn drain(&mut self, emit: &mut dyn FnMut((u32, u64))) {
         if self.0 > 0 {
             emit((TALLIED, std::mem::take(&mut self.0)));
@@ -111,10 +117,8 @@ impl Model for Phold {
         if self.records {
             context.emit((context.lp().0, ball.history));
         }
-        if self.tallies
-            && let Some(tally) = context.tally()
-        {
-            tally.0 += 1;
+        if self.tallies {
+            context.tally(());
         }
         self.throw(event.payload + 1, context);
     }

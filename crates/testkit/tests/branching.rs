@@ -2,7 +2,7 @@
 //! reaches beyond the end of the run with any delay. PHOLD sends one event for each, within the lookahead.
 
 use des::{
-    Context, Control, Event, Executor, LpId, Model, Optimism, Partition, Processes, Purpose, RunEnd, Run,
+    Context, Control, Event, Executor, LpId, Model, Optimism, Partition, Processes, Purpose, Run, RunEnd,
     Settings, SingleProcess, Time,
 };
 use fabricsim_testkit::executors::EXECUTORS;
@@ -137,7 +137,16 @@ fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
     Some(format!(
         "ends {:?} at {:?} and {:?} at {:?}; {} and {} events; {} and {} records, first differing {record:?}; first differing LP \
          {lps:?}; pending only here {:?}, only there {:?}",
-        a.end, a.time, b.end, b.time, a.committed, b.committed, a.records.len(), b.records.len(), only(a, b), only(b, a)
+        a.end,
+        a.time,
+        b.end,
+        b.time,
+        a.committed,
+        b.committed,
+        a.records.len(),
+        b.records.len(),
+        only(a, b),
+        only(b, a)
     ))
 }
 

@@ -377,6 +377,7 @@ fn tallies_are_complete_at_snapshots_and_at_the_end() {
         (Executor::Conservative, 1),
         (Executor::Conservative, 3),
         (Executor::Optimistic, 1),
+        (Executor::Optimistic, 3),
     ] {
         let (adder, events) = execute(executor, &SingleProcess, threads, None);
         assert!(
@@ -390,14 +391,16 @@ fn tallies_are_complete_at_snapshots_and_at_the_end() {
             assert_eq!((rest.tallied, before + after), (after, events));
         }
     }
-    let ends = ThreadProcess::run(2, |process| execute(Executor::Conservative, process, 2, None));
-    let (adder, events) = &ends[0];
-    assert_eq!(adder.tallied, *events);
-    assert!(ends[1].0.tallied == 0, "the first process receives all records");
-    let (adder, events) = execute(Executor::Optimistic, &SingleProcess, 2, None);
-    assert!(
-        events > 0 && adder.tallied == 0,
-        "nothing is tallied where events are undone"
+    for executor in [Executor::Conservative, Executor::Optimistic] {
+        let ends = ThreadProcess::run(2, |process| execute(executor, process, 2, None));
+        let (adder, events) = &ends[0];
+        assert_eq!(adder.tallied, *events);
+        assert!(ends[1].0.tallied == 0, "the first process receives all records");
+    }
+    let (adder, events) = execute(Executor::ReverseCheck, &SingleProcess, 1, None);
+    assert_eq!(
+        adder.tallied, events,
+        "each event is executed twice and tallied once"
     );
 }
 

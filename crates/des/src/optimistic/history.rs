@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::message::SentEvent;
 use crate::commit::Emitted;
 use crate::event::Key;
-use crate::{Event, Model, Time};
+use crate::{Event, Model, Tally, TallyStep, Time};
 
 /// Number of no execution.
 const NONE: u64 = u64::MAX;
@@ -15,15 +15,22 @@ struct Execution<P> {
     event: Event<P>,
     /// The LP's execution before, if it is still in the history.
     before: u64,
-    /// Number of the first undo step, send and record, counted from the begin of the run.
+    /// Number of the first undo step, send and observation, counted from the begin of the run.
     first_step: u64,
     first_sent: u64,
-    first_record: u64,
+    first_observed: u64,
     steps: u32,
     sent: u32,
-    records: u32,
+    observed: u32,
     draws: u32,
     is_undone: bool,
+}
+
+/// What an event has observed, on its way to the results.
+#[derive(Clone, Copy)]
+enum Observed<R, S> {
+    Record(Emitted<R>),
+    Tally(S),
 }
 
 /// A queue whose elements keep their numbers while others leave at the front.
@@ -94,12 +101,12 @@ pub(super) struct History<M: Model> {
     executions: Numbered<Execution<M::Payload>>,
     steps: Numbered<Option<M::Undo>>,
     sent: Numbered<SentEvent>,
-    records: Numbered<Emitted<M::Record>>,
+    observed: Numbered<Observed<M::Record, TallyStep<M>>>,
     /// Requested stops, by event; few.
     pub(super) stops: Vec<(Key, Time)>,
     /// Failures, by event; few.
     pub(super) failures: Vec<(Key, M::Error)>,
-    /// Numbers of the first step, send and record of the current event.
+    /// Numbers of the first step, send and observation of the current event.
     begin: [u64; 3],
     /// Key of the event that was executed last, to find out whether executions are in the order of windows.
     latest: Time,
@@ -114,7 +121,7 @@ impl<M: Model> History<M> {
             executions: Numbered::new(),
             steps: Numbered::new(),
             sent: Numbered::new(),
-            records: Numbered::new(),
+            observed: Numbered::new(),
             stops: Vec::new(),
             failures: Vec::new(),
             begin: [0; 3],
@@ -135,13 +142,13 @@ impl<M: Model> History<M> {
         self.executions.list.len() * size_of::<Execution<M::Payload>>()
             + self.steps.list.len() * size_of::<Option<M::Undo>>()
             + self.sent.list.len() * size_of::<SentEvent>()
-            + self.records.list.len() * size_of::<Emitted<M::Record>>()
+            + self.observed.list.len() * size_of::<Observed<M::Record, TallyStep<M>>>()
     }
 
     /// Begins an execution.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
-        self.begin = [self.steps.end(), self.sent.end(), self.records.end()];
+        self.begin = [self.steps.end(), self.sent.end(), self.observed.end()];
     }
 
     /// Keeps an undo step of the current event.
@@ -158,14 +165,21 @@ impl<M: Model> History<M> {
 
     /// Keeps a record of the current event.
     pub(super) fn keep_record(&mut self, key: Key, record: M::Record) {
-        let index = (self.records.end() - self.begin[2]) as u32;
-        self.records.list.push_back(Emitted { key, index, record });
+        let index = (self.observed.end() - self.begin[2]) as u32;
+        let record = Emitted { key, index, record };
+        self.observed.list.push_back(Observed::Record(record));
+    }
+
+    /// Keeps an addition of the current event to the tally.
+    #[inline(always)]
+    pub(super) fn keep_tally(&mut self, step: TallyStep<M>) {
+        self.observed.list.push_back(Observed::Tally(step));
     }
 
     /// Completes the current event, which drew so many random numbers.
     #[inline(always)]
     pub(super) fn complete(&mut self, lp: &mut LpHistory, event: &Event<M::Payload>, draws: u32) {
-        let [first_step, first_sent, first_record] = self.begin;
+        let [first_step, first_sent, first_observed] = self.begin;
         let before = std::mem::replace(&mut lp.last, self.executions.end());
         lp.last_key = event.key();
         self.executions.list.push_back(Execution {
@@ -173,10 +187,10 @@ impl<M: Model> History<M> {
             before,
             first_step,
             first_sent,
-            first_record,
+            first_observed,
             steps: (self.steps.end() - first_step) as u32,
             sent: (self.sent.end() - first_sent) as u32,
-            records: (self.records.end() - first_record) as u32,
+            observed: (self.observed.end() - first_observed) as u32,
             draws,
             is_undone: false,
         });
@@ -248,8 +262,23 @@ impl<M: Model> History<M> {
         Some(undone)
     }
 
-    /// Commits all executions before `bound`: drops their undo steps, and passes on their records.
-    pub(super) fn commit_before(&mut self, bound: Time, records: &mut Vec<Emitted<M::Record>>) {
+    /// Commits all executions before `bound`: drops their undo steps, and passes on their records and additions.
+    pub(super) fn commit_before(
+        &mut self,
+        bound: Time,
+        records: &mut Vec<Emitted<M::Record>>,
+        tally: &mut M::Tally,
+    ) {
+        let (observed, begin) = (&self.observed.list, self.observed.first);
+        let mut pass_on = |execution: &Execution<M::Payload>| {
+            let first = (execution.first_observed - begin) as usize;
+            for observed in observed.range(first..first + execution.observed as usize) {
+                match observed {
+                    Observed::Record(record) => records.push(*record),
+                    Observed::Tally(step) => tally.add(execution.event.time, *step),
+                }
+            }
+        };
         let mut count = 0;
         for execution in &self.executions.list {
             if !execution.is_undone && execution.event.time >= bound {
@@ -258,35 +287,29 @@ impl<M: Model> History<M> {
             count += 1;
             if !execution.is_undone {
                 self.last = self.last.max(execution.event.time);
-                let first = (execution.first_record - self.records.first) as usize;
-                records.extend(self.records.list.range(first..first + execution.records as usize));
+                pass_on(execution);
+            }
+        }
+        if self.is_disordered {
+            // Behind the first that stays.
+            for execution in self.executions.list.range_mut(count..) {
+                if execution.event.time < bound && !execution.is_undone && execution.observed > 0 {
+                    pass_on(execution);
+                    execution.observed = 0;
+                }
             }
         }
         if count > 0 {
-            let end = self.executions.first + count;
-            let [step, sent, record] = match self.executions.list.get(count as usize) {
-                Some(next) => [next.first_step, next.first_sent, next.first_record],
-                None => [self.steps.end(), self.sent.end(), self.records.end()],
+            let [step, sent, observed] = match self.executions.list.get(count) {
+                Some(next) => [next.first_step, next.first_sent, next.first_observed],
+                None => [self.steps.end(), self.sent.end(), self.observed.end()],
             };
-            self.executions.drop_before(end);
+            self.executions.drop_before(self.executions.first + count as u64);
             self.steps.drop_before(step);
             self.sent.drop_before(sent);
-            self.records.drop_before(record);
+            self.observed.drop_before(observed);
         }
-        if !self.is_disordered {
-            return;
-        }
-        self.is_disordered = !self.is_empty();
-        if self.records.list.is_empty() {
-            return;
-        }
-        for execution in &mut self.executions.list {
-            if execution.event.time < bound && !execution.is_undone && execution.records > 0 {
-                let first = (execution.first_record - self.records.first) as usize;
-                let count = std::mem::take(&mut execution.records) as usize;
-                records.extend(self.records.list.range(first..first + count));
-            }
-        }
+        self.is_disordered &= !self.is_empty();
     }
 
     /// Time of the last event that was executed and not undone.

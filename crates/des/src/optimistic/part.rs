@@ -7,7 +7,7 @@ use crate::run::Run;
 use crate::slot::Slot;
 use crate::statistics::Clock;
 use crate::windows::{ExecuteLp, PlannedEvents, Window, WindowContext};
-use crate::{Context, Event, LpId, Model, Time};
+use crate::{Context, Event, LpId, Model, TallyStep, Time};
 
 /// The context of a thread, in windows whose events are certain.
 type PartContext<'a, M> = WindowContext<'a, M, EventMessage<<M as Model>::Payload>>;
@@ -378,8 +378,8 @@ impl<M: Model> Context<M> for SpeculativeContext<'_, '_, M> {
         self.history.keep_record(self.context.key, record);
     }
     #[inline]
-    fn tally(&mut self) -> Option<&mut M::Tally> {
-        None
+    fn tally(&mut self, step: TallyStep<M>) {
+        self.history.keep_tally(step);
     }
     #[inline]
     fn undo(&mut self, step: M::Undo) {

@@ -10,6 +10,7 @@ use crate::gather::Report;
 use crate::run::{Observer, Run};
 use crate::slot::Lps;
 use crate::statistics::EngineStatistics;
+use crate::tally::DRAIN_INTERVAL;
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
 use crate::windows::BlockLoop;
 use crate::{Model, Time};
@@ -66,7 +67,12 @@ impl<'a, M: Model> Worker<'a, M> {
         let broken = self.part.begin(self.run).err();
         // The first synchronisation commits nothing.
         let (mut certain, mut gvt_rounds) = (Time::ZERO, 0);
+        let mut next_drain = DRAIN_INTERVAL;
         let interrupted = loop {
+            if self.part.processed >= next_drain {
+                next_drain = self.part.processed + DRAIN_INTERVAL;
+                self.part.context.drain_tally();
+            }
             // A thread that could not begin executes nothing, and ends the run at the first synchronisation.
             let may_speculate = broken.is_none() && gvt_rounds > 0;
             let sync_state = |worker: &Self, observer: &mut Option<&mut dyn Observer<M>>| SyncState {
@@ -102,6 +108,7 @@ impl<'a, M: Model> Worker<'a, M> {
             let (begin, end) = self.part.context.calendar.bounds(self.gvt);
             if agreed.snapshot {
                 let stop = self.settle(self.gvt, &mut committer, &mut observer);
+                self.drain_tally(&mut committer, &mut observer);
                 self.part
                     .context
                     .share_snapshot(self.run.model, &self.part.slots, self.parts);
@@ -113,6 +120,7 @@ impl<'a, M: Model> Worker<'a, M> {
             self.part.clock.lap(|s| &mut s.queue);
             self.execute_certain(end);
         };
+        self.drain_tally(&mut committer, &mut observer);
         Report {
             pending: self.part.context.pending().collect(),
             broken,
@@ -241,9 +249,10 @@ impl<'a, M: Model> Worker<'a, M> {
 
     /// Commits the executed events before `time`.
     fn commit_before(&mut self, time: Time) {
+        let context = &mut self.part.context;
         self.part
             .history
-            .commit_before(time, &mut self.part.context.records);
+            .commit_before(time, &mut context.records, &mut context.tally);
     }
 
     /// Sends messages to other threads.
@@ -265,6 +274,22 @@ impl<'a, M: Model> Worker<'a, M> {
         self.team.collect(self.thread, &mut mail);
         mail.drain(..).for_each(|message| self.part.receive(message));
         self.mail = mail;
+    }
+
+    /// Passes on the tallies of all threads.
+    fn drain_tally(
+        &mut self,
+        committer: &mut Committer<M::Record>,
+        observer: &mut Option<&mut dyn Observer<M>>,
+    ) {
+        self.part.context.drain_tally();
+        self.team.post_records(&mut self.part.context.records);
+        self.meet(SyncState::NOTHING);
+        if let Some(observer) = observer {
+            committer.take(&mut self.team.collect_records());
+            // Records of tallies have no time.
+            committer.commit_before(Time(1), *observer);
+        }
     }
 
     fn meet(&mut self, sync_state: SyncState) -> SyncState {

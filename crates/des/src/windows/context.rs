@@ -11,7 +11,7 @@ use crate::run::Run;
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, SnapshotPart};
 use crate::team::{Mail, SnapshotParts};
-use crate::{Context, Event, LpId, Model, Partition, Tally, Time};
+use crate::{Context, Event, LpId, Model, Partition, Tally, TallyStep, Time};
 
 /// The part of a worker that handlers access through [`Context`], where nothing is undone. `T`: a message to another
 /// thread.
@@ -42,8 +42,7 @@ pub(crate) struct WindowContext<'a, M: Model, T> {
     /// Key of the current event.
     pub(crate) key: Key,
     emitted: u32,
-    /// `None` where events may be undone.
-    tally: Option<M::Tally>,
+    pub(crate) tally: M::Tally,
 }
 
 impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
@@ -51,7 +50,6 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
     pub(crate) fn new(run: &Run<'a, M>, part: usize) -> Self {
         let (model, partition) = (run.model, &run.settings.partition);
         let range = partition.range(part);
-        let undoes = run.settings.executor.undoes(partition.parts());
         WindowContext {
             calendar: Calendar::new(model.lookahead(), &range),
             range,
@@ -69,7 +67,7 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
             window: Time::ZERO..Time::ZERO,
             key: Key::FIRST,
             emitted: 0,
-            tally: (!undoes).then(|| model.tally()),
+            tally: model.tally(),
         }
     }
 
@@ -152,9 +150,8 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
 
     /// Turns the tally into records. They have no place in the total order.
     pub(crate) fn drain_tally(&mut self) {
-        let Some(tally) = &mut self.tally else { return };
         let mut index = 0;
-        tally.drain(&mut |record| {
+        self.tally.drain(&mut |record| {
             let key = Key::FIRST;
             self.records.push(Emitted { key, index, record });
             index += 1;
@@ -272,8 +269,8 @@ impl<M: Model, T: Mail + From<Event<M::Payload>>> Context<M> for WindowContext<'
         self.emitted += 1;
     }
     #[inline]
-    fn tally(&mut self) -> Option<&mut M::Tally> {
-        self.tally.as_mut()
+    fn tally(&mut self, step: TallyStep<M>) {
+        self.tally.add(self.key.time, step);
     }
     #[inline]
     fn undo(&mut self, _: M::Undo) {}

@@ -17,6 +17,32 @@ use super::link_sums::LinkSums;
 use super::plan::INJECTION;
 use crate::lp::net_event::{BinFlow, JobFlow, Record};
 
+/// One addition to the tally of a worker.
+#[derive(Clone, Copy)]
+pub enum TallyStep {
+    /// The reservation of an injection link.
+    Injection {
+        /// When the packet starts onto the link.
+        start: Time,
+        serialization: Time,
+        bytes: u32,
+    },
+    /// The time in which an injection link was free and its next packet lacked credits.
+    InjectionStalled { since: Time, until: Time },
+    /// A message that a job sends at `time`.
+    Sent { time: Time, job: u16, bytes: u64 },
+    /// A message of ranks that has arrived.
+    Received { job: u16, bytes: u64 },
+    /// A packet that arrives at `time`. `bytes`: its payload, unless its message counts when it has arrived.
+    Delivered {
+        time: Time,
+        job: u16,
+        bytes: Option<u32>,
+    },
+    /// A sample of an LP.
+    Sample(Record),
+}
+
 /// The tally of a worker.
 pub struct BinTally {
     /// Begin of the current bin.
@@ -76,7 +102,7 @@ impl BinTally {
 
     /// Adds the reservation of an injection link.
     #[inline(always)]
-    pub fn injection(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
+    fn injection(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
         let offset = self.offset(start);
         // In this order: the sum may wrap around for a time before the current bin.
         if offset < self.ends[1] && offset + serialization.ps() <= self.ends[self.near(offset)] {
@@ -104,14 +130,14 @@ impl BinTally {
 
     /// Adds the time in which an injection link was free and its next packet lacked credits.
     #[inline(never)]
-    pub fn injection_stalled(&mut self, now: Time, span: (Time, Time)) {
+    fn injection_stalled(&mut self, now: Time, span: (Time, Time)) {
         self.spread(now, span, |sums, part| {
             sums.injection().buffer_full_ps += part.ps();
         });
     }
 
     /// Adds a sample of an LP.
-    pub fn take(&mut self, record: Record) {
+    fn take(&mut self, record: Record) {
         match record {
             Record::ClassSample { bin, class, flow } => {
                 self.sums_of(bin).classes[usize::from(class)].add(&flow);
@@ -153,7 +179,7 @@ impl BinTally {
 
     /// Adds a message that a job sends at `time`.
     #[inline(always)]
-    pub fn sent(&mut self, now: Time, time: Time, job: u16, bytes: u64) {
+    fn sent(&mut self, now: Time, time: Time, job: u16, bytes: u64) {
         let add = move |flow: &mut JobFlow| {
             flow.messages_sent += 1;
             flow.bytes_sent += bytes;
@@ -163,7 +189,7 @@ impl BinTally {
 
     /// Adds a message of ranks that has arrived.
     #[inline(always)]
-    pub fn received(&mut self, now: Time, job: u16, bytes: u64) {
+    fn received(&mut self, now: Time, job: u16, bytes: u64) {
         let add = move |flow: &mut JobFlow| {
             flow.messages_received += 1;
             flow.bytes_received += bytes;
@@ -173,7 +199,7 @@ impl BinTally {
 
     /// Adds a packet that arrives at `time`. `bytes`: its payload, unless its message counts when it has arrived.
     #[inline(always)]
-    pub fn delivered(&mut self, now: Time, time: Time, job: u16, bytes: Option<u32>) {
+    fn delivered(&mut self, now: Time, time: Time, job: u16, bytes: Option<u32>) {
         let add = move |flow: &mut JobFlow| {
             flow.packets_delivered += 1;
             flow.bytes_received += u64::from(bytes.unwrap_or(0));
@@ -293,6 +319,24 @@ impl BinSums {
 }
 
 impl Tally<Record> for BinTally {
+    type Step = TallyStep;
+
+    #[inline(always)]
+    fn add(&mut self, now: Time, step: TallyStep) {
+        match step {
+            TallyStep::Injection {
+                start,
+                serialization,
+                bytes,
+            } => self.injection(now, start, serialization, bytes),
+            TallyStep::InjectionStalled { since, until } => self.injection_stalled(now, (since, until)),
+            TallyStep::Sent { time, job, bytes } => self.sent(now, time, job, bytes),
+            TallyStep::Received { job, bytes } => self.received(now, job, bytes),
+            TallyStep::Delivered { time, job, bytes } => self.delivered(now, time, job, bytes),
+            TallyStep::Sample(record) => self.take(record),
+        }
+    }
+
     fn drain(&mut self, emit: &mut dyn FnMut(Record)) {
         if !self.is_on {
             return;

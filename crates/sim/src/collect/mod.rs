@@ -19,7 +19,7 @@ mod router_sampler;
 mod sampled_link;
 pub(crate) mod setting;
 
-pub use bin_tally::BinTally;
+pub use bin_tally::{BinTally, TallyStep};
 pub use bins::Bins;
 pub use blocks::MOST_BLOCKS;
 pub use collector::{COLLECTED, Collector, CollectorState};

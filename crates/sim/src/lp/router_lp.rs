@@ -11,7 +11,7 @@ use fabric::{Packet, Wait, WaitOutputs, WaitTracker};
 use routing::{At, Random};
 use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
 
-use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples};
+use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples, TallyStep};
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
 use crate::lp::model::{self, LpUndo};
@@ -237,9 +237,9 @@ impl RouterLp {
         self.sampler
             .settle(&mut |step| context.undo(LpUndo::RouterSampler(step)));
         let tallies = simulation.shortcuts.tallies.is_on();
-        let emit = &mut |record| match context.tally() {
-            Some(tally) if tallies => tally.take(record),
-            _ => context.emit(record),
+        let emit = &mut |record| match tallies {
+            true => context.tally(TallyStep::Sample(record)),
+            false => context.emit(record),
         };
         let before = self
             .sampler
@@ -529,10 +529,11 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     // Not inlined, to keep the code of runs without series small.
     #[inline(never)]
     fn tally_delivered(&mut self, arrival: Time, job: u16, payload: u32) {
-        let now = self.context.now();
-        if let Some(tally) = self.context.tally() {
-            tally.delivered(now, arrival, job, Some(payload));
-        }
+        self.context.tally(TallyStep::Delivered {
+            time: arrival,
+            job,
+            bytes: Some(payload),
+        });
     }
 
     /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part

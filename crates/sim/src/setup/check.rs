@@ -139,7 +139,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let port =
         |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches + turns as u64;
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
-    let observed = Observed::new(experiment, true, experiment.run.threads_of_executor());
+    let observed = Observed::new(experiment, true);
     let shortcuts = Shortcuts::choose(&observed, &Declared::new(network));
     let plan = Plan::new(&experiment.collect, network, shortcuts.tallies.is_on());
     let ports: u64 = (0..topology.routers())

@@ -21,7 +21,7 @@ use self::rails::{HostNic, HostNicState};
 use self::ranks::{Ranks, RanksState, hand_over};
 use self::traffic::Sources;
 use self::undo::HostJournal;
-use crate::collect::{HostSampler, HostSamples};
+use crate::collect::{HostSampler, HostSamples, TallyStep};
 use crate::lp::counts::{JobCounts, counts_of, of_job};
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::simulation::Simulation;
@@ -321,12 +321,12 @@ impl Host {
 // Not inlined, to keep the code of runs without series small.
 #[inline(never)]
 fn tally_delivered(packet: &Packet, payload: u32, context: &mut impl Context<Simulation>) {
-    let now = context.now();
-    if let Some(tally) = context.tally() {
+    context.tally(TallyStep::Delivered {
+        time: context.now(),
+        job: packet.job,
         // What ranks receive counts by message.
-        let bytes = packet.standalone().then_some(payload);
-        tally.delivered(now, now, packet.job, bytes);
-    }
+        bytes: packet.standalone().then_some(payload),
+    });
 }
 
 /// Memory of a host with this number of rails and traffic classes, in bytes.

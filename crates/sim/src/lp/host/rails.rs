@@ -12,7 +12,7 @@ use topology::{HOST_LINK, HostId};
 
 use super::tracing::Tracer;
 use super::undo::{HostJournal, HostUndo, Injected};
-use crate::collect::{HostView, RailView};
+use crate::collect::{HostView, RailView, TallyStep};
 use crate::lp::counts::{AllCounts, JobCounts, counts_of};
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::{LpFailure, Simulation};
@@ -424,10 +424,11 @@ impl MoreRails {
 // Not inlined, to keep the code of runs without series small.
 #[inline(never)]
 fn tally_sent(made_at: Time, job: u16, bytes: u64, context: &mut impl Context<Simulation>) {
-    let now = context.now();
-    if let Some(tally) = context.tally() {
-        tally.sent(now, made_at, job, bytes);
-    }
+    context.tally(TallyStep::Sent {
+        time: made_at,
+        job,
+        bytes,
+    });
 }
 
 /// Memory of the rails after the first, and of the queues of traffic classes, in bytes.
@@ -464,10 +465,12 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
     // Not inlined, to keep the code of runs without series small.
     #[inline(never)]
     fn tally_injection(&mut self, wait: Time, serialization: Time, bytes: u32) {
-        let now = self.context.now();
-        if let Some(tally) = self.context.tally() {
-            tally.injection(now, now + wait, serialization, bytes);
-        }
+        let start = self.context.now() + wait;
+        self.context.tally(TallyStep::Injection {
+            start,
+            serialization,
+            bytes,
+        });
     }
 
     /// Traces a message that the NIC takes.
@@ -554,10 +557,7 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
     #[inline]
     fn link_stalled(&mut self, since: Time, until: Time) {
         if self.simulation.shortcuts.tallies.is_on() {
-            let now = self.context.now();
-            if let Some(tally) = self.context.tally() {
-                tally.injection_stalled(now, (since, until));
-            }
+            self.context.tally(TallyStep::InjectionStalled { since, until });
         }
     }
 

@@ -13,6 +13,7 @@ use super::tracing::{trace_asked, trace_note};
 use super::transit::{through_memory, through_network};
 use super::undo::{HostJournal, HostUndo, Injected};
 use crate::Error;
+use crate::collect::TallyStep;
 use crate::lp::counts::counts_of;
 use crate::lp::host_message::HostMessage;
 use crate::lp::net_event::{NetEvent, Record};
@@ -158,10 +159,8 @@ impl Ranks {
             context.emit(Record::Trace(TraceRecord::Arrived { key }));
         }
         let now = context.now();
-        if simulation.shortcuts.tallies.is_on()
-            && let Some(tally) = context.tally()
-        {
-            tally.received(now, job, bytes);
+        if simulation.shortcuts.tallies.is_on() {
+            context.tally(TallyStep::Received { job, bytes });
         }
         let notes = &mut HostJournal(context);
         counts_of(&mut nic.counts, job, notes).received(bytes, transit.queueing, notes);

@@ -42,8 +42,6 @@ pub struct Observed {
     pub whole: bool,
     /// Whether a job has ranks, which react to arrivals.
     pub ranks: bool,
-    /// Whether the executor undoes events.
-    pub undoes: bool,
     /// The setting of credit batching.
     pub credits: CreditSetting,
 }
@@ -85,9 +83,8 @@ pub struct Shortcuts {
 }
 
 impl Observed {
-    /// What a run of an experiment observes. `whole`: it writes no checkpoint and resumes from none. `parts`: into so
-    /// many parts its LPs are divided, one for each thread of each process.
-    pub fn new(experiment: &Experiment, whole: bool, parts: usize) -> Observed {
+    /// What a run of an experiment observes. `whole`: it writes no checkpoint and resumes from none.
+    pub fn new(experiment: &Experiment, whole: bool) -> Observed {
         let (run, collect) = (&experiment.run, &experiment.collect);
         Observed {
             until: run.latest_end(),
@@ -99,7 +96,6 @@ impl Observed {
             host_latency: collect.host_latency,
             whole,
             ranks: !experiment.jobs.iter().all(Job::is_traffic),
-            undoes: run.executor.undoes(parts),
             credits: run.credits,
         }
     }
@@ -171,7 +167,6 @@ mod tests {
             host_latency: false,
             whole: true,
             ranks: false,
-            undoes: false,
             credits: CreditSetting::Auto,
         };
         let declared = Declared {
@@ -185,14 +180,13 @@ mod tests {
             nearest_router: Time(30),
         };
         assert_eq!(taken(&observed, &declared), "batches early ahead windows");
-        let seen: [Case<Observed>; 15] = [
+        let seen: [Case<Observed>; 13] = [
             (|o| o.until = None, ""),
             (|o| o.drains = true, "batches"),
             (
                 |o| o.series = Series::Classes,
                 "batches early ahead windows tallies",
             ),
-            (|o| (o.series, o.undoes) = (Series::Classes, true), "batches"),
             (|o| (o.series, o.whole) = (Series::Classes, false), ""),
             (
                 |o| (o.series, o.bins) = (Series::Classes, Some(1 << 21)),
@@ -205,7 +199,6 @@ mod tests {
             (|o| o.host_latency = true, "batches"),
             (|o| o.whole = false, ""),
             (|o| o.ranks = true, ""),
-            (|o| o.undoes = true, "batches early ahead windows"),
             (|o| o.credits = CreditSetting::Each, "early ahead"),
         ];
         for (index, (change, left)) in seen.into_iter().enumerate() {

@@ -7,17 +7,15 @@
 //!
 //! # Preconditions
 //! - No series of single links, hosts, routers or VCs: those have levels, which are looked at when a bin ends.
-//! - The executor undoes no events: additions are not undone. Those that undo sample LPs, with the same sums.
 //! - There are at most 2^20 time bins. Any worker may add to any bin, so sums of all bins stay in memory until the end
 //!   of the run, a few hundred bytes each. Sampled sums are written when their bin is over.
-//! - The run writes no checkpoint and resumes from none. Any executor may resume one, and the samplers of those that
-//!   undo need their last samples.
+//! - The run writes no checkpoint and resumes from none.
 //!
 //! # Proof
 //! A link carries packets one after the other, and its state changes only by reservations, which are never withdrawn.
 //! So the time in which it was busy within a bin is the sum over the parts of its reservations in the bin. The same
 //! holds for the times without credits, which end with a reservation or with the run, and for counts, which have one
-//! moment each. What lies after the end of the run is subtracted when it is known
+//! moment each. An executor that undoes events adds when an event can no longer be undone. What lies after the end of the run is subtracted when it is known
 //! ([`Collector::finish`](crate::collect::Collector::finish)). Routers are sampled, since they have all of their events
 //! in any run; workers add up the samples, which need no order.
 //!
@@ -50,6 +48,6 @@ const MOST_BINS: u64 = 1 << 20;
 /// The shortcut, if its preconditions hold.
 pub fn applies(observed: &Observed, _: &Declared) -> Option<Tallies> {
     let few_bins = observed.bins.is_some_and(|bins| bins <= MOST_BINS);
-    let applies = observed.series == Series::Classes && few_bins && observed.whole && !observed.undoes;
+    let applies = observed.series == Series::Classes && few_bins && observed.whole;
     applies.then_some(Tallies(true))
 }
