@@ -138,7 +138,7 @@ fn too_soon(from: LpId, to: LpId, delay: Time, least: Time) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Executor, Optimism, Partition};
+    use crate::{Executor, Optimism, Pace, Partition};
 
     const LP: LpId = LpId(7);
     const UNTIL: Time = Time(10_000);
@@ -150,6 +150,7 @@ mod tests {
             seed: 5,
             until: UNTIL,
             optimism: Optimism::default(),
+            pace: Pace::default(),
         }
     }
 

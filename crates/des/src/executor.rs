@@ -1,8 +1,9 @@
-//! The four executors by name. Each executes the same run to the same result.
+//! The executors by name. Each executes the same run to the same result.
 
+use crate::leg::Leg;
 use crate::run::{Finished, Observer, Run};
 use crate::{
-    Control, Executor, Model, Settings, SingleProcess, Time, conservative, optimistic, reverse_check,
+    Control, Executor, Model, Settings, SingleProcess, Time, auto, conservative, optimistic, reverse_check,
     sequential,
 };
 
@@ -33,11 +34,21 @@ impl<M: Model> Run<'_, M> {
             let found = snapshot.lps.len();
             return Err(format!("it has {found} logical processes, the model has {lps}"));
         }
+        let first = self
+            .from
+            .map_or((Time::ZERO, Time::MAX), |snapshot| (snapshot.time, snapshot.stop));
+        let leg = Leg::whole(first.0, first.1);
         match executor {
-            Executor::Sequential => sequential::run(self, observer),
+            Executor::Sequential => sequential::run(self, &leg, observer),
             // All events before the first event of the only part have been executed, so no event can be late.
-            Executor::Optimistic if self.settings.partition.parts() > 1 => optimistic::run(self, observer),
-            Executor::Conservative | Executor::Optimistic => conservative::run(self, observer),
+            Executor::Optimistic if self.settings.partition.parts() > 1 => {
+                optimistic::run(self, &leg, observer)
+            }
+            // Processes would have to agree on each change.
+            Executor::Auto if self.processes.count() == 1 => auto::run(self, leg, observer),
+            Executor::Conservative | Executor::Optimistic | Executor::Auto => {
+                conservative::run(self, &leg, observer)
+            }
             Executor::ReverseCheck => reverse_check::run(self, observer),
         }
     }

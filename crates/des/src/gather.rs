@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
+use crate::leg::Leg;
 use crate::run::{Finished, Run, RunEnd};
 use crate::slot::Lps;
 use crate::snapshot::SavedLp;
@@ -64,7 +65,11 @@ struct Agreed {
 }
 
 /// Merges the reports of all threads and, in the first process, those of all processes.
-pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Result<Finished<M>, String> {
+pub(crate) fn gather<M: Model>(
+    run: &Run<'_, M>,
+    leg: &Leg<M>,
+    reports: Vec<Report<M>>,
+) -> Result<Finished<M>, String> {
     let mut reports = reports.into_iter();
     let mut all = reports.next().expect("there is a thread");
     reports.for_each(|report| all.append(report));
@@ -83,6 +88,7 @@ pub(crate) fn gather<M: Model>(run: &Run<'_, M>, reports: Vec<Report<M>>) -> Res
         Some((key, error)) => (RunEnd::Failed(error), key.time),
         None if agreed.elsewhere => (RunEnd::FailedElsewhere, all.last),
         None if all.interrupted => (RunEnd::Interrupted, all.last),
+        None if leg.paused().is_some() => (RunEnd::Until, all.last),
         None if all.stop < until => (RunEnd::Stopped, all.stop),
         None if agreed.drained => (RunEnd::Drained, all.last),
         None => (RunEnd::Until, until),

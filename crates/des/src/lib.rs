@@ -5,6 +5,7 @@
 //! (2000); Nicol, *The cost of conservative synchronization in parallel discrete event simulations* (JACM 1993; YAWNS
 //! windows); McGlohon and Carothers, arXiv 2105.00069 (deterministic tie-breaking).
 
+mod auto;
 mod barrier;
 mod commit;
 mod conservative;
@@ -13,6 +14,7 @@ mod event;
 mod event_signer;
 mod executor;
 mod gather;
+mod leg;
 mod model;
 mod optimistic;
 mod partition;
@@ -43,9 +45,9 @@ pub use prefetch::{prefetch, prefetch_begin};
 pub use processes::{Processes, SingleProcess};
 pub use random::{RandomStream, philox2x64};
 pub use run::{Finished, Observer, Run, RunEnd};
-pub use settings::{Executor, Optimism, Settings};
+pub use settings::{Executor, Optimism, Pace, Settings};
 pub use slot::Lps;
 pub use snapshot::{SavedLp, Snapshot};
-pub use statistics::{EngineStatistics, ThreadSeconds};
+pub use statistics::{EngineStatistics, GearTime, ThreadSeconds};
 pub use tally::Tally;
 pub use time::Time;

@@ -64,6 +64,19 @@ impl Partition {
         Partition { bounds }
     }
 
+    /// Fewer parts, about equally many of these joined to each.
+    pub(crate) fn joined(&self, parts: usize) -> Partition {
+        let bounds = (0..=parts).map(|part| self.bounds[part * self.parts() / parts]);
+        Partition {
+            bounds: bounds.collect(),
+        }
+    }
+
+    /// Number of LPs.
+    pub(crate) fn lps(&self) -> u32 {
+        self.bounds[self.parts()]
+    }
+
     /// Number of parts.
     pub fn parts(&self) -> usize {
         self.bounds.len() - 1

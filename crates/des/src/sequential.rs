@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::event_signer::EventSigner;
+use crate::leg::Leg;
 use crate::queue::Queue;
 use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
@@ -63,7 +64,11 @@ impl<M: Model> Sequential<'_, M> {
     }
 }
 
-pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
+pub(crate) fn run<M: Model>(
+    run: &Run<'_, M>,
+    leg: &Leg<M>,
+    observer: &mut dyn Observer<M>,
+) -> Result<Finished<M>, String> {
     let Run {
         model,
         settings,
@@ -71,17 +76,24 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         ..
     } = *run;
     let begin = Instant::now();
-    let mut slots = run.slots(0..model.lps())?;
+    let midway = leg.take(0);
+    let is_midway = midway.is_some();
     let mut context = Sequential::<M> {
         signer: EventSigner::new(model.lookahead(), settings),
-        now: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
+        now: leg.last,
         queue: Queue::new(model.lookahead()),
         observer,
-        stop: run.from.map_or(Time::MAX, |snapshot| snapshot.stop),
+        stop: leg.stop,
         failure: None,
         tally: model.tally(),
     };
+    let (mut slots, pending) = match midway {
+        Some(midway) => midway,
+        None => (run.slots(0..model.lps())?, Vec::new()),
+    };
+    pending.into_iter().for_each(|event| context.queue.push(event));
     match run.from {
+        _ if is_midway => {}
         Some(snapshot) => snapshot
             .pending
             .iter()
@@ -96,19 +108,26 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     }
     context.signer.begin_events();
 
-    let mut processed = 0u64;
+    let (mut processed, mut timer) = (0u64, leg.start());
+    let (mut next_control, mut next_drain) = (0, 0);
     // A snapshot lies between two times, so it may have to wait for the next time.
     let mut snapshot_wanted = false;
     let end = loop {
         if let Some(error) = context.failure.take() {
             break RunEnd::Failed(error);
         }
-        if processed.is_multiple_of(CONTROL_INTERVAL) {
+        if processed >= next_control {
+            next_control = processed + timer.interval(CONTROL_INTERVAL);
             control.report(context.now, processed);
             if control.interrupted() {
                 break RunEnd::Interrupted;
             }
-            if processed.is_multiple_of(DRAIN_INTERVAL) {
+            if timer.is_over(processed) {
+                leg.pause(context.stop);
+                break RunEnd::Until;
+            }
+            if processed >= next_drain {
+                next_drain = processed + DRAIN_INTERVAL;
                 context.drain_tally();
             }
             snapshot_wanted = snapshot_wanted || context.observer.wants_snapshot(context.now);
@@ -145,7 +164,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     };
     context.drain_tally();
     let time = match end {
-        RunEnd::Until => settings.until,
+        RunEnd::Until if leg.paused().is_none() => settings.until,
         RunEnd::Stopped => context.stop,
         _ => context.now,
     };

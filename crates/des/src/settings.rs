@@ -15,13 +15,21 @@ pub enum Executor {
     /// Speculative execution with rollback by reverse computation, on threads (Time Warp). For models whose lookahead
     /// holds few events. One part has nothing to speculate about, and executes as `Conservative`.
     Optimistic,
+    /// One of those above after the other, on one thread or several, with the fastest for the longest time.
+    Auto,
     /// As `Sequential`, but every event is executed, undone, compared and executed again. Finds wrong undo steps.
     ReverseCheck,
 }
 
 impl Executor {
     /// Names in experiments.
-    pub const NAMES: [&'static str; 4] = ["sequential", "conservative", "optimistic", "reverse-check"];
+    pub const NAMES: [&'static str; 5] = [
+        "sequential",
+        "conservative",
+        "optimistic",
+        "auto",
+        "reverse-check",
+    ];
 
     /// Name in experiments.
     pub fn name(self) -> &'static str {
@@ -30,7 +38,10 @@ impl Executor {
 
     /// Whether it supports several threads and processes.
     pub fn is_parallel(self) -> bool {
-        matches!(self, Executor::Conservative | Executor::Optimistic)
+        matches!(
+            self,
+            Executor::Conservative | Executor::Optimistic | Executor::Auto
+        )
     }
 }
 
@@ -41,6 +52,7 @@ impl FromStr for Executor {
             "sequential" => Ok(Executor::Sequential),
             "conservative" => Ok(Executor::Conservative),
             "optimistic" => Ok(Executor::Optimistic),
+            "auto" => Ok(Executor::Auto),
             "reverse-check" => Ok(Executor::ReverseCheck),
             _ => Err(()),
         }
@@ -77,6 +89,16 @@ impl Default for Optimism {
     }
 }
 
+/// When [`Executor::Auto`] goes on with another executor. It has no effect on results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pace {
+    /// When it has measured that another one is faster.
+    #[default]
+    Measured,
+    /// After so many events, with all executors in turn. For tests.
+    Events(u64),
+}
+
 /// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -90,4 +112,6 @@ pub struct Settings {
     pub until: Time,
     /// Limits of `Optimistic`.
     pub optimism: Optimism,
+    /// When `Auto` changes the executor.
+    pub pace: Pace,
 }

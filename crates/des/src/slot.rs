@@ -41,6 +41,14 @@ impl<L> Lps<L> {
         }
     }
 
+    /// All in one list.
+    pub(crate) fn into_slots(self) -> Vec<Slot<L>> {
+        let mut parts = self.parts.into_iter();
+        let mut all = parts.next().unwrap_or_default();
+        parts.for_each(|mut part| all.append(&mut part));
+        all
+    }
+
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot<L>> {
         self.parts.iter().flatten()
     }

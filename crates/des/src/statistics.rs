@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::Executor;
+
 /// Wall time of one thread by phase, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadSeconds {
@@ -17,6 +19,19 @@ pub struct ThreadSeconds {
     pub rollback: f64,
     /// Waiting for other threads without work.
     pub idle: f64,
+}
+
+/// What [`Executor::Auto`] has executed with one executor on some number of threads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GearTime {
+    /// The executor.
+    pub executor: Executor,
+    /// Its threads.
+    pub threads: usize,
+    /// Wall time, changes included.
+    pub seconds: f64,
+    /// Committed events.
+    pub events: u64,
 }
 
 /// Statistics of the engine for one run.
@@ -44,6 +59,9 @@ pub struct EngineStatistics {
     pub threads: Vec<ThreadSeconds>,
     /// Rollbacks of each LP, by id. Empty if the executor never rolls back.
     pub rollbacks: Vec<u32>,
+    /// With [`Executor::Auto`]: by executor and threads, in the order of their first use. A process alone has them.
+    #[serde(skip)]
+    pub gears: Vec<GearTime>,
 }
 
 impl EngineStatistics {
@@ -60,6 +78,43 @@ impl EngineStatistics {
         self.gvt_rounds = self.gvt_rounds.max(other.gvt_rounds);
         self.threads.extend(other.threads);
         self.rollbacks.extend(other.rollbacks);
+    }
+}
+
+impl EngineStatistics {
+    /// Adds the statistics of the next leg of the run.
+    pub(crate) fn go_on(&mut self, leg: EngineStatistics, time: GearTime) {
+        self.processed += leg.processed;
+        self.committed += leg.committed;
+        self.rolled_back += leg.rolled_back;
+        self.primary_rollbacks += leg.primary_rollbacks;
+        self.secondary_rollbacks += leg.secondary_rollbacks;
+        self.anti_messages += leg.anti_messages;
+        self.remote += leg.remote;
+        self.windows += leg.windows;
+        self.gvt_rounds += leg.gvt_rounds;
+        let threads = self.threads.len().max(leg.threads.len());
+        self.threads.resize(threads, ThreadSeconds::default());
+        for (sum, thread) in self.threads.iter_mut().zip(&leg.threads) {
+            sum.processing += thread.processing;
+            sum.queue += thread.queue;
+            sum.synchronisation += thread.synchronisation;
+            sum.rollback += thread.rollback;
+            sum.idle += thread.idle;
+        }
+        let lps = self.rollbacks.len().max(leg.rollbacks.len());
+        self.rollbacks.resize(lps, 0);
+        for (sum, lp) in self.rollbacks.iter_mut().zip(&leg.rollbacks) {
+            *sum += lp;
+        }
+        let same = |gear: &&mut GearTime| (gear.executor, gear.threads) == (time.executor, time.threads);
+        match self.gears.iter_mut().find(same) {
+            Some(gear) => {
+                gear.seconds += time.seconds;
+                gear.events += time.events;
+            }
+            None => self.gears.push(time),
+        }
     }
 }
 

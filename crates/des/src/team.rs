@@ -31,10 +31,12 @@ pub(crate) struct SyncState {
     pub(crate) interrupted: bool,
     /// The owner wants a snapshot.
     pub(crate) snapshot: bool,
+    /// The leg is over.
+    pub(crate) pause: bool,
 }
 
 impl SyncState {
-    const VALUES: usize = 5;
+    const VALUES: usize = 6;
 
     pub(crate) const NOTHING: SyncState = SyncState {
         next: Time::MAX,
@@ -42,6 +44,7 @@ impl SyncState {
         failed: Time::MAX,
         interrupted: false,
         snapshot: false,
+        pause: false,
     };
 
     /// The state as numbers, whose minimum over all threads is the agreed state.
@@ -53,16 +56,20 @@ impl SyncState {
             self.failed.0,
             no(self.interrupted),
             no(self.snapshot),
+            no(self.pause),
         ]
     }
 
-    fn from_numbers([next, stop, failed, interrupted, snapshot]: [u64; SyncState::VALUES]) -> SyncState {
+    fn from_numbers(
+        [next, stop, failed, interrupted, snapshot, pause]: [u64; SyncState::VALUES],
+    ) -> SyncState {
         SyncState {
             next: Time(next),
             stop: Time(stop),
             failed: Time(failed),
             interrupted: interrupted == 0,
             snapshot: snapshot == 0,
+            pause: pause == 0,
         }
     }
 }

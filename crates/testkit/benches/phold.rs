@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p fabricsim-testkit`; divan prints items (committed events) per second.
 
-use des::{Control, Executor, Optimism, Partition, Settings, Time, run};
+use des::{Control, Executor, Optimism, Pace, Partition, Settings, Time, run};
 use divan::{Bencher, counter::ItemsCount};
 use fabricsim_testkit::phold::Phold;
 
@@ -37,6 +37,7 @@ fn bench(bencher: Bencher, executor: Executor, threads: usize, remote: u64, look
         seed: 1,
         until,
         optimism: Optimism::default(),
+        pace: Pace::default(),
     };
     let go = || {
         run(&model, &settings, &Control::default(), &mut |_, _| ())

@@ -2,8 +2,8 @@
 //! reaches beyond the end of the run with any delay. PHOLD sends one event for each, within the lookahead.
 
 use des::{
-    Context, Control, Event, Executor, LpId, Model, Optimism, Partition, Processes, Purpose, Run, RunEnd,
-    Settings, SingleProcess, Time,
+    Context, Control, Event, Executor, LpId, Model, Optimism, Pace, Partition, Processes, Purpose, Run,
+    RunEnd, Settings, SingleProcess, Time,
 };
 use fabricsim_testkit::executors::EXECUTORS;
 use fabricsim_testkit::processes::ThreadProcess;
@@ -203,9 +203,10 @@ proptest! {
             seed,
             until,
             optimism,
+            pace: Pace::Events(31),
         };
         let (reference, _) = outcome(&SingleProcess, &model, &settings(Executor::Sequential, 1));
-        for (executor, threads) in EXECUTORS.into_iter().chain([(Executor::ReverseCheck, 1)]) {
+        for (executor, threads) in EXECUTORS.into_iter().chain([(Executor::Auto, 1), (Executor::Auto, 3), (Executor::ReverseCheck, 1)]) {
             let (other, _) = outcome(&SingleProcess, &model, &settings(executor, threads));
             prop_assert_eq!(None, difference(&reference, &other), "{:?} with {} threads", executor, threads);
         }

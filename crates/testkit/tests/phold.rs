@@ -1,7 +1,7 @@
 //! All executors give the same result for PHOLD with any number of threads.
 
 use des::{
-    Context, Control, EngineStatistics, Event, Executor, Finished, LpId, Model, Observer, Optimism,
+    Context, Control, EngineStatistics, Event, Executor, Finished, LpId, Model, Observer, Optimism, Pace,
     Partition, Processes, Purpose, Run, RunEnd, Settings, SingleProcess, Snapshot, Time, run,
 };
 use fabricsim_testkit::executors::{DISTRIBUTED, EXECUTORS};
@@ -26,7 +26,11 @@ fn balls(finished: &Finished<Phold>) -> Vec<Ball> {
 
 /// All executors and thread counts; the first is the reference.
 fn executors() -> impl Iterator<Item = (Executor, usize)> {
-    EXECUTORS.into_iter().chain([(Executor::ReverseCheck, 1)])
+    EXECUTORS.into_iter().chain([
+        (Executor::Auto, 1),
+        (Executor::Auto, 3),
+        (Executor::ReverseCheck, 1),
+    ])
 }
 
 fn settings(executor: Executor, lps: u32, threads: usize, until: Time, seed: u64) -> Settings {
@@ -36,6 +40,7 @@ fn settings(executor: Executor, lps: u32, threads: usize, until: Time, seed: u64
         seed,
         until,
         optimism: Optimism::default(),
+        pace: Pace::Events(97),
     }
 }
 

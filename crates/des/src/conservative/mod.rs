@@ -6,6 +6,7 @@
 mod worker;
 
 use crate::gather::gather;
+use crate::leg::Leg;
 use crate::run::{Finished, Observer, Run};
 use crate::team::{Team, in_threads};
 use crate::{Event, Model};
@@ -15,9 +16,13 @@ use worker::Worker;
 /// What the threads of a process share.
 type Windows<'a, M> = Team<'a, Event<<M as Model>::Payload>, <M as Model>::Record>;
 
-pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
+pub(crate) fn run<M: Model>(
+    run: &Run<'_, M>,
+    leg: &Leg<M>,
+    observer: &mut dyn Observer<M>,
+) -> Result<Finished<M>, String> {
     let work = |team: &Windows<'_, M>, parts: &_, thread, observer: Option<&mut dyn Observer<M>>| {
-        Worker::new(run, team, parts, thread).run(observer)
+        Worker::new(run, leg, team, parts, thread).run(observer)
     };
-    gather(run, in_threads(run, observer, work))
+    gather(run, leg, in_threads(run, observer, work))
 }

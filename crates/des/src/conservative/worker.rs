@@ -3,6 +3,7 @@
 use super::Windows;
 use crate::commit::Committer;
 use crate::gather::Report;
+use crate::leg::Leg;
 use crate::run::{Observer, Run};
 use crate::slot::{Lps, Slot};
 use crate::statistics::{Clock, EngineStatistics};
@@ -53,6 +54,7 @@ impl<M: Model> ExecuteLp<M> for Part<'_, M> {
 
 pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
+    leg: &'a Leg<M>,
     team: &'a Windows<'a, M>,
     parts: &'a SnapshotParts<M>,
     thread: usize,
@@ -67,13 +69,15 @@ pub(super) struct Worker<'a, M: Model> {
 impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
+        leg: &'a Leg<M>,
         team: &'a Windows<'a, M>,
         parts: &'a SnapshotParts<M>,
         thread: usize,
     ) -> Self {
-        let context = WindowContext::new(run, team.part(thread));
+        let context = WindowContext::new(run, leg, team.part(thread));
         Worker {
             run,
+            leg,
             team,
             parts,
             thread,
@@ -84,7 +88,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 slots: Vec::new(),
                 limit: Time::ZERO,
                 processed: 0,
-                last: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
+                last: leg.last,
             },
             mail: Vec::new(),
             meetings: 0,
@@ -101,6 +105,7 @@ impl<'a, M: Model> Worker<'a, M> {
         let until = self.run.settings.until;
         let (mut windows, mut now) = (0, Time::ZERO);
         let mut next_drain = DRAIN_INTERVAL;
+        let mut timer = observer.is_some().then(|| self.leg.start());
         let interrupted = loop {
             if self.part.processed >= next_drain {
                 next_drain = self.part.processed + DRAIN_INTERVAL;
@@ -113,6 +118,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 failed: self.part.context.failed(),
                 interrupted: broken.is_some() || (self.thread == 0 && self.run.control.interrupted()),
                 snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(now)),
+                pause: timer
+                    .as_mut()
+                    .is_some_and(|timer| timer.is_over(self.part.processed)),
             };
             clock.lap(|s| &mut s.queue);
             let agreed = self.meet(sync_state);
@@ -128,6 +136,10 @@ impl<'a, M: Model> Worker<'a, M> {
             }
             if agreed.failed != Time::MAX || agreed.interrupted || now >= limit {
                 break agreed.interrupted;
+            }
+            if agreed.pause {
+                self.leg.pause(agreed.stop);
+                break false;
             }
             if agreed.snapshot {
                 self.drain_tally(now, &mut committer, &mut observer);
@@ -161,7 +173,8 @@ impl<'a, M: Model> Worker<'a, M> {
     }
 
     fn begin(&mut self) -> Result<(), String> {
-        self.part.slots = self.part.context.begin(self.run)?;
+        let part = self.team.part(self.thread);
+        self.part.slots = self.part.context.begin(self.run, self.leg, part)?;
         Ok(())
     }
 

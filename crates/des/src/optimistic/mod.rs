@@ -26,6 +26,7 @@ mod worker;
 
 use crate::Model;
 use crate::gather::gather;
+use crate::leg::Leg;
 use crate::run::{Finished, Observer, Run};
 use crate::team::{Team, in_threads};
 
@@ -35,9 +36,13 @@ use worker::Worker;
 /// What the threads of a process share.
 type Warp<'a, M> = Team<'a, EventMessage<<M as Model>::Payload>, <M as Model>::Record>;
 
-pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) -> Result<Finished<M>, String> {
+pub(crate) fn run<M: Model>(
+    run: &Run<'_, M>,
+    leg: &Leg<M>,
+    observer: &mut dyn Observer<M>,
+) -> Result<Finished<M>, String> {
     let work = |team: &Warp<'_, M>, parts: &_, thread, observer: Option<&mut dyn Observer<M>>| {
-        Worker::new(run, team, parts, thread).run(observer)
+        Worker::new(run, leg, team, parts, thread).run(observer)
     };
-    gather(run, in_threads(run, observer, work))
+    gather(run, leg, in_threads(run, observer, work))
 }

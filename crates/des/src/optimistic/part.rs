@@ -3,6 +3,7 @@
 use super::history::{History, LpHistory};
 use super::message::{EventMessage, SentEvent};
 use crate::event::Key;
+use crate::leg::Leg;
 use crate::run::Run;
 use crate::slot::Slot;
 use crate::statistics::Clock;
@@ -40,10 +41,10 @@ pub(super) struct Part<'a, M: Model> {
 }
 
 impl<'a, M: Model> Part<'a, M> {
-    pub(super) fn new(run: &Run<'a, M>, part: usize) -> Self {
+    pub(super) fn new(run: &Run<'a, M>, leg: &Leg<M>, part: usize) -> Self {
         Part {
             model: run.model,
-            context: WindowContext::new(run, part),
+            context: WindowContext::new(run, leg, part),
             slots: Vec::new(),
             lps: Vec::new(),
             history: History::new(),
@@ -58,7 +59,7 @@ impl<'a, M: Model> Part<'a, M> {
             primary_rollbacks: 0,
             secondary_rollbacks: 0,
             anti_messages: 0,
-            last: run.from.map_or(Time::ZERO, |snapshot| snapshot.time),
+            last: leg.last,
         }
     }
 
@@ -66,8 +67,8 @@ impl<'a, M: Model> Part<'a, M> {
     ///
     /// # Errors
     /// The snapshot is not one of the model.
-    pub(super) fn begin(&mut self, run: &Run<'_, M>) -> Result<(), String> {
-        self.slots = self.context.begin(run)?;
+    pub(super) fn begin(&mut self, run: &Run<'_, M>, leg: &Leg<M>, part: usize) -> Result<(), String> {
+        self.slots = self.context.begin(run, leg, part)?;
         self.lps = self.slots.iter().map(|_| LpHistory::EMPTY).collect();
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::throttle::Throttle;
 use crate::barrier::Ticket;
 use crate::commit::Committer;
 use crate::gather::Report;
+use crate::leg::Leg;
 use crate::run::{Observer, Run};
 use crate::slot::Lps;
 use crate::statistics::EngineStatistics;
@@ -17,6 +18,7 @@ use crate::{Model, Time};
 
 pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
+    leg: &'a Leg<M>,
     team: &'a Warp<'a, M>,
     parts: &'a SnapshotParts<M>,
     thread: usize,
@@ -36,14 +38,16 @@ pub(super) struct Worker<'a, M: Model> {
 impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
+        leg: &'a Leg<M>,
         team: &'a Warp<'a, M>,
         parts: &'a SnapshotParts<M>,
         thread: usize,
     ) -> Self {
-        let part = Part::new(run, team.part(thread));
+        let part = Part::new(run, leg, team.part(thread));
         let (first, block) = (part.context.range.start, part.context.calendar.block_size());
         Worker {
             run,
+            leg,
             team,
             parts,
             thread,
@@ -64,7 +68,9 @@ impl<'a, M: Model> Worker<'a, M> {
         let _guard = PanicGuard(team);
         let until = self.run.settings.until;
         let mut committer = Committer::new();
-        let broken = self.part.begin(self.run).err();
+        let part = team.part(self.thread);
+        let broken = self.part.begin(self.run, self.leg, part).err();
+        let mut timer = observer.is_some().then(|| self.leg.start());
         // The first synchronisation commits nothing.
         let (mut certain, mut gvt_rounds) = (Time::ZERO, 0);
         let mut next_drain = DRAIN_INTERVAL;
@@ -75,12 +81,18 @@ impl<'a, M: Model> Worker<'a, M> {
             }
             // A thread that could not begin executes nothing, and ends the run at the first synchronisation.
             let may_speculate = broken.is_none() && gvt_rounds > 0;
-            let sync_state = |worker: &Self, observer: &mut Option<&mut dyn Observer<M>>| SyncState {
+            let mut is_over = |worker: &Self| {
+                timer
+                    .as_mut()
+                    .is_some_and(|timer| timer.is_over(worker.part.processed))
+            };
+            let mut sync_state = |worker: &Self, observer: &mut Option<&mut dyn Observer<M>>| SyncState {
                 next: worker.part.next(),
                 stop: worker.part.stop(),
                 failed: worker.part.failed(),
                 interrupted: broken.is_some() || (worker.thread == 0 && worker.run.control.interrupted()),
                 snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(worker.gvt)),
+                pause: is_over(worker),
             };
             let agreed = self.synchronise(may_speculate, |worker| sync_state(worker, &mut observer));
             if agreed.interrupted {
@@ -103,6 +115,11 @@ impl<'a, M: Model> Worker<'a, M> {
             }
             if self.gvt >= self.limit || self.gvt == Time::MAX {
                 self.settle(self.limit.min(self.gvt), &mut committer, &mut observer);
+                break false;
+            }
+            if agreed.pause {
+                let stop = self.settle(self.gvt, &mut committer, &mut observer);
+                self.leg.pause(stop);
                 break false;
             }
             let (begin, end) = self.part.context.calendar.bounds(self.gvt);
@@ -139,6 +156,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 gvt_rounds,
                 threads: vec![self.part.clock.seconds],
                 rollbacks: self.part.lps.iter().map(|lp| lp.rollbacks).collect(),
+                gears: Vec::new(),
             },
             lps: Lps::new(std::mem::take(&mut self.part.slots)),
             failure: self.part.into_failure(),

@@ -7,6 +7,7 @@ use super::Calendar;
 use crate::commit::Emitted;
 use crate::event::{Head, Indexed, Key};
 use crate::event_signer::EventSigner;
+use crate::leg::Leg;
 use crate::run::Run;
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, SnapshotPart};
@@ -47,7 +48,7 @@ pub(crate) struct WindowContext<'a, M: Model, T> {
 
 impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
     /// The context of a part, before the model starts.
-    pub(crate) fn new(run: &Run<'a, M>, part: usize) -> Self {
+    pub(crate) fn new(run: &Run<'a, M>, leg: &Leg<M>, part: usize) -> Self {
         let (model, partition) = (run.model, &run.settings.partition);
         let range = partition.range(part);
         WindowContext {
@@ -61,7 +62,7 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
             leftover: Vec::new(),
             records: Vec::new(),
             failure: None,
-            stop: run.from.map_or(Time::MAX, |snapshot| snapshot.stop),
+            stop: leg.stop,
             remote: 0,
             sent: Time::MAX,
             window: Time::ZERO..Time::ZERO,
@@ -71,11 +72,22 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
         }
     }
 
-    /// Creates the LPs and the first events, from the model's start or from the snapshot.
+    /// Creates the LPs and the first events, from the model's start or from the snapshot, or takes what the leg before
+    /// has left.
     ///
     /// # Errors
     /// The snapshot is not one of the model.
-    pub(crate) fn begin(&mut self, run: &Run<'_, M>) -> Result<Vec<Slot<M::Lp>>, String> {
+    pub(crate) fn begin(
+        &mut self,
+        run: &Run<'_, M>,
+        leg: &Leg<M>,
+        part: usize,
+    ) -> Result<Vec<Slot<M::Lp>>, String> {
+        if let Some((slots, pending)) = leg.take(part) {
+            pending.into_iter().for_each(|event| self.calendar.add(event));
+            self.signer.begin_events();
+            return Ok(slots);
+        }
         let mut slots = run.slots(self.range.clone())?;
         match run.from {
             Some(snapshot) => {

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use des::{
-    Context, Control, Event, Executor, Journal, LpId, Model, Optimism, Partition, Purpose, RunEnd, Settings,
-    Time, run,
+    Context, Control, Event, Executor, Journal, LpId, Model, Optimism, Pace, Partition, Purpose, RunEnd,
+    Settings, Time, run,
 };
 use fabric::router::{Arrival, PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use fabric::{
@@ -145,6 +145,7 @@ impl<R: AnyRouter, N: AnyNic> Line<R, N> {
             seed: 7,
             until: Time::MAX,
             optimism: Optimism::default(),
+            pace: Pace::default(),
         };
         let mut deliveries = Vec::new();
         let finished = run(self, &settings, &Control::default(), &mut |time, record| {

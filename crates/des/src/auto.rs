@@ -1,0 +1,310 @@
+//! The executor that chooses: it runs on one of the others for a while, measures, and goes on with another if that is
+//! faster.
+//!
+//! Which executor is the fastest, and on how many threads, depends on the model, on its phase, and on what else the
+//! machine does. So nothing is predicted: a *gear* is an executor with a number of threads, and a gear is tried by going
+//! on with it for a short leg ([`crate::leg`]). No event is executed twice, and the result is that of any executor.
+//! Trials are short beside the legs between them, so that a gear that is far slower costs little.
+
+use std::time::Duration;
+
+use crate::leg::{Leg, Length, Midway};
+use crate::run::{Finished, Observer, Run};
+use crate::statistics::{EngineStatistics, GearTime};
+use crate::{Executor, Model, Pace, Partition, Settings, conservative, optimistic, sequential};
+
+/// The first leg, and the shortest of a trial. A shift of a small model takes some 0.1 ms.
+const TRIAL: Duration = Duration::from_millis(8);
+
+/// A trial takes at least so many times as long as the shift before it.
+const PER_SHIFT: u32 = 8;
+
+/// Length of the first leg after a round of trials. It doubles while trials change nothing.
+const STEADY: Duration = Duration::from_millis(400);
+
+/// Longest leg without a trial.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// A gear is taken if it is faster by this factor.
+const FASTER: f64 = 1.05;
+
+/// Events per window from which on single events are not tried: windows are faster from about four.
+const FEW: u64 = 32;
+
+/// Events per window and thread from which on nothing is gained by speculation.
+const MANY: u64 = 2_000;
+
+/// An executor with its threads.
+#[derive(Clone, Debug)]
+struct Gear {
+    executor: Executor,
+    partition: Partition,
+}
+
+/// Gears by number, in the order of threads. The first executes one event after the other, the second windows on one
+/// thread, all others use several threads.
+fn gears(partition: &Partition) -> Vec<Gear> {
+    let one = Partition::new(vec![0, partition.lps()]);
+    let gear = |executor, partition: &Partition| Gear {
+        executor,
+        partition: partition.clone(),
+    };
+    let mut gears = vec![
+        gear(Executor::Sequential, &one),
+        gear(Executor::Conservative, &one),
+    ];
+    let mut parts = 2;
+    while parts < partition.parts() {
+        gears.push(gear(Executor::Conservative, &partition.joined(parts)));
+        parts *= 2;
+    }
+    if partition.parts() > 1 {
+        gears.push(gear(Executor::Conservative, partition));
+        gears.push(gear(Executor::Optimistic, partition));
+    }
+    gears
+}
+
+/// Number of the gear in which a run begins: windows on one thread.
+const FIRST: usize = 1;
+
+/// What a leg has shown.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    /// Events per second.
+    rate: f64,
+    /// Events per window of all threads; 0 if it is not known.
+    per_window: u64,
+    /// Time that the shift to this gear took.
+    shift: Duration,
+}
+
+/// Decides which gear comes next, and for how long.
+struct Gearbox {
+    /// Number of gears.
+    gears: usize,
+    /// The best gear so far.
+    best: usize,
+    rate: f64,
+    /// Gears that are still to be tried in this round, the next one last.
+    trials: Vec<usize>,
+    /// Whether a trial of this round has changed the gear.
+    has_changed: bool,
+    steady: Duration,
+    shift: Duration,
+}
+
+impl Gearbox {
+    fn new(gears: usize) -> Gearbox {
+        Gearbox {
+            gears,
+            best: FIRST,
+            rate: 0.0,
+            trials: Vec::new(),
+            has_changed: true,
+            steady: STEADY,
+            shift: Duration::ZERO,
+        }
+    }
+
+    /// The next gear and the length of its leg, after a leg in this one.
+    fn next(&mut self, gear: usize, measured: Measured) -> (usize, Duration) {
+        self.shift = self.shift.max(measured.shift);
+        let trial = TRIAL.max(self.shift * PER_SHIFT);
+        if gear == self.best {
+            self.rate = measured.rate;
+            self.trials = self.candidates(measured.per_window);
+        } else if measured.rate > self.rate * FASTER {
+            let is_up = gear > self.best;
+            (self.best, self.rate, self.has_changed) = (gear, measured.rate, true);
+            self.trials = self.candidates(measured.per_window);
+            // Back is where the run comes from.
+            self.trials.retain(|candidate| (*candidate > gear) == is_up);
+        }
+        if let Some(candidate) = self.trials.pop() {
+            return (candidate, trial);
+        }
+        self.steady = match std::mem::take(&mut self.has_changed) {
+            true => STEADY,
+            false => (self.steady * 2).min(LONGEST),
+        };
+        (self.best, self.steady.max(trial * 10))
+    }
+
+    /// Gears that may be faster than the best one, the first to try last.
+    fn candidates(&self, per_window: u64) -> Vec<usize> {
+        let (last, several) = (self.gears - 1, self.gears > FIRST + 1);
+        let threads = |gear: usize| gear > FIRST && several;
+        let mut candidates = Vec::new();
+        match self.best {
+            0 => candidates.push(FIRST),
+            best if threads(best) && best == last => candidates.push(last - 1),
+            best => {
+                if several && per_window < MANY * (1 << (best - FIRST)) {
+                    candidates.push(last);
+                }
+                if best == FIRST {
+                    if per_window < FEW {
+                        candidates.push(0);
+                    }
+                } else {
+                    candidates.push(best - 1);
+                }
+                if several && best + 1 < last {
+                    candidates.push(best + 1);
+                }
+            }
+        }
+        candidates
+    }
+}
+
+pub(crate) fn run<M: Model>(
+    run: &Run<'_, M>,
+    first: Leg<M>,
+    observer: &mut dyn Observer<M>,
+) -> Result<Finished<M>, String> {
+    let gears = gears(&run.settings.partition);
+    let mut gearbox = Gearbox::new(gears.len());
+    let mut statistics = EngineStatistics::default();
+    let (last, stop) = (first.last, first.stop);
+    let (mut midway, mut gear, mut length) = (None, FIRST, TRIAL);
+    loop {
+        let Gear { executor, partition } = &gears[gear];
+        let settings = Settings {
+            executor: *executor,
+            partition: partition.clone(),
+            ..run.settings.clone()
+        };
+        let length_of_leg = match run.settings.pace {
+            Pace::Measured => Length::Time(length),
+            Pace::Events(events) => Length::Events(events),
+        };
+        let begin = std::time::Instant::now();
+        let leg = Leg::new(midway.take(), partition, length_of_leg, Leg::whole(last, stop));
+        let this = Run {
+            settings: &settings,
+            ..*run
+        };
+        let finished = match executor {
+            Executor::Sequential => sequential::run(&this, &leg, observer)?,
+            Executor::Optimistic => optimistic::run(&this, &leg, observer)?,
+            _ => conservative::run(&this, &leg, observer)?,
+        };
+        let (whole, wall) = (begin.elapsed(), leg.elapsed());
+        let of_leg = &finished.statistics;
+        let measured = Measured {
+            rate: of_leg.committed as f64 / wall.as_secs_f64().max(1e-9),
+            per_window: of_leg.committed / of_leg.windows.max(of_leg.gvt_rounds).max(1),
+            shift: whole.saturating_sub(wall),
+        };
+        let time = GearTime {
+            executor: *executor,
+            threads: partition.parts(),
+            seconds: whole.as_secs_f64(),
+            events: of_leg.committed,
+        };
+        statistics.go_on(finished.statistics, time);
+        let Some(stop) = leg.paused() else {
+            return Ok(Finished {
+                statistics,
+                ..finished
+            });
+        };
+        midway = Some(Midway {
+            slots: finished.lps.into_slots(),
+            pending: finished.pending,
+            last: finished.time,
+            stop,
+        });
+        (gear, length) = match run.settings.pace {
+            Pace::Measured => gearbox.next(gear, measured),
+            // All gears in turn.
+            Pace::Events(_) => ((gear + 1) % gears.len(), length),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The gears that a run takes where they have these rates, and the time that it spends in each.
+    fn drive(rates: &[f64], per_window: u64, legs: usize) -> (usize, Vec<Duration>) {
+        let mut gearbox = Gearbox::new(rates.len());
+        let mut spent = vec![Duration::ZERO; rates.len()];
+        let (mut gear, mut length) = (FIRST, TRIAL);
+        for _ in 0..legs {
+            spent[gear] += length;
+            let measured = Measured {
+                rate: rates[gear],
+                per_window,
+                shift: Duration::from_micros(50),
+            };
+            (gear, length) = gearbox.next(gear, measured);
+        }
+        (gearbox.best, spent)
+    }
+
+    #[test]
+    fn it_finds_the_fastest_gear_and_stays_there() {
+        // Events one by one, windows on 1, 2, 4 and 8 threads, speculation on 8.
+        for (best, rates, per_window) in [
+            (1, [5.0, 10.0, 4.0, 2.0, 1.0, 1.0], 1_000_000),
+            (2, [5.0, 10.0, 19.0, 12.0, 1.0, 1.0], 1_000_000),
+            (4, [5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000),
+            (0, [5.0, 2.0, 0.5, 0.2, 0.1, 0.1], 3),
+            (5, [5.0, 6.0, 3.0, 2.0, 1.0, 9.0], 20),
+        ] {
+            let (found, spent) = drive(&rates, per_window, 60);
+            assert_eq!(found, best, "{rates:?}");
+            let all: Duration = spent.iter().sum();
+            assert!(spent[best] > all * 9 / 10, "{rates:?}: {spent:?}");
+        }
+    }
+
+    #[test]
+    fn one_thread_has_two_gears() {
+        assert_eq!(drive(&[1.0, 2.0], 1_000, 20).0, 1);
+        assert_eq!(drive(&[2.0, 1.0], 4, 20).0, 0);
+        let (best, spent) = drive(&[2.0, 1.0], 1_000, 20);
+        assert!(
+            best == 1 && spent[0] == Duration::ZERO,
+            "windows with many events are the fastest"
+        );
+    }
+
+    #[test]
+    fn a_trial_takes_longer_than_its_shift() {
+        let mut gearbox = Gearbox::new(4);
+        let measured = Measured {
+            rate: 1.0,
+            per_window: 1_000_000,
+            shift: Duration::from_secs(1),
+        };
+        let (gear, length) = gearbox.next(FIRST, measured);
+        assert_eq!((gear, length), (2, Duration::from_secs(8)));
+        let (gear, length) = gearbox.next(2, measured);
+        assert_eq!((gear, length), (FIRST, Duration::from_secs(80)));
+    }
+
+    #[test]
+    fn gears_double_the_threads() {
+        let threads = |parts| {
+            let gears = gears(&Partition::balanced(100, parts, |_| 1));
+            let of = |gear: &Gear| (gear.executor.name(), gear.partition.parts());
+            gears.iter().map(of).collect::<Vec<_>>()
+        };
+        let one = [("sequential", 1), ("conservative", 1)];
+        assert_eq!(threads(1), one);
+        let six = [
+            ("conservative", 2),
+            ("conservative", 4),
+            ("conservative", 6),
+            ("optimistic", 6),
+        ];
+        assert_eq!(threads(6), [one.as_slice(), &six].concat());
+        let two = [("conservative", 2), ("optimistic", 2)];
+        assert_eq!(threads(2), [one.as_slice(), &two].concat());
+    }
+}
