@@ -120,12 +120,12 @@ struct RunArguments {
 /// How a run executes; the result is the same.
 #[derive(Args)]
 struct MachineArguments {
-    /// sequential, conservative or optimistic [default: run.executor of the experiment]
+    /// auto, sequential, conservative or optimistic [default: run.executor of the experiment]
     #[arg(long)]
     executor: Option<String>,
-    /// Threads per process [default: run.threads]
+    /// Threads per process, or auto [default: run.threads]
     #[arg(long)]
-    threads: Option<u32>,
+    threads: Option<String>,
     /// Write a checkpoint into the result folder at this wall-clock interval, for example 60s; `fabricsim resume DIR`
     /// continues from it
     #[arg(long, value_name = "TIME", value_parser = wall_time)]
@@ -145,9 +145,10 @@ impl MachineArguments {
             .executor
             .as_ref()
             .map(|name| ("run.executor".into(), format!("\"{name}\"")));
-        let threads = self
-            .threads
-            .map(|threads| ("run.threads".into(), threads.to_string()));
+        let threads = self.threads.as_ref().map(|threads| match threads.parse::<u64>() {
+            Ok(number) => ("run.threads".into(), number.to_string()),
+            Err(_) => ("run.threads".into(), format!("\"{threads}\"")),
+        });
         executor.into_iter().chain(threads).collect()
     }
 

@@ -19,5 +19,5 @@ pub use input::{EXPERIMENT_BYTES, TEXT_BYTES, open_input, read_text};
 pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration, Power, RoundedRate};
 pub use section::Section;
-pub use setting::{NameOrSome, OneOrEach, Setting, Value};
+pub use setting::{AutoOrNumber, NameOrSome, OneOrEach, Setting, Value};
 pub use settings_file::read_settings;

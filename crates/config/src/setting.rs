@@ -164,6 +164,32 @@ impl Setting for OneOrEach {
     }
 }
 
+/// A number, or `auto` for what the program finds best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AutoOrNumber {
+    /// What the program finds best.
+    Auto,
+    /// This number.
+    Number(u32),
+}
+
+impl Setting for AutoOrNumber {
+    const EXPECTED: &'static str = "a whole number or \"auto\"";
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::Integer(_) => u32::read(value).map(AutoOrNumber::Number),
+            Value::String(text) if text == "auto" => Ok(AutoOrNumber::Auto),
+            _ => Err(unexpected::<Self>(value)),
+        }
+    }
+    fn show(&self) -> Json {
+        match self {
+            AutoOrNumber::Auto => "auto".to_owned().show(),
+            AutoOrNumber::Number(number) => number.show(),
+        }
+    }
+}
+
 /// A name that stands for a set of items, or a list of items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameOrSome {

@@ -65,7 +65,7 @@ impl Partition {
     }
 
     /// Fewer parts, about equally many of these joined to each.
-    pub(crate) fn joined(&self, parts: usize) -> Partition {
+    pub fn joined(&self, parts: usize) -> Partition {
         let bounds = (0..=parts).map(|part| self.bounds[part * self.parts() / parts]);
         Partition {
             bounds: bounds.collect(),

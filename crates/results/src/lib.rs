@@ -58,9 +58,9 @@ pub use running::{RUNNING, Running, RunningFolder, refuse_in_use};
 pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledPart, bounded_slowdown};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
-    BacklogInterval, BusiestPeriod, Collect, CollectedTable, JobSummary, Latency, NetworkSummary,
-    PartSummary, Rollbacks, RunSummary, SCHEMA, Summary, ThreadTimes, TrafficSummary, Unreceived,
-    UnreceivedMessage,
+    BacklogInterval, BusiestPeriod, Collect, CollectedTable, GearSummary, JobSummary, Latency,
+    NetworkSummary, PartSummary, Rollbacks, RunSummary, SCHEMA, Summary, ThreadTimes, TrafficSummary,
+    Unreceived, UnreceivedMessage,
 };
 pub use table::Table;
 pub use verdict::{

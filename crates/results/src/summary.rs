@@ -361,14 +361,17 @@ pub struct BacklogInterval {
 pub struct RunSummary {
     /// FabricSim's version.
     pub version: String,
-    /// Executor.
+    /// Executor; if `auto` chose several, that of the longest time.
     pub executor: String,
     /// Credit batching: `each` for credits returned one by one, or `batches`.
     pub credits: String,
     /// Number of processes.
     pub processes: u64,
-    /// Threads per process.
+    /// Threads per process; of several numbers that `auto` chose, that of the longest time.
     pub threads: u64,
+    /// Executors and numbers of threads that `auto` chose, in the order of their first use; empty for other executors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub auto: Vec<GearSummary>,
     /// Wall-clock time of the simulation in seconds, without reading the experiment and writing the result.
     pub wall_s: f64,
     /// Processor time of all threads of all processes in seconds.
@@ -408,6 +411,44 @@ pub struct RunSummary {
     pub parts: Vec<PartSummary>,
     /// The time of each thread by activity, in the order of `parts`.
     pub thread_seconds: Vec<ThreadTimes>,
+}
+
+/// What `auto` executed with one executor on some number of threads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GearSummary {
+    /// Executor.
+    pub executor: String,
+    /// Threads.
+    pub threads: u64,
+    /// Wall-clock time, with the time of going over to it, in seconds.
+    pub wall_s: f64,
+    /// Committed events.
+    pub events: u64,
+}
+
+impl RunSummary {
+    /// The executor in words, with its processes and threads, and with what `auto` chose.
+    pub fn executed_by(&self) -> String {
+        let threads = |threads: u64| match threads {
+            1 => "1 thread".into(),
+            n => format!("{n} threads"),
+        };
+        let on = threads(self.threads);
+        let chosen = match self.processes {
+            0 | 1 => format!("{}, {on}", self.executor),
+            n => format!("{}, {n} processes of {on}", self.executor),
+        };
+        let all: f64 = self.auto.iter().map(|gear| gear.wall_s).sum();
+        let is_main = |gear: &&GearSummary| (&gear.executor, gear.threads) == (&self.executor, self.threads);
+        match self.auto.iter().find(is_main) {
+            None => chosen,
+            Some(_) if self.auto.len() == 1 => format!("auto: {chosen}"),
+            Some(gear) => format!(
+                "auto: {chosen} ({:.0} % of the time)",
+                100.0 * gear.wall_s / all.max(1e-9)
+            ),
+        }
+    }
 }
 
 /// Rollbacks by kind of logical process.

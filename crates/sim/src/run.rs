@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use des::{
-    EngineStatistics, Finished, LpId, Lps, Observer, Partition, Processes, RunEnd, Settings, SingleProcess,
-    Snapshot, Time,
+    EngineStatistics, Executor, Finished, GearTime, LpId, Lps, Observer, Partition, Processes, RunEnd,
+    Settings, SingleProcess, Snapshot, Time,
 };
 use mpi::{Rank, ReplayError};
-use results::{Collect, Outcome, PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes};
+use results::{
+    Collect, GearSummary, Outcome, PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes,
+};
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
@@ -134,8 +136,8 @@ fn attempt(
     (begin, shortcuts): (&Stopwatch, Shortcuts),
 ) -> Result<Attempt, Error> {
     let executor = experiment.run.executor;
-    let threads = experiment.run.threads_of_executor();
     let count = context.processes.count();
+    let threads = experiment.run.threads_of_executor(count);
     if count > 1 && !executor.is_parallel() {
         return Err(Error::Processes(format!(
             "the executor {} runs in one process, not in {count}; use conservative or optimistic",
@@ -155,8 +157,8 @@ fn attempt(
         seed: experiment.run.seed,
         until: experiment.run.latest_end().unwrap_or(Time::MAX),
         optimism: experiment.run.optimism,
+        pace: experiment.run.pace,
     };
-    let parts = parts(&simulation, &settings.partition, threads);
     let first = context.processes.index() == 0;
     let drawing = first.then(|| inventory::drawing(&simulation.network));
     let mut observer = RunObserver::new(experiment, &simulation, control, context, drawing.as_ref())?;
@@ -181,6 +183,8 @@ fn attempt(
     let Some(drawing) = drawing else {
         return Ok(Attempt::Done(None));
     };
+    let (executor, threads) = main_gear(&finished.statistics).unwrap_or((executor, threads));
+    let parts = parts(&simulation, &settings.partition.joined(count * threads), threads);
     let cost = RunSummary {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),
@@ -406,9 +410,31 @@ fn cost(simulation: &Simulation, statistics: &EngineStatistics) -> RunSummary {
         anti_messages: statistics.anti_messages,
         windows: statistics.windows,
         gvt_rounds: statistics.gvt_rounds,
-        thread_seconds: statistics.threads.iter().map(seconds).collect(),
+        thread_seconds: statistics
+            .threads
+            .iter()
+            .take(main_gear(statistics).map_or(usize::MAX, |(_, threads)| threads))
+            .map(seconds)
+            .collect(),
+        auto: statistics
+            .gears
+            .iter()
+            .map(|gear| GearSummary {
+                executor: gear.executor.name().into(),
+                threads: gear.threads as u64,
+                wall_s: gear.seconds,
+                events: gear.events,
+            })
+            .collect(),
         ..RunSummary::default()
     }
+}
+
+/// The executor and the number of threads on which `auto` has spent the most time.
+fn main_gear(statistics: &EngineStatistics) -> Option<(Executor, usize)> {
+    let longest = |a: &&GearTime, b: &&GearTime| a.seconds.total_cmp(&b.seconds);
+    let gear = statistics.gears.iter().max_by(longest)?;
+    Some((gear.executor, gear.threads))
 }
 
 /// The LPs of each thread, counted.

@@ -8,12 +8,8 @@ use crate::{Collect, Summary, show};
 pub(super) fn cost(summary: &Summary) -> HtmlSection {
     let run = &summary.run;
     let mut body = String::from("<div class=\"pairs\">\n");
-    let on = match run.processes {
-        0 | 1 => format!("{}, {} thread(s)", run.executor, run.threads),
-        n => format!("{}, {n} processes of {} thread(s)", run.executor, run.threads),
-    };
     body += &pairs(&[
-        ("executor", on),
+        ("executor", run.executed_by()),
         ("simulated time", show::time(run.simulated_ns)),
         ("wall-clock time", show::time(1e9 * run.wall_s)),
         ("CPU time", show::time(1e9 * run.cpu_s)),

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use config::{Bytes, DefaultValue, Duration, Parameter, RoundedRate, Section, Type, parameters};
-use des::{Executor, Optimism, Time};
+use config::{
+    AutoOrNumber, Bytes, DefaultValue, Duration, Parameter, RoundedRate, Section, Type, parameters,
+};
+use des::{Executor, Optimism, Pace, Time};
 use fabric::Measured;
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
@@ -70,6 +72,9 @@ impl CreditSetting {
     pub const NAMES: [&str; 2] = ["auto", "each"];
 }
 
+/// Most threads of a process.
+const MOST_THREADS: usize = 1024;
+
 /// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct RunSetting {
@@ -83,8 +88,10 @@ pub struct RunSetting {
     pub seed: u64,
     /// The algorithm that executes events.
     pub executor: Executor,
-    /// Threads of each process.
+    /// Threads of each process; [`RunSetting::AUTO_THREADS`] for as many as the executor finds useful.
     pub threads: usize,
+    /// When the executor `auto` goes on with another one. No key has it.
+    pub pace: Pace,
     /// Limits of speculation of the optimistic executor.
     pub optimism: Optimism,
     /// Interval of the checks whether ranks wait for ever, beside synthetic traffic.
@@ -249,9 +256,10 @@ pub const RUN: &[Parameter] = parameters! {
     time("drain", "0 ps",
         "longest time after `until` for which measured packets of synthetic traffic are awaited");
     integer("seed", 1, "seed of all random choices");
-    new("executor", Type::Choice(&Executor::NAMES), DefaultValue::Text("conservative"),
+    new("executor", Type::Choice(&Executor::NAMES), DefaultValue::Text("auto"),
         "how events are executed; the result is the same");
-    integer("threads", 1, "threads of each process, 1 to 1024; the result is the same");
+    new("threads", Type::Either(&[Type::Integer, Type::Choice(&["auto"])]), DefaultValue::Text("auto"),
+        "threads of each process, 1 to 1024; the result is the same");
     time("watchdog", "1 ms", "simulated time between two deadlock checks of the ranks");
     choice("credits", &CreditSetting::NAMES, "how credits return; the result is the same");
 };
@@ -267,12 +275,21 @@ impl RunSetting {
         self.until.map(|until| until + self.drain)
     }
 
-    /// Threads of each process that the executor uses.
-    pub fn threads_of_executor(&self) -> usize {
-        if self.executor.is_parallel() {
-            self.threads
-        } else {
-            1
+    /// As many threads as the executor finds useful.
+    pub const AUTO_THREADS: usize = 0;
+
+    /// Most threads of each of so many processes that the executor uses.
+    pub fn threads_of_executor(&self, processes: usize) -> usize {
+        match (self.executor, self.threads) {
+            (Executor::Sequential | Executor::ReverseCheck, _) => 1,
+            // As many as the process may run at once. Several processes may share a machine.
+            (Executor::Auto, RunSetting::AUTO_THREADS) if processes == 1 => {
+                std::thread::available_parallelism()
+                    .map_or(1, usize::from)
+                    .min(MOST_THREADS)
+            }
+            (_, RunSetting::AUTO_THREADS) => 1,
+            (_, threads) => threads,
         }
     }
 
@@ -307,13 +324,16 @@ impl RunSetting {
         };
         at_most(section, "drain", drain, most)?;
         let executor = section.choice("executor")?;
-        let threads: u32 = section.get("threads")?;
-        if !(1..=1024).contains(&threads) {
-            return Err(section.error(
-                "threads",
-                format!("{threads} is out of range; expected 1 to 1024"),
-            ));
-        }
+        let threads = match section.get("threads")? {
+            AutoOrNumber::Auto => RunSetting::AUTO_THREADS,
+            AutoOrNumber::Number(threads) if (1..=MOST_THREADS).contains(&(threads as usize)) => {
+                threads as usize
+            }
+            AutoOrNumber::Number(threads) => {
+                let message = format!("{threads} is out of range; expected 1 to {MOST_THREADS} or \"auto\"");
+                return Err(section.error("threads", message));
+            }
+        };
         let watchdog: Duration = section.get("watchdog")?;
         if watchdog.ps == 0 {
             let message = "0 is out of range; expected a time such as \"1 ms\"";
@@ -326,7 +346,8 @@ impl RunSetting {
             drain: Time(drain.ps),
             seed: section.get("seed")?,
             executor: Executor::from_str(executor).expect("one of the names"),
-            threads: threads as usize,
+            threads,
+            pace: Pace::Measured,
             optimism: read_optimism(section.section("optimistic")?)?,
             watchdog: Time(watchdog.ps),
             credits: match section.choice("credits")? {

@@ -136,7 +136,7 @@ struct ExecutorKind {
 }
 
 /// The executors of the kernel, with the parameters of `run` that each has.
-static EXECUTORS: [ExecutorKind; 4] = [
+static EXECUTORS: [ExecutorKind; 5] = [
     ExecutorKind {
         name: "sequential",
         summary: "one event after the other in the total order: the reference",
@@ -144,13 +144,18 @@ static EXECUTORS: [ExecutorKind; 4] = [
     },
     ExecutorKind {
         name: "conservative",
-        summary: "windows of one lookahead, on threads and processes; the default",
+        summary: "windows of one lookahead, on threads and processes",
         parameters: &[],
     },
     ExecutorKind {
         name: "optimistic",
         summary: "ahead of global virtual time with rollback, on threads and processes (Time Warp); parameters in run.optimistic",
         parameters: experiment::OPTIMISTIC,
+    },
+    ExecutorKind {
+        name: "auto",
+        summary: "the fastest of those above, found by measuring as the run goes on; the default",
+        parameters: &[],
     },
     ExecutorKind {
         name: "reverse-check",
