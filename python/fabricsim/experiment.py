@@ -669,12 +669,12 @@ class Run(Given):
         traffic have arrived; without jobs of ranks only (default: 0 ps).
     seed : int
         Seed of all random choices: traffic, routing, placement, mapping (default: 1).
-    executor : {"sequential", "conservative", "optimistic", "reverse-check"}
+    executor : {"sequential", "conservative", "optimistic", "auto", "reverse-check"}
         How events are executed; the result is the same. The last one is for developers.
-        ``fabricsim.list_parts("executors")`` describes them (default: conservative).
-    threads : int
-        Threads of the conservative and the optimistic executor, 1 to 1024; the result is the same
-        (default: 1).
+        ``fabricsim.list_parts("executors")`` describes them (default: auto).
+    threads : int or "auto"
+        Threads of the conservative and the optimistic executor, 1 to 1024, and the most threads of the
+        executor ``auto``; the result is the same (default: auto: one, or for ``auto`` one for each core).
     optimistic : Optimistic
         Settings of the optimistic executor.
     watchdog : Time, such as "1 ms"
@@ -688,8 +688,8 @@ class Run(Given):
     warmup: Time | None = None
     drain: Time | None = None
     seed: int | None = None
-    executor: Literal["sequential", "conservative", "optimistic", "reverse-check"] | None = None
-    threads: int | None = None
+    executor: Literal["sequential", "conservative", "optimistic", "auto", "reverse-check"] | None = None
+    threads: int | Literal["auto"] | None = None
     optimistic: Optimistic | Table | None = None
     watchdog: Time | None = None
     credits: Literal["auto", "each"] | None = None

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fabricsim import _core, display
 from fabricsim.experiment import ExperimentLike, build
@@ -23,7 +23,7 @@ def run(
     set: Mapping[str, Any] | None = None,
     out: str | PathLike[str] | None = None,
     executor: str | None = None,
-    threads: int | None = None,
+    threads: int | Literal["auto"] | None = None,
     interference: bool = False,
     progress: Progress | bool = False,
 ) -> Result:
@@ -43,9 +43,9 @@ def run(
         Result folder; replaces an earlier result there, and nothing else. Without it, a temporary folder
         that lives as long as the result.
     executor : str
-        ``"sequential"``, ``"conservative"``, ``"optimistic"`` or ``"reverse-check"``; overrides
+        ``"auto"``, ``"sequential"``, ``"conservative"``, ``"optimistic"`` or ``"reverse-check"``; overrides
         ``run.executor``. The results are the same.
-    threads : int
+    threads : int or "auto"
         Threads; overrides ``run.threads``. The results are the same.
     interference : bool
         Also run each job of ranks alone, on the same hosts: ``summary.interference.jobs`` then has the

@@ -49,7 +49,8 @@ def resolve(task: Task) -> Resolved | Failure:
         experiment = _core.Experiment.load(task.experiment, list(task.overrides))
         settings: dict[str, Any] = json.loads(experiment.settings())
         inputs = input_files(settings, task.experiment.parent)
-        return Resolved(digest(settings), inputs, settings["run"]["threads"], _core.__version__)
+        threads = settings["run"]["threads"]
+        return Resolved(digest(settings), inputs, 1 if threads == "auto" else threads, _core.__version__)
     except (FabricSimError, OSError, ValueError) as error:
         return Failure.of(error)
 
@@ -61,6 +62,10 @@ def simulate(task: Task) -> Outcome | Failure:
 
     def fill(folder: Path) -> Outcome:
         experiment = _core.Experiment.load(task.experiment, list(task.overrides))
+        if json.loads(experiment.settings())["run"]["threads"] == "auto":
+            # The cores are for the other experiments.
+            alone = [*task.overrides, ("run.threads", "1")]
+            experiment = _core.Experiment.load(task.experiment, alone)
         summary = json.loads(experiment.run(folder, None, task.interference))
         links = pyarrow.parquet.read_table(
             folder / "links.parquet", columns=["class", "bandwidth_bits_per_s", "from"]
