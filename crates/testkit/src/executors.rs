@@ -24,13 +24,14 @@ pub const DISTRIBUTED: [(Executor, usize, usize); 6] = [
     (Executor::Optimistic, 4, 1),
 ];
 
-/// As [`EXECUTORS`], for whole simulations: one thread, and enough threads that one has two neighbours.
+/// As [`EXECUTORS`], for whole simulations: one thread, and enough threads that one has two neighbours. On one thread,
+/// the optimistic executor is the conservative one.
 pub const OF_SIMULATIONS: [(Executor, usize); 5] = [
     (Executor::Sequential, 1),
     (Executor::Conservative, 1),
     (Executor::Conservative, 3),
-    (Executor::Optimistic, 1),
     (Executor::Optimistic, 3),
+    (Executor::Auto, 3),
 ];
 
 /// As [`DISTRIBUTED`], for whole simulations. The total number of threads is small, since threads wait for each

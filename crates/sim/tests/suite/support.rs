@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use des::{Executor, Partition, Time};
+use des::{Executor, Pace, Partition, Time};
 use results::{RunResult, Table};
 use sim::{
     Checkpoint, CollectSetting, Error, Experiment, Job, JobKind, RankJob, RunContext, RunControl, Series,
@@ -62,6 +62,8 @@ pub fn run(experiment: &Experiment) -> RunResult {
 
 /// Runs on all executors, which have to agree on everything except the costs of the run. Returns one of the results.
 pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
+    // So that the executor that chooses uses all others.
+    experiment.run.pace = Pace::Events(300);
     let mut reference: Option<RunResult> = None;
     for (executor, threads) in OF_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
