@@ -308,6 +308,86 @@ routing takes {time(rows, dragonfly, "all-to-all", size="32K", routing=MINIMAL) 
 long."""
 
 
+def ratio_blocks(rows: list[Row]) -> dict[str, str]:
+    """Ratios of times with the adaptive routings, to which the page of the papers refers."""
+
+    def ratio(topology: str, one: dict[str, object], other: dict[str, object]) -> str:
+        values = [
+            time(rows, topology, placement=placement, **one)
+            / time(rows, topology, placement=placement, **other)
+            for placement in PLACEMENTS
+        ]
+        return " / ".join(f"{value:.2f}" for value in values)
+
+    def cells(one: dict[str, object], other: dict[str, object], **known: object) -> list[str]:
+        """The ratio of two kinds of runs by topology, with linear and random placement."""
+        return [ratio(topology, known | one, known | other) for topology in TOPOLOGIES]
+
+    header = [f"{topology}, linear / random" for topology in TOPOLOGIES]
+    gains = [
+        [code, size, *cells({"gbps": 200}, {"gbps": 800}, code=code, size=size)]
+        for code in CODES
+        for size in SIZES
+    ]
+    sizes = [
+        [code, str(gbps), *cells({"size": "32K"}, {"size": "8K"}, code=code, gbps=gbps)]
+        for code in CODES
+        for gbps in BANDWIDTHS
+    ]
+    few = [
+        [code, *cells({"size": "8K", "gbps": 800}, {"size": "32K", "gbps": 200}, code=code)] for code in CODES
+    ]
+    plus = []
+    for code in CODES:
+        for gbps in BANDWIDTHS:
+            line = [code, str(gbps)]
+            for size in SIZES:
+                values = [
+                    time(rows, "Dragonfly+", code, placement, gbps, size)
+                    / time(rows, "dragonfly", code, placement, gbps, size)
+                    for placement in PLACEMENTS
+                ]
+                line.append(" / ".join(f"{value:.2f}" for value in values))
+            plus.append(line)
+    routed = []
+    for code in ("halo", "all-to-all"):
+        for routing in (ADAPTIVE, DETOURS, MERLIN, MINIMAL):
+            line = [code, routing]
+            for topology in TOPOLOGIES:
+                values = [
+                    time(rows, topology, code, placement, routing=routing)
+                    / time(rows, "fat tree", code, placement)
+                    for placement in PLACEMENTS
+                    if topology in ROUTINGS[routing]
+                ]
+                line.append(" / ".join(f"{value:.2f}" for value in values))
+            routed.append(line)
+    placed = []
+    spread = []
+    for code in CODES:
+        for size in SIZES:
+            for gbps in BANDWIDTHS:
+                times = {
+                    placement: [time(rows, topology, code, placement, gbps, size) for topology in TOPOLOGIES]
+                    for placement in PLACEMENTS
+                }
+                ratios = [random / linear for linear, random in zip(*times.values(), strict=True)]
+                placed.append([code, size, str(gbps), *(f"{value:.2f}" for value in ratios)])
+                line = [f"{max(of) / min(of):.2f}" for of in times.values()]
+                spread.append([code, size, str(gbps), *line])
+    return {
+        "gains": markdown(["200 over 800 Gbps", "hosts", *header], gains),
+        "sizes": markdown(["32K over 8K", "Gbps", *header], sizes),
+        "plus": markdown(
+            ["Dragonfly+ over dragonfly", "Gbps", *(f"{size}, linear / random" for size in SIZES)], plus
+        ),
+        "routed": markdown(["8K, 200 Gbps, over the adaptive fat tree", "routings", *header], routed),
+        "few": markdown(["8K, 800 Gbps, over 32K, 200 Gbps", *header], few),
+        "placed": markdown(["random over linear placement", "hosts", "Gbps", *TOPOLOGIES], placed),
+        "spread": markdown(["slowest over fastest topology", "hosts", "Gbps", *PLACEMENTS], spread),
+    }
+
+
 def blocks(rows: list[Row]) -> dict[str, str]:
     found = {"conclusions": conclusions(rows)}
     for code in CODES:
@@ -354,6 +434,23 @@ def blocks(rows: list[Row]) -> dict[str, str]:
             lines.append(line)
     header = ["minimal over adaptive", "hosts", *(f"{topology}, linear / random" for topology in TOPOLOGIES)]
     found["minimal"] = markdown(header, lines)
+    lines = []
+    for code in CODES:
+        for routing in (ADAPTIVE, MINIMAL) if code != "sweep" else (ADAPTIVE,):
+            for size in SIZES:
+                line = [code, routing, size]
+                for topology in list(TOPOLOGIES)[1:]:
+                    values = [
+                        time(rows, topology, code, placement, size=size, routing=routing)
+                        / time(rows, "fat tree", code, placement, size=size, routing=routing)
+                        for placement in PLACEMENTS
+                    ]
+                    line.append(" / ".join(f"{value:.2f}" for value in values))
+                lines.append(line)
+    header = ["time over the fat tree", "routings", "hosts"]
+    header += [f"{topology}, linear / random" for topology in list(TOPOLOGIES)[1:]]
+    found["over the fat tree"] = markdown(header, lines)
+    found |= ratio_blocks(rows)
     lines = []
     for placement in PLACEMENTS:
         for variant in ("base", *VARIANTS):
