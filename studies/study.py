@@ -115,10 +115,6 @@ class Study:
 
     def _add_missing(self, program: Path, at_once: int, most: int) -> int:
         """Runs the first cases without a row in the table and adds their rows in the order of the cases."""
-        if self.details:
-            names = ", ".join(f"{name}.csv" for name in self.details)
-            print(f"--missing: {self.folder.name} also writes {names}; run it in full", file=sys.stderr)
-            return 1
         kept = read_table(self.folder)
         cases = self.cases(False)
         rows = {place: select(kept, **case.columns) for place, case in enumerate(cases)}
@@ -127,14 +123,20 @@ class Study:
             print("all cases have a row in table.csv")
             return 0
         cache = ROOT / "results/studies" / self.folder.name
-        added, _, cpu_s = self._run_in(cache, program, [cases[place] for place in missing], at_once)
-        if list(added[0]) != list(kept[0]):
-            print("--missing: the columns of table.csv changed; run the study in full", file=sys.stderr)
-            return 1
+        added, more, cpu_s = self._run_in(cache, program, [cases[place] for place in missing], at_once)
+        # The rows of the further tables are in the order in which their cases were run.
+        details = {name: read_table(self.folder, name) for name in self.details}
+        for name, old, new in [("table", kept, added), *((name, details[name], more[name]) for name in more)]:
+            if new and list(new[0]) != list(old[0]):
+                print(f"--missing: the columns of {name}.csv changed; run the study in full", file=sys.stderr)
+                return 1
+            if name in details:
+                details[name] = old + new
         rows |= {place: [row] for place, row in zip(missing, added, strict=True)}
         table = [row for found in rows.values() for row in found]
         failed = _print_checks(self.checks(table, False))
-        _write_table(table, self.folder / "table.csv")
+        for name, of in {"table": table, **details}.items():
+            _write_table(of, self.folder / f"{name}.csv")
         file = self.folder / "provenance.json"
         provenance = json.loads(file.read_text())
         provenance.setdefault("added", []).append(_provenance(program, len(added), cpu_s))

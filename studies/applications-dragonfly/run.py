@@ -74,6 +74,7 @@ VARIANTS: dict[str, tuple[dict[str, object], list[str]]] = {
     "intermediate group": ({"intermediate": "group"}, BASE[1:]),
     "intermediate global link": ({"intermediate": "global-link"}, BASE[1:]),
     "detours inside groups": ({"local": "ugal"}, BASE[1:]),
+    "overhead 1 us": ({"overhead": "1 us"}, BASE),
     "random placement": ({"placement": "random"}, BASE),
     "random placement, bias 0": ({"placement": "random", "bias": 0}, BASE),
     "volume / 4": ({"volume": 0.25}, BASE),
@@ -102,6 +103,8 @@ def experiment(scale: str, code: str, routing: str, seed: int, change: dict[str,
         vcs -= 1
     if "local" in change:
         text += f', local = "{change["local"]}"'
+    overhead = change.get("overhead")
+    mpi = f'[mpi]\nsend_overhead = "{overhead}"\nreceive_overhead = "{overhead}"\n' if overhead else ""
     buffer = change.get("port", vcs * 8 * change.get("buffer", 1))
     return f"""
 [network]
@@ -111,7 +114,7 @@ link = {{ bandwidth = "5.25 GiB/s", latency = "50 ns" }}
 links.global = {{ bandwidth = "4.7 GiB/s", buffer = "{2 * buffer:g} KiB" }}
 router = {{ delay = "100 ns", buffer = "{buffer:g} KiB" }}
 packet = "{change.get("packet", PACKET)} B"
-[[job]]
+{mpi}[[job]]
 workload = {{ {MOTIFS[code]}, ranks = {ranks}, volume = "{volume_kib} KiB" }}
 placement = "{change.get("placement", "linear")}"
 compute = "off"

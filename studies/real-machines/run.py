@@ -9,6 +9,7 @@ import functools
 import hashlib
 import math
 import random
+import re
 import statistics
 import sys
 from pathlib import Path
@@ -186,6 +187,8 @@ VARIANTS = {
     "linear": "the first hosts of the machine",
     "minimal": "minimal routing",
 }
+# Seeds of the hosts by lot beside the first one, for rings.
+LOTS = {"lot 2": 2, "lot 3": 3}
 
 
 @functools.cache
@@ -277,7 +280,7 @@ def placement(point: Point, model: str) -> list[int]:
     # order of the hosts.
     if point["benchmark"] == "pico":
         return positions().get(run) or [rank * hosts // nodes for rank in range(nodes)]
-    return sorted(random.Random(1).sample(range(hosts), nodes))
+    return sorted(random.Random(LOTS.get(model, 1)).sample(range(hosts), nodes))
 
 
 @functools.cache
@@ -431,7 +434,7 @@ def cases(smoke: bool) -> list[Case]:
         return [case(point, "calibrated") for point in small[::2]]
     found = [case(point, "calibrated") for point in points]
     rings = [point for point in points if point["operation"] == "ring"]
-    found += [case(point, model) for model in ("linear", "local") for point in rings]
+    found += [case(point, model) for model in ("linear", "local", *LOTS) for point in rings]
     found += [case(point, model) for model in VARIANTS for point in points if has_variants(point)]
     return found + [case(point, "reductions") for point in points if is_larger_reduction(point)]
 
@@ -677,22 +680,30 @@ def rates_block(rows: list[Row]) -> str:
     return markdown([*header, *names, *(f"{name}, with the rate" for name in names)], lines)
 
 
-def pairs_block(_: list[Row]) -> str:
-    """Measured rings with the same messages, with and without arithmetic: no simulation takes part."""
+def ring_pairs() -> list[tuple[str, str, str, int, float, float, float]]:
+    """Measured rings with the same messages: machine, algorithm, nodes, bytes, time without arithmetic, time
+    with it, and the rate of the difference in GB/s, infinite if there is none."""
     found = {}
     for point in read("measured.csv"):
         known = (point["machine"], point["nodes"], point["algorithm"], point["bytes"])
         if point["benchmark"] == "pico" and int(point["bytes"]) >= MIB and "ring" in point["algorithm"]:
             found[(point["operation"], *known)] = float(point["measured_us"])
-    lines = []
+    pairs = []
     for (operation, machine, nodes, name, size), time in found.items():
         without = found.get(("allgather", machine, nodes, name, size))
         if operation == "reduce-scatter" and without and int(size) in (MIB, 8 * MIB, 64 * MIB, 512 * MIB):
             volume = int(size) * (1 - 1 / int(nodes)) / 1e3
-            rate = f"{volume / (time - without):.1f}" if time > without else "no difference"
-            lines.append(
-                [machine, name, nodes, size_text(int(size)), f"{without:,.0f}", f"{time:,.0f}", rate]
-            )
+            rate = volume / (time - without) if time > without else math.inf
+            pairs.append((machine, name, nodes, int(size), without, time, rate))
+    return pairs
+
+
+def pairs_block(_: list[Row]) -> str:
+    """Measured rings with and without arithmetic: no simulation takes part."""
+    lines = []
+    for machine, name, nodes, size, without, time, rate in ring_pairs():
+        text = "no difference" if rate == math.inf else f"{rate:.1f}"
+        lines.append([machine, name, nodes, size_text(size), f"{without:,.0f}", f"{time:,.0f}", text])
     header = ["machine", "algorithm", "nodes", "vector", "all-gather (us)", "reduce-scatter (us)"]
     return markdown([*header, "rate of the difference (GB/s)"], lines)
 
@@ -728,6 +739,38 @@ def variants_block(rows: list[Row]) -> str:
     return markdown(header, lines)
 
 
+def fit(name: str) -> tuple[str, str]:
+    """The eager threshold of a calibration, and the mean of its residuals in percent."""
+    text = (HERE / "calibration" / f"{name}.toml").read_text()
+    residual = re.search(r"^# Fit: residuals (\S+) % on average", text, re.MULTILINE)
+    if not residual:
+        raise LookupError(f"{name}.toml does not name its residuals")
+    return tomllib.loads(text)["mpi"]["eager_threshold"], residual[1]
+
+
+def choices_block(rows: list[Row]) -> str:
+    """What two choices change that were made after the first predictions had been seen."""
+    rings = {
+        model: [abs(error(row)) for row in of(rows, model, operation="ring")]
+        for model in ("linear", "calibrated")
+    }
+    median = {model: f"{100 * statistics.median(errors):.0f} %" for model, errors in rings.items()}
+    most = {model: f"{100 * percentile(errors, 0.9):.0f} %" for model, errors in rings.items()}
+    fits = [
+        f"{machine}: {searched[0]} with residuals of {searched[1]} %, and {given[0]} with {given[1]} %"
+        for machine, name in (("Slingshot 10", "slingshot-10"), ("Slingshot 11", "slingshot-11"))
+        for searched, given in [(fit(f"{name}-fitted-threshold"), fit(name))]
+    ]
+    return f"""\
+- Hosts of jobs without an allocation on ARCHER and ARCHER2 were the first of the machine at first. Then \
+they were drawn by lot, as the known allocations of other machines are scattered. ARCHER's rings have a \
+median error of {median["linear"]} on the first hosts and {median["calibrated"]} on hosts by lot, and a 90th \
+percentile of {most["linear"]} and {most["calibrated"]}. Both placements are below.
+- The eager thresholds of Slingshot 10 and 11 were those that the calibration found at first. Then they were \
+those of the presets. The reason is that the fit takes a step inside the eager range for a rendezvous. The \
+first fits have smaller residuals on two nodes, on average. {fits[0]}. {fits[1]}."""
+
+
 def parameters_block(_: list[Row]) -> str:
     """The keys that calibrations set, with their files."""
     lines = []
@@ -746,11 +789,12 @@ def rings_block(rows: list[Row]) -> str:
     for (kind, nodes), some in grouped(of(rows, operation="ring"), "algorithm", "nodes").items():
         known = {"operation": "ring", "algorithm": kind, "nodes": nodes}
         times = [statistics.mean(float(row["measured_us"]) for row in some)]
-        for model in ("calibrated", "linear", "local"):
+        for model in ("calibrated", *LOTS, "linear", "local"):
             times.append(float(of(rows, model, **known)[0]["predicted_us"]))
         # Two messages out for each rank.
         lines.append([kind, nodes, *(f"{2 * RING_BYTES / time / 1e3:.2f}" for time in times)])
     header = ["ring", "nodes", "measured, mean of runs (GB/s for each rank)", "hosts by lot"]
+    header += [f"another lot ({seed})" for seed in LOTS.values()]
     return markdown([*header, "first hosts", "first hosts, adaptive inside groups"], lines)
 
 
@@ -795,6 +839,11 @@ def findings_block(rows: list[Row]) -> str:
         for nodes, number in rounds.items()
     }
     larger = of(rows, "reductions")
+    pairs = [rate for machine, *_, rate in ring_pairs() if machine == "LUMI" and rate != math.inf]
+    alps = float(re.sub(r"\D", "", calibration("slingshot-11")["network"].split("bandwidth")[1])) / 8e3
+    lines = (HERE / "calibration/slingshot-11-latency.csv").read_text().splitlines()
+    table = csv.DictReader(line for line in lines if not line.startswith("#"))
+    latencies = {int(row["bytes"]): float(row["latency_us"]) for row in table}
     with_rate = [abs(error(row)) for row in larger]
     without_rate = [abs(error(same(rows, row, "calibrated"))) for row in larger]
     gather = {"machine": "Leonardo", "operation": "allgather", "algorithm": "ring_ompi"}
@@ -832,7 +881,7 @@ def findings_block(rows: list[Row]) -> str:
     ]
     ring_errors = {
         model: statistics.median(abs(error(row)) for row in of(rows, model, operation="ring"))
-        for model in ("calibrated", "linear", "local")
+        for model in ("calibrated", *LOTS, "linear", "local")
     }
     erratic = [
         measured_us(machine="ARCHER", operation="sendrecv", nodes=32, bytes=size)
@@ -845,18 +894,20 @@ of {100 * statistics.median(large):.0f} %, operations without a reduction \
 {rates["Leonardo"]} on Leonardo (quartiles). For recursive doubling written by the benchmark itself it \
 is {min(doubling):.1f} to {max(doubling):.1f} GB/s on LUMI, on 8 and 16 nodes and over all vectors. On LUMI \
 this rate also contains the slow hosts of the next item, so that of the arithmetic alone is higher: rings \
-with and without arithmetic, below, mostly differ by 5 to 6 GB/s. The key `mpi.reduction_bandwidth` has this \
+with and without arithmetic, below, differ by {percentile(pairs, 0.25):.1f} to \
+{percentile(pairs, 0.75):.1f} GB/s (quartiles). The key `mpi.reduction_bandwidth` has this \
 rate; nobody has published it for these machines, so the predictions above do not have it. With the rate \
 of the jobs on 8 nodes the reductions on more nodes have a median error of \
 {100 * statistics.median(with_rate):.0f} % instead of {100 * statistics.median(without_rate):.0f} %.
 - **Hosts of LUMI** send and receive at {host["measured_us"]:.1f} GB/s where two hosts of Alps, which \
-stand for them, send at 24 GB/s: a ring of 16 nodes, 15 of them side by side, is predicted at \
+stand for them, send at {alps:.0f} GB/s: a ring of 16 nodes, 15 of them side by side, is predicted at \
 {host["predicted_us"]:.1f} GB/s. Congestion is unlikely, as all messages but two stay inside a \
 chassis. The NICs of LUMI-G are at its GPUs (general knowledge, unverified), and the data come from the \
 memory of the CPU; whether this is the cause is open. Measurements of two nodes of LUMI would tell.
 - **Small messages on LUMI.** A round of recursive doubling takes {jump[0]:.1f} us with 32 B and \
-{jump[1]:.1f} us with 256 B. The step between messages inside a work request and those that the NIC \
-fetches is 0.5 us in the two-node measurements that stand for LUMI, and the model has no such step.
+{jump[1]:.1f} us with 256 B. The step between messages inside a work request and those that the NIC fetches \
+is {latencies[128] - latencies[64]:.1f} us in the two-node measurements that stand for LUMI, and the model \
+has no such step.
 - **Small messages on Leonardo.** A round of recursive doubling with 32 B takes {step[128]:.1f} us on \
 128 nodes and {step[2048]:.1f} us on 2,048 nodes, nine days later. A round of the all-gather over a ring, \
 with blocks of about 10 B, takes {turn[200]:.1f} us on 200 and {turn[2048]:.1f} us on 2,048 nodes, and the \
@@ -869,7 +920,8 @@ run. The points stay in the table and in the medians.
 - **What is right.** All-gathers of 128 KiB and more on 200 and 2,048 nodes of Leonardo, which move data \
 through the network and do nothing else, have a median error of {100 * statistics.median(gathers):.0f} %.
 - **Routing inside a group of ARCHER.** The rings have a median error of \
-{100 * ring_errors["calibrated"]:.0f} % on hosts by lot and {100 * ring_errors["linear"]:.0f} % on the \
+{100 * ring_errors["calibrated"]:.0f} % on hosts by lot ({100 * ring_errors["lot 2"]:.0f} % \
+and {100 * ring_errors["lot 3"]:.0f} % with two other lots) and {100 * ring_errors["linear"]:.0f} % on the \
 first hosts, and {100 * ring_errors["local"]:.0f} % on the first hosts if packets may take detours inside \
 their group. Which hosts the jobs had is not known. That the preset's routing stays on shortest paths inside \
 a group is no property of Aries, which routes adaptively there, too (general knowledge, unverified).
@@ -890,6 +942,7 @@ def missing_block(_: list[Row]) -> str:
 
 def blocks(rows: list[Row]) -> dict[str, str]:
     return {
+        "choices": choices_block(rows),
         "target": target_block(rows),
         "findings": findings_block(rows),
         "parameters": parameters_block(rows),

@@ -242,8 +242,20 @@ def blocks(rows: list[Row]) -> dict[str, str]:
         "model needs the model of the real switch.\n"
         f"- At load 1 the model `packet` misses up to {gap:.1f} %, the growth of queues in 2 ms."
     )
+    buyer = (
+        "- **For a buyer.** A switch that serves each input in order loses "
+        f"{100 * (1 - float(many)):.0f} % of its links under uniform traffic with 64 ports. Ask how many "
+        "virtual channels or virtual output queues a switch has, and compare networks with both router "
+        "models if the answer is few."
+    )
     seeds = markdown(["accepted load", *MODELS], lines)
-    return {"saturation": saturated, "waiting": waits, "seeds": seeds, "conclusions": conclusions}
+    return {
+        "saturation": saturated,
+        "waiting": waits,
+        "seeds": seeds,
+        "conclusions": conclusions,
+        "buyer": buyer,
+    }
 
 
 def figures(rows: list[Row], folder: Path) -> None:

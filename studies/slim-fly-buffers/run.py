@@ -14,22 +14,27 @@ LOADS = [0.5, 0.9, 0.95, 1.0]
 VCS = 2
 PACKET, BUFFER = 256, 100_000
 UNTIL_US, BINS = 60, 60
-# What is varied at the loads 0.9 and 1.0: the seed and the buffer of a port.
-VARIANTS = {"seed 2": (2, BUFFER), "seed 3": (3, BUFFER), "buffer 50 KB": (1, 50_000)}
+# What is varied at the loads 0.9 and 1.0: the seed, the buffer of a port and the packet.
+VARIANTS = {
+    "seed 2": (2, BUFFER, PACKET),
+    "seed 3": (3, BUFFER, PACKET),
+    "buffer 50 KB": (1, 50_000, PACKET),
+    "packet 1 KiB": (1, BUFFER, 1_024),
+}
 VARIED = [0.9, 1.0]
 # The last part of the time, in which levels are averaged.
 LATE = 10
 
 
 def experiment(load: float, q: int, hosts: int, variant: str = "base") -> str:
-    seed, buffer = VARIANTS.get(variant, (1, BUFFER))
+    seed, buffer, packet = VARIANTS.get(variant, (1, BUFFER, PACKET))
     return f"""
 [network]
 topology = {{ kind = "slim-fly", q = {q}, hosts_per_router = {hosts} }}
 routing = {{ algorithm = "minimal" }}
 link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
 router = {{ delay = "100 ns", buffer = "{buffer} B" }}
-packet = "{PACKET} B"
+packet = "{packet} B"
 [[job]]
 traffic = {{ pattern = "uniform", load = {load}, arrival = "fixed", phase = "zero" }}
 [run]
@@ -80,6 +85,8 @@ def levels(folder: Path, column: str) -> tuple["np.ndarray", "np.ndarray"]:  # n
 def measure(summary: dict, folder: Path | None) -> dict[str, object]:
     used, capacity = levels(folder, "used_bytes")
     waiting, _ = levels(folder, "waiting_packets")
+    size, unit = summary["experiment"]["network"]["packet"].split()
+    packet = int(size) * {"B": 1, "KiB": 1024}[unit]
     found: dict[str, object] = {
         "ports": used.shape[1],
         "accepted": f"{summary['network']['accepted_load']:.4f}",
@@ -89,7 +96,7 @@ def measure(summary: dict, folder: Path | None) -> dict[str, object]:
         found[f"taken_vc{vc}"] = f"{late.mean():.4f}"
         found[f"fullest_vc{vc}"] = f"{late.mean(axis=1).max():.4f}"
         # Waiting packets as a part of one VC's buffer, which is how the paper shows them.
-        share = waiting[vc, :, -LATE:] * PACKET / capacity
+        share = waiting[vc, :, -LATE:] * packet / capacity
         found[f"waiting_vc{vc}"] = f"{share.mean():.4f}"
         found[f"most_waiting_vc{vc}"] = f"{share.mean(axis=1).max():.4f}"
     return found
