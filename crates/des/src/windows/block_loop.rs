@@ -54,6 +54,9 @@ impl<'a, P> PlannedEvents<'a, P> {
     }
 }
 
+/// An LP that is about to execute: its schedule, its place in it, and the events of its block.
+type Upcoming<'a, P> = (&'a LpSchedule, ScheduledLp, &'a [Event<P>]);
+
 /// Events that are about to execute.
 struct UpcomingEvents<'a, P> {
     /// Events of the current block.
@@ -146,7 +149,7 @@ impl<'a, M: Model> BlockLoop<'a, M> {
     fn prefetch_ahead(&self, index: usize, ahead: &UpcomingEvents<'_, M::Payload>, slots: &[Slot<M::Lp>]) {
         let many = slots.len() >= MANY;
         let [own, theirs, each] = if many { FAR } else { NEAR };
-        let find = |index: usize| -> Option<(&LpSchedule, ScheduledLp, &[Event<M::Payload>])> {
+        let find = |index: usize| -> Option<Upcoming<'_, M::Payload>> {
             let here = self.schedule.lps();
             match here.get(index) {
                 Some(lp) => Some((&self.schedule, *lp, ahead.events)),
