@@ -101,6 +101,22 @@ impl<'a, M: Model> BlockLoop<'a, M> {
         begin: Time,
         lps: &mut impl ExecuteLp<M>,
     ) -> bool {
+        if let [block] = window.active[..]
+            && let events = &mut window.blocks[block as usize]
+            && let [event] = &events[..]
+        {
+            // Nothing to schedule: many windows of models with a short lookahead are like this.
+            let local = (event.target.0 - self.origin) as usize;
+            lps.execute_lp(
+                local,
+                PlannedEvents {
+                    entries: &[0],
+                    events,
+                },
+            );
+            events.clear();
+            return true;
+        }
         window.active.sort_unstable();
         let blocks = window.active.len();
         for place in 0..blocks {
