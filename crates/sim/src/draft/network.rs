@@ -1,0 +1,140 @@
+//! The network of a draft, and the experiment around it.
+
+use config::Bandwidth;
+use topology::REGISTRY;
+
+use super::job::JobDraft;
+use super::lines::{GivenKey, table};
+use super::{DraftNetwork, DraftRequest, Equal, TrafficHosts};
+use crate::setup::network::{LINK, ROUTER};
+
+/// An experiment on one topology without comments, to build it.
+pub(super) fn shortest(
+    request: &DraftRequest<'_>,
+    job: &JobDraft,
+    topology: &str,
+    hosts: TrafficHosts,
+) -> String {
+    let DraftRequest {
+        hosts: wanted,
+        radix,
+        bandwidth,
+        ..
+    } = request;
+    format!(
+        "[network]\nhosts = {wanted}\nradix = {radix}\ntopology = {{ kind = \"{topology}\" }}\nlink = {{ bandwidth = \
+         \"{bandwidth}\" }}\n{}",
+        job.shortest(hosts)
+    )
+}
+
+/// Bandwidths of the links between routers that make bisection or cost of all networks that of the first one, for each
+/// host. Rounded to Mbps, at least 1.
+pub(super) fn equalise(networks: &mut [DraftNetwork], equal: Equal, bandwidth: Bandwidth) {
+    let cables = |network: &DraftNetwork| match equal {
+        Equal::Hosts => None,
+        Equal::Bisection => network.bisection_cables,
+        Equal::Cost => Some(network.cables),
+    };
+    let Some((first, first_hosts)) = networks
+        .first()
+        .and_then(|first| Some((cables(first)?, first.hosts)))
+    else {
+        return;
+    };
+    const MBPS: u128 = 1_000_000;
+    for network in &mut networks[1..] {
+        let own = u128::from(cables(network).unwrap_or(0)) * u128::from(first_hosts) * MBPS;
+        let wanted = u128::from(first) * u128::from(network.hosts) * u128::from(bandwidth.bits_per_s);
+        let mbps = (wanted + own / 2).checked_div(own).unwrap_or(0).max(1);
+        network.router_link_bits_per_s = u64::try_from(mbps * MBPS).unwrap_or(u64::MAX);
+    }
+}
+
+/// What a network has, in one line.
+pub(super) fn sizes(network: &DraftNetwork) -> String {
+    let DraftNetwork {
+        hosts,
+        routers,
+        cables,
+        bisection_cables,
+        ..
+    } = network;
+    let bisection =
+        bisection_cables.map(|cables| format!(", {cables} of them between two halves of the hosts"));
+    format!(
+        "{hosts} hosts, {routers} routers, {cables} cables between routers{}",
+        bisection.unwrap_or_default()
+    )
+}
+
+/// The experiment, with comments. With several networks it has the first topology, and the routing of each is its
+/// default.
+pub(super) fn experiment(request: &DraftRequest<'_>, job: &JobDraft, networks: &[DraftNetwork]) -> String {
+    let network = &networks[0];
+    let kind = REGISTRY
+        .iter()
+        .find(|kind| kind.name == network.topology)
+        .expect("a built topology");
+    let rule = kind.sizing.expect("a sized topology");
+    let is_sweep = networks.len() > 1;
+    let what = match is_sweep {
+        true => "The experiment of a sweep, which changes its topology.".to_string(),
+        false => format!("{}: {} on {}.", job.name(), sizes(network), network.description),
+    };
+    let next = match is_sweep {
+        true => {
+            "#\n#   fabricsim sweep SWEEP.toml       runs it on each topology and compares them\n".to_string()
+        }
+        false => "#\n#   fabricsim check FILE.toml        sizes, memory, proof of deadlock freedom\n\
+                  #   fabricsim run FILE.toml          result folder with tables and a report\n"
+            .to_string(),
+    };
+    let free: Vec<_> = kind
+        .parameters
+        .iter()
+        .filter(|parameter| !rule.determines.contains(&parameter.name))
+        .filter(|parameter| !network.sizing.parameters.contains_key(parameter.name))
+        .copied()
+        .collect();
+    let parameters = match is_sweep {
+        true => String::new(),
+        false => table(&free, &[]),
+    };
+    let routing = match is_sweep {
+        true => "# Each topology has its default routing.\n".to_string(),
+        false => format!(
+            "[network.routing]\nalgorithm = {:<20}  # the default of this topology; fabricsim list routings\n",
+            format!("\"{}\"", network.routing)
+        ),
+    };
+    let given: &[GivenKey] = &[("bandwidth", format!("\"{}\"", request.bandwidth))];
+    let traffic_hosts = match is_sweep {
+        // Variants say where it differs.
+        true => TrafficHosts::Wanted,
+        false => network.traffic_hosts,
+    };
+    format!(
+        "# {what}\n# Written by: {}\n{next}#\n# Lines that are comments have the defaults. All keys: fabricsim list keys, \
+         docs/formats/experiment.md\n\n[network]\n# The smallest network of this topology with at least that many hosts, \
+         all of whose routers have at most that many\n# ports{}. In their place: the parameters of fabricsim list \
+         topologies.\nhosts = {}\nradix = {}\n# packet = \"256 B\"                # largest payload of a \
+         packet\n\n[network.topology]\nkind = \"{}\"\n{parameters}\n{routing}\n[network.link]\n{}# One class of links has \
+         other values in [network.links.CLASS]; here CLASS is {}.\n\n[network.router]\n{}\n{}",
+        request.command,
+        match is_sweep {
+            true => String::new(),
+            false => format!(": {}", network.sizing.chosen()),
+        },
+        request.hosts,
+        request.radix,
+        network.topology,
+        table(LINK, given),
+        match is_sweep {
+            true => "a link class of the topology".to_string(),
+            false => format!("host, {}", network.classes.join(", ")),
+        },
+        table(ROUTER, &[]),
+        job.tables(traffic_hosts),
+    )
+}

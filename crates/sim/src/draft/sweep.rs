@@ -1,0 +1,74 @@
+//! The sweep of a draft: one variant for each topology.
+
+use std::fmt::Write;
+
+use config::Bandwidth;
+
+use super::job::JobDraft;
+use super::network::sizes;
+use super::{DraftNetwork, DraftRequest, Equal, TrafficHosts};
+
+/// The text before and after the line with the experiment file.
+pub(super) fn text(
+    request: &DraftRequest<'_>,
+    job: &JobDraft,
+    networks: &[DraftNetwork],
+) -> (String, String) {
+    let names: Vec<&str> = networks.iter().map(|network| network.topology.as_str()).collect();
+    let equal = match request.equal {
+        Equal::Hosts => format!(
+            "Each has at least {} hosts, and all links have the same bandwidth.",
+            request.hosts
+        ),
+        Equal::Bisection => format!(
+            "Each has at least {} hosts. The links between routers have the bandwidth that gives two halves of the\n# \
+             hosts as much for each host as on {}. The halves are the narrowest that a search finds.",
+            request.hosts, names[0]
+        ),
+        Equal::Cost => format!(
+            "Each has at least {} hosts. The links between routers have the bandwidth with which all cables together\n# \
+             have as much for each host as on {}: a cost without prices. `costs` below gives prices.",
+            request.hosts, names[0]
+        ),
+    };
+    let before = format!(
+        "# {} on {}.\n# {equal}\n# Written by: {}\n#\n#   fabricsim sweep FILE.toml --list   the points\n#   fabricsim \
+         sweep FILE.toml          runs them and compares: tables, curves, costs\n#\n# All keys: \
+         docs/formats/sweep.md\n\n",
+        job.name(),
+        names.join(", "),
+        request.command
+    );
+    let mut after = format!(
+        "name = \"{} on {} hosts or more, equal {}\"\n# seeds = 3                        # runs of each point\n# costs = \
+         \"costs.toml\"             # docs/formats/costs.md\n\n[[axis]]\nname = \"network\"\n",
+        job.name(),
+        request.hosts,
+        Equal::NAMES[request.equal as usize]
+    );
+    for network in networks {
+        // Writing to a text does not fail.
+        let _ = write!(
+            after,
+            "\n# {}: {}.\n# {}; routing {}\n[axis.variants.{}]\n\"network.topology\" = {{ kind = \"{}\" }}\n",
+            network.description,
+            sizes(network),
+            network.sizing.chosen(),
+            network.routing,
+            network.topology,
+            network.topology
+        );
+        if request.equal != Equal::Hosts {
+            let bandwidth = Bandwidth {
+                bits_per_s: network.router_link_bits_per_s,
+            };
+            for class in &network.classes {
+                let _ = writeln!(after, "\"network.links.{class}.bandwidth\" = \"{bandwidth}\"");
+            }
+        }
+        if job.is_traffic() && network.traffic_hosts == TrafficHosts::All {
+            let _ = writeln!(after, "\"job.0.hosts\" = {}", job.hosts(TrafficHosts::All));
+        }
+    }
+    (before, after)
+}
