@@ -15,7 +15,7 @@ from fabricsim import sweep
 TOPOLOGIES = ["dragonfly", "fat-tree", "hyperx", "slim-fly", "torus"]
 
 
-@pytest.mark.parametrize("equal", ["hosts", "bisection", "cost"])
+@pytest.mark.parametrize("equal", ["hosts", "bisection", "cable-bandwidth"])
 def test_a_sweep_that_new_writes_compares_the_topologies(equal: str, tmp_path: Path) -> None:
     file = tmp_path / "compare.toml"
     options = ["--hosts", "16", "--radix", "16", "--topology", ",".join(TOPOLOGIES), "--equal", equal]

@@ -95,9 +95,9 @@ struct NewArguments {
     /// name of a motif
     #[arg(long, value_name = "NAME", default_value = "uniform")]
     workload: String,
-    /// What several topologies have in common for each host: hosts (all links have the bandwidth), or the bandwidth of
-    /// links between routers follows from equal bisection or equal cost (bandwidth of all cables)
-    #[arg(long, default_value = Equal::NAMES[0], value_parser = clap::builder::PossibleValuesParser::new(Equal::NAMES))]
+    /// What several topologies have in common: hosts (all links have the bandwidth); bisection or cable-bandwidth (links
+    /// between routers have the bandwidth that gives each host the same part of the bisection, or of all cables)
+    #[arg(long, value_name = "WHAT", default_value = Equal::NAMES[0])]
     equal: String,
     /// File to write; a sweep also writes NAME-experiment.toml beside NAME.toml [default: print the experiment]
     #[arg(long, value_name = "FILE")]

@@ -10,6 +10,7 @@ use sim::{DraftRequest, Equal, ExperimentDraft};
 use crate::{CommandFailure, NewArguments, print};
 
 pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
+    let equal = Equal::named(&arguments.equal).map_err(CommandFailure::wrong_input)?;
     let bandwidth = config::Bandwidth::parse(&arguments.bandwidth)
         .map_err(|message| CommandFailure::wrong_input(format!("--bandwidth: {message}")))?;
     let draft = sim::draft(&DraftRequest {
@@ -18,7 +19,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
         radix: arguments.radix,
         bandwidth,
         workload: &arguments.workload,
-        equal: Equal::named(&arguments.equal).expect("one of the names"),
+        equal,
         command: &arguments.command(),
     })
     .map_err(CommandFailure::wrong_input)?;

@@ -183,8 +183,20 @@ fn wrong_options_are_named() {
         (
             "torus",
             "uniform",
-            &["--equal", "cost"],
+            &["--equal", "bisection"],
             &["--equal: compares topologies"],
+        ),
+        (
+            "torus,mesh",
+            "uniform",
+            &["--equal", "cost"],
+            &["--equal: equal cost needs prices", "'cable-bandwidth'"],
+        ),
+        (
+            "torus,mesh",
+            "uniform",
+            &["--equal", "bisecton"],
+            &["--equal: unknown name 'bisecton'", "did you mean 'bisection'?"],
         ),
         ("torus", "uniform", &["--out", "."], &["--out: . is a folder"]),
     ] {

@@ -22,21 +22,30 @@ pub enum Equal {
     Hosts,
     /// The bandwidth between two halves of the hosts, for each host.
     Bisection,
-    /// The bandwidth of all cables between routers, for each host: a cost without prices.
-    Cost,
+    /// The bandwidth of all cables between routers, for each host.
+    CableBandwidth,
 }
 
 impl Equal {
     /// Names of the variants, in their order.
-    pub const NAMES: [&str; 3] = ["hosts", "bisection", "cost"];
+    pub const NAMES: [&str; 3] = ["hosts", "bisection", "cable-bandwidth"];
 
     /// The variant of this name.
-    pub fn named(name: &str) -> Option<Equal> {
-        let all = [Equal::Hosts, Equal::Bisection, Equal::Cost];
-        Equal::NAMES
-            .iter()
-            .position(|known| *known == name)
-            .map(|at| all[at])
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn named(name: &str) -> Result<Equal, Error> {
+        let all = [Equal::Hosts, Equal::Bisection, Equal::CableBandwidth];
+        if let Some(at) = Equal::NAMES.iter().position(|known| *known == name) {
+            return Ok(all[at]);
+        }
+        let message = match name {
+            "cost" => "equal cost needs prices, and FabricSim has none; expected 'cable-bandwidth', or 'hosts' with a \
+                       cost table in the key costs of the sweep, which then shows the cost of each network"
+                .to_string(),
+            _ => format!("unknown name '{name}'{}", nearest(name, Equal::NAMES)),
+        };
+        Err(refused("--equal", message))
     }
 }
 
@@ -83,8 +92,8 @@ pub struct DraftNetwork {
     pub routers: u32,
     /// Cables between routers.
     pub cables: u64,
-    /// Cables between two halves of the hosts, at the narrowest place that a search finds; only where the topologies
-    /// have equal bisections.
+    /// Cables between two halves of the hosts, as few as a search finds: an upper bound of the bisection. Only where
+    /// the topologies have equal bisections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bisection_cables: Option<u64>,
     /// Bandwidth of the links between routers, in bits per second.
@@ -155,6 +164,9 @@ pub fn draft(request: &DraftRequest<'_>) -> Result<ExperimentDraft, Error> {
         .map(|topology| built(request, &job, topology))
         .collect::<Result<Vec<_>, _>>()?;
     network::equalise(&mut networks, equal, request.bandwidth);
+    for network in &networks {
+        network::check_links(request, &job, network)?;
+    }
     let experiment = network::experiment(request, &job, &networks);
     let sweep = (networks.len() > 1).then(|| sweep::text(request, &job, &networks));
     Ok(ExperimentDraft {
@@ -249,12 +261,14 @@ fn of_option(error: crate::Error, topology: &str) -> Error {
         "network.hosts" => "--hosts",
         "network.radix" => "--radix",
         "network.link.bandwidth" => "--bandwidth",
+        key if key.starts_with("network.links.") => "--equal",
         key if key.starts_with("network.topology") => "--topology",
         key if key.starts_with("job.") => "--workload",
         key => key,
     };
     let part = match key.rsplit_once('.') {
         Some((_, last)) if option == "--workload" => format!("{last}: "),
+        _ if option == "--equal" => "bandwidth of links between routers: ".into(),
         _ => String::new(),
     };
     refused(option, format!("{part}{message} (on topology {topology})"))

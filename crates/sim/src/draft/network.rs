@@ -1,11 +1,12 @@
 //! The network of a draft, and the experiment around it.
 
-use config::Bandwidth;
+use config::{Bandwidth, Error, Section, Setting};
 use topology::REGISTRY;
 
 use super::job::JobDraft;
 use super::lines::{GivenKey, table};
-use super::{DraftNetwork, DraftRequest, Equal, TrafficHosts};
+use super::{DraftNetwork, DraftRequest, Equal, TrafficHosts, of_option};
+use crate::Experiment;
 use crate::setup::network::{LINK, ROUTER};
 
 /// An experiment on one topology without comments, to build it.
@@ -28,13 +29,13 @@ pub(super) fn shortest(
     )
 }
 
-/// Bandwidths of the links between routers that make bisection or cost of all networks that of the first one, for each
-/// host. Rounded to Mbps, at least 1.
+/// Bandwidths of the links between routers that give all networks the bisection, or the bandwidth of all cables, of the
+/// first one for each host. Rounded to Mbps, at least 1.
 pub(super) fn equalise(networks: &mut [DraftNetwork], equal: Equal, bandwidth: Bandwidth) {
     let cables = |network: &DraftNetwork| match equal {
         Equal::Hosts => None,
         Equal::Bisection => network.bisection_cables,
-        Equal::Cost => Some(network.cables),
+        Equal::CableBandwidth => Some(network.cables),
     };
     let Some((first, first_hosts)) = networks
         .first()
@@ -51,6 +52,58 @@ pub(super) fn equalise(networks: &mut [DraftNetwork], equal: Equal, bandwidth: B
     }
 }
 
+/// Refuses bandwidths of the links between routers that an experiment may not have.
+pub(super) fn check_links(
+    request: &DraftRequest<'_>,
+    job: &JobDraft,
+    network: &DraftNetwork,
+) -> Result<(), Error> {
+    let bandwidth = Bandwidth {
+        bits_per_s: network.router_link_bits_per_s,
+    };
+    if bandwidth == request.bandwidth {
+        return Ok(());
+    }
+    let mut text = shortest(request, job, &network.topology, network.traffic_hosts);
+    for class in &network.classes {
+        text += &format!("[network.links.{class}]\nbandwidth = \"{bandwidth}\"\n");
+    }
+    match Experiment::from_toml(&text, "", &[]) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(of_option(error, &network.topology)),
+    }
+}
+
+/// The networks that smaller routers would give, one line for each: of half the radix, a quarter, and so on.
+fn other_sizes(request: &DraftRequest<'_>, network: &DraftNetwork) -> String {
+    let sized = |radix: u32| -> Result<(String, String), Error> {
+        let kind = format!("kind = \"{}\"\n", network.topology);
+        let wanted = Section::from_toml(&format!("[topology]\n{kind}"), "")?;
+        let chosen = topology::size(&wanted, wanted.section("topology")?, request.hosts.into(), radix)?;
+        let chosen: Vec<String> = chosen
+            .iter()
+            .map(|(key, value)| format!("{key} = {}", value.show()))
+            .collect();
+        let built = topology::build(&Section::from_toml(&format!("{kind}{}", chosen.join("\n")), "")?)?;
+        let sizes = format!("{} hosts, {} routers", built.hosts(), built.routers());
+        Ok((chosen.join(", "), sizes))
+    };
+    let radixes = std::iter::successors(Some(request.radix / 2), |radix| Some(radix / 2));
+    let mut lines = String::new();
+    let mut last = network.sizing.chosen();
+    // A radix that is too small ends the list, as 0 does.
+    for (radix, (chosen, sizes)) in radixes.map_while(|radix| Some((radix, sized(radix).ok()?))) {
+        if chosen != last {
+            lines += &format!("#   radix = {radix}: {chosen}; {sizes}\n");
+        }
+        last = chosen;
+    }
+    match lines.is_empty() {
+        true => lines,
+        false => format!("# A smaller radix gives another network with at least that many hosts:\n{lines}"),
+    }
+}
+
 /// What a network has, in one line.
 pub(super) fn sizes(network: &DraftNetwork) -> String {
     let DraftNetwork {
@@ -60,8 +113,7 @@ pub(super) fn sizes(network: &DraftNetwork) -> String {
         bisection_cables,
         ..
     } = network;
-    let bisection =
-        bisection_cables.map(|cables| format!(", {cables} of them between two halves of the hosts"));
+    let bisection = bisection_cables.map(|cables| format!(", bisection at most {cables} cables"));
     format!(
         "{hosts} hosts, {routers} routers, {cables} cables between routers{}",
         bisection.unwrap_or_default()
@@ -118,13 +170,17 @@ pub(super) fn experiment(request: &DraftRequest<'_>, job: &JobDraft, networks: &
         "# {what}\n# Written by: {}\n{next}#\n# Lines that are comments have the defaults. All keys: fabricsim list keys, \
          docs/formats/experiment.md\n\n[network]\n# The smallest network of this topology with at least that many hosts, \
          all of whose routers have at most that many\n# ports{}. In their place: the parameters of fabricsim list \
-         topologies.\nhosts = {}\nradix = {}\n# packet = \"256 B\"                # largest payload of a \
+         topologies.\n{}hosts = {}\nradix = {}\n# packet = \"256 B\"                # largest payload of a \
          packet\n\n[network.topology]\nkind = \"{}\"\n{parameters}\n{routing}\n[network.link]\n{}# One class of links has \
          other values in [network.links.CLASS]; here CLASS is {}.\n\n[network.router]\n{}\n{}",
         request.command,
         match is_sweep {
             true => String::new(),
             false => format!(": {}", network.sizing.chosen()),
+        },
+        match is_sweep {
+            true => String::new(),
+            false => other_sizes(request, network),
         },
         request.hosts,
         request.radix,

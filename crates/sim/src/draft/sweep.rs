@@ -22,12 +22,14 @@ pub(super) fn text(
         ),
         Equal::Bisection => format!(
             "Each has at least {} hosts. The links between routers have the bandwidth that gives two halves of the\n# \
-             hosts as much for each host as on {}. The halves are the narrowest that a search finds.",
+             hosts as much for each host as on {}. The halves are those with the fewest\n# \
+             cables between them that a search finds. Their number is an upper bound of the bisection.",
             request.hosts, names[0]
         ),
-        Equal::Cost => format!(
+        Equal::CableBandwidth => format!(
             "Each has at least {} hosts. The links between routers have the bandwidth with which all cables together\n# \
-             have as much for each host as on {}: a cost without prices. `costs` below gives prices.",
+             have as much for each host as on {}. This is no equal cost: cables, routers and NICs have prices, which `costs`\n# \
+             below gives.",
             request.hosts, names[0]
         ),
     };

@@ -93,7 +93,7 @@ fn comments_have_the_defaults() {
 }
 
 #[test]
-fn topologies_are_compared_at_equal_bisection_or_cost() {
+fn topologies_are_compared_at_equal_bisection_or_cable_bandwidth() {
     let topologies = names(&["fat-tree", "torus"]);
     let hosts = DraftRequest {
         hosts: 64,
@@ -119,10 +119,10 @@ fn topologies_are_compared_at_equal_bisection_or_cost() {
     assert_eq!((networks[1].hosts, networks[1].bisection_cables), (64, Some(32)));
     // 36 / 72 of 200 Gbps for each host are 32 / 64 of 200 Gbps.
     assert_eq!(of_bisection, 200_000_000_000);
-    let (networks, of_cost) = bits(Equal::Cost);
+    let (networks, of_cables) = bits(Equal::CableBandwidth);
     assert_eq!((networks[0].cables, networks[1].cables), (72, 192));
     // 72 / 72 of 200 Gbps are 192 / 64 of a third of that.
-    assert_eq!(of_cost, 66_667_000_000);
+    assert_eq!(of_cables, 66_667_000_000);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn wrong_requests_name_the_option() {
         ),
         (
             DraftRequest {
-                equal: Equal::Cost,
+                equal: Equal::CableBandwidth,
                 ..good
             },
             &["--equal: "],
