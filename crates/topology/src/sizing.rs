@@ -48,9 +48,12 @@ pub fn size(
     };
     topology.declare(kind.parameters);
     let Some(chosen) = (rule.choose)(topology, end_points, radix)? else {
+        // A host of several rails is several end points.
+        let is_host = network.optional::<u64>(HOSTS)? == Some(end_points);
         let message = format!(
-            "routers of {radix} ports are too small for a topology '{}' of {end_points} end points: {}; expected {}",
+            "routers of {radix} ports are too small for a topology '{}' of {end_points} {}: {}; expected {}",
             kind.name,
+            if is_host { "hosts" } else { "NIC ports" },
             rule.summary,
             match least_radix(rule, topology, end_points, radix) {
                 Some(least) => format!("at least {least}"),

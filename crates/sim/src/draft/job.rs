@@ -4,7 +4,7 @@ use config::{DefaultValue, Error, Parameter, nearest};
 use workload::motif::{MOTIFS, Motif, most_cubic};
 use workload::traffic::{PATTERNS, PatternKind};
 
-use super::lines::{GivenKey, table};
+use super::lines::{GivenKey, setting_line, table};
 use super::{TrafficHosts, refused};
 
 /// Before the name of a pattern.
@@ -48,10 +48,14 @@ impl JobDraft {
                 Some(name) => (name, &[][..]),
                 None => (name, MOTIFS),
             };
-            let known = motifs
-                .iter()
-                .map(|motif| motif.name)
-                .chain(PATTERNS.iter().map(|pattern| pattern.name));
+            let motifs = motifs.iter().map(|motif| motif.name.to_string());
+            let patterns = PATTERNS.iter().map(|pattern| {
+                let is_motif = MOTIFS.iter().any(|motif| motif.name == pattern.name);
+                let before = if is_motif { TRAFFIC } else { "" };
+                format!("{before}{}", pattern.name)
+            });
+            let known: Vec<String> = motifs.chain(patterns).collect();
+            let known = known.iter().map(String::as_str);
             return Err(refused(
                 "--workload",
                 format!("unknown name '{name}'{}", nearest(name, known)),
@@ -71,7 +75,8 @@ impl JobDraft {
             }
             if matches!(parameter.kind, config::Type::Path) {
                 let message = format!(
-                    "'{name}' reads a file ({}); expected another workload, whose place the file's experiment then takes",
+                    "'{name}' reads a file (its key {}), and there is none yet; expected another workload, to replace in \
+                     the written experiment",
                     parameter.name
                 );
                 return Err(refused("--workload", message));
@@ -105,24 +110,35 @@ impl JobDraft {
     /// The tables `[[job]]` and `[run]`, with comments.
     pub(super) fn tables(&self, hosts: TrafficHosts) -> String {
         let name = self.name();
+        let seed = setting_line("# seed = 1", "of all random choices");
         match &self.kind {
             DraftedPart::Motif(motif) => format!(
-                "# {}\n[[job]]\nname = \"{name}\"\n# ranks_per_host = 1\n# placement = \"linear\"           # fabricsim \
-                 list placements\n\n[job.workload]\nmotif = \"{name}\"\n{}\n[run]\n# seed = 1                         # of \
-                 all random choices\n# until = \"10 ms\"                # end of the run, if the ranks have not finished \
-                 before\n",
+                "# {}\n[[job]]\nname = \"{name}\"\n{}{}\n[job.workload]\nmotif = \"{name}\"\n{}\n[run]\n{seed}{}",
                 motif.summary,
-                table(motif.parameters, &self.given)
+                setting_line("# ranks_per_host = 1", "ranks on each host"),
+                setting_line("# placement = \"linear\"", "fabricsim list placements"),
+                table(motif.parameters, &self.given),
+                setting_line(
+                    "# until = \"10 ms\"",
+                    "end of the run, if the ranks have not finished before; without it, there is none"
+                ),
             ),
             DraftedPart::Pattern(pattern) => format!(
-                "# {}\n[[job]]\nname = \"{name}\"\nhosts = {:<24}  # \"all\" hosts of the network, or this \
-                 many\n\n[job.traffic]\npattern = \"{name}\"\nload = {LOAD}                        # of the injection \
-                 bandwidth of each host\n# message = \"256 B\"               # size of each message\n{}\n[run]\nuntil = \
-                 {UNTIL}                   # end of the run\nwarmup = {WARMUP}                  # start of the \
-                 measurement\n# seed = 1                         # of all random choices\n",
+                "# {}\n[[job]]\nname = \"{name}\"\n{}\n[job.traffic]\npattern = \
+                 \"{name}\"\n{}{}{}\n[run]\n{}{}{seed}",
                 pattern.summary,
-                self.hosts(hosts),
-                table(pattern.parameters, &self.given)
+                setting_line(
+                    &format!("hosts = {}", self.hosts(hosts)),
+                    "\"all\" hosts of the network, or this many"
+                ),
+                setting_line(
+                    &format!("load = {LOAD}"),
+                    "of the injection bandwidth of each host"
+                ),
+                setting_line("# message = \"256 B\"", "size of each message"),
+                table(pattern.parameters, &self.given),
+                setting_line(&format!("until = {UNTIL}"), "end of the run"),
+                setting_line(&format!("warmup = {WARMUP}"), "start of the measurement"),
             ),
         }
     }

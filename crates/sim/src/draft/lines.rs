@@ -5,6 +5,11 @@ use config::{DefaultValue, Parameter};
 /// A key with its value in TOML.
 pub(super) type GivenKey = (&'static str, String);
 
+/// A setting with its meaning.
+pub(super) fn setting_line(setting: &str, meaning: &str) -> String {
+    format!("{setting:<32}  # {meaning}\n")
+}
+
 /// One line for each parameter: with its value, if it is given; otherwise a comment with the default. Each has the
 /// meaning of the parameter beside it.
 pub(super) fn table(parameters: &[Parameter], given: &[GivenKey]) -> String {
@@ -23,7 +28,7 @@ pub(super) fn table(parameters: &[Parameter], given: &[GivenKey]) -> String {
         // A value of several lines has its meaning before it.
         match setting.contains('\n') {
             true => format!("# {}{default}\n{setting}\n", parameter.summary),
-            false => format!("{setting:<32}  # {}{default}\n", parameter.summary),
+            false => setting_line(&setting, &format!("{}{default}", parameter.summary)),
         }
     };
     parameters.iter().map(line).collect()

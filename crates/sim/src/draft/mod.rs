@@ -106,7 +106,7 @@ pub struct DraftNetwork {
     /// Link classes but that of hosts.
     #[serde(skip)]
     classes: Vec<String>,
-    /// The hosts of its synthetic traffic.
+    /// The hosts of its synthetic traffic: as many as wanted, unless the pattern needs all.
     #[serde(skip)]
     traffic_hosts: TrafficHosts,
 }
@@ -244,10 +244,7 @@ fn built(request: &DraftRequest<'_>, job: &JobDraft, topology: &str) -> Result<D
         routing: experiment.routing_name().into(),
         sizing: sizing.clone(),
         classes,
-        traffic_hosts: match experiment.network.hosts() == request.hosts {
-            true => TrafficHosts::All,
-            false => traffic_hosts,
-        },
+        traffic_hosts,
     })
 }
 
@@ -271,7 +268,11 @@ fn of_option(error: crate::Error, topology: &str) -> Error {
         _ if option == "--equal" => "bandwidth of links between routers: ".into(),
         _ => String::new(),
     };
-    refused(option, format!("{part}{message} (on topology {topology})"))
+    let place = match message.contains(&format!("'{topology}'")) {
+        true => String::new(),
+        false => format!(" (on topology {topology})"),
+    };
+    refused(option, format!("{part}{message}{place}"))
 }
 
 #[cfg(test)]

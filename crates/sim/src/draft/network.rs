@@ -4,7 +4,7 @@ use config::{Bandwidth, Error, Section, Setting};
 use topology::REGISTRY;
 
 use super::job::JobDraft;
-use super::lines::{GivenKey, table};
+use super::lines::{GivenKey, setting_line, table};
 use super::{DraftNetwork, DraftRequest, Equal, TrafficHosts, of_option};
 use crate::Experiment;
 use crate::setup::network::{LINK, ROUTER};
@@ -132,7 +132,12 @@ pub(super) fn experiment(request: &DraftRequest<'_>, job: &JobDraft, networks: &
     let is_sweep = networks.len() > 1;
     let what = match is_sweep {
         true => "The experiment of a sweep, which changes its topology.".to_string(),
-        false => format!("{}: {} on {}.", job.name(), sizes(network), network.description),
+        false => format!(
+            "Workload: {}. Network: {}.\n# {}.",
+            job.name(),
+            network.description,
+            sizes(network)
+        ),
     };
     let next = match is_sweep {
         true => {
@@ -155,35 +160,41 @@ pub(super) fn experiment(request: &DraftRequest<'_>, job: &JobDraft, networks: &
     };
     let routing = match is_sweep {
         true => "# Each topology has its default routing.\n".to_string(),
-        false => format!(
-            "[network.routing]\nalgorithm = {:<20}  # the default of this topology; fabricsim list routings\n",
-            format!("\"{}\"", network.routing)
-        ),
+        false => {
+            "[network.routing]\n".to_string()
+                + &setting_line(
+                    &format!("algorithm = \"{}\"", network.routing),
+                    "the default of this topology; fabricsim list routings",
+                )
+        }
     };
     let given: &[GivenKey] = &[("bandwidth", format!("\"{}\"", request.bandwidth))];
     let traffic_hosts = match is_sweep {
         // Variants say where it differs.
         true => TrafficHosts::Wanted,
+        false if network.hosts == request.hosts => TrafficHosts::All,
         false => network.traffic_hosts,
+    };
+    let size = match is_sweep {
+        true => String::new(),
+        false => format!(
+            "# Here these are {}.\n# Rule: {}.\n# For another size, give these parameters in [network.topology] in place of \
+             hosts and radix.\n{}",
+            network.sizing.chosen(),
+            rule.summary,
+            other_sizes(request, network)
+        ),
     };
     format!(
         "# {what}\n# Written by: {}\n{next}#\n# Lines that are comments have the defaults. All keys: fabricsim list keys, \
-         docs/formats/experiment.md\n\n[network]\n# The smallest network of this topology with at least that many hosts, \
-         all of whose routers have at most that many\n# ports{}. In their place: the parameters of fabricsim list \
-         topologies.\n{}hosts = {}\nradix = {}\n# packet = \"256 B\"                # largest payload of a \
-         packet\n\n[network.topology]\nkind = \"{}\"\n{parameters}\n{routing}\n[network.link]\n{}# One class of links has \
+         docs/formats/experiment.md\n\n[network]\n# hosts and radix choose the parameters of the topology: the smallest \
+         network with at least that many hosts, all of\n# whose routers have at most that many ports.\n{size}hosts = \
+         {}\nradix = {}\n{}\n[network.topology]\nkind = \"{}\"\n{parameters}\n{routing}\n[network.link]\n{}# One class of links has \
          other values in [network.links.CLASS]; here CLASS is {}.\n\n[network.router]\n{}\n{}",
         request.command,
-        match is_sweep {
-            true => String::new(),
-            false => format!(": {}", network.sizing.chosen()),
-        },
-        match is_sweep {
-            true => String::new(),
-            false => other_sizes(request, network),
-        },
         request.hosts,
         request.radix,
+        setting_line("# packet = \"256 B\"", "largest payload of a packet"),
         network.topology,
         table(LINK, given),
         match is_sweep {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use config::Bandwidth;
 
 use super::job::JobDraft;
+use super::lines::setting_line;
 use super::network::sizes;
 use super::{DraftNetwork, DraftRequest, Equal, TrafficHosts};
 
@@ -42,17 +43,18 @@ pub(super) fn text(
         request.command
     );
     let mut after = format!(
-        "name = \"{} on {} hosts or more, equal {}\"\n# seeds = 3                        # runs of each point\n# costs = \
-         \"costs.toml\"             # docs/formats/costs.md\n\n[[axis]]\nname = \"network\"\n",
+        "name = \"{} on {} hosts or more, equal {}\"\n{}{}\n[[axis]]\nname = \"network\"\n",
         job.name(),
         request.hosts,
-        Equal::NAMES[request.equal as usize]
+        Equal::NAMES[request.equal as usize],
+        setting_line("# seeds = 3", "runs of each point, with other random choices"),
+        setting_line("# costs = \"costs.toml\"", "prices: docs/formats/costs.md"),
     );
     for network in networks {
         // Writing to a text does not fail.
         let _ = write!(
             after,
-            "\n# {}: {}.\n# {}; routing {}\n[axis.variants.{}]\n\"network.topology\" = {{ kind = \"{}\" }}\n",
+            "\n# {}.\n# {}.\n# Parameters: {}. Routing: {}.\n[axis.variants.{}]\n\"network.topology\" = {{ kind = \"{}\" }}\n",
             network.description,
             sizes(network),
             network.sizing.chosen(),

@@ -26,7 +26,10 @@ fn sized() -> Vec<String> {
 }
 
 fn error(request: &DraftRequest<'_>) -> String {
-    draft(request).err().expect("is refused").to_string()
+    let error = draft(request).err();
+    error
+        .unwrap_or_else(|| panic!("{request:?} is accepted"))
+        .to_string()
 }
 
 /// Every motif and every pattern that needs no file, on a torus, which all patterns of grids accept; patterns of groups
@@ -187,10 +190,11 @@ fn wrong_requests_name_the_option() {
         ),
         (
             DraftRequest {
-                workload: "adversarial",
+                workload: "bit-complement",
+                hosts: 17,
                 ..good
             },
-            &["--workload: pattern: "],
+            &["--workload: pattern: ", "a power of two hosts"],
         ),
         (
             DraftRequest {
