@@ -5,7 +5,7 @@ use workload::motif::{MOTIFS, Motif, most_cubic};
 use workload::traffic::{PATTERNS, PatternKind};
 
 use super::lines::{GivenKey, setting_line, table};
-use super::{TrafficHosts, refused};
+use super::request::{TrafficHosts, refused};
 
 /// Before the name of a pattern.
 const TRAFFIC: &str = "traffic:";

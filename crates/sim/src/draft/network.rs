@@ -5,7 +5,7 @@ use topology::REGISTRY;
 
 use super::job::JobDraft;
 use super::lines::{GivenKey, setting_line, table};
-use super::{DraftNetwork, DraftRequest, Equal, TrafficHosts, of_option};
+use super::request::{DraftNetwork, DraftRequest, Equal, TrafficHosts, of_option};
 use crate::Experiment;
 use crate::setup::network::{LINK, ROUTER};
 

@@ -7,7 +7,7 @@ use config::Bandwidth;
 use super::job::JobDraft;
 use super::lines::setting_line;
 use super::network::sizes;
-use super::{DraftNetwork, DraftRequest, Equal, TrafficHosts};
+use super::request::{DraftNetwork, DraftRequest, Equal, TrafficHosts};
 
 /// The text before and after the line with the experiment file.
 pub(super) fn text(

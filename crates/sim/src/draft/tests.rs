@@ -1,5 +1,7 @@
 //! Drafts are experiments: they are read, have the hosts that were asked for, and run.
 
+use config::Bandwidth;
+
 use super::*;
 
 fn request<'a>(topologies: &'a [String], workload: &'a str) -> DraftRequest<'a> {
