@@ -206,11 +206,12 @@ class Network(Given):
         Hardware family whose values are defaults; ``fabricsim.list_parts("hardware")`` describes them
         (default: that of the preset, or none).
     hosts : int
-        At least this many hosts: with a preset a part of the machine, as few whole groups, leaves or midplanes
-        as have them; with `radix` the smallest network that has them (default: all of the machine).
+        At least this many hosts: with a preset a part of the machine, as few whole groups, leaves or
+        midplanes as have them; with `radix` the smallest network that has them (default: all of the
+        machine).
     radix : int
-        Greatest number of ports of a router; with it, the topology needs none of the parameters that the number
-        of hosts determines (default: none).
+        Greatest number of ports of a router; with it, the topology needs none of the parameters that the
+        number of hosts determines (default: none).
     topology : Topology
         One of the classes of :mod:`fabricsim.topology` (default: that of the preset; required without one).
     routing : Routing
