@@ -206,12 +206,16 @@ class Network(Given):
         Hardware family whose values are defaults; ``fabricsim.list_parts("hardware")`` describes them
         (default: that of the preset, or none).
     hosts : int
-        With a preset, the part of the machine: as few whole groups, leaves or midplanes as have these hosts
-        (default: all of the machine).
+        At least this many hosts: with a preset a part of the machine, as few whole groups, leaves or
+        midplanes as have them; with `radix` the smallest network that has them (default: all of the
+        machine).
+    radix : int
+        Greatest number of ports of a router; with it, the topology needs none of the parameters that the
+        number of hosts determines (default: none).
     topology : Topology
         One of the classes of :mod:`fabricsim.topology` (default: that of the preset; required without one).
     routing : Routing
-        One of the classes of :mod:`fabricsim.routing` (default: that of the preset; required without one).
+        One of the classes of :mod:`fabricsim.routing` (default: that of the preset, or that of the topology).
     link : Link
         All links.
     links : Mapping[str, LinkClass]
@@ -255,6 +259,7 @@ class Network(Given):
     preset: str | None = None
     hardware: str | None = None
     hosts: int | None = None
+    radix: int | None = None
     topology: Topology | Table | None = None
     routing: Routing | Table | None = None
     link: Link | Table | None = None

@@ -133,9 +133,10 @@ def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -
     -------
     Check
         ``topology``, ``hosts``, ``rails``, ``planes``, ``routers``, ``router_links``, ``virtual_channels``,
-        ``jobs``, ``memory_bytes``, ``deadlock`` (in words), ``deadlock_free`` (None: too large to prove),
-        ``bounds`` (of synthetic traffic, as in ``summary.json``; None without), ``experiment`` (with every
-        default).
+        ``sizing`` (only with ``network.radix``: the chosen parameters), ``hosts_used`` (by jobs),
+        ``routing``, ``routing_is_default``, ``jobs``, ``memory_bytes``, ``deadlock`` (in words),
+        ``deadlock_free`` (None: too large to prove), ``bounds`` (of synthetic traffic, as in
+        ``summary.json``; None without), ``experiment`` (with every default).
 
     Raises
     ------

@@ -9,6 +9,7 @@
 mod explain;
 mod export;
 mod list;
+mod new;
 mod progress;
 mod python;
 mod run;
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use sim::{Every, Interpreters};
+use sim::{Equal, Every, Interpreters};
 
 /// Wrong input.
 const WRONG_INPUT: u8 = 2;
@@ -40,6 +41,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write an experiment for a number of hosts, a topology, routers of a radix, links of a bandwidth and a workload;
+    /// for several topologies, a sweep that compares them
+    New(NewArguments),
     /// Run an experiment and write a result folder with tables and a report
     Run(RunArguments),
     /// Continue an interrupted run from its last checkpoint
@@ -71,6 +75,63 @@ enum Command {
     /// Python package)
     #[command(disable_help_flag = true)]
     Calibrate(CalibrateArguments),
+}
+
+#[derive(Args)]
+struct NewArguments {
+    /// Least number of hosts
+    #[arg(long, value_name = "NUMBER")]
+    hosts: u32,
+    /// Topology (fabricsim list topologies); several, by commas or options, make a sweep
+    #[arg(long, value_name = "NAME", value_delimiter = ',', required = true)]
+    topology: Vec<String>,
+    /// Greatest number of ports of a router
+    #[arg(long, value_name = "PORTS")]
+    radix: u32,
+    /// Bandwidth of the links
+    #[arg(long, value_name = "RATE", default_value = "100 Gbps")]
+    bandwidth: String,
+    /// Motif or pattern of synthetic traffic (fabricsim list motifs, patterns); traffic:NAME is a pattern that has the
+    /// name of a motif
+    #[arg(long, value_name = "NAME", default_value = "uniform")]
+    workload: String,
+    /// What several topologies have in common: hosts (all links have the bandwidth); bisection or cable-bandwidth (links
+    /// between routers have the bandwidth that gives each host the same part of the bisection, or of all cables)
+    #[arg(long, value_name = "WHAT", default_value = Equal::NAMES[0])]
+    equal: String,
+    /// File to write; a sweep also writes NAME-experiment.toml beside NAME.toml [default: print the experiment]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Replace existing files
+    #[arg(long)]
+    force: bool,
+    /// Print JSON: paths of the written files, and the networks
+    #[arg(long, requires = "out")]
+    json: bool,
+}
+
+impl NewArguments {
+    /// The command, for the comment at the top of a file.
+    fn command(&self) -> String {
+        let NewArguments {
+            hosts,
+            radix,
+            workload,
+            ..
+        } = self;
+        // A comment has one line.
+        let bandwidth: Vec<&str> = self.bandwidth.split_whitespace().collect();
+        let bandwidth = bandwidth.join(" ");
+        let equal = match self.topology.len() {
+            1 => String::new(),
+            _ => format!(" --equal {}", self.equal),
+        };
+        let topologies = self.topology.join(",");
+        format!(
+            "fabricsim new --hosts {hosts} --topology {topologies} --radix {radix} --bandwidth \"{bandwidth}\" --workload \
+             {workload}{equal}"
+        )
+    }
 }
 
 /// The experiment and its overrides.
@@ -330,6 +391,7 @@ pub fn main(
         }
     };
     let done = match cli.command {
+        Command::New(arguments) => new::new(&arguments),
         Command::Run(arguments) => run::run(arguments, interpreters),
         Command::Resume(arguments) => run::resume(&arguments, interpreters),
         Command::Check(arguments) => run::check(&arguments, interpreters),

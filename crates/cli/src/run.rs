@@ -173,6 +173,11 @@ fn execute(
     let Some(result) = result else {
         return Ok(());
     };
+    if !machine.json
+        && let Some(sizing) = &experiment.sizing
+    {
+        print(format!("sizing  {sizing}"));
+    }
     if machine.json {
         print(serde_json::to_string_pretty(&result.summary).map_err(CommandFailure::failed)?);
     } else {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::alias::{Alias, KEY_ALIASES, NAME_ALIASES, fold, meant};
+
 /// Location of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
@@ -58,22 +60,33 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// `, did you mean 'x'?` for the name of `known` nearest to `name`, or a list of all of them.
+/// `; did you mean 'x'?` for the name of `known` that `name` stands for ([`NAME_ALIASES`]) or else is nearest to it, or
+/// a list of all of them.
 ///
 /// The distance is Damerau-Levenshtein. No name is suggested beyond a third of the name's length.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    let folded = name.replace('_', "-").to_lowercase();
+    guess(NAME_ALIASES, name, known.into_iter().collect())
+}
+
+/// As [`nearest`], of a key of an experiment ([`KEY_ALIASES`]).
+pub fn nearest_key<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    guess(KEY_ALIASES, key, known.into_iter().collect())
+}
+
+fn guess(aliases: &[Alias], name: &str, known: Vec<&str>) -> String {
+    if let Some(meant) = meant(aliases, name, &known) {
+        return format!("; did you mean {meant}?");
+    }
+    let folded = fold(name);
+    let length = folded.chars().count();
     let best = known
         .iter()
-        .map(|k| {
-            let k_folded = k.replace('_', "-").to_lowercase();
-            (strsim::damerau_levenshtein(&folded, &k_folded), *k)
-        })
+        .map(|k| (strsim::damerau_levenshtein(&folded, &fold(k)), *k))
         .min();
     match best {
         None => "; nothing is expected here".to_string(),
-        Some((distance, k)) if distance <= name.len().div_ceil(3).max(2) => {
+        // A distance of the whole length is no likeness.
+        Some((distance, k)) if distance <= length.div_ceil(3).max(2) && distance < length.max(1) => {
             format!("; did you mean '{k}'?")
         }
         Some(_) => format!("; expected one of: {}", known.join(", ")),
@@ -97,6 +110,15 @@ mod tests {
         assert_eq!(
             nearest("colour", ["bandwidth", "latency"]),
             "; expected one of: bandwidth, latency"
+        );
+        assert_eq!(nearest("k", ["q", "seed"]), "; expected one of: q, seed");
+        assert_eq!(
+            nearest("dfly", ["dragonfly", "torus"]),
+            "; did you mean 'dragonfly'?"
+        );
+        assert_eq!(
+            nearest_key("p", ["q", "hosts_per_router"]),
+            "; did you mean 'hosts_per_router'?"
         );
     }
 }

@@ -4,8 +4,9 @@
 //! [`Section::finish`] then refuses unknown keys (naming the nearest valid one) and returns every setting with
 //! its default filled in. All errors name file, line and key.
 //!
-//! This crate knows no key, no network and no simulation.
+//! This crate knows no key, no network and no simulation, except the short names of `alias.rs` in its errors.
 
+mod alias;
 mod error;
 mod input;
 mod parameter;
@@ -14,7 +15,8 @@ mod section;
 mod setting;
 mod settings_file;
 
-pub use error::{Error, Location, nearest};
+pub use alias::{Alias, KEY_ALIASES, NAME_ALIASES};
+pub use error::{Error, Location, nearest, nearest_key};
 pub use input::{EXPERIMENT_BYTES, TEXT_BYTES, open_input, read_text};
 pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration, Power, RoundedRate};

@@ -57,6 +57,8 @@ pub enum Type {
 pub enum DefaultValue {
     /// The key must be given.
     Required,
+    /// The key must be given, unless the one that the text names is.
+    RequiredOr(&'static str),
     /// This whole number.
     Integer(i64),
     /// This number.
@@ -134,6 +136,16 @@ impl Parameter {
     /// A parameter without a default.
     pub const fn required(name: &'static str, kind: Type, summary: &'static str) -> Parameter {
         Parameter::new(name, kind, DefaultValue::Required, summary)
+    }
+
+    /// A parameter without a default, which follows from another key, `or`, where that is given.
+    pub const fn required_or(
+        name: &'static str,
+        kind: Type,
+        or: &'static str,
+        summary: &'static str,
+    ) -> Parameter {
+        Parameter::new(name, kind, DefaultValue::RequiredOr(or), summary)
     }
 
     /// A parameter whose default depends on others or on the network; `how` says how.
@@ -221,6 +233,9 @@ impl Parameter {
         }
         match self.default {
             DefaultValue::Required => {}
+            DefaultValue::RequiredOr(or) => {
+                drop(all.insert("computed".into(), format!("required, or {or}").into()));
+            }
             DefaultValue::Computed(how) => drop(all.insert("computed".into(), how.into())),
             default => drop(all.insert("default".into(), default.to_json())),
         }
@@ -235,6 +250,7 @@ impl std::fmt::Display for Parameter {
         write!(f, "{}: {} ({}; ", self.name, self.summary, self.kind)?;
         match self.default {
             DefaultValue::Required => f.write_str("required)"),
+            DefaultValue::RequiredOr(or) => write!(f, "required, or {or})"),
             DefaultValue::Computed(how) => write!(f, "default: {how})"),
             DefaultValue::Text(value) => write!(f, "default: {value})"),
             default => write!(f, "default: {})", default.to_json()),
@@ -291,7 +307,7 @@ impl DefaultValue {
             DefaultValue::Number(value) => Some(Value::Float(value)),
             DefaultValue::Flag(value) => Some(Value::Boolean(value)),
             DefaultValue::Text(value) => Some(Value::String(value.into())),
-            DefaultValue::Required | DefaultValue::Computed(_) => None,
+            DefaultValue::Required | DefaultValue::RequiredOr(_) | DefaultValue::Computed(_) => None,
         }
     }
 
@@ -302,7 +318,7 @@ impl DefaultValue {
             DefaultValue::Number(value) => value.into(),
             DefaultValue::Flag(value) => value.into(),
             DefaultValue::Text(value) => value.into(),
-            DefaultValue::Required | DefaultValue::Computed(_) => Json::Null,
+            DefaultValue::Required | DefaultValue::RequiredOr(_) | DefaultValue::Computed(_) => Json::Null,
         }
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::alias;
+
 /// A span of time in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration {
@@ -234,7 +236,12 @@ impl Rational {
             return Err(fail("has no unit"));
         }
         let Some((_, factor)) = units.iter().find(|u| u.0 == unit) else {
-            return Err(fail(&format!("has the unknown unit '{unit}'")));
+            let guess = alias::unit(unit, units.iter().map(|unit| unit.0));
+            let guess = guess.map(|unit| format!(" (did you mean \"{number} {unit}\"?)"));
+            return Err(fail(&format!(
+                "has the unknown unit '{unit}'{}",
+                guess.unwrap_or_default()
+            )));
         };
         let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
         let digits = format!("{whole}{fraction}");
@@ -299,7 +306,17 @@ mod tests {
             assert!(message.contains(needle), "{text}: {message}");
             assert!(message.contains("50 ns"), "{message}");
         }
-        assert!(Bandwidth::parse("100 GBps").unwrap_err().contains("GB/s"));
+        for (text, meant) in [
+            ("100 GBps", "100 GB/s"),
+            ("100G", "100 Gbps"),
+            ("1.5 gbps", "1.5 Gbps"),
+        ] {
+            let message = Bandwidth::parse(text).unwrap_err();
+            assert!(
+                message.contains(&format!("(did you mean \"{meant}\"?); expected")),
+                "{message}"
+            );
+        }
     }
 
     #[test]

@@ -11,7 +11,8 @@ use serde_json::{Map, Value as Json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::{Error, Location, nearest};
+use crate::alias::stands_for;
+use crate::error::{Error, Location, nearest, nearest_key};
 use crate::parameter::{DefaultValue, Parameter};
 use crate::quantity::RoundedRate;
 use crate::setting::{Setting, Value};
@@ -314,6 +315,12 @@ impl Section {
     pub fn get<T: Setting>(&self, key: &str) -> Result<T, Error> {
         match self.declared(key).default {
             DefaultValue::Required => self.required(key),
+            DefaultValue::RequiredOr(or) => self.required(key).map_err(|mut error| {
+                if !self.has(key) {
+                    error.message += &format!("; or give {or} in its place");
+                }
+                error
+            }),
             default => {
                 let value = default.value().map(|value| T::read(&value));
                 let Some(Ok(value)) = value else {
@@ -341,13 +348,18 @@ impl Section {
     pub fn required<T: Setting>(&self, key: &str) -> Result<T, Error> {
         self.optional(key)?.ok_or_else(|| {
             let written: Vec<&str> = self.entries.keys().map(String::as_str).collect();
-            let guess = match nearest(key, written.iter().copied()) {
-                g if g.starts_with("; did you mean") => format!(
-                    "; found {} instead",
-                    g.trim_start_matches("; did you mean ").trim_end_matches('?')
-                ),
-                _ => String::new(),
+            let alike = |g: &str| {
+                Some(
+                    g.strip_prefix("; did you mean '")?
+                        .strip_suffix("'?")?
+                        .to_string(),
+                )
             };
+            let alike = || alike(&nearest(key, written.iter().copied()));
+            let found = stands_for(key, &written).map(str::to_string).or_else(alike);
+            let guess = found.map_or_else(String::new, |found| {
+                format!("; found '{found}' instead; did you mean '{key}'?")
+            });
             self.error(key, format!("missing; expected {}{guess}", T::EXPECTED))
         })
     }
@@ -401,6 +413,11 @@ impl Section {
     /// The error for a name that is not in `known`.
     pub fn unknown_name<'a>(&self, key: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
         self.error(key, format!("unknown name '{name}'{}", nearest(name, known)))
+    }
+
+    /// The error for a key of this table that is not in `known`.
+    pub fn unknown_key<'a>(&self, key: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
+        self.error(key, format!("unknown key '{key}'{}", nearest_key(key, known)))
     }
 
     /// Keys of this table in alphabetical order, for tables with arbitrary keys.
@@ -504,16 +521,9 @@ impl Section {
     /// The first key that no part requested, with the nearest requested key.
     pub fn finish(&self) -> Result<Json, Error> {
         let asked = self.asked.borrow();
-        for (key, entry) in &self.entries {
+        for key in self.entries.keys() {
             if !asked.contains_key(key) {
-                return Err(Error {
-                    location: Some(entry.location.clone()),
-                    key: self.full(key),
-                    message: format!(
-                        "unknown key '{key}'{}",
-                        nearest(key, asked.keys().map(String::as_str))
-                    ),
-                });
+                return Err(self.unknown_key(key, asked.keys().map(String::as_str)));
             }
         }
         let mut all = Map::new();

@@ -46,23 +46,38 @@ pub static REGISTRY: &[Algorithm] = &[
     valiant::ALGORITHM,
 ];
 
-/// Builds the routing that `section` (`network.routing`) describes; its `algorithm` names it.
+/// The algorithm that routes networks of this shape where an experiment names none: the adaptive one that the network's
+/// authors or machines use, or the one that most studies use. `docs/methods/routing.md` says why.
+pub fn default_algorithm(shape: &Shape<'_>) -> &'static str {
+    match shape {
+        Shape::Groups(_) => ugal::ALGORITHM.name,
+        Shape::Tree(_) => adaptive::ALGORITHM.name,
+        Shape::Cartesian(_) => dimension_order::ALGORITHM.name,
+        Shape::HyperX(_) => doal::ALGORITHM.name,
+        Shape::Graph(_) => minimal::ALGORITHM.name,
+        Shape::Planes(planes) => default_algorithm(&planes.plane().shape()),
+    }
+}
+
+/// Builds the routing that `section` (`network.routing`) describes; its `algorithm` names it, or it is the
+/// [default](default_algorithm).
 ///
 /// # Errors
 /// An unknown algorithm, wrong parameters, or one that cannot route this topology; the message then names
 /// both and lists the algorithms that can.
 pub fn build(section: &Section, topology: Arc<dyn Topology>) -> Result<Box<dyn Routing>, Error> {
-    let name: String = section.required("algorithm")?;
+    let shape = topology.shape();
+    let name = section.or("algorithm", default_algorithm(&shape).to_string())?;
+    let fitting: Vec<&str> = REGISTRY
+        .iter()
+        .filter(|a| (a.routes)(&shape))
+        .map(|a| a.name)
+        .collect();
     let algorithm = REGISTRY
         .iter()
         .find(|k| k.name == name)
-        .ok_or_else(|| section.unknown_name("algorithm", &name, REGISTRY.iter().map(|k| k.name)))?;
-    if !(algorithm.routes)(&topology.shape()) {
-        let fitting: Vec<&str> = REGISTRY
-            .iter()
-            .filter(|a| (a.routes)(&topology.shape()))
-            .map(|a| a.name)
-            .collect();
+        .ok_or_else(|| section.unknown_name("algorithm", &name, fitting.iter().copied()))?;
+    if !fitting.contains(&algorithm.name) {
         return Err(section.error(
             "algorithm",
             format!(

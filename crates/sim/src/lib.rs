@@ -7,6 +7,7 @@
 mod bounds;
 mod checkpoint;
 mod collect;
+mod draft;
 mod error;
 mod interference;
 mod lp;
@@ -17,6 +18,7 @@ mod setup;
 pub use bounds::{Effort, bounds};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use collect::{COLLECTED, CollectSetting, Series};
+pub use draft::{DraftNetwork, DraftRequest, Equal, ExperimentDraft, draft};
 pub use error::Error;
 pub use interference::run_with_interference;
 pub use run::{RunContext, RunControl, run, run_in};
@@ -28,6 +30,7 @@ pub use setup::listing::{Listing, PART_KINDS, listing};
 pub use setup::network::{LinkSetting, MemorySetting, NetworkModel, Plane};
 pub use setup::network_preset::{Origin, PresetValue};
 pub use setup::rails::{EndPoint, Rails};
+pub use setup::sizing::NetworkSizing;
 pub use workload::{Interpreter, Interpreters};
 
 /// Names of the tables that the folder of a running simulation may contain: the description of the network, and the

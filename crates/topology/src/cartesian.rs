@@ -5,11 +5,14 @@
 //! port is wired. In a torus dimension of size 2, up and down lead to the same router over different cables, so a
 //! port up always meets a port down.
 
-use config::{DefaultValue, Error, Parameter, Section, Type, parameters};
+use config::{DefaultValue, Error, OneOrEach, Parameter, Section, Type, parameters};
 
 use crate::host_ports::HostPorts;
-use crate::size::{MOST_DIMENSIONS, count, counted, each, ports, sizes};
-use crate::{Cartesian, Divisor, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, Topology};
+use crate::size::{MOST_DIMENSIONS, SIZED, count, counted, each, nonzero, ports, sizes};
+use crate::sizing::sides;
+use crate::{
+    Cartesian, Divisor, HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Shape, SizingRule, Topology,
+};
 
 pub(crate) const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
     "host",
@@ -28,11 +31,66 @@ pub(crate) const LINK_CLASSES: [&str; MOST_DIMENSIONS + 1] = [
 ];
 
 pub(crate) const PARAMETERS: &[Parameter] = parameters! {
-    required("sizes", Type::INTEGERS, "routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8]");
+    required_or("sizes", Type::INTEGERS, SIZED,
+        "routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8]");
     new("links", Type::ONE_OR_EACH, DefaultValue::Integer(1),
         "parallel cables between neighbours, one number or a list with one for each dimension");
     integer("hosts_per_router", 1, "hosts on every router");
 };
+
+pub(crate) const SIZING: SizingRule = SizingRule {
+    summary: "the grid has three dimensions, or as many as `links` lists, or as the ports allow, and sides within a \
+              factor of two (Dally and Towles 2004, chapter 5)",
+    determines: &["sizes"],
+    choose: |section, hosts, radix| {
+        let per_router = HostPorts::read(section, "hosts_per_router")?.count();
+        let (links, given) = match section.get("links")? {
+            OneOrEach::One(links) => (vec![nonzero(section, "links", links)?; MOST_SIZED], None),
+            OneOrEach::Each(each) => {
+                for links in &each {
+                    nonzero(section, "links", *links)?;
+                }
+                let dimensions = each.len();
+                if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
+                    let text = format!("{dimensions} dimensions; expected 1 to {MOST_DIMENSIONS}");
+                    return Err(section.error("links", text));
+                }
+                (each, Some(dimensions))
+            }
+        };
+        let ports = |dimensions: usize| {
+            let links = links[..dimensions].iter().map(|links| 2 * u64::from(*links));
+            u64::from(per_router) + links.sum::<u64>()
+        };
+        let sizes = grid_sides(hosts, per_router, given, |sides| {
+            ports(sides.len()) <= radix.into()
+        });
+        Ok(sizes.map(|sizes| vec![("sizes", OneOrEach::Each(sizes))]))
+    },
+};
+
+/// Dimensions of a grid of which only the number of routers is known, at most.
+const MOST_SIZED: usize = 3;
+
+/// The sides of the smallest grid that has these hosts: of the `given` dimensions, or else of as many, up to three, as
+/// the routers fill with sides of two and as `fits` allows.
+pub(crate) fn grid_sides(
+    hosts: u64,
+    per_router: u32,
+    given: Option<usize>,
+    fits: impl Fn(&[u32]) -> bool,
+) -> Option<Vec<u32>> {
+    let routers = hosts.div_ceil(per_router.into()).max(2);
+    let dimensions = match given {
+        Some(given) => given..=given,
+        None => 1..=MOST_SIZED.min(routers.ilog2() as usize),
+    };
+    let grids = dimensions
+        .rev()
+        .filter(|dimensions| *dimensions > 0)
+        .map(|d| sides(routers, d));
+    grids.into_iter().find(|sides| fits(sides))
+}
 
 #[derive(Debug)]
 pub(crate) struct Grid {

@@ -12,16 +12,18 @@ use crate::arrangement::{
 };
 use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
-use crate::size::{count, counted, ports, positive};
-use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology};
+use crate::size::{SIZED, count, counted, ports, positive};
+use crate::sizing::{ChosenParameters, groups_for, one, smallest};
+use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, SizingRule, Topology};
 
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly",
     summary: "groups of routers, all-to-all inside a group, links between all groups (Kim et al. 2008)",
     parameters: parameters! {
-        required("hosts_per_router", Type::Integer, "p, hosts on every router");
-        required("routers_per_group", Type::Integer, "a, routers in every group, all linked to each other");
-        computed("global_links_per_router", Type::Integer, "required, or links_between_groups",
+        required_or("hosts_per_router", Type::Integer, SIZED, "p, hosts on every router");
+        required_or("routers_per_group", Type::Integer, SIZED,
+            "a, routers in every group, all linked to each other");
+        computed("global_links_per_router", Type::Integer, "required, or links_between_groups, or network.hosts",
             "h, links of every router to other groups");
         LINKS_BETWEEN_GROUPS;
         GROUPS;
@@ -30,6 +32,17 @@ pub(crate) const KIND: Kind = Kind {
     },
     example: "hosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\n",
     build: |section| Ok(Box::new(Dragonfly::read(section)?)),
+    sizing: Some(SizingRule {
+        summary: "the dragonfly is balanced, a = 2p = 2h (Kim et al. 2008, section 3), of two groups or more",
+        determines: &[
+            "hosts_per_router",
+            "routers_per_group",
+            "global_links_per_router",
+            "links_between_groups",
+            "groups",
+        ],
+        choose: |_, hosts, radix| Ok(balanced(hosts, radix)),
+    }),
 };
 
 /// Names of the routers with global ports.
@@ -37,6 +50,24 @@ pub(crate) const NAMES: RouterNames = RouterNames {
     routers: "routers",
     per_router: "global_links_per_router",
 };
+
+/// The smallest balanced dragonfly with these hosts. With a = 2p = 2h every router has 4p - 1 ports, and uniform traffic
+/// loads local and global links as much as those of hosts. All 2p^2 global ports of a group have cables, whatever the
+/// number of groups. So few groups lack no bandwidth, and the fewest routers are the best choice.
+fn balanced(hosts: u64, radix: u32) -> Option<ChosenParameters> {
+    let candidates = (1..=u64::from(radix.saturating_add(1)) / 4).filter_map(|p| {
+        let of_group = 2 * p * p;
+        let groups = groups_for(hosts, of_group);
+        let chosen = [
+            ("hosts_per_router", p),
+            ("routers_per_group", 2 * p),
+            ("global_links_per_router", p),
+            ("groups", groups),
+        ];
+        (groups <= of_group + 1).then_some((groups * 2 * p, groups * of_group, chosen))
+    });
+    smallest(candidates).map(|chosen| chosen.map(|(key, number)| (key, one(number))).to_vec())
+}
 
 const LOCAL_LINK: LinkClass = LinkClass(1);
 const GLOBAL_LINK: LinkClass = LinkClass(2);

@@ -18,8 +18,10 @@ use crate::dragonfly::NAMES;
 use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
 use crate::size::{count, counted, ports, positive};
+use crate::sizing::{ChosenParameters, groups_for, one, smallest};
 use crate::{
-    Divisor, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Topology, search,
+    Divisor, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, SizingRule, Topology,
+    search,
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -31,7 +33,7 @@ pub(crate) const KIND: Kind = Kind {
         integer("columns", 16, "columns of routers in every group: how many a row has");
         integer("row_links", 1, "parallel links between two routers of a row");
         integer("column_links", 3, "parallel links between two routers of a column");
-        computed("global_links_per_router", Type::Integer, "required, or links_between_groups",
+        computed("global_links_per_router", Type::Integer, "required, or links_between_groups, or network.hosts",
             "links of every router to other groups");
         LINKS_BETWEEN_GROUPS;
         GROUPS;
@@ -41,7 +43,49 @@ pub(crate) const KIND: Kind = Kind {
     example: "hosts_per_router = 1\nrows = 2\ncolumns = 3\ncolumn_links = 2\nglobal_links_per_router = 1\n\
               groups = 5\n",
     build: |section| Ok(Box::new(Dragonfly2d::read(section)?)),
+    sizing: Some(SizingRule {
+        summary: "a group has 2 to 6 rows of 8/3 as many columns, as Cray XC (Alverson et al. 2012), unless they are \
+                  given, a router has as many links to other groups as hosts, or more, up to 2.5 for each host, and \
+                  there are two groups or more",
+        determines: &["global_links_per_router", "links_between_groups", "groups"],
+        choose: sized,
+    }),
 };
+
+/// The smallest network of groups that are like those of Cray XC, or smaller ones of the same shape. A router of it has
+/// 4 hosts and 10 links to other groups. Fewer than one for each host would lack bandwidth.
+fn sized(section: &Section, hosts: u64, radix: u32) -> Result<Option<ChosenParameters>, Error> {
+    let p = u64::from(positive(section, "hosts_per_router")?);
+    let row_links = u64::from(positive(section, "row_links")?);
+    let column_links = u64::from(positive(section, "column_links")?);
+    let given = |key: &str| match section.has(key) {
+        true => positive(section, key).map(|number| Some(u64::from(number))),
+        false => Ok(None),
+    };
+    let (rows, columns) = (given("rows")?, given("columns")?);
+    let shapes = (2..=6u64).map(|number| {
+        (
+            rows.unwrap_or(number),
+            columns.unwrap_or((8 * number).div_ceil(3)),
+        )
+    });
+    let candidates = shapes.filter_map(|(rows, columns)| {
+        let local = (columns - 1) * row_links + (rows - 1) * column_links;
+        let global = u64::from(radix).checked_sub(p + local)?.min((5 * p).div_ceil(2));
+        let routers = rows * columns;
+        let groups = groups_for(hosts, p * routers);
+        let chosen = [
+            ("hosts_per_router", p),
+            ("rows", rows),
+            ("columns", columns),
+            ("global_links_per_router", global),
+            ("groups", groups),
+        ];
+        let fits = global >= p && groups <= routers * global + 1;
+        fits.then_some((groups * routers, groups * routers * p, chosen))
+    });
+    Ok(smallest(candidates).map(|chosen| chosen.map(|(key, number)| (key, one(number))).to_vec()))
+}
 
 const ROW_LINK: LinkClass = LinkClass(1);
 const COLUMN_LINK: LinkClass = LinkClass(2);

@@ -19,18 +19,21 @@ use crate::arrangement::{
 };
 use crate::grouped::Grouped;
 use crate::host_ports::HostPorts;
-use crate::size::{count, counted, ports, positive, positive_or};
-use crate::{Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, search};
+use crate::size::{SIZED, count, counted, ports, positive, positive_or};
+use crate::sizing::{ChosenParameters, groups_for, one, smallest};
+use crate::{
+    Divisor, HOST_LINK, HostId, Kind, LinkClass, Peer, Port, RouterId, Shape, SizingRule, Topology, search,
+};
 
 pub(crate) const KIND: Kind = Kind {
     name: "dragonfly-plus",
     summary: "groups of leaves with hosts and spines with global links (Dragonfly+, Megafly; Shpiner et al. 2017)",
     parameters: parameters! {
-        required("hosts_per_leaf", Type::Integer, "hosts on every leaf");
-        required("leaves_per_group", Type::Integer, "leaf routers in every group");
+        required_or("hosts_per_leaf", Type::Integer, SIZED, "hosts on every leaf");
+        required_or("leaves_per_group", Type::Integer, SIZED, "leaf routers in every group");
         computed("spines_per_group", Type::Integer, "leaves_per_group",
             "spine routers in every group, each linked to all of its leaves");
-        computed("global_links_per_spine", Type::Integer, "required, or links_between_groups",
+        computed("global_links_per_spine", Type::Integer, "required, or links_between_groups, or network.hosts",
             "links of every spine to other groups");
         LINKS_BETWEEN_GROUPS;
         GROUPS;
@@ -39,7 +42,38 @@ pub(crate) const KIND: Kind = Kind {
     },
     example: "hosts_per_leaf = 2\nleaves_per_group = 3\nspines_per_group = 2\nglobal_links_per_spine = 2\n",
     build: |section| Ok(Box::new(DragonflyPlus::read(section)?)),
+    sizing: Some(SizingRule {
+        summary: "a group has as many leaves as spines, a leaf as many hosts as spines, and a spine as many links to \
+                  other groups as leaves (Shpiner et al. 2017), and there are two groups or more",
+        determines: &[
+            "hosts_per_leaf",
+            "leaves_per_group",
+            "spines_per_group",
+            "global_links_per_spine",
+            "links_between_groups",
+            "groups",
+        ],
+        choose: |_, hosts, radix| Ok(balanced(hosts, radix)),
+    }),
 };
+
+/// The smallest Dragonfly+ without tapering that has these hosts: half of the ports of leaves and spines lead down, or
+/// to leaves, and the other half up, or to other groups.
+fn balanced(hosts: u64, radix: u32) -> Option<ChosenParameters> {
+    let candidates = (1..=u64::from(radix / 2)).filter_map(|half| {
+        let of_group = half * half;
+        let groups = groups_for(hosts, of_group);
+        let chosen = [
+            ("hosts_per_leaf", half),
+            ("leaves_per_group", half),
+            ("spines_per_group", half),
+            ("global_links_per_spine", half),
+            ("groups", groups),
+        ];
+        (groups <= of_group + 1).then_some((groups * 2 * half, groups * of_group, chosen))
+    });
+    smallest(candidates).map(|chosen| chosen.map(|(key, number)| (key, one(number))).to_vec())
+}
 
 const NAMES: RouterNames = RouterNames {
     routers: "spines",

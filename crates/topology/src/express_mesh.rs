@@ -18,30 +18,91 @@
 
 use std::sync::Arc;
 
-use config::{Error, Section, Type, parameters};
+use config::{Error, OneOrEach, Section, Type, parameters};
 
-use crate::cartesian::LINK_CLASSES;
+use crate::cartesian::{LINK_CLASSES, grid_sides};
 use crate::host_ports::HostPorts;
-use crate::size::{FEW_DIMENSIONS, count, counted, each, ports, sizes};
+use crate::size::{FEW_DIMENSIONS, SIZED, count, counted, each, nonzero, ports, sizes};
+use crate::sizing::ChosenParameters;
 use crate::{
-    Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, Straight,
-    Topology, pick,
+    Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Peer, Port, RouterId, Shape, SizingRule,
+    Straight, Topology, pick,
 };
 
 pub(crate) const KIND: Kind = Kind {
     name: "express-mesh",
     summary: "mesh with links to every gap-th router behind the neighbour (Dally 1991, CODES express mesh)",
     parameters: parameters! {
-        required("sizes", Type::INTEGERS,
+        required_or("sizes", Type::INTEGERS, SIZED,
             "routers in each dimension, 1 to 8 dimensions, for example [8, 8, 8]");
-        required("gap", Type::ONE_OR_EACH,
+        required_or("gap", Type::ONE_OR_EACH, SIZED,
             "g: links go to the routers 1, 1 + g, 1 + 2g, ... away, one number or a list with one for each \
              dimension");
         integer("hosts_per_router", 1, "hosts on every router");
     },
     example: "sizes = [7, 3]\ngap = [3, 2]\n",
     build: |section| Ok(Box::new(ExpressMesh::read(section)?)),
+    sizing: Some(SizingRule {
+        summary: "the grid has three dimensions, or as many as `gap` lists, or as the ports allow, sides within a factor \
+                  of two, and the smallest gap from 2 on whose links fit the ports, unless it is given",
+        determines: &["sizes"],
+        choose: sized,
+    }),
 };
+
+/// The grid of a mesh with as many links as the ports allow. A gap of 1 would be a HyperX.
+fn sized(section: &Section, hosts: u64, radix: u32) -> Result<Option<ChosenParameters>, Error> {
+    let per_router = HostPorts::read(section, "hosts_per_router")?.count();
+    let given = match section.has("gap") {
+        true => Some(section.required::<OneOrEach>("gap")?),
+        false => None,
+    };
+    let dimensions = match &given {
+        Some(OneOrEach::Each(gaps)) => Some(gaps.len()),
+        _ => None,
+    };
+    if dimensions.is_some_and(|number| !(1..=FEW_DIMENSIONS).contains(&number)) {
+        return Err(section.error("gap", format!("expected 1 to {FEW_DIMENSIONS} dimensions")));
+    }
+    if let Some(gap) = &given {
+        let gaps = match gap {
+            OneOrEach::One(gap) => std::slice::from_ref(gap),
+            OneOrEach::Each(gaps) => gaps,
+        };
+        for gap in gaps {
+            nonzero(section, "gap", *gap)?;
+        }
+    }
+    let fits = |sides: &[u32], gap: &OneOrEach| {
+        let gap_of = |dimension: usize| match gap {
+            OneOrEach::One(gap) => *gap,
+            OneOrEach::Each(gaps) => gaps[dimension],
+        };
+        let links = sides.iter().enumerate();
+        let links = links.map(|(dimension, side)| 2 * u64::from(reaches(*side, gap_of(dimension))));
+        u64::from(per_router) + links.sum::<u64>() <= radix.into()
+    };
+    let gap_for = |sides: &[u32]| {
+        let gaps = match &given {
+            Some(gap) => vec![gap.clone()],
+            // A gap of the longest side leaves the links of a mesh.
+            None => (2..=sides.iter().copied().max().unwrap_or(2).max(2))
+                .map(OneOrEach::One)
+                .collect(),
+        };
+        gaps.into_iter().find(|gap| fits(sides, gap))
+    };
+    let sizes = grid_sides(hosts, per_router, dimensions, |sides| gap_for(sides).is_some());
+    Ok(sizes.map(|sizes| {
+        let gap = gap_for(&sizes).expect("the sides fit with a gap");
+        vec![("sizes", OneOrEach::Each(sizes)), ("gap", gap)]
+    }))
+}
+
+/// Number of links of different lengths in a line: it has the differences 1 to size - 1.
+fn reaches(size: u32, gap: u32) -> u32 {
+    if size > 1 { (size - 2) / gap + 1 } else { 0 }
+}
 
 #[derive(Debug)]
 struct ExpressMesh {
@@ -133,8 +194,6 @@ impl ExpressMesh {
             "hosts",
             &[routers, host_ports.count()],
         )?;
-        // A line of n routers has the differences 1 to n - 1.
-        let reaches = |size: u32, gap: u32| if size > 1 { (size - 2) / gap + 1 } else { 0 };
         let mut port_counts = vec![host_ports.count()];
         for (size, gap) in sizes.iter().zip(&gaps) {
             port_counts.push(count(section, "gap", "links", &[2, reaches(*size, *gap)])?);

@@ -11,20 +11,22 @@
 
 use std::sync::Arc;
 
-use config::{DefaultValue, Error, Section, Type, parameters};
+use config::{DefaultValue, Error, OneOrEach, Section, Type, parameters};
 
 use crate::cartesian::LINK_CLASSES;
 use crate::host_ports::HostPorts;
-use crate::size::{FEW_DIMENSIONS, count, counted, each, ports, sizes};
+use crate::size::{FEW_DIMENSIONS, SIZED, count, counted, each, nonzero, ports, sizes};
+use crate::sizing::{ChosenParameters, one, smallest};
 use crate::{
-    Divisor, Graph, HOST_LINK, HostId, HyperX, Kind, LinkClass, Peer, Port, RouterId, Shape, Topology, pick,
+    Divisor, Graph, HOST_LINK, HostId, HyperX, Kind, LinkClass, Peer, Port, RouterId, Shape, SizingRule,
+    Topology, pick,
 };
 
 pub(crate) const KIND: Kind = Kind {
     name: "hyperx",
     summary: "grid of any number of dimensions, all-to-all within each (Ahn et al. 2009)",
     parameters: parameters! {
-        required("shape", Type::INTEGERS,
+        required_or("shape", Type::INTEGERS, SIZED,
             "routers in each dimension, 1 to 8 dimensions, for example [4, 4, 4]");
         new("width", Type::ONE_OR_EACH, DefaultValue::Integer(1),
             "links between two routers of a dimension, one number or a list with one for each");
@@ -32,7 +34,65 @@ pub(crate) const KIND: Kind = Kind {
     },
     example: "shape = [3, 2, 3]\nwidth = [1, 2, 1]\n",
     build: |section| Ok(Box::new(AllToAll::read(section)?)),
+    sizing: Some(SizingRule {
+        summary: "sides differ by one at most, and a router has no more hosts than the routers of a line times their \
+                  links, which uniform traffic then cannot overload (Kim et al. 2007; Ahn et al. 2009, relative \
+                  bisection 1/2 or more), and there are two dimensions or more, or those of width",
+        determines: &["shape", "hosts_per_router"],
+        choose: sized,
+    }),
 };
+
+/// The smallest network with these hosts whose relative bisection, min S K / (2 T) of Ahn et al. 2009, is at least 1/2.
+fn sized(section: &Section, hosts: u64, radix: u32) -> Result<Option<ChosenParameters>, Error> {
+    let (width, dimensions) = match section.get("width")? {
+        OneOrEach::One(width) => (
+            vec![nonzero(section, "width", width)?; FEW_DIMENSIONS],
+            2..=FEW_DIMENSIONS,
+        ),
+        OneOrEach::Each(each) => {
+            for width in &each {
+                nonzero(section, "width", *width)?;
+            }
+            let dimensions = each.len();
+            (each, dimensions..=dimensions)
+        }
+    };
+    let width: Vec<u64> = width.into_iter().map(u64::from).collect();
+    let mut candidates = Vec::new();
+    for dimensions in dimensions {
+        // The last sides are those that are longer by one.
+        'sides: for side in 2..=u64::from(radix) {
+            for longer in 0..dimensions.min(width.len()) {
+                let shape: Vec<u64> = (0..dimensions)
+                    .map(|dimension| side + u64::from(dimension + longer >= dimensions))
+                    .collect();
+                let with_width = || shape.iter().zip(&width);
+                let links: u64 = with_width()
+                    .map(|(side, width)| (side - 1).saturating_mul(*width))
+                    .sum();
+                let Some(free) = u64::from(radix).checked_sub(links) else {
+                    break 'sides;
+                };
+                let balanced = with_width().map(|(side, width)| side * width).min().unwrap_or(0);
+                let routers = shape
+                    .iter()
+                    .fold(1u64, |product, side| product.saturating_mul(*side));
+                let per_router = hosts.div_ceil(routers).max(1);
+                if per_router <= free.min(balanced) {
+                    candidates.push((routers, routers.saturating_mul(per_router), (shape, per_router)));
+                }
+            }
+        }
+    }
+    Ok(smallest(candidates.into_iter()).map(|(shape, per_router)| {
+        let shape = shape.into_iter().map(|side| side as u32).collect();
+        vec![
+            ("shape", OneOrEach::Each(shape)),
+            ("hosts_per_router", one(per_router)),
+        ]
+    }))
+}
 
 #[derive(Debug)]
 struct AllToAll {

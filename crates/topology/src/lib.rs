@@ -7,6 +7,7 @@
 //! One topology is one file and one line in [`REGISTRY`].
 
 mod arrangement;
+mod bisection;
 mod cartesian;
 mod division;
 mod dragonfly;
@@ -27,6 +28,7 @@ mod registry;
 mod search;
 mod shuffle;
 mod size;
+mod sizing;
 mod slim_fly;
 mod torus;
 mod units;
@@ -35,6 +37,7 @@ use std::sync::Arc;
 
 use std::any::Any;
 
+pub use bisection::bisection;
 pub use division::Divisor;
 pub use dragonfly::Dragonfly;
 pub use dragonfly_2d::Dragonfly2d;
@@ -43,6 +46,7 @@ pub use drawing::{Drawing, Layout, Spot};
 pub use link_speed::{LONGEST_LATENCY, LinkSpeed, SLOWEST_BITS_PER_S, check_bandwidth, check_latency};
 pub use planes::Planes;
 pub use registry::{Kind, REGISTRY, build};
+pub use sizing::{ChosenParameters, HOSTS, RADIX, SizingRule, size};
 pub use units::{Unit, UnitKind, Units};
 
 /// A router.

@@ -4,7 +4,7 @@
 //! chapter 5. The outward ports of routers at an edge are not wired. Numbering: see `cartesian.rs`.
 
 use crate::Kind;
-use crate::cartesian::{Grid, PARAMETERS};
+use crate::cartesian::{Grid, PARAMETERS, SIZING};
 
 pub(crate) const KIND: Kind = Kind {
     name: "mesh",
@@ -12,6 +12,7 @@ pub(crate) const KIND: Kind = Kind {
     parameters: PARAMETERS,
     example: "sizes = [4, 2, 3]\n",
     build: |section| Ok(Box::new(Grid::read(section, false)?)),
+    sizing: Some(SIZING),
 };
 
 #[cfg(test)]

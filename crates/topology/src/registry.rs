@@ -3,8 +3,8 @@
 use config::{Error, Parameter, Section};
 
 use crate::{
-    Topology, dragonfly, dragonfly_2d, dragonfly_plus, express_mesh, fat_tree, graph, hyperx, mesh, slim_fly,
-    torus,
+    SizingRule, Topology, dragonfly, dragonfly_2d, dragonfly_plus, express_mesh, fat_tree, graph, hyperx,
+    mesh, slim_fly, torus,
 };
 
 /// One kind of topology.
@@ -19,6 +19,8 @@ pub struct Kind {
     pub example: &'static str,
     /// Reads the parameters and builds the topology.
     pub build: fn(&Section) -> Result<Box<dyn Topology>, Error>,
+    /// How its parameters follow from a number of hosts and a radix; `None` if they do not.
+    pub sizing: Option<SizingRule>,
 }
 
 /// All topologies, in alphabetical order.
@@ -40,12 +42,15 @@ pub static REGISTRY: &[Kind] = &[
 /// # Errors
 /// The kind is unknown, or the parameters cannot be built.
 pub fn build(section: &Section) -> Result<Box<dyn Topology>, Error> {
-    let name: String = section.required("kind")?;
-    let kind = REGISTRY
-        .iter()
-        .find(|k| k.name == name)
-        .ok_or_else(|| section.unknown_name("kind", &name, REGISTRY.iter().map(|k| k.name)))?;
+    let kind = kind_of(section)?;
     (kind.build)(section.declare(kind.parameters))
+}
+
+/// The kind of topology that `section` names.
+pub(crate) fn kind_of(section: &Section) -> Result<&'static Kind, Error> {
+    let name: String = section.required("kind")?;
+    let kind = REGISTRY.iter().find(|k| k.name == name);
+    kind.ok_or_else(|| section.unknown_name("kind", &name, REGISTRY.iter().map(|k| k.name)))
 }
 
 /// Calls a macro with the type of every topology of groups. Routing is compiled for each of them, since a query

@@ -2,6 +2,9 @@
 
 use config::{Error, OneOrEach, Section};
 
+/// Why a required parameter may be left out.
+pub(crate) const SIZED: &str = "network.hosts";
+
 /// Reads a number that must not be zero.
 ///
 /// # Errors

@@ -30,24 +30,44 @@ use config::{Error, Section, Type, parameters};
 
 use crate::galois::{Field, prime_power};
 use crate::host_ports::HostPorts;
-use crate::size::{count, counted, ports, positive_or};
+use crate::size::{SIZED, count, counted, ports, positive_or};
+use crate::sizing::{ChosenParameters, one};
 use crate::{
     Divisor, Graph, HOST_LINK, HostId, Kind, Layout, LinkClass, Onward, Peer, Port, RouterId, Shape,
-    Topology, pick,
+    SizingRule, Topology, pick,
 };
 
 pub(crate) const KIND: Kind = Kind {
     name: "slim-fly",
     summary: "routers at most two links apart, nearly as many as possible (Besta and Hoefler 2014)",
     parameters: parameters! {
-        required("q", Type::Integer,
+        required_or("q", Type::Integer, SIZED,
             "power of a prime, at least 3: 2 q^2 routers, each with about 3q/2 links to others");
         computed("hosts_per_router", Type::Integer, "half of its links to routers, rounded up",
             "hosts on every router");
     },
     example: "q = 4\n",
     build: |section| Ok(Box::new(SlimFly::read(section)?)),
+    sizing: Some(SizingRule {
+        summary: "q is the smallest power of a prime for which at most half as many hosts as links to routers, rounded \
+                  up, are on a router (Besta and Hoefler 2014)",
+        determines: &["q", "hosts_per_router"],
+        choose: |_, hosts, radix| Ok(balanced(hosts, radix)),
+    }),
 };
+
+/// The smallest network with these hosts that has full global bandwidth: at most half as many hosts as links on a router.
+fn balanced(hosts: u64, radix: u32) -> Option<ChosenParameters> {
+    let orders = (3..=radix).take_while(|q| degree(*q) < radix);
+    let mut fitting = orders.filter(|q| prime_power(*q).is_some()).filter_map(|q| {
+        let per_router = hosts.div_ceil(2 * u64::from(q) * u64::from(q)).max(1);
+        let fits =
+            per_router <= degree(q).div_ceil(2).into() && per_router + u64::from(degree(q)) <= radix.into();
+        fits.then_some((q, per_router))
+    });
+    let (q, per_router) = fitting.next()?;
+    Some(vec![("q", one(q.into())), ("hosts_per_router", one(per_router))])
+}
 
 const LOCAL_LINK: LinkClass = LinkClass(1);
 const GLOBAL_LINK: LinkClass = LinkClass(2);

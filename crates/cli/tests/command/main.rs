@@ -2,6 +2,7 @@
 
 mod bench;
 mod checkpoints;
+mod drafts;
 mod explain;
 mod export;
 mod graphs;

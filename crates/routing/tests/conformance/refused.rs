@@ -18,8 +18,15 @@ fn wrong_parameters_are_refused_where_they_stand() {
         (
             "minimum",
             "",
-            &torus,
+            &dragonfly,
             "x.toml:1: algorithm: unknown name 'minimum'; did you mean 'minimal'?",
+        ),
+        // Only algorithms that can route the topology are suggested.
+        (
+            "minimum",
+            "",
+            &torus,
+            "x.toml:1: algorithm: unknown name 'minimum'; expected one of: dimension-order, minimal-adaptive, par, ugal, valiant",
         ),
         (
             "minimal",

@@ -1,5 +1,6 @@
 //! Checks an experiment without running it: what it builds, and what it needs.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use fabric::ClassTurns;
@@ -15,6 +16,7 @@ use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
 use crate::setup::experiment::Experiment;
 use crate::setup::job::JobKind;
+use crate::setup::sizing::NetworkSizing;
 
 /// Largest number of routing situations in a deadlock proof: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;
@@ -37,6 +39,15 @@ pub struct CheckReport {
     pub routers: u64,
     /// Links between routers, each direction counted.
     pub router_links: u64,
+    /// How the network got its size; `None` without `network.radix`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizing: Option<NetworkSizing>,
+    /// Hosts that the jobs use.
+    pub hosts_used: u64,
+    /// The routing algorithm.
+    pub routing: String,
+    /// Whether it is the default of this topology.
+    pub routing_is_default: bool,
     /// Number of virtual channels.
     pub virtual_channels: u8,
     /// The jobs.
@@ -98,6 +109,10 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
         planes: network.rails.planes(),
         routers: u64::from(topology.routers()),
         router_links: topology.router_links(),
+        sizing: experiment.sizing.clone(),
+        hosts_used: hosts_used(experiment),
+        routing: experiment.routing_name().to_string(),
+        routing_is_default: experiment.routing_is_default,
         virtual_channels: network.traffic_classes.all_vcs(),
         jobs: experiment
             .jobs
@@ -122,6 +137,22 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
         rounded_rates: experiment.rounded_rates.clone(),
         experiment: experiment.settings.clone(),
     })
+}
+
+/// Number of hosts that have a rank or traffic of any job.
+fn hosts_used(experiment: &Experiment) -> u64 {
+    let all = experiment.network.hosts();
+    let mut used = HashSet::new();
+    for job in experiment.jobs.iter() {
+        match &job.kind {
+            JobKind::Ranks(ranks) => used.extend(ranks.hosts.iter().map(|host| host.0)),
+            JobKind::Traffic(traffic) if traffic.host_count == all => return all.into(),
+            JobKind::Traffic(traffic) => {
+                used.extend((0..traffic.host_count).map(|host| traffic.host(host).0))
+            }
+        }
+    }
+    used.len() as u64
 }
 
 /// Memory of idle routers, hosts and ranks, from the sizes of their types.
@@ -175,6 +206,19 @@ impl fmt::Display for CheckReport {
             "size      {} hosts, {} routers, {} links between routers, {} virtual channels",
             self.hosts, self.routers, self.router_links, self.virtual_channels
         )?;
+        if let Some(sizing) = &self.sizing {
+            writeln!(f, "sizing    {sizing}")?;
+            writeln!(
+                f,
+                "          {} hosts exist, jobs use {}",
+                self.hosts, self.hosts_used
+            )?;
+        }
+        let default = match self.routing_is_default {
+            true => " (the default of this topology)",
+            false => "",
+        };
+        writeln!(f, "routing   {}{default}", self.routing)?;
         if self.rails > 1 {
             let planes = match self.planes {
                 1 => "one plane".to_string(),

@@ -20,6 +20,7 @@ use crate::setup::limits::{LATEST, at_most};
 use crate::setup::network::NetworkModel;
 use crate::setup::network_preset;
 use crate::setup::power::PowerSetting;
+use crate::setup::sizing::{self, NetworkSizing};
 
 /// Everything that a run needs, built and checked.
 ///
@@ -39,6 +40,10 @@ pub struct Experiment {
     pub settings: serde_json::Value,
     /// Data rates that are not whole numbers of bits per second, with the rates that are used.
     pub rounded_rates: Vec<RoundedRate>,
+    /// How the network got its size; `None` without `network.radix`.
+    pub sizing: Option<NetworkSizing>,
+    /// Whether the experiment names no routing algorithm, and the network has the default of its topology.
+    pub routing_is_default: bool,
     /// The schedule of `[job_trace]`; `None` without it.
     pub schedule: Option<TraceSchedule>,
     /// Text and file of the experiment; `None` if a program made it.
@@ -174,6 +179,13 @@ impl Experiment {
         Experiment::from_source(source, interpreters)
     }
 
+    /// Name of the routing algorithm.
+    pub fn routing_name(&self) -> &str {
+        self.settings["network"]["routing"]["algorithm"]
+            .as_str()
+            .unwrap_or_default()
+    }
+
     fn read(source: &ExperimentSource, interpreters: Interpreters<'_>) -> Result<Experiment, Error> {
         let folder = &source.folder;
         let mut root = Section::from_toml_in(folder, &source.text, &source.file)?;
@@ -184,9 +196,11 @@ impl Experiment {
         const TABLES: [&str; 7] = ["collect", "job", "job_trace", "mpi", "network", "power", "run"];
         let names = root.keys();
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
-            return Err(root.unknown_name(unknown, unknown, TABLES).into());
+            return Err(root.unknown_key(unknown, TABLES).into());
         }
         network_preset::apply(&mut root)?;
+        let sizing = sizing::apply(&mut root)?;
+        let routing_is_default = !root.gives("network.routing.algorithm");
         // The result prints tables in the order in which they are read.
         for table in ["network", "mpi", "run", "collect"] {
             root.section(table)?;
@@ -234,6 +248,8 @@ impl Experiment {
             power,
             settings,
             rounded_rates: root.rounded_rates(),
+            sizing,
+            routing_is_default,
             schedule,
             source: None,
         })

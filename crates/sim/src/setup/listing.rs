@@ -9,7 +9,7 @@ use crate::setup::job_trace::{APPLICATION, FORMATS, JOB_TRACE};
 use crate::setup::network_preset::{HARDWARE, MACHINES, NetworkPreset, PresetValue};
 use crate::setup::schedule::SCHEDULERS;
 use crate::setup::{
-    experiment, job, mapping, network, network_preset, placement, power, rails, traffic_classes,
+    experiment, job, mapping, network, network_preset, placement, power, rails, sizing, traffic_classes,
 };
 
 /// One part that an experiment can name, or one of its tables.
@@ -63,7 +63,12 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
     (
         "network",
         "the network",
-        &[network_preset::PARAMETERS, network::NETWORK, rails::PARAMETERS],
+        &[
+            network_preset::PARAMETERS,
+            sizing::PARAMETERS,
+            network::NETWORK,
+            rails::PARAMETERS,
+        ],
     ),
     ("network.link", "all links", &[network::LINK]),
     (

@@ -18,4 +18,5 @@ pub mod placement;
 pub mod power;
 pub mod rails;
 pub mod schedule;
+pub mod sizing;
 pub mod traffic_classes;

@@ -359,10 +359,31 @@ impl LinkSetting {
 
 impl Plane {
     fn read(section: &Section) -> Result<Plane, config::Error> {
-        let topology: Arc<dyn Topology> = topology::build(section.section("topology")?)?.into();
-        let routing = routing::build(section.section("routing")?, topology.clone())?.into();
+        let topology = topology::build(part_table(section, "topology", "kind")?)?;
+        let topology: Arc<dyn Topology> = topology.into();
+        let routing = part_table(section, "routing", "algorithm")?;
+        let routing = routing::build(routing, topology.clone())?.into();
         Ok(Plane { topology, routing })
     }
+}
+
+/// The table of a part. A text in its place is the name of a part, most likely.
+///
+/// # Errors
+/// The value is no table.
+pub(super) fn part_table<'a>(
+    section: &'a Section,
+    key: &str,
+    name: &str,
+) -> Result<&'a Section, config::Error> {
+    section.section(key).map_err(|error| match section.optional::<String>(key) {
+        Ok(Some(text)) => {
+            let message =
+                format!("\"{text}\" is not a table; expected {key} = {{ {name} = \"{text}\" }}, with its parameters");
+            section.error(key, message)
+        }
+        _ => error,
+    })
 }
 
 /// Reads the pipelines of routers by link class: `links.NAME.router_delay`, or `router.delay`.

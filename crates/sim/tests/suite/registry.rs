@@ -2,8 +2,11 @@
 //!
 //! The crates of topologies, routings, patterns, arrival processes and motifs test their own parts.
 
+use std::collections::BTreeSet;
+
+use config::{KEY_ALIASES, NAME_ALIASES};
 use serde_json::Value;
-use sim::{Experiment, Listing, listing};
+use sim::{Experiment, Listing, PART_KINDS, listing};
 
 const EXPERIMENT: &str = r#"
 [network]
@@ -101,4 +104,175 @@ fn keys_and_executors_have_their_registered_defaults() {
     assert!(compared > 30, "{compared}");
     let optimistic = with_a_constant_default("executors");
     assert_eq!(compare(&optimistic[0], &all["run"]["optimistic"]), 3);
+}
+
+/// All keys in a value, at any depth.
+fn keys_in(value: &Value, keys: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                keys.insert(key.clone());
+                keys_in(inner, keys);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|inner| keys_in(inner, keys)),
+        _ => {}
+    }
+}
+
+#[test]
+fn short_names_mean_registered_names_and_keys() {
+    let kinds = || PART_KINDS.iter().filter(|kind| **kind != "keys");
+    let parts = || kinds().flat_map(|kind| listing(kind).unwrap());
+    let names: BTreeSet<String> = parts().map(|part| part.name).collect();
+    for alias in NAME_ALIASES {
+        for name in alias.meant {
+            assert!(names.contains(*name), "{name}");
+        }
+    }
+    let tables: Vec<String> = listing("keys")
+        .unwrap()
+        .into_iter()
+        .map(|part| part.name)
+        .collect();
+    let everything = parts().chain(listing("keys").unwrap());
+    let parameters = everything.flat_map(|part| part.parameters);
+    let mut keys: BTreeSet<String> = parameters.map(|parameter| parameter.name.to_string()).collect();
+    // Keys that name parts and tables are in no list.
+    keys_in(
+        &settings(&[("job.0.mapping".into(), "\"linear\"".into())]),
+        &mut keys,
+    );
+    for alias in KEY_ALIASES {
+        for key in alias.meant {
+            let (table, key) = key.rsplit_once('.').unwrap_or(("", key));
+            assert!(keys.contains(key), "{key}");
+            let of_parts = ["", "network.topology", "network.routing", "job.workload"];
+            assert!(
+                of_parts.contains(&table) || tables.iter().any(|t| t == table),
+                "{table}"
+            );
+        }
+    }
+    for alias in NAME_ALIASES
+        .iter()
+        .chain(KEY_ALIASES)
+        .filter(|alias| !alias.with.is_empty())
+    {
+        let (key, _) = alias.with.split_once(" = ").expect("a key and its value");
+        assert!(keys.contains(key), "{key}");
+    }
+}
+
+/// What people write, where, and what the error names.
+#[test]
+fn short_names_lead_to_the_name_that_is_meant() {
+    let dragonfly =
+        "{ kind = \"dragonfly\", hosts_per_router = 1, routers_per_group = 2, global_links_per_router = 1 }";
+    for (overrides, needles) in [
+        (
+            &[("network.topology.kind", "dfly")][..],
+            &["did you mean 'dragonfly'?"][..],
+        ),
+        (
+            &[("network.topology.kind", "DF+")],
+            &["did you mean 'dragonfly-plus'?"],
+        ),
+        (
+            &[("network.topology.kind", "clos")],
+            &["did you mean 'fat-tree'?"],
+        ),
+        (
+            &[("network.topology", "\"dfly\"")],
+            &["network.topology: ", "topology = { kind = \"dfly\" }"],
+        ),
+        (
+            &[(
+                "network.topology",
+                "{ kind = \"dragonfly\", p = 1, a = 2, h = 1 }",
+            )],
+            &[
+                "network.topology.hosts_per_router: missing",
+                "found 'p' instead",
+                "did you mean 'hosts_per_router'?",
+            ],
+        ),
+        (
+            &[("network.topology", "{ kind = \"fat-tree\", k = 4 }")],
+            &[
+                "network.topology.radix: missing",
+                "found 'k' instead",
+                "did you mean 'radix'?",
+            ],
+        ),
+        (
+            &[("network.topology.p", "2")],
+            &["network.topology.p: unknown key 'p'", "'hosts_per_router'"],
+        ),
+        (
+            &[("network.routing.algorithm", "dor")],
+            &["did you mean 'dimension-order'?"],
+        ),
+        (
+            &[("network.routing.algorithm", "min")],
+            &["did you mean 'dimension-order'?"],
+        ),
+        (
+            &[
+                ("network.topology", dragonfly),
+                ("network.routing.algorithm", "min"),
+            ],
+            &["did you mean 'minimal'?"],
+        ),
+        (
+            &[
+                ("network.topology", dragonfly),
+                ("network.routing.algorithm", "ECMP"),
+            ],
+            &["did you mean 'minimal'?"],
+        ),
+        (
+            &[
+                ("network.topology", dragonfly),
+                ("network.routing.algorithm", "UGAL-G"),
+            ],
+            &["did you mean 'ugal' with information = \"group\"?"],
+        ),
+        (
+            &[
+                ("network.topology", "{ kind = \"fat-tree\", radix = 4 }"),
+                ("network.routing.algorithm", "ecmp"),
+            ],
+            &["did you mean 'source-destination-hashed'?"],
+        ),
+        (
+            &[("network.bw", "\"1 Gbps\"")],
+            &["network.bw: unknown key", "'network.link.bandwidth'"],
+        ),
+        (
+            &[("network.link.bw", "\"1 Gbps\"")],
+            &["did you mean 'bandwidth'?"],
+        ),
+        (
+            &[("network.link.bandwidth", "100G")],
+            &["did you mean \"100 Gbps\"?"],
+        ),
+        (&[("seed", "1")], &["unknown key 'seed'", "'run.seed'"]),
+        (&[("job.0.workload.np", "1")], &["did you mean 'ranks'?"]),
+        (&[("job.0.ppn", "1")], &["did you mean 'ranks_per_host'?"]),
+        (&[("job.1.traffic.pattern", "ur")], &["did you mean 'uniform'?"]),
+        (&[("run.executor", "time-warp")], &["did you mean 'optimistic'?"]),
+    ] {
+        let overrides: Vec<(String, String)> = overrides
+            .iter()
+            .map(|(key, value)| ((*key).into(), (*value).into()))
+            .collect();
+        let Err(error) = Experiment::from_toml(EXPERIMENT, "x.toml", &overrides) else {
+            panic!("{overrides:?} is accepted")
+        };
+        let error = error.to_string();
+        for needle in needles {
+            assert!(error.contains(needle), "{overrides:?}: {error}");
+        }
+    }
 }

@@ -37,6 +37,7 @@ pub(crate) const KIND: Kind = Kind {
     parameters: ports::PARAMETERS,
     example: "radix = 4\n",
     build: |section| Ok(Box::new(FatTree::read(section)?)),
+    sizing: Some(ports::SIZING),
 };
 
 /// A tree with 32-bit router numbers needs fewer levels.

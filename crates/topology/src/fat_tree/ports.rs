@@ -3,10 +3,12 @@
 use config::{Error, OneOrEach, Parameter, Section, Type, parameters};
 
 use super::MOST_LEVELS;
+use crate::SizingRule;
 use crate::size::{counted, nonzero, ports, positive_or};
+use crate::sizing::{ChosenParameters, one};
 
 pub(super) const PARAMETERS: &[Parameter] = parameters! {
-    computed("radix", Type::Integer, "required, or down and up", "ports of every router; even");
+    computed("radix", Type::Integer, "required, or down and up, or network.hosts", "ports of every router; even");
     integer("levels", 3, "levels of routers, 2 to 8");
     text("tapering", "1:1",
         "hosts per leaf : uplinks per leaf, such as \"2:1\"; both are then as large as the radix \
@@ -28,6 +30,53 @@ pub(super) const PARAMETERS: &[Parameter] = parameters! {
         "with down: how many of the upward ports go to one router above, one number or a list as for \
              up");
 };
+
+pub(super) const SIZING: SizingRule = SizingRule {
+    summary: "the tree has the fewest levels, two or more, whose leaves hold the hosts (Al-Fares et al. 2008: radix / 2 \
+              hosts on a leaf without tapering, radix leaves below two levels, radix / 2 times as many with each more)",
+    determines: &["radix", "levels", "leaves", "pods", "down", "up", "cables"],
+    choose: sized,
+};
+
+/// The tree of the fewest levels, or of the given ones, with the fewest leaves that hold these hosts. An odd radix leaves
+/// one port free.
+fn sized(section: &Section, hosts: u64, radix: u32) -> Result<Option<ChosenParameters>, Error> {
+    let radix = radix.min(u32::from(u16::MAX)) & !1;
+    let given = match section.has("levels") {
+        true => Some(section.required::<u32>("levels")?),
+        false => None,
+    };
+    if radix < 2 {
+        return Ok(None);
+    }
+    let (hosts_per_leaf, _) = match read_leaf(section, radix) {
+        Ok(leaf) => leaf,
+        // A tapering that needs more ports fits a greater radix.
+        Err(error) if error.key.ends_with("tapering") && error.message.contains("the radix is") => {
+            return Ok(None);
+        }
+        Err(error) if error.message.contains("do not fit a leaf") => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let leaves = hosts.div_ceil(hosts_per_leaf.into()).max(2);
+    let most = |levels: u32| {
+        let grown = u64::from(radix / 2).saturating_pow(levels.saturating_sub(2));
+        u64::from(radix).saturating_mul(grown)
+    };
+    let mut levels = match given {
+        Some(levels) => levels..=levels,
+        None => 2..=MOST_LEVELS as u32,
+    };
+    let levels = levels.find(|levels| most(*levels) >= leaves);
+    Ok(levels.map(|levels| {
+        let chosen = [
+            ("radix", radix.into()),
+            ("levels", levels.into()),
+            ("leaves", leaves),
+        ];
+        chosen.map(|(key, number)| (key, one(number))).to_vec()
+    }))
+}
 
 /// A tree as described by its parameters.
 pub(super) struct TreePlan {

@@ -48,6 +48,7 @@ pub(crate) const KIND: Kind = Kind {
     },
     example: "edges = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2, 2], [3, \"leaf\"]]\nhosts_per_router = 2\n",
     build: |section| Ok(Box::new(read(section)?)),
+    sizing: None,
 };
 
 /// A format: its name, its file endings, and its reader, which may ignore latencies.

@@ -136,7 +136,7 @@ impl<const N: usize> RankGrid<N> {
 }
 
 /// The factors of a number with the smallest sum of squares, the largest first.
-pub(super) fn most_cubic(number: u32, factors: usize) -> Vec<u32> {
+pub fn most_cubic(number: u32, factors: usize) -> Vec<u32> {
     fn search(rest: u32, least: u32, path: &mut Vec<u32>, left: usize, best: &mut Option<(u128, Vec<u32>)>) {
         if left <= 1 {
             if left == 1 {

@@ -39,7 +39,7 @@ use config::{Error, Parameter, Section};
 use crate::Workload;
 
 pub use applications::PRESETS;
-pub use grid::RankGrid;
+pub use grid::{RankGrid, most_cubic};
 pub use phases::{OVER, PHASE};
 pub use skeleton::{Script, Skeleton, workload};
 

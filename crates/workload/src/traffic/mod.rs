@@ -204,6 +204,9 @@ mod tests {
         );
         let error = arrival(&section("arrival = \"poisson\"")).map(|_| ());
         let error = error.unwrap_err().to_string();
+        assert!(error.contains("did you mean 'exponential'?"), "{error}");
+        let error = arrival(&section("arrival = \"weekly\"")).map(|_| ());
+        let error = error.unwrap_err().to_string();
         assert!(
             error.contains("expected one of: bernoulli, exponential, fixed, on-off"),
             "{error}"

@@ -1,4 +1,5 @@
-//! Presets of real machines and of hardware families: `network.preset`, `network.hardware` and `network.hosts`.
+//! Presets of real machines and of hardware families: `network.preset`, `network.hardware` and, as a part of a
+//! machine, `network.hosts`.
 //!
 //! A preset is a file of `crates/sim/presets`. It gives defaults of keys, each with its source or the reason why it is
 //! assumed. [`apply`] writes them into the tables of an experiment before the parts read these, where the experiment
@@ -19,7 +20,8 @@ pub const PARAMETERS: &[Parameter] = parameters! {
     computed("hardware", Type::Text, "that of the preset, or none",
         "hardware family whose values are defaults (fabricsim list hardware)");
     computed("hosts", Type::Integer, "all of the machine",
-        "with a preset, the part of the machine: as few whole groups, leaves or midplanes as have these hosts");
+        "at least this many hosts: with a preset a part of the machine, as few whole groups, leaves or midplanes as have \
+         them; with network.radix the smallest network that has them");
 };
 
 /// A preset as it is stored in the program.
@@ -121,8 +123,8 @@ pub fn apply(root: &mut Section) -> Result<(), Error> {
     }
     let network = root.section("network")?;
     let machine = named(network, "preset", MACHINES)?;
-    if network.has("hosts") && machine.is_none() {
-        let message = "takes a part of a machine, and none is named; expected network.preset beside it";
+    if network.has("hosts") && machine.is_none() && !network.has("radix") {
+        let message = "takes a part of a machine or sizes a topology; expected network.preset or network.radix beside it";
         return Err(network.error("hosts", message));
     }
     if let Some(machine) = machine {
@@ -156,11 +158,19 @@ fn apply_machine(root: &mut Section, file: PresetFile) -> Result<(), Error> {
         let is_replaced = own_topology && of_topology || own_routing && key.starts_with("network.routing.");
         !is_replaced
     };
-    let hosts = network.optional::<u32>("hosts")?;
+    // With a radix, `sizing` reads the number of hosts.
+    let hosts = match network.has("radix") {
+        true if own_topology => None,
+        true => {
+            let message = "the preset has its own routers; expected no radix, or network.topology.kind of another topology";
+            return Err(network.error("radix", message));
+        }
+        false => network.optional::<u32>("hosts")?,
+    };
     let machine = file.machine.as_ref().expect("machines have hosts and parts");
     if own_topology && hosts.is_some() {
         let message = "takes a part of the preset's topology, and network.topology.kind names another; expected \
-                       the keys of that topology instead";
+                       the keys of that topology instead, or network.radix beside it";
         return Err(network.error("hosts", message));
     }
     let part = machine

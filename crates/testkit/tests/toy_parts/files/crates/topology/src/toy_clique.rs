@@ -18,6 +18,7 @@ pub(crate) const KIND: Kind = Kind {
         Parameter::integer("hosts_per_router", 1, "hosts on every router"),
     ],
     example: "routers = 4\n",
+    sizing: None,
     build: |section| Ok(Box::new(ToyClique::read(section)?)),
 };
 

@@ -1,0 +1,118 @@
+//! `new`: writes an experiment, or a sweep with its experiment.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use sim::{DraftRequest, Equal, ExperimentDraft};
+
+use crate::{CommandFailure, NewArguments, print};
+
+pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
+    let equal = Equal::named(&arguments.equal).map_err(CommandFailure::wrong_input)?;
+    let bandwidth = config::Bandwidth::parse(&arguments.bandwidth)
+        .map_err(|message| CommandFailure::wrong_input(format!("--bandwidth: {message}")))?;
+    let draft = sim::draft(&DraftRequest {
+        hosts: arguments.hosts,
+        topologies: &arguments.topology,
+        radix: arguments.radix,
+        bandwidth,
+        workload: &arguments.workload,
+        equal,
+        command: &arguments.command(),
+    })
+    .map_err(CommandFailure::wrong_input)?;
+    let is_sweep = draft.networks.len() > 1;
+    let Some(out) = &arguments.out else {
+        if is_sweep {
+            let message = "--out: a sweep has two files, itself and its experiment; expected --out FILE.toml";
+            return Err(CommandFailure::wrong_input(message));
+        }
+        print(draft.experiment.trim_end());
+        return Ok(());
+    };
+    let files = files(&draft, out)?;
+    if !arguments.force
+        && let Some((path, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok())
+    {
+        let message = format!(
+            "--out: {} exists; expected another name, or --force to replace it",
+            path.display()
+        );
+        return Err(CommandFailure::wrong_input(message));
+    }
+    for (path, text) in &files {
+        write(path, text, arguments.force)?;
+    }
+    if arguments.json {
+        let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+        let shown = json!({
+            "experiment": paths.last(),
+            "sweep": is_sweep.then(|| &paths[0]),
+            "networks": draft.networks,
+        });
+        print(serde_json::to_string_pretty(&shown).map_err(CommandFailure::failed)?);
+        return Ok(());
+    }
+    for network in &draft.networks {
+        print(format!(
+            "network  {}, routing {}",
+            network.description, network.routing
+        ));
+    }
+    for (path, _) in &files {
+        print(format!("written  {}", path.display()));
+    }
+    print(match is_sweep {
+        true => format!("next     fabricsim sweep {}", out.display()),
+        false => format!("next     fabricsim check {0}, fabricsim run {0}", out.display()),
+    });
+    Ok(())
+}
+
+/// The files to write, the experiment last.
+fn files(draft: &ExperimentDraft, out: &Path) -> Result<Vec<(PathBuf, String)>, CommandFailure> {
+    let Some(name) = out.file_name().filter(|_| !out.is_dir()) else {
+        let message = format!("--out: {} is a folder; expected a file", out.display());
+        return Err(CommandFailure::wrong_input(message));
+    };
+    let stem = Path::new(name)
+        .file_stem()
+        .unwrap_or(name)
+        .to_string_lossy()
+        .into_owned();
+    let experiment_name = format!("{stem}-experiment.toml");
+    Ok(match draft.sweep(&experiment_name) {
+        None => vec![(out.to_path_buf(), draft.experiment.clone())],
+        Some(sweep) => vec![
+            (out.to_path_buf(), sweep),
+            (out.with_file_name(experiment_name), draft.experiment.clone()),
+        ],
+    })
+}
+
+/// Writes a file, which replaces an earlier one only with `force`, and only when it is complete.
+fn write(path: &Path, text: &str, force: bool) -> Result<(), CommandFailure> {
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            CommandFailure::wrong_input(format!("--out: {} exists; expected another name", path.display()))
+        }
+        _ => CommandFailure::failed(format!("{}: cannot be written: {error}", path.display())),
+    };
+    if !force {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(failed)?;
+        return file.write_all(text.as_bytes()).map_err(failed);
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    fs::write(&beside, text).map_err(failed)?;
+    fs::rename(&beside, path).map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        failed(error)
+    })
+}
