@@ -70,7 +70,7 @@ const FIRST: usize = 1;
 
 /// What a leg has shown.
 #[derive(Clone, Copy, Debug)]
-struct Measured {
+struct Seen {
     /// Events per second.
     rate: f64,
     /// Events per window of all threads; 0 if it is not known.
@@ -108,7 +108,7 @@ impl Gearbox {
     }
 
     /// The next gear and the length of its leg, after a leg in this one.
-    fn next(&mut self, gear: usize, measured: Measured) -> (usize, Duration) {
+    fn next(&mut self, gear: usize, measured: Seen) -> (usize, Duration) {
         self.shift = self.shift.max(measured.shift);
         let trial = TRIAL.max(self.shift * PER_SHIFT);
         if gear == self.best {
@@ -191,13 +191,14 @@ pub(crate) fn run<M: Model>(
             Executor::Optimistic => optimistic::run(&this, &leg, observer)?,
             _ => conservative::run(&this, &leg, observer)?,
         };
-        let (whole, wall) = (begin.elapsed(), leg.elapsed());
+        let whole = begin.elapsed();
         let of_leg = &finished.statistics;
-        let measured = Measured {
-            rate: of_leg.committed as f64 / wall.as_secs_f64().max(1e-9),
+        let events = of_leg.committed as f64;
+        let measured = leg.measured().map(|leg| Seen {
+            rate: events * leg.share / leg.half.as_secs_f64().max(1e-9),
             per_window: of_leg.committed / of_leg.windows.max(of_leg.gvt_rounds).max(1),
-            shift: whole.saturating_sub(wall),
-        };
+            shift: whole.saturating_sub(leg.whole),
+        });
         let time = GearTime {
             executor: *executor,
             threads: partition.parts(),
@@ -218,7 +219,10 @@ pub(crate) fn run<M: Model>(
             stop,
         });
         (gear, length) = match run.settings.pace {
-            Pace::Measured => gearbox.next(gear, measured),
+            Pace::Measured => match measured {
+                Some(seen) => gearbox.next(gear, seen),
+                None => (gear, length),
+            },
             // All gears in turn.
             Pace::Events(_) => ((gear + 1) % gears.len(), length),
         };
@@ -236,7 +240,7 @@ mod tests {
         let (mut gear, mut length) = (FIRST, TRIAL);
         for _ in 0..legs {
             spent[gear] += length;
-            let measured = Measured {
+            let measured = Seen {
                 rate: rates[gear],
                 per_window,
                 shift: Duration::from_micros(50),
@@ -277,7 +281,7 @@ mod tests {
     #[test]
     fn a_trial_takes_longer_than_its_shift() {
         let mut gearbox = Gearbox::new(4);
-        let measured = Measured {
+        let measured = Seen {
             rate: 1.0,
             per_window: 1_000_000,
             shift: Duration::from_secs(1),

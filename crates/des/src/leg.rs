@@ -45,16 +45,29 @@ pub(crate) struct Leg<M: Model> {
     /// The earliest stop requested before the leg.
     pub(crate) stop: Time,
     length: Length,
-    /// When the first event of the leg was about to execute.
-    begin: Mutex<Option<Instant>>,
+    /// What the leading thread has measured.
+    measured: Mutex<Option<Measured>>,
     /// The earliest stop at the end of the leg, plus one; 0 while the run goes on in it, or if the run ended with it.
     paused: AtomicU64,
+}
+
+/// What the leading thread has measured in a leg.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    /// Since the first event was about to execute.
+    pub(crate) whole: Duration,
+    /// The second half. In the first one, threads start and caches fill.
+    pub(crate) half: Duration,
+    /// Part of the thread's events that lie in the second half.
+    pub(crate) share: f64,
 }
 
 /// Decides on the leading thread when a leg ends.
 pub(crate) struct LegTimer {
     length: Length,
     begin: Instant,
+    /// When half of the leg was over, and events of this thread until then.
+    half: Option<(Duration, u64)>,
     /// Number of questions until the next look at the clock, which costs as much as a short window.
     looks: u32,
 }
@@ -71,8 +84,33 @@ impl LegTimer {
             Length::Events(events) => processed >= events,
             Length::Time(length) => {
                 self.looks += 1;
-                self.looks.is_multiple_of(LOOK) && self.begin.elapsed() >= length
+                if !self.looks.is_multiple_of(LOOK) {
+                    return false;
+                }
+                let elapsed = self.begin.elapsed();
+                if self.half.is_none() && elapsed >= length / 2 {
+                    self.half = Some((elapsed, processed));
+                }
+                elapsed >= length
             }
+        }
+    }
+
+    /// What was measured. `processed`: events of this thread.
+    fn measured(&self, processed: u64) -> Measured {
+        let whole = self.begin.elapsed();
+        match self.half {
+            Some((half, before)) if processed > before && whole > half => Measured {
+                whole,
+                half: whole - half,
+                share: (processed - before) as f64 / processed as f64,
+            },
+            // A single window was as long as the leg.
+            _ => Measured {
+                whole,
+                half: whole,
+                share: 1.0,
+            },
         }
     }
 
@@ -93,7 +131,7 @@ impl<M: Model> Leg<M> {
             last,
             stop,
             length: Length::Whole,
-            begin: Mutex::new(None),
+            measured: Mutex::new(None),
             paused: AtomicU64::new(0),
         }
     }
@@ -110,7 +148,11 @@ impl<M: Model> Leg<M> {
         };
         let (mut slots, mut parts) = (midway.slots, Vec::new());
         for part in (0..partition.parts()).rev() {
-            parts.push((slots.split_off(partition.range(part).start as usize), Vec::new()));
+            let of_part = match partition.range(part).start {
+                0 => std::mem::take(&mut slots),
+                start => slots.split_off(start as usize),
+            };
+            parts.push((of_part, Vec::new()));
         }
         parts.reverse();
         for event in midway.pending {
@@ -135,18 +177,22 @@ impl<M: Model> Leg<M> {
 
     /// What decides when the leg ends, on the leading thread. Called when the first event is about to execute.
     pub(crate) fn start(&self) -> LegTimer {
-        let begin = Instant::now();
-        *self.begin.lock().unwrap_or_else(PoisonError::into_inner) = Some(begin);
         LegTimer {
             length: self.length,
-            begin,
+            begin: Instant::now(),
+            half: None,
             looks: 0,
         }
     }
 
-    /// Notes that the leg is over and the run is not. `stop`: the earliest stop that was requested.
-    pub(crate) fn pause(&self, stop: Time) {
+    /// Notes that the leg is over and the run is not, on each thread; the leading one has the timer. `stop`: the earliest
+    /// stop that was requested. `processed`: events of this thread.
+    pub(crate) fn pause(&self, stop: Time, timer: Option<&LegTimer>, processed: u64) {
         self.paused.store(stop.0.saturating_add(1), Relaxed);
+        if let Some(timer) = timer {
+            let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+            *measured = Some(timer.measured(processed));
+        }
     }
 
     /// The earliest stop, if the leg is over and the run is not.
@@ -158,9 +204,8 @@ impl<M: Model> Leg<M> {
         }
     }
 
-    /// Time since the first event of the leg was about to execute.
-    pub(crate) fn elapsed(&self) -> Duration {
-        let begin = *self.begin.lock().unwrap_or_else(PoisonError::into_inner);
-        begin.map_or(Duration::ZERO, |begin| begin.elapsed())
+    /// What the leading thread has measured, if the leg is over and the run is not.
+    pub(crate) fn measured(&self) -> Option<Measured> {
+        *self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -123,7 +123,7 @@ pub(crate) fn run<M: Model>(
                 break RunEnd::Interrupted;
             }
             if timer.is_over(processed) {
-                leg.pause(context.stop);
+                leg.pause(context.stop, Some(&timer), processed);
                 break RunEnd::Until;
             }
             if processed >= next_drain {

@@ -138,7 +138,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 break agreed.interrupted;
             }
             if agreed.pause {
-                self.leg.pause(agreed.stop);
+                self.leg.pause(agreed.stop, timer.as_ref(), self.part.processed);
                 break false;
             }
             if agreed.snapshot {

@@ -119,7 +119,7 @@ impl<'a, M: Model> Worker<'a, M> {
             }
             if agreed.pause {
                 let stop = self.settle(self.gvt, &mut committer, &mut observer);
-                self.leg.pause(stop);
+                self.leg.pause(stop, timer.as_ref(), self.part.processed);
                 break false;
             }
             let (begin, end) = self.part.context.calendar.bounds(self.gvt);
