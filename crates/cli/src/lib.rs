@@ -185,7 +185,7 @@ struct MachineArguments {
     #[arg(long)]
     executor: Option<String>,
     /// Threads per process, or auto [default: run.threads]
-    #[arg(long)]
+    #[arg(long, value_parser = threads)]
     threads: Option<String>,
     /// Write a checkpoint into the result folder at this wall-clock interval, for example 60s; `fabricsim resume DIR`
     /// continues from it
@@ -206,10 +206,10 @@ impl MachineArguments {
             .executor
             .as_ref()
             .map(|name| ("run.executor".into(), format!("\"{name}\"")));
-        let threads = self.threads.as_ref().map(|threads| match threads.parse::<u64>() {
-            Ok(number) => ("run.threads".into(), number.to_string()),
-            Err(_) => ("run.threads".into(), format!("\"{threads}\"")),
-        });
+        let threads = self
+            .threads
+            .as_ref()
+            .map(|threads| ("run.threads".into(), threads.clone()));
         executor.into_iter().chain(threads).collect()
     }
 
@@ -474,6 +474,15 @@ impl From<sim::Error> for CommandFailure {
             message: error.to_string(),
             status,
         }
+    }
+}
+
+/// The value of `run.threads`, as the experiment file has it.
+fn threads(text: &str) -> Result<String, String> {
+    match text.parse::<u32>() {
+        Ok(number) => Ok(number.to_string()),
+        Err(_) if text == "auto" => Ok("\"auto\"".into()),
+        Err(_) => Err("expected a whole number or auto".into()),
     }
 }
 
