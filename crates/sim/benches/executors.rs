@@ -26,12 +26,13 @@ const EXPERIMENT: &str = r#"
 "#;
 
 /// The first is what the others are compared with.
-const CASES: [(Executor, usize); 5] = [
+const CASES: [(Executor, usize); 6] = [
     (Executor::Sequential, 1),
     (Executor::Conservative, 1),
     (Executor::Conservative, 2),
     (Executor::Optimistic, 1),
     (Executor::Optimistic, 2),
+    (Executor::Auto, 2),
 ];
 
 fn main() {
