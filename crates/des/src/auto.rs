@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::leg::{Leg, Length, Midway};
+use crate::leg::{Length, Midway, RunLeg};
 use crate::run::{Finished, Observer, Run};
 use crate::statistics::{EngineStatistics, GearTime};
 use crate::{Executor, Model, Pace, Partition, Settings, conservative, optimistic, sequential};
@@ -161,7 +161,7 @@ impl Gearbox {
 
 pub(crate) fn run<M: Model>(
     run: &Run<'_, M>,
-    first: Leg<M>,
+    first: RunLeg<M>,
     observer: &mut dyn Observer<M>,
 ) -> Result<Finished<M>, String> {
     let gears = gears(&run.settings.partition);
@@ -181,7 +181,7 @@ pub(crate) fn run<M: Model>(
             Pace::Events(events) => Length::Events(events),
         };
         let begin = std::time::Instant::now();
-        let leg = Leg::new(midway.take(), partition, length_of_leg, Leg::whole(last, stop));
+        let leg = RunLeg::new(midway.take(), partition, length_of_leg, RunLeg::whole(last, stop));
         let this = Run {
             settings: &settings,
             ..*run

@@ -1,6 +1,6 @@
 //! The executors by name. Each executes the same run to the same result.
 
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::run::{Finished, Observer, Run};
 use crate::{
     Control, Executor, Model, Settings, SingleProcess, Time, auto, conservative, optimistic, reverse_check,
@@ -37,7 +37,7 @@ impl<M: Model> Run<'_, M> {
         let first = self
             .from
             .map_or((Time::ZERO, Time::MAX), |snapshot| (snapshot.time, snapshot.stop));
-        let leg = Leg::whole(first.0, first.1);
+        let leg = RunLeg::whole(first.0, first.1);
         match executor {
             Executor::Sequential => sequential::run(self, &leg, observer),
             // All events before the first event of the only part have been executed, so no event can be late.

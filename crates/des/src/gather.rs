@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::run::{Finished, Run, RunEnd};
 use crate::slot::Lps;
 use crate::snapshot::SavedLp;
@@ -67,7 +67,7 @@ struct Agreed {
 /// Merges the reports of all threads and, in the first process, those of all processes.
 pub(crate) fn gather<M: Model>(
     run: &Run<'_, M>,
-    leg: &Leg<M>,
+    leg: &RunLeg<M>,
     reports: Vec<Report<M>>,
 ) -> Result<Finished<M>, String> {
     let mut reports = reports.into_iter();

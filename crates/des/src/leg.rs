@@ -37,7 +37,7 @@ pub(crate) enum Length {
 }
 
 /// A leg of a run.
-pub(crate) struct Leg<M: Model> {
+pub(crate) struct RunLeg<M: Model> {
     /// By part; `None` if the run begins with this leg.
     parts: Option<Vec<Mutex<PartOfMidway<M>>>>,
     /// Time of the last event before the leg.
@@ -46,14 +46,14 @@ pub(crate) struct Leg<M: Model> {
     pub(crate) stop: Time,
     length: Length,
     /// What the leading thread has measured.
-    measured: Mutex<Option<Measured>>,
+    measured: Mutex<Option<LegMeasured>>,
     /// The earliest stop at the end of the leg, plus one; 0 while the run goes on in it, or if the run ended with it.
     paused: AtomicU64,
 }
 
 /// What the leading thread has measured in a leg.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Measured {
+pub(crate) struct LegMeasured {
     /// Since the first event was about to execute.
     pub(crate) whole: Duration,
     /// The second half. In the first one, threads start and caches fill.
@@ -97,16 +97,16 @@ impl LegTimer {
     }
 
     /// What was measured. `processed`: events of this thread.
-    fn measured(&self, processed: u64) -> Measured {
+    fn measured(&self, processed: u64) -> LegMeasured {
         let whole = self.begin.elapsed();
         match self.half {
-            Some((half, before)) if processed > before && whole > half => Measured {
+            Some((half, before)) if processed > before && whole > half => LegMeasured {
                 whole,
                 half: whole - half,
                 share: (processed - before) as f64 / processed as f64,
             },
             // A single window was as long as the leg.
-            _ => Measured {
+            _ => LegMeasured {
                 whole,
                 half: whole,
                 share: 1.0,
@@ -123,10 +123,10 @@ impl LegTimer {
     }
 }
 
-impl<M: Model> Leg<M> {
+impl<M: Model> RunLeg<M> {
     /// The only leg of a run. `stop` and `last`: those of the snapshot from which it begins.
-    pub(crate) fn whole(last: Time, stop: Time) -> Leg<M> {
-        Leg {
+    pub(crate) fn whole(last: Time, stop: Time) -> RunLeg<M> {
+        RunLeg {
             parts: None,
             last,
             stop,
@@ -141,10 +141,10 @@ impl<M: Model> Leg<M> {
         midway: Option<Midway<M>>,
         partition: &Partition,
         length: Length,
-        first: Leg<M>,
-    ) -> Leg<M> {
+        first: RunLeg<M>,
+    ) -> RunLeg<M> {
         let Some(midway) = midway else {
-            return Leg { length, ..first };
+            return RunLeg { length, ..first };
         };
         let (mut slots, mut parts) = (midway.slots, Vec::new());
         for part in (0..partition.parts()).rev() {
@@ -158,7 +158,7 @@ impl<M: Model> Leg<M> {
         for event in midway.pending {
             parts[partition.owner(event.target)].1.push(event);
         }
-        Leg {
+        RunLeg {
             parts: Some(parts.into_iter().map(Mutex::new).collect()),
             last: midway.last,
             stop: midway.stop,
@@ -205,7 +205,7 @@ impl<M: Model> Leg<M> {
     }
 
     /// What the leading thread has measured, if the leg is over and the run is not.
-    pub(crate) fn measured(&self) -> Option<Measured> {
+    pub(crate) fn measured(&self) -> Option<LegMeasured> {
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

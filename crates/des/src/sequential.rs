@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::event_signer::EventSigner;
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::queue::Queue;
 use crate::run::{Finished, Observer, Run, RunEnd};
 use crate::slot::{Lps, Slot};
@@ -66,7 +66,7 @@ impl<M: Model> Sequential<'_, M> {
 
 pub(crate) fn run<M: Model>(
     run: &Run<'_, M>,
-    leg: &Leg<M>,
+    leg: &RunLeg<M>,
     observer: &mut dyn Observer<M>,
 ) -> Result<Finished<M>, String> {
     let Run {

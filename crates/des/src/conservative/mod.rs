@@ -6,7 +6,7 @@
 mod worker;
 
 use crate::gather::gather;
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::run::{Finished, Observer, Run};
 use crate::team::{Team, in_threads};
 use crate::{Event, Model};
@@ -18,7 +18,7 @@ type Windows<'a, M> = Team<'a, Event<<M as Model>::Payload>, <M as Model>::Recor
 
 pub(crate) fn run<M: Model>(
     run: &Run<'_, M>,
-    leg: &Leg<M>,
+    leg: &RunLeg<M>,
     observer: &mut dyn Observer<M>,
 ) -> Result<Finished<M>, String> {
     let work = |team: &Windows<'_, M>, parts: &_, thread, observer: Option<&mut dyn Observer<M>>| {

@@ -3,7 +3,7 @@
 use super::Windows;
 use crate::commit::Committer;
 use crate::gather::Report;
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::run::{Observer, Run};
 use crate::slot::{Lps, Slot};
 use crate::statistics::{Clock, EngineStatistics};
@@ -13,7 +13,7 @@ use crate::windows::{BlockLoop, ExecuteLp, PlannedEvents, WindowContext};
 use crate::{Event, LpId, Model, Time};
 
 /// The LPs of a thread, and their context.
-struct Part<'a, M: Model> {
+struct ThreadPart<'a, M: Model> {
     model: &'a M,
     context: WindowContext<'a, M, Event<M::Payload>>,
     slots: Vec<Slot<M::Lp>>,
@@ -24,7 +24,7 @@ struct Part<'a, M: Model> {
     last: Time,
 }
 
-impl<M: Model> ExecuteLp<M> for Part<'_, M> {
+impl<M: Model> ExecuteLp<M> for ThreadPart<'_, M> {
     #[inline(always)]
     fn slots(&self) -> &[Slot<M::Lp>] {
         &self.slots
@@ -54,11 +54,11 @@ impl<M: Model> ExecuteLp<M> for Part<'_, M> {
 
 pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
-    leg: &'a Leg<M>,
+    leg: &'a RunLeg<M>,
     team: &'a Windows<'a, M>,
     parts: &'a SnapshotParts<M>,
     thread: usize,
-    part: Part<'a, M>,
+    part: ThreadPart<'a, M>,
     blocks: BlockLoop<'a, M>,
     /// Received events.
     mail: Vec<Event<M::Payload>>,
@@ -69,7 +69,7 @@ pub(super) struct Worker<'a, M: Model> {
 impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
-        leg: &'a Leg<M>,
+        leg: &'a RunLeg<M>,
         team: &'a Windows<'a, M>,
         parts: &'a SnapshotParts<M>,
         thread: usize,
@@ -82,7 +82,7 @@ impl<'a, M: Model> Worker<'a, M> {
             parts,
             thread,
             blocks: BlockLoop::new(run.model, context.range.start, context.calendar.block_size()),
-            part: Part {
+            part: ThreadPart {
                 model: run.model,
                 context,
                 slots: Vec::new(),

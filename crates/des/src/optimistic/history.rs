@@ -10,7 +10,7 @@ use crate::{Event, Model, Tally, TallyStep, Time};
 /// Number of no execution.
 const NONE: u64 = u64::MAX;
 
-/// One execution of an event. Its undo steps, sends and records lie side by side in the lists of [`History`].
+/// One execution of an event. Its undo steps, sends and records lie side by side in the lists of [`EventHistory`].
 struct Execution<P> {
     event: Event<P>,
     /// The LP's execution before, if it is still in the history.
@@ -28,21 +28,21 @@ struct Execution<P> {
 
 /// What an event has observed, on its way to the results.
 #[derive(Clone, Copy)]
-enum Observed<R, S> {
+enum Observation<R, S> {
     Record(Emitted<R>),
     Tally(S),
 }
 
 /// A queue whose elements keep their numbers while others leave at the front.
-struct Numbered<T> {
+struct NumberedQueue<T> {
     list: VecDeque<T>,
     /// Number of the first element.
     first: u64,
 }
 
-impl<T> Numbered<T> {
+impl<T> NumberedQueue<T> {
     const fn new() -> Self {
-        Numbered {
+        NumberedQueue {
             list: VecDeque::new(),
             first: 0,
         }
@@ -97,11 +97,11 @@ pub(super) struct UndoneEvent<P> {
 
 /// The executions of a thread in the order in which they happened, that is by window and LP, but for events that were
 /// late.
-pub(super) struct History<M: Model> {
-    executions: Numbered<Execution<M::Payload>>,
-    steps: Numbered<Option<M::Undo>>,
-    sent: Numbered<SentEvent>,
-    observed: Numbered<Observed<M::Record, TallyStep<M>>>,
+pub(super) struct EventHistory<M: Model> {
+    executions: NumberedQueue<Execution<M::Payload>>,
+    steps: NumberedQueue<Option<M::Undo>>,
+    sent: NumberedQueue<SentEvent>,
+    observed: NumberedQueue<Observation<M::Record, TallyStep<M>>>,
     /// Requested stops, by event; few.
     pub(super) stops: Vec<(Key, Time)>,
     /// Failures, by event; few.
@@ -115,13 +115,13 @@ pub(super) struct History<M: Model> {
     pub(super) last: Time,
 }
 
-impl<M: Model> History<M> {
+impl<M: Model> EventHistory<M> {
     pub(super) fn new() -> Self {
-        History {
-            executions: Numbered::new(),
-            steps: Numbered::new(),
-            sent: Numbered::new(),
-            observed: Numbered::new(),
+        EventHistory {
+            executions: NumberedQueue::new(),
+            steps: NumberedQueue::new(),
+            sent: NumberedQueue::new(),
+            observed: NumberedQueue::new(),
             stops: Vec::new(),
             failures: Vec::new(),
             begin: [0; 3],
@@ -142,7 +142,7 @@ impl<M: Model> History<M> {
         self.executions.list.len() * size_of::<Execution<M::Payload>>()
             + self.steps.list.len() * size_of::<Option<M::Undo>>()
             + self.sent.list.len() * size_of::<SentEvent>()
-            + self.observed.list.len() * size_of::<Observed<M::Record, TallyStep<M>>>()
+            + self.observed.list.len() * size_of::<Observation<M::Record, TallyStep<M>>>()
     }
 
     /// Begins an execution.
@@ -167,13 +167,13 @@ impl<M: Model> History<M> {
     pub(super) fn keep_record(&mut self, key: Key, record: M::Record) {
         let index = (self.observed.end() - self.begin[2]) as u32;
         let record = Emitted { key, index, record };
-        self.observed.list.push_back(Observed::Record(record));
+        self.observed.list.push_back(Observation::Record(record));
     }
 
     /// Keeps an addition of the current event to the tally.
     #[inline(always)]
     pub(super) fn keep_tally(&mut self, step: TallyStep<M>) {
-        self.observed.list.push_back(Observed::Tally(step));
+        self.observed.list.push_back(Observation::Tally(step));
     }
 
     /// Completes the current event, which drew so many random numbers.
@@ -274,8 +274,8 @@ impl<M: Model> History<M> {
             let first = (execution.first_observed - begin) as usize;
             for observed in observed.range(first..first + execution.observed as usize) {
                 match observed {
-                    Observed::Record(record) => records.push(*record),
-                    Observed::Tally(step) => tally.add(execution.event.time, *step),
+                    Observation::Record(record) => records.push(*record),
+                    Observation::Tally(step) => tally.add(execution.event.time, *step),
                 }
             }
         };

@@ -26,7 +26,7 @@ mod worker;
 
 use crate::Model;
 use crate::gather::gather;
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::run::{Finished, Observer, Run};
 use crate::team::{Team, in_threads};
 
@@ -38,7 +38,7 @@ type Warp<'a, M> = Team<'a, EventMessage<<M as Model>::Payload>, <M as Model>::R
 
 pub(crate) fn run<M: Model>(
     run: &Run<'_, M>,
-    leg: &Leg<M>,
+    leg: &RunLeg<M>,
     observer: &mut dyn Observer<M>,
 ) -> Result<Finished<M>, String> {
     let work = |team: &Warp<'_, M>, parts: &_, thread, observer: Option<&mut dyn Observer<M>>| {

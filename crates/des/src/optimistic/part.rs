@@ -1,9 +1,9 @@
 //! The part of a thread of the optimistic executor: its LPs, their pending events and history, and rollback.
 
-use super::history::{History, LpHistory};
+use super::history::{EventHistory, LpHistory};
 use super::message::{EventMessage, SentEvent};
 use crate::event::Key;
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::run::Run;
 use crate::slot::Slot;
 use crate::statistics::Clock;
@@ -14,12 +14,12 @@ use crate::{Context, Event, LpId, Model, TallyStep, Time};
 type PartContext<'a, M> = WindowContext<'a, M, EventMessage<<M as Model>::Payload>>;
 
 /// The LPs of a thread with all that belongs to them.
-pub(super) struct Part<'a, M: Model> {
+pub(super) struct ThreadPart<'a, M: Model> {
     model: &'a M,
     pub(super) context: PartContext<'a, M>,
     pub(super) slots: Vec<Slot<M::Lp>>,
     pub(super) lps: Vec<LpHistory>,
-    pub(super) history: History<M>,
+    pub(super) history: EventHistory<M>,
     /// Events from here on are not executed.
     pub(super) limit: Time,
     /// Whether the blocks of a window execute.
@@ -40,14 +40,14 @@ pub(super) struct Part<'a, M: Model> {
     pub(super) last: Time,
 }
 
-impl<'a, M: Model> Part<'a, M> {
-    pub(super) fn new(run: &Run<'a, M>, leg: &Leg<M>, part: usize) -> Self {
-        Part {
+impl<'a, M: Model> ThreadPart<'a, M> {
+    pub(super) fn new(run: &Run<'a, M>, leg: &RunLeg<M>, part: usize) -> Self {
+        ThreadPart {
             model: run.model,
             context: WindowContext::new(run, leg, part),
             slots: Vec::new(),
             lps: Vec::new(),
-            history: History::new(),
+            history: EventHistory::new(),
             limit: Time::ZERO,
             is_open: false,
             cancelled: Vec::new(),
@@ -67,7 +67,7 @@ impl<'a, M: Model> Part<'a, M> {
     ///
     /// # Errors
     /// The snapshot is not one of the model.
-    pub(super) fn begin(&mut self, run: &Run<'_, M>, leg: &Leg<M>, part: usize) -> Result<(), String> {
+    pub(super) fn begin(&mut self, run: &Run<'_, M>, leg: &RunLeg<M>, part: usize) -> Result<(), String> {
         self.slots = self.context.begin(run, leg, part)?;
         self.lps = self.slots.iter().map(|_| LpHistory::EMPTY).collect();
         Ok(())
@@ -248,7 +248,7 @@ impl<'a, M: Model> Part<'a, M> {
         planned: &PlannedEvents<'_, M::Payload>,
         mut handle: impl FnMut(
             &mut PartContext<'a, M>,
-            &mut History<M>,
+            &mut EventHistory<M>,
             &mut LpHistory,
             &mut M::Lp,
             &Event<M::Payload>,
@@ -294,7 +294,7 @@ impl<'a, M: Model> Part<'a, M> {
 }
 
 /// Executes events that nothing can undo.
-pub(super) struct Certain<'p, 'a, M: Model>(pub(super) &'p mut Part<'a, M>);
+pub(super) struct Certain<'p, 'a, M: Model>(pub(super) &'p mut ThreadPart<'a, M>);
 
 impl<M: Model> ExecuteLp<M> for Certain<'_, '_, M> {
     #[inline(always)]
@@ -314,7 +314,7 @@ impl<M: Model> ExecuteLp<M> for Certain<'_, '_, M> {
 
 /// Executes events that may be undone.
 pub(super) struct Speculative<'p, 'a, M: Model, Yields: Fn() -> bool> {
-    pub(super) part: &'p mut Part<'a, M>,
+    pub(super) part: &'p mut ThreadPart<'a, M>,
     /// Whether something else is to be done before the next block.
     pub(super) yields: Yields,
 }
@@ -347,7 +347,7 @@ impl<M: Model, Yields: Fn() -> bool> ExecuteLp<M> for Speculative<'_, '_, M, Yie
 /// The context of events that may be undone.
 struct SpeculativeContext<'c, 'a, M: Model> {
     context: &'c mut PartContext<'a, M>,
-    history: &'c mut History<M>,
+    history: &'c mut EventHistory<M>,
 }
 
 impl<M: Model> Context<M> for SpeculativeContext<'_, '_, M> {

@@ -2,12 +2,12 @@
 
 use super::Warp;
 use super::message::EventMessage;
-use super::part::{Certain, Part, Speculative};
+use super::part::{Certain, Speculative, ThreadPart};
 use super::throttle::Throttle;
 use crate::barrier::Ticket;
 use crate::commit::Committer;
 use crate::gather::Report;
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::run::{Observer, Run};
 use crate::slot::Lps;
 use crate::statistics::EngineStatistics;
@@ -18,11 +18,11 @@ use crate::{Model, Time};
 
 pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
-    leg: &'a Leg<M>,
+    leg: &'a RunLeg<M>,
     team: &'a Warp<'a, M>,
     parts: &'a SnapshotParts<M>,
     thread: usize,
-    part: Part<'a, M>,
+    part: ThreadPart<'a, M>,
     blocks: BlockLoop<'a, M>,
     gvt: Time,
     /// The end of the run, as far as it is known.
@@ -38,12 +38,12 @@ pub(super) struct Worker<'a, M: Model> {
 impl<'a, M: Model> Worker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
-        leg: &'a Leg<M>,
+        leg: &'a RunLeg<M>,
         team: &'a Warp<'a, M>,
         parts: &'a SnapshotParts<M>,
         thread: usize,
     ) -> Self {
-        let part = Part::new(run, leg, team.part(thread));
+        let part = ThreadPart::new(run, leg, team.part(thread));
         let (first, block) = (part.context.range.start, part.context.calendar.block_size());
         Worker {
             run,

@@ -7,7 +7,7 @@ use super::Calendar;
 use crate::commit::Emitted;
 use crate::event::{Head, Indexed, Key};
 use crate::event_signer::EventSigner;
-use crate::leg::Leg;
+use crate::leg::RunLeg;
 use crate::run::Run;
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, SnapshotPart};
@@ -48,7 +48,7 @@ pub(crate) struct WindowContext<'a, M: Model, T> {
 
 impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
     /// The context of a part, before the model starts.
-    pub(crate) fn new(run: &Run<'a, M>, leg: &Leg<M>, part: usize) -> Self {
+    pub(crate) fn new(run: &Run<'a, M>, leg: &RunLeg<M>, part: usize) -> Self {
         let (model, partition) = (run.model, &run.settings.partition);
         let range = partition.range(part);
         WindowContext {
@@ -80,7 +80,7 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
     pub(crate) fn begin(
         &mut self,
         run: &Run<'_, M>,
-        leg: &Leg<M>,
+        leg: &RunLeg<M>,
         part: usize,
     ) -> Result<Vec<Slot<M::Lp>>, String> {
         if let Some((slots, pending)) = leg.take(part) {
