@@ -27,11 +27,11 @@ class Dragonfly(Topology):
     Parameters
     ----------
     hosts_per_router : int
-        p, hosts on every router.
+        p, hosts on every router (required, or network.hosts).
     routers_per_group : int
-        a, routers in every group, all linked to each other.
+        a, routers in every group, all linked to each other (required, or network.hosts).
     global_links_per_router : int
-        h, links of every router to other groups (required, or links_between_groups).
+        h, links of every router to other groups (required, or links_between_groups, or network.hosts).
     links_between_groups : int
         Links between any two groups, instead of the global links of a router (default: from the links of
         a router).
@@ -44,8 +44,8 @@ class Dragonfly(Topology):
         Of arrangement random (default: 1).
     """
 
-    hosts_per_router: int
-    routers_per_group: int
+    hosts_per_router: int | None = ...
+    routers_per_group: int | None = ...
     global_links_per_router: int | None = ...
     links_between_groups: int | None = ...
     groups: int | None = ...
@@ -69,7 +69,7 @@ class Dragonfly2d(Topology):
     column_links : int
         Parallel links between two routers of a column (default: 3).
     global_links_per_router : int
-        Links of every router to other groups (required, or links_between_groups).
+        Links of every router to other groups (required, or links_between_groups, or network.hosts).
     links_between_groups : int
         Links between any two groups, instead of the global links of a router (default: from the links of
         a router).
@@ -100,13 +100,13 @@ class DragonflyPlus(Topology):
     Parameters
     ----------
     hosts_per_leaf : int
-        Hosts on every leaf.
+        Hosts on every leaf (required, or network.hosts).
     leaves_per_group : int
-        Leaf routers in every group.
+        Leaf routers in every group (required, or network.hosts).
     spines_per_group : int
         Spine routers in every group, each linked to all of its leaves (default: leaves_per_group).
     global_links_per_spine : int
-        Links of every spine to other groups (required, or links_between_groups).
+        Links of every spine to other groups (required, or links_between_groups, or network.hosts).
     links_between_groups : int
         Links between any two groups, instead of the global links of a router (default: from the links of
         a router).
@@ -119,8 +119,8 @@ class DragonflyPlus(Topology):
         Of arrangement random (default: 1).
     """
 
-    hosts_per_leaf: int
-    leaves_per_group: int
+    hosts_per_leaf: int | None = ...
+    leaves_per_group: int | None = ...
     spines_per_group: int | None = ...
     global_links_per_spine: int | None = ...
     links_between_groups: int | None = ...
@@ -135,16 +135,16 @@ class ExpressMesh(Topology):
     Parameters
     ----------
     sizes : Sequence[int]
-        Routers in each dimension, 1 to 8 dimensions, for example [8, 8, 8].
+        Routers in each dimension, 1 to 8 dimensions, for example [8, 8, 8] (required, or network.hosts).
     gap : int or Sequence[int]
         G: links go to the routers 1, 1 + g, 1 + 2g, ... away, one number or a list with one for each
-        dimension.
+        dimension (required, or network.hosts).
     hosts_per_router : int
         Hosts on every router (default: 1).
     """
 
-    sizes: Sequence[int]
-    gap: int | Sequence[int]
+    sizes: Sequence[int] | None = ...
+    gap: int | Sequence[int] | None = ...
     hosts_per_router: int | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -154,7 +154,7 @@ class FatTree(Topology):
     Parameters
     ----------
     radix : int
-        Ports of every router; even (required, or down and up).
+        Ports of every router; even (required, or down and up, or network.hosts).
     levels : int
         Levels of routers, 2 to 8 (default: 3).
     tapering : str
@@ -221,14 +221,14 @@ class Hyperx(Topology):
     Parameters
     ----------
     shape : Sequence[int]
-        Routers in each dimension, 1 to 8 dimensions, for example [4, 4, 4].
+        Routers in each dimension, 1 to 8 dimensions, for example [4, 4, 4] (required, or network.hosts).
     width : int or Sequence[int]
         Links between two routers of a dimension, one number or a list with one for each (default: 1).
     hosts_per_router : int
         Hosts on every router (default: 1).
     """
 
-    shape: Sequence[int]
+    shape: Sequence[int] | None = ...
     width: int | Sequence[int] | None = ...
     hosts_per_router: int | None = ...
 
@@ -239,14 +239,14 @@ class Mesh(Topology):
     Parameters
     ----------
     sizes : Sequence[int]
-        Routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8].
+        Routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8] (required, or network.hosts).
     links : int or Sequence[int]
         Parallel cables between neighbours, one number or a list with one for each dimension (default: 1).
     hosts_per_router : int
         Hosts on every router (default: 1).
     """
 
-    sizes: Sequence[int]
+    sizes: Sequence[int] | None = ...
     links: int | Sequence[int] | None = ...
     hosts_per_router: int | None = ...
 
@@ -257,12 +257,13 @@ class SlimFly(Topology):
     Parameters
     ----------
     q : int
-        Power of a prime, at least 3: 2 q^2 routers, each with about 3q/2 links to others.
+        Power of a prime, at least 3: 2 q^2 routers, each with about 3q/2 links to others (required, or
+        network.hosts).
     hosts_per_router : int
         Hosts on every router (default: half of its links to routers, rounded up).
     """
 
-    q: int
+    q: int | None = ...
     hosts_per_router: int | None = ...
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -272,13 +273,13 @@ class Torus(Topology):
     Parameters
     ----------
     sizes : Sequence[int]
-        Routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8].
+        Routers in each dimension, 1 to 12 dimensions, for example [4, 4, 8] (required, or network.hosts).
     links : int or Sequence[int]
         Parallel cables between neighbours, one number or a list with one for each dimension (default: 1).
     hosts_per_router : int
         Hosts on every router (default: 1).
     """
 
-    sizes: Sequence[int]
+    sizes: Sequence[int] | None = ...
     links: int | Sequence[int] | None = ...
     hosts_per_router: int | None = ...

@@ -17,7 +17,7 @@ use crate::{Executor, Model, Pace, Partition, Settings, conservative, optimistic
 const TRIAL: Duration = Duration::from_millis(8);
 
 /// A trial takes at least so many times as long as the shift before it.
-const PER_SHIFT: u32 = 8;
+const PER_SHIFT: u32 = 4;
 
 /// Length of the first leg after a round of trials. It doubles while trials change nothing.
 const STEADY: Duration = Duration::from_millis(400);
@@ -31,7 +31,8 @@ const FASTER: f64 = 1.05;
 /// Events per window from which on single events are not tried: windows are faster from about four.
 const FEW: u64 = 32;
 
-/// Events per window and thread from which on nothing is gained by speculation.
+/// Events per window and thread from which on nothing is gained by speculation, and most probably much by threads: a
+/// window then takes a hundred times as long as its synchronisation.
 const MANY: u64 = 2_000;
 
 /// An executor with its threads.
@@ -81,8 +82,8 @@ struct Seen {
 
 /// Decides which gear comes next, and for how long.
 struct Gearbox {
-    /// Number of gears.
-    gears: usize,
+    /// Threads of each gear.
+    threads: Vec<usize>,
     /// The best gear so far.
     best: usize,
     rate: f64,
@@ -95,9 +96,9 @@ struct Gearbox {
 }
 
 impl Gearbox {
-    fn new(gears: usize) -> Gearbox {
+    fn new(threads: Vec<usize>) -> Gearbox {
         Gearbox {
-            gears,
+            threads,
             best: FIRST,
             rate: 0.0,
             trials: Vec::new(),
@@ -133,14 +134,14 @@ impl Gearbox {
 
     /// Gears that may be faster than the best one, the first to try last.
     fn candidates(&self, per_window: u64) -> Vec<usize> {
-        let (last, several) = (self.gears - 1, self.gears > FIRST + 1);
-        let threads = |gear: usize| gear > FIRST && several;
+        let (last, several) = (self.threads.len() - 1, self.threads.len() > FIRST + 1);
+        let is_large = |gear: usize| per_window >= MANY * self.threads[gear] as u64;
         let mut candidates = Vec::new();
         match self.best {
             0 => candidates.push(FIRST),
-            best if threads(best) && best == last => candidates.push(last - 1),
+            best if several && best == last => candidates.push(last - 1),
             best => {
-                if several && per_window < MANY * (1 << (best - FIRST)) {
+                if several && !is_large(best) {
                     candidates.push(last);
                 }
                 if best == FIRST {
@@ -152,6 +153,10 @@ impl Gearbox {
                 }
                 if several && best + 1 < last {
                     candidates.push(best + 1);
+                    if is_large(last) && best + 2 < last {
+                        // All threads at once: each step on the way would take a trial.
+                        candidates.push(last - 1);
+                    }
                 }
             }
         }
@@ -165,7 +170,8 @@ pub(crate) fn run<M: Model>(
     observer: &mut dyn Observer<M>,
 ) -> Result<Finished<M>, String> {
     let gears = gears(&run.settings.partition);
-    let mut gearbox = Gearbox::new(gears.len());
+    let threads = gears.iter().map(|gear| gear.partition.parts());
+    let mut gearbox = Gearbox::new(threads.collect());
     let mut statistics = EngineStatistics::default();
     let (last, stop) = (first.last, first.stop);
     let (mut midway, mut gear, mut length) = (None, FIRST, TRIAL);
@@ -197,7 +203,11 @@ pub(crate) fn run<M: Model>(
         let measured = leg.measured().map(|leg| Seen {
             rate: events * leg.share / leg.half.as_secs_f64().max(1e-9),
             per_window: of_leg.committed / of_leg.windows.max(of_leg.gvt_rounds).max(1),
-            shift: whole.saturating_sub(leg.whole),
+            // The first leg begins with the construction of all LPs.
+            shift: match statistics.gears.is_empty() {
+                true => Duration::ZERO,
+                false => whole.saturating_sub(leg.whole),
+            },
         });
         let time = GearTime {
             executor: *executor,
@@ -235,7 +245,13 @@ mod tests {
 
     /// The gears that a run takes where they have these rates, and the time that it spends in each.
     fn drive(rates: &[f64], per_window: u64, legs: usize) -> (usize, Vec<Duration>) {
-        let mut gearbox = Gearbox::new(rates.len());
+        // Speculation on as many threads as the most of windows.
+        let threads = |gear: usize| {
+            1 << gear
+                .saturating_sub(FIRST)
+                .min(rates.len().saturating_sub(FIRST + 2))
+        };
+        let mut gearbox = Gearbox::new((0..rates.len()).map(threads).collect());
         let mut spent = vec![Duration::ZERO; rates.len()];
         let (mut gear, mut length) = (FIRST, TRIAL);
         for _ in 0..legs {
@@ -279,17 +295,27 @@ mod tests {
     }
 
     #[test]
+    fn large_windows_take_all_threads_at_once() {
+        let (best, spent) = drive(&[5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000, 4);
+        assert_eq!(best, 4);
+        assert!(
+            spent[2] == Duration::ZERO && spent[3] == Duration::ZERO,
+            "{spent:?}"
+        );
+    }
+
+    #[test]
     fn a_trial_takes_longer_than_its_shift() {
-        let mut gearbox = Gearbox::new(4);
+        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2]);
         let measured = Seen {
             rate: 1.0,
-            per_window: 1_000_000,
+            per_window: 3_000,
             shift: Duration::from_secs(1),
         };
         let (gear, length) = gearbox.next(FIRST, measured);
-        assert_eq!((gear, length), (2, Duration::from_secs(8)));
+        assert_eq!((gear, length), (2, Duration::from_secs(4)));
         let (gear, length) = gearbox.next(2, measured);
-        assert_eq!((gear, length), (FIRST, Duration::from_secs(80)));
+        assert_eq!((gear, length), (FIRST, Duration::from_secs(40)));
     }
 
     #[test]
