@@ -45,7 +45,6 @@ Network(topology=routing.Adaptive(), routing=routing.Adaptive())  # E: "topology
 Network(preset="lumi", hosts=512)
 Network(preset=5)  # E: "preset" to "Network"
 topology.Torus(size=[4, 4])  # E: Unexpected keyword argument "size"
-topology.Torus()  # E: Missing named argument "sizes"
 topology.Torus(sizes="4x4x4", links=["2"])  # E: List item 0 has incompatible type "str"
 topology.Dragonfly2d(rows=2, links_between_groups=1, arrangement="palm")  # E: type "Literal['palm']"
 topology.Torus(sizes=[4]).sizes = [5]  # E: Property "sizes" defined in "Torus" is read-only

@@ -156,7 +156,7 @@ def test_equal_results_and_those_of_older_versions_are_compared(browser: Any, tm
             == "All results are the same: their digests agree."
         )
         assert "do not differ in a key on which results depend" in page.inner_text("#comparison")
-        assert rows(page, "Keys on which no result depends") == {"run.threads": ["1", "7"]}
+        assert rows(page, "Keys on which no result depends") == {"run.threads": ["auto", "7"]}
 
 
 def test_one_result_has_no_comparison(browser: Any, tmp_path: Path) -> None:

@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn large_windows_take_all_threads_at_once() {
-        let (best, spent) = drive(&[5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000, 4);
+        let (best, spent) = drive(&[5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000, 3);
         assert_eq!(best, 4);
         assert!(
             spent[2] == Duration::ZERO && spent[3] == Duration::ZERO,

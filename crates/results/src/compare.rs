@@ -493,7 +493,7 @@ fn cost(runs: &[(&str, Summary)]) -> Vec<Row> {
         runs.iter().map(|(_, run)| figure(&run.run)).collect()
     };
     vec![
-        Row::new("run", text(&|r| r.executed_by())),
+        Row::new("run", text(&|r| format!("{:25}", r.executed_by_in_short()))),
         Row::new("  simulated", text(&|r| show::time(r.simulated_ns))),
         Row::new("  wall clock", text(&|r| show::time(r.wall_s * 1e9))),
         Row::new(

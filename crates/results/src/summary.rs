@@ -427,6 +427,18 @@ pub struct GearSummary {
 }
 
 impl RunSummary {
+    /// The same in at most 25 characters.
+    pub fn executed_by_in_short(&self) -> String {
+        let RunSummary {
+            executor, threads, ..
+        } = self;
+        match (self.auto.is_empty(), self.processes) {
+            (false, _) => format!("auto ({executor} {threads})"),
+            (true, 0 | 1) => format!("{executor}, {threads} thread(s)"),
+            (true, n) => format!("{executor}, {n} x {threads}"),
+        }
+    }
+
     /// The executor in words, with its processes and threads, and with what `auto` chose.
     pub fn executed_by(&self) -> String {
         let threads = |threads: u64| match threads {
