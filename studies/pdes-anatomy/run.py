@@ -31,6 +31,23 @@ PHASES = {
     "synchronisation": ("agreeing with others", COLOURS[5]),
     "idle": ("idle", COLOURS[6]),
 }
+# Further runs over the shortest latency, which is the lookahead: that of the cables of hosts. Each network by name, with
+# its hosts, topology, load, time of a run, latencies, hosts with traffic (all, or the first ones: then the first thread
+# has nearly all of the work), and runs.
+SMALL = 'kind = "dragonfly", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4'
+MIDDLE = 'kind = "dragonfly", hosts_per_router = 8, routers_per_group = 16, global_links_per_router = 8'
+LARGE = 'kind = "dragonfly", hosts_per_router = 16, routers_per_group = 32, global_links_per_router = 16'
+MILLION = 'kind = "slim-fly", q = 163, hosts_per_router = 19'
+LATENCIES = ("1 ps", "10 ps", "100 ps", "1 ns", "10 ns", "100 ns")
+FEWER = ("10 ps", "1 ns", "100 ns")
+SWEPT = {
+    "1,056 hosts": (SMALL, 0.5, "20 us", LATENCIES, None, 2),
+    "16,512 hosts": (MIDDLE, 0.5, "2 us", LATENCIES, None, 2),
+    "16,512 hosts, uneven": (MIDDLE, 0.5, "10 us", FEWER, 2064, 2),
+    "262,656 hosts": (LARGE, 0.5, "300 ns", FEWER, None, 1),
+    "1,009,622 hosts": (MILLION, 0.1, "600 ns", FEWER, None, 1),
+}
+SWEPT_KINDS = [("sequential", 1), ("conservative", 1), ("conservative", 2), ("optimistic", 2), ("auto", 2)]
 # More processes than cores take turns, and containers run as root (Open MPI; others ignore it).
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -43,6 +60,7 @@ ENVIRONMENT = {
 def case(network: str, executor: str, processes: int, threads: int, run: int, until: str = "") -> Case:
     columns = {
         "network": network,
+        "latency": "10 ps" if network == "short-links" else "50 ns",
         "executor": executor,
         "processes": processes,
         "threads": threads,
@@ -57,6 +75,40 @@ def case(network: str, executor: str, processes: int, threads: int, run: int, un
     return Case(columns, experiment, ("--executor", executor, "--threads", str(threads)), launcher=launcher)
 
 
+def swept(network: str, latency: str, executor: str, threads: int, run: int, until: str = "") -> Case:
+    """A run of the networks over the lookahead."""
+    topology, load, usual, _, hosts, _ = SWEPT[network]
+    columns = {
+        "network": network,
+        "latency": latency,
+        "executor": executor,
+        "processes": 1,
+        "threads": threads,
+        "run": run,
+    }
+    experiment = f"""\
+[network]
+topology = {{ {topology} }}
+routing = {{ algorithm = "minimal" }}
+link = {{ bandwidth = "100 Gbps", latency = "100 ns" }}
+links = {{ host = {{ latency = "{latency}" }} }}
+router = {{ delay = "100 ns", buffer = "100 KB" }}
+packet = "256 B"
+
+[[job]]
+traffic = {{ pattern = "uniform", load = {load} }}
+{f"hosts = {hosts}" if hosts else ""}
+
+[run]
+until = "{until or usual}"
+
+[collect]
+host_latency = true
+# run {run}
+"""
+    return Case(columns, experiment, ("--executor", executor, "--threads", str(threads)))
+
+
 def machines(network: str) -> list[tuple[int, int]]:
     return LARGE_MACHINES if network == "slim-fly-74k" else MACHINES
 
@@ -69,7 +121,12 @@ def kinds(network: str) -> list[tuple[str, int, int]]:
 
 def cases(smoke: bool) -> list[Case]:
     if smoke:
-        return [
+        of_swept = [
+            swept("1,056 hosts", latency, executor, threads, 1, "1 us")
+            for latency in ("10 ps", "100 ns")
+            for executor, threads in SWEPT_KINDS
+        ]
+        return of_swept + [
             case(network, executor, 1, threads, 1, until)
             for network, until in (
                 ("dragonfly", "2 us"),
@@ -78,12 +135,19 @@ def cases(smoke: bool) -> list[Case]:
             )
             for executor, threads in (("sequential", 1), ("conservative", 2), ("optimistic", 2))
         ]
-    return [
+    # Runs of one machine follow each other, so that all of them meet the same load of the machine.
+    anatomy = [
         case(network, executor, processes, threads, run)
         for network in NETWORKS
-        # Runs of one machine follow each other, so that all of them meet the same load of the machine.
         for run in range(1, RUNS + 1)
         for executor, processes, threads in kinds(network)
+    ]
+    return anatomy + [
+        swept(network, latency, executor, threads, run)
+        for network, (*_, latencies, _, runs) in SWEPT.items()
+        for latency in latencies
+        for run in range(1, runs + 1)
+        for executor, threads in SWEPT_KINDS
     ]
 
 

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::leg::{Length, Midway, RunLeg};
+use crate::leg::{FirstLeg, Length, Midway, RunLeg};
 use crate::run::{Finished, Observer, Run};
 use crate::statistics::{EngineStatistics, GearTime};
 use crate::{Executor, Model, Pace, Partition, Settings, conservative, optimistic, sequential};
@@ -18,6 +18,9 @@ const TRIAL: Duration = Duration::from_millis(8);
 
 /// A trial takes at least so many times as long as the shift before it.
 const PER_SHIFT: u32 = 4;
+
+/// The leg after a round of trials takes at least so many times as long as a trial.
+const PER_TRIAL: u32 = 10;
 
 /// Length of the first leg after a round of trials. It doubles while trials change nothing.
 const STEADY: Duration = Duration::from_millis(400);
@@ -66,8 +69,21 @@ fn gears(partition: &Partition) -> Vec<Gear> {
     gears
 }
 
-/// Number of the gear in which a run begins: windows on one thread.
-const FIRST: usize = 1;
+/// Number of the gear of windows on one thread.
+const ONE_THREAD: usize = 1;
+
+/// LPs from which on a run begins with windows on all threads, which then create LPs together. Moving so many LPs to
+/// another gear takes as long as a trial.
+const LARGE_MODEL: u32 = 16_384;
+
+/// The gear in which a run begins.
+fn first_gear(gears: &[Gear], lps: u32) -> usize {
+    match lps >= LARGE_MODEL && gears.len() > ONE_THREAD + 1 {
+        // The last one speculates.
+        true => gears.len() - 2,
+        false => ONE_THREAD,
+    }
+}
 
 /// What a leg has shown.
 #[derive(Clone, Copy, Debug)]
@@ -76,8 +92,8 @@ struct Seen {
     rate: f64,
     /// Events per window of all threads; 0 if it is not known.
     per_window: u64,
-    /// Time that the shift to this gear took.
-    shift: Duration,
+    /// Time before the first event: of the shift to this gear, or of the creation of all LPs.
+    before: Duration,
 }
 
 /// Decides which gear comes next, and for how long.
@@ -89,38 +105,55 @@ struct Gearbox {
     rate: f64,
     /// Gears that are still to be tried in this round, the next one last.
     trials: Vec<usize>,
+    /// Gears whose rate is known from this round.
+    tried: Vec<usize>,
     /// Whether a trial of this round has changed the gear.
     has_changed: bool,
     steady: Duration,
+    /// The longest shift.
     shift: Duration,
+    is_first: bool,
 }
 
 impl Gearbox {
-    fn new(threads: Vec<usize>) -> Gearbox {
+    /// `threads` of each gear. The run begins in the gear `best`.
+    fn new(threads: Vec<usize>, best: usize) -> Gearbox {
         Gearbox {
             threads,
-            best: FIRST,
+            best,
             rate: 0.0,
             trials: Vec::new(),
+            tried: Vec::new(),
             has_changed: true,
             steady: STEADY,
             shift: Duration::ZERO,
+            is_first: true,
         }
+    }
+
+    /// Whether windows of so many events are large for the threads of a gear.
+    fn is_large(&self, gear: usize, per_window: u64) -> bool {
+        per_window >= MANY * self.threads[gear] as u64
     }
 
     /// The next gear and the length of its leg, after a leg in this one.
     fn next(&mut self, gear: usize, measured: Seen) -> (usize, Duration) {
-        self.shift = self.shift.max(measured.shift);
+        // Before the first leg of a large model, LPs were created on all threads. A shift moves them, and takes about as
+        // long.
+        if !std::mem::take(&mut self.is_first) || gear != ONE_THREAD {
+            self.shift = self.shift.max(measured.before);
+        }
         let trial = TRIAL.max(self.shift * PER_SHIFT);
-        if gear == self.best {
-            self.rate = measured.rate;
+        let is_steady = gear == self.best;
+        if is_steady {
+            self.tried.clear();
+        }
+        self.tried.push(gear);
+        if is_steady || measured.rate > self.rate * FASTER {
+            self.has_changed |= !is_steady;
+            (self.best, self.rate) = (gear, measured.rate);
             self.trials = self.candidates(measured.per_window);
-        } else if measured.rate > self.rate * FASTER {
-            let is_up = gear > self.best;
-            (self.best, self.rate, self.has_changed) = (gear, measured.rate, true);
-            self.trials = self.candidates(measured.per_window);
-            // Back is where the run comes from.
-            self.trials.retain(|candidate| (*candidate > gear) == is_up);
+            self.trials.retain(|candidate| !self.tried.contains(candidate));
         }
         if let Some(candidate) = self.trials.pop() {
             return (candidate, trial);
@@ -129,36 +162,33 @@ impl Gearbox {
             true => STEADY,
             false => (self.steady * 2).min(LONGEST),
         };
-        (self.best, self.steady.max(trial * 10))
+        (self.best, self.steady.max(trial * PER_TRIAL))
     }
 
     /// Gears that may be faster than the best one, the first to try last.
     fn candidates(&self, per_window: u64) -> Vec<usize> {
-        let (last, several) = (self.threads.len() - 1, self.threads.len() > FIRST + 1);
-        let is_large = |gear: usize| per_window >= MANY * self.threads[gear] as u64;
+        let (last, several) = (self.threads.len() - 1, self.threads.len() > ONE_THREAD + 1);
+        let is_large = |gear: usize| self.is_large(gear, per_window);
         let mut candidates = Vec::new();
-        match self.best {
-            0 => candidates.push(FIRST),
-            best if several && best == last => candidates.push(last - 1),
-            best => {
-                if several && !is_large(best) {
-                    candidates.push(last);
-                }
-                if best == FIRST {
-                    if per_window < FEW {
-                        candidates.push(0);
-                    }
-                } else {
-                    candidates.push(best - 1);
-                }
-                if several && best + 1 < last {
-                    candidates.push(best + 1);
-                    if is_large(last) && best + 2 < last {
-                        // All threads at once: each step on the way would take a trial.
-                        candidates.push(last - 1);
-                    }
-                }
+        let best = self.best;
+        if several && best != last && !is_large(best) {
+            candidates.push(last);
+        }
+        match best {
+            0 => candidates.push(ONE_THREAD),
+            ONE_THREAD => (),
+            // Also from the last one, which speculates: all threads, but in windows.
+            best => candidates.push(best - 1),
+        }
+        if several && (ONE_THREAD..last - 1).contains(&best) {
+            candidates.push(best + 1);
+            if is_large(last) && best + 2 < last {
+                // All threads at once: each step on the way would take a trial.
+                candidates.push(last - 1);
             }
+        }
+        if best != 0 && per_window < FEW {
+            candidates.push(0);
         }
         candidates
     }
@@ -171,10 +201,11 @@ pub(crate) fn run<M: Model>(
 ) -> Result<Finished<M>, String> {
     let gears = gears(&run.settings.partition);
     let threads = gears.iter().map(|gear| gear.partition.parts());
-    let mut gearbox = Gearbox::new(threads.collect());
+    let begin_in = first_gear(&gears, run.settings.partition.lps());
+    let mut gearbox = Gearbox::new(threads.collect(), begin_in);
     let mut statistics = EngineStatistics::default();
     let (last, stop) = (first.last, first.stop);
-    let (mut midway, mut gear, mut length) = (None, FIRST, TRIAL);
+    let (mut midway, mut gear, mut length) = (None, begin_in, TRIAL);
     loop {
         let Gear { executor, partition } = &gears[gear];
         let settings = Settings {
@@ -183,6 +214,13 @@ pub(crate) fn run<M: Model>(
             ..run.settings.clone()
         };
         let length_of_leg = match run.settings.pace {
+            // Trials of fewer threads have time, where windows are large.
+            Pace::Measured if statistics.gears.is_empty() && gear != ONE_THREAD => Length::First(FirstLeg {
+                trial: TRIAL,
+                many: MANY,
+                steady: STEADY,
+                per_beginning: PER_SHIFT * PER_TRIAL,
+            }),
             Pace::Measured => Length::Time(length),
             Pace::Events(events) => Length::Events(events),
         };
@@ -202,12 +240,11 @@ pub(crate) fn run<M: Model>(
         let events = of_leg.committed as f64;
         let measured = leg.measured().map(|leg| Seen {
             rate: events * leg.share / leg.half.as_secs_f64().max(1e-9),
-            per_window: of_leg.committed / of_leg.windows.max(of_leg.gvt_rounds).max(1),
-            // The first leg begins with the construction of all LPs.
-            shift: match statistics.gears.is_empty() {
-                true => Duration::ZERO,
-                false => whole.saturating_sub(leg.whole),
-            },
+            per_window: of_leg
+                .committed
+                .checked_div(of_leg.windows.max(of_leg.gvt_rounds))
+                .unwrap_or(0),
+            before: whole.saturating_sub(leg.whole),
         });
         let time = GearTime {
             executor: *executor,
@@ -244,22 +281,22 @@ mod tests {
     use super::*;
 
     /// The gears that a run takes where they have these rates, and the time that it spends in each.
-    fn drive(rates: &[f64], per_window: u64, legs: usize) -> (usize, Vec<Duration>) {
+    fn drive(rates: &[f64], per_window: u64, begin_in: usize, legs: usize) -> (usize, Vec<Duration>) {
         // Speculation on as many threads as the most of windows.
         let threads = |gear: usize| {
             1 << gear
-                .saturating_sub(FIRST)
-                .min(rates.len().saturating_sub(FIRST + 2))
+                .saturating_sub(ONE_THREAD)
+                .min(rates.len().saturating_sub(ONE_THREAD + 2))
         };
-        let mut gearbox = Gearbox::new((0..rates.len()).map(threads).collect());
+        let mut gearbox = Gearbox::new((0..rates.len()).map(threads).collect(), begin_in);
         let mut spent = vec![Duration::ZERO; rates.len()];
-        let (mut gear, mut length) = (FIRST, TRIAL);
+        let (mut gear, mut length) = (begin_in, TRIAL);
         for _ in 0..legs {
             spent[gear] += length;
             let measured = Seen {
                 rate: rates[gear],
                 per_window,
-                shift: Duration::from_micros(50),
+                before: Duration::from_micros(50),
             };
             (gear, length) = gearbox.next(gear, measured);
         }
@@ -275,19 +312,24 @@ mod tests {
             (4, [5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000),
             (0, [5.0, 2.0, 0.5, 0.2, 0.1, 0.1], 3),
             (5, [5.0, 6.0, 3.0, 2.0, 1.0, 9.0], 20),
+            // Two threads are faster than one, but single events are the fastest, and speculation is faster than they.
+            (0, [9.0, 4.0, 5.0, 2.0, 1.0, 6.0], 16),
+            (5, [9.0, 4.0, 5.0, 2.0, 1.0, 11.0], 16),
         ] {
-            let (found, spent) = drive(&rates, per_window, 60);
-            assert_eq!(found, best, "{rates:?}");
-            let all: Duration = spent.iter().sum();
-            assert!(spent[best] > all * 9 / 10, "{rates:?}: {spent:?}");
+            for begin_in in [ONE_THREAD, rates.len() - 2] {
+                let (found, spent) = drive(&rates, per_window, begin_in, 60);
+                assert_eq!(found, best, "{rates:?} from {begin_in}");
+                let all: Duration = spent.iter().sum();
+                assert!(spent[best] > all * 9 / 10, "{rates:?} from {begin_in}: {spent:?}");
+            }
         }
     }
 
     #[test]
     fn one_thread_has_two_gears() {
-        assert_eq!(drive(&[1.0, 2.0], 1_000, 20).0, 1);
-        assert_eq!(drive(&[2.0, 1.0], 4, 20).0, 0);
-        let (best, spent) = drive(&[2.0, 1.0], 1_000, 20);
+        assert_eq!(drive(&[1.0, 2.0], 1_000, ONE_THREAD, 20).0, 1);
+        assert_eq!(drive(&[2.0, 1.0], 4, ONE_THREAD, 20).0, 0);
+        let (best, spent) = drive(&[2.0, 1.0], 1_000, ONE_THREAD, 20);
         assert!(
             best == 1 && spent[0] == Duration::ZERO,
             "windows with many events are the fastest"
@@ -296,26 +338,42 @@ mod tests {
 
     #[test]
     fn large_windows_take_all_threads_at_once() {
-        let (best, spent) = drive(&[5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000, 3);
+        let (best, spent) = drive(&[5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000, ONE_THREAD, 3);
         assert_eq!(best, 4);
-        assert!(
-            spent[2] == Duration::ZERO && spent[3] == Duration::ZERO,
-            "{spent:?}"
-        );
+        assert_eq!(spent[2], Duration::ZERO, "{spent:?}");
     }
 
     #[test]
     fn a_trial_takes_longer_than_its_shift() {
-        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2]);
+        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD);
         let measured = Seen {
             rate: 1.0,
             per_window: 3_000,
-            shift: Duration::from_secs(1),
+            before: Duration::from_secs(1),
         };
-        let (gear, length) = gearbox.next(FIRST, measured);
-        assert_eq!((gear, length), (2, Duration::from_secs(4)));
+        let (gear, length) = gearbox.next(ONE_THREAD, measured);
+        assert_eq!((gear, length), (2, TRIAL), "the creation of LPs is no shift");
         let (gear, length) = gearbox.next(2, measured);
-        assert_eq!((gear, length), (FIRST, Duration::from_secs(40)));
+        assert_eq!((gear, length), (ONE_THREAD, Duration::from_secs(40)));
+    }
+
+    #[test]
+    fn large_models_begin_on_all_threads() {
+        let begin = |lps, parts| {
+            let gears = gears(&Partition::balanced(lps, parts, |_| 1));
+            let gear = &gears[first_gear(&gears, lps)];
+            (gear.executor.name(), gear.partition.parts())
+        };
+        assert_eq!(begin(1_000, 4), ("conservative", 1));
+        assert_eq!(begin(100_000, 4), ("conservative", 4));
+        assert_eq!(begin(100_000, 1), ("conservative", 1));
+        let mut gearbox = Gearbox::new(vec![1, 1, 2, 4, 4], 3);
+        let measured = Seen {
+            rate: 1.0,
+            per_window: 100_000,
+            before: Duration::from_secs(1),
+        };
+        assert_eq!(gearbox.next(3, measured), (2, Duration::from_secs(4)));
     }
 
     #[test]

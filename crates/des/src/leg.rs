@@ -34,6 +34,30 @@ pub(crate) enum Length {
     Time(Duration),
     /// After so many events of the leading thread.
     Events(u64),
+    /// The first leg of a run that chooses its executor.
+    First(FirstLeg),
+}
+
+/// How long the first leg takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstLeg {
+    pub(crate) trial: Duration,
+    /// If windows have at least so many events of each thread until then, ...
+    pub(crate) many: u64,
+    /// ... at least so long, ...
+    pub(crate) steady: Duration,
+    /// ... and so many times the time before the first event.
+    pub(crate) per_beginning: u32,
+}
+
+impl Length {
+    /// When the leg is over or, of the first one, may be.
+    fn time(self) -> Duration {
+        match self {
+            Length::Time(time) | Length::First(FirstLeg { trial: time, .. }) => time,
+            Length::Whole | Length::Events(_) => Duration::MAX,
+        }
+    }
 }
 
 /// A leg of a run.
@@ -45,6 +69,8 @@ pub(crate) struct RunLeg<M: Model> {
     /// The earliest stop requested before the leg.
     pub(crate) stop: Time,
     length: Length,
+    /// When it was made.
+    made: Instant,
     /// What the leading thread has measured.
     measured: Mutex<Option<LegMeasured>>,
     /// The earliest stop at the end of the leg, plus one; 0 while the run goes on in it, or if the run ended with it.
@@ -65,15 +91,24 @@ pub(crate) struct LegMeasured {
 /// Decides on the leading thread when a leg ends.
 pub(crate) struct LegTimer {
     length: Length,
+    /// When it is over, if time decides.
+    time: Duration,
     begin: Instant,
+    /// Time of the leg before its first event.
+    before: Duration,
     /// When half of the leg was over, and events of this thread until then.
     half: Option<(Duration, u64)>,
-    /// Number of questions until the next look at the clock, which costs as much as a short window.
-    looks: u32,
+    /// Questions since the start.
+    questions: u32,
+    /// Events of this thread at the last look at the clock.
+    at_look: u64,
 }
 
-/// Questions between two looks at the clock.
-const LOOK: u32 = 16;
+/// A look at the clock costs as much as a short window, so there is one after so many questions ...
+const QUESTIONS: u32 = 16;
+
+/// ... or after so many events, which take far longer.
+const EVENTS: u64 = 512;
 
 impl LegTimer {
     /// Whether the leg is over. `processed`: events of this thread.
@@ -82,18 +117,34 @@ impl LegTimer {
         match self.length {
             Length::Whole => false,
             Length::Events(events) => processed >= events,
-            Length::Time(length) => {
-                self.looks += 1;
-                if !self.looks.is_multiple_of(LOOK) {
-                    return false;
-                }
-                let elapsed = self.begin.elapsed();
-                if self.half.is_none() && elapsed >= length / 2 {
-                    self.half = Some((elapsed, processed));
-                }
-                elapsed >= length
-            }
+            Length::Time(_) | Length::First(_) => self.is_time_over(processed),
         }
+    }
+
+    fn is_time_over(&mut self, processed: u64) -> bool {
+        self.questions += 1;
+        if !self.questions.is_multiple_of(QUESTIONS) && processed - self.at_look < EVENTS {
+            return false;
+        }
+        self.at_look = processed;
+        let elapsed = self.begin.elapsed();
+        if self.half.is_none() && elapsed >= self.time / 2 {
+            self.half = Some((elapsed, processed));
+        }
+        if elapsed < self.time {
+            return false;
+        }
+        let Length::First(first) = self.length else {
+            return true;
+        };
+        // This thread asks once for each window.
+        if processed / u64::from(self.questions) < first.many {
+            return true;
+        }
+        self.length = Length::Time(first.steady.max(self.before * first.per_beginning));
+        self.half = None;
+        self.time = self.length.time();
+        false
     }
 
     /// What was measured. `processed`: events of this thread.
@@ -131,6 +182,7 @@ impl<M: Model> RunLeg<M> {
             last,
             stop,
             length: Length::Whole,
+            made: Instant::now(),
             measured: Mutex::new(None),
             paused: AtomicU64::new(0),
         }
@@ -179,9 +231,12 @@ impl<M: Model> RunLeg<M> {
     pub(crate) fn start(&self) -> LegTimer {
         LegTimer {
             length: self.length,
+            time: self.length.time(),
             begin: Instant::now(),
+            before: self.made.elapsed(),
             half: None,
-            looks: 0,
+            questions: 0,
+            at_look: 0,
         }
     }
 
