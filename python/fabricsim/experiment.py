@@ -247,11 +247,11 @@ class Network(Given):
         Disjoint copies of the topology; each has the same number of rails (default: 1).
     rail_arrangement : {"adjacent", "spread"}
         Position of a host's ports: side by side, or at different routers (default: adjacent).
-    rail_choice : {"round-robin", "least-loaded", "by-destination"}
+    rail_choice : {"round-robin", "least-loaded", "by-destination", "by-rank"}
         How the NIC selects a rail (default: round-robin).
     rail_per : {"stripe", "message", "packet"}
         What it selects a rail for; stripe is packet for messages of at least `rail_stripe_threshold`, and
-        message for smaller ones (default: stripe, or message with by-destination).
+        message for smaller ones (default: stripe, or message with by-destination and by-rank).
     rail_stripe_threshold : Size, such as "16 KiB"
         With stripe, size from which a message uses all rails (default: 16 KiB).
     """
@@ -275,7 +275,7 @@ class Network(Given):
     rails: int | None = None
     planes: int | None = None
     rail_arrangement: Literal["adjacent", "spread"] | None = None
-    rail_choice: Literal["round-robin", "least-loaded", "by-destination"] | None = None
+    rail_choice: Literal["round-robin", "least-loaded", "by-destination", "by-rank"] | None = None
     rail_per: Literal["stripe", "message", "packet"] | None = None
     rail_stripe_threshold: Size | None = None
 

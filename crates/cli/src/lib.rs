@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use config::Override;
 use sim::{Equal, Every, Interpreters};
 
 /// Wrong input.
@@ -150,7 +151,7 @@ struct ExperimentArguments {
 
 impl ExperimentArguments {
     /// The overrides: those of files in their order, then single keys.
-    fn overrides(&self) -> Result<Vec<(String, String)>, CommandFailure> {
+    fn overrides(&self) -> Result<Vec<Override>, CommandFailure> {
         let mut all = Vec::new();
         for path in &self.set_file {
             let file = path.display().to_string();
@@ -159,7 +160,7 @@ impl ExperimentArguments {
             let settings = config::read_settings(&text, &file);
             all.extend(settings.map_err(|error| CommandFailure::wrong_input(error.to_string()))?);
         }
-        all.extend(self.set.iter().cloned());
+        all.extend(self.set.iter().cloned().map(Override::from));
         Ok(all)
     }
 }
@@ -201,15 +202,15 @@ struct MachineArguments {
 
 impl MachineArguments {
     /// As overrides of the experiment.
-    fn overrides(&self) -> Vec<(String, String)> {
+    fn overrides(&self) -> Vec<Override> {
         let executor = self
             .executor
             .as_ref()
-            .map(|name| ("run.executor".into(), format!("\"{name}\"")));
+            .map(|name| Override::by_option("--executor", "run.executor", format!("\"{name}\"")));
         let threads = self
             .threads
             .as_ref()
-            .map(|threads| ("run.threads".into(), threads.clone()));
+            .map(|threads| Override::by_option("--threads", "run.threads", threads));
         executor.into_iter().chain(threads).collect()
     }
 

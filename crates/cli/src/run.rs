@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use cluster::Processes;
+use config::Override;
 use results::{RepeatedRun, RunningFolder, Summary, WriteError};
 use serde_json::json;
 use sim::{Checkpoint, Checkpoints, Experiment, Interpreters, RunContext, RunControl};
@@ -17,16 +18,19 @@ use crate::{print, progress};
 
 fn load(
     arguments: &ExperimentArguments,
+    more: Vec<Override>,
     interpreters: Interpreters<'_>,
 ) -> Result<Experiment, CommandFailure> {
+    let mut overrides = arguments.overrides()?;
+    overrides.extend(more);
     Ok(Experiment::load_with(
         &arguments.experiment,
-        &arguments.overrides()?,
+        overrides,
         interpreters,
     )?)
 }
 
-pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), CommandFailure> {
+pub(crate) fn run(arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), CommandFailure> {
     let processes = RunProcesses::join()?;
     let out = arguments
         .out
@@ -38,10 +42,8 @@ pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -
         &arguments.experiment.set,
         &out,
     );
-    let set = &mut arguments.experiment.set;
-    set.extend(arguments.machine.overrides());
     let experiment = processes.agree(|| {
-        let experiment = load(&arguments.experiment, interpreters)?;
+        let experiment = load(&arguments.experiment, arguments.machine.overrides(), interpreters)?;
         results::may_write(&out).map_err(CommandFailure::wrong_input)?;
         Ok(experiment)
     })?;
@@ -248,7 +250,7 @@ pub(crate) fn check(
     arguments: &CheckArguments,
     interpreters: Interpreters<'_>,
 ) -> Result<(), CommandFailure> {
-    let report = sim::check(&load(&arguments.experiment, interpreters)?)?;
+    let report = sim::check(&load(&arguments.experiment, Vec::new(), interpreters)?)?;
     if arguments.json {
         print(serde_json::to_string_pretty(&report).map_err(CommandFailure::failed)?);
     } else {

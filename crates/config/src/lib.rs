@@ -22,4 +22,4 @@ pub use parameter::{DefaultValue, Parameter, Type};
 pub use quantity::{Bandwidth, Bytes, Duration, Power, RoundedRate};
 pub use section::Section;
 pub use setting::{AutoOrNumber, NameOrSome, OneOrEach, Setting, Value};
-pub use settings_file::read_settings;
+pub use settings_file::{Override, read_settings};

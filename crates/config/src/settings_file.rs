@@ -1,20 +1,61 @@
-//! A file of settings: the keys of a TOML file as overrides of an experiment.
+//! Overrides of an experiment: single keys, and the keys of a TOML file.
 
+use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Location};
 
-/// The settings of a TOML text as pairs of key and value, as [`Section::set`](crate::Section::set) takes them, in the
-/// order of the keys. Tables become dots: `[network.link]` with `latency = "50 ns"` is `network.link.latency`. `file`
+/// A key of an experiment with another value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Override {
+    /// Path of the key, such as `network.topology.groups`.
+    pub key: String,
+    /// The value in TOML, or a string.
+    pub value: String,
+    /// What gives it: an option of the command line, or a file.
+    pub file: String,
+    /// Line in the file, from 1; 0 without a file.
+    pub line: u32,
+}
+
+impl Override {
+    /// An override that an option of the command line gives, such as `--set`.
+    pub fn by_option(option: &str, key: impl Into<String>, value: impl Into<String>) -> Override {
+        Override {
+            key: key.into(),
+            value: value.into(),
+            file: option.into(),
+            line: 0,
+        }
+    }
+
+    /// Where it is given.
+    pub fn location(&self) -> Location {
+        Location {
+            file: self.file.as_str().into(),
+            line: self.line,
+        }
+    }
+}
+
+/// A pair of key and value of `--set`.
+impl From<(String, String)> for Override {
+    fn from((key, value): (String, String)) -> Override {
+        Override::by_option("--set", key, value)
+    }
+}
+
+/// The settings of a TOML text, in the order of the keys. Tables become dots: `[network.link]` with `latency = "50 ns"` is `network.link.latency`. `file`
 /// names the text in messages.
 ///
 /// # Errors
 /// A syntax error, with its line. A list of tables (`[[job]]`), since an override has no place in a list.
-pub fn read_settings(text: &str, file: &str) -> Result<Vec<(String, String)>, Error> {
+pub fn read_settings(text: &str, file: &str) -> Result<Vec<Override>, Error> {
+    let line = |offset: usize| text[..offset.min(text.len())].matches('\n').count() as u32 + 1;
     let fail = |offset: usize, key: &str, message: String| Error {
         location: Some(Location {
             file: file.into(),
-            line: text[..offset.min(text.len())].matches('\n').count() as u32 + 1,
+            line: line(offset),
         }),
         key: key.into(),
         message,
@@ -38,11 +79,16 @@ pub fn read_settings(text: &str, file: &str) -> Result<Vec<(String, String)>, Er
                     let message = "a list of tables cannot be set from a file; write it into the experiment";
                     return Err(fail(value.span().start, &key, message.into()));
                 }
-                _ => settings.push((key, text[value.span()].to_string())),
+                _ => settings.push(Override {
+                    key,
+                    value: text[value.span()].to_string(),
+                    file: file.into(),
+                    line: line(name.span().start),
+                }),
             }
         }
     }
-    settings.sort();
+    settings.sort_by(|one, other| one.key.cmp(&other.key));
     Ok(settings)
 }
 
@@ -60,19 +106,24 @@ mod tests {
         let text = "[mpi]\neager_threshold = \"1 KiB\" # fitted\n[network.link]\nlatency = '5 ns'\n\n[network]\n\
                     topology.sizes = [\n4,\n5]\nrails = 2\n";
         let settings = read_settings(text, "preset.toml").unwrap();
-        let found: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        let parts = |set: &Override| (set.key.clone(), set.value.clone(), set.location().to_string());
+        let found: Vec<_> = settings.iter().map(parts).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|(key, value, at)| (key.as_str(), value.as_str(), at.as_str()))
+            .collect();
         assert_eq!(
             found,
             [
-                ("mpi.eager_threshold", "\"1 KiB\""),
-                ("network.link.latency", "'5 ns'"),
-                ("network.rails", "2"),
-                ("network.topology.sizes", "[\n4,\n5]"),
+                ("mpi.eager_threshold", "\"1 KiB\"", "preset.toml:2"),
+                ("network.link.latency", "'5 ns'", "preset.toml:4"),
+                ("network.rails", "2", "preset.toml:10"),
+                ("network.topology.sizes", "[\n4,\n5]", "preset.toml:7"),
             ]
         );
         let mut section = Section::from_toml("[mpi]\neager_threshold = \"8 B\"", "x.toml").unwrap();
-        for (key, value) in &settings {
-            section.set(key, value).unwrap();
+        for set in &settings {
+            section.set_from(&set.key, &set.value, set.location()).unwrap();
         }
         let mpi = section.section("mpi").unwrap();
         mpi.declare(PARAMETERS);

@@ -38,7 +38,8 @@ impl Experiment {
     /// TOML.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>) -> PyResult<Experiment> {
-        let inner = py.detach(|| sim::Experiment::load_with(&path, &set, &[&PythonInterpreter::new()]));
+        let set = set.into_iter().map(config::Override::from).collect();
+        let inner = py.detach(|| sim::Experiment::load_with(&path, set, &[&PythonInterpreter::new()]));
         Ok(Experiment {
             inner: inner.map_err(|e| error::of_sim(py, &e))?,
         })

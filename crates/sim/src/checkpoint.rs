@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use config::Override;
 use des::{Executor, Snapshot, Time};
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
@@ -114,7 +115,7 @@ impl Checkpoint {
     /// An input of the experiment is missing or has changed.
     pub fn experiment(
         &self,
-        overrides: &[(String, String)],
+        overrides: &[Override],
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {
         let mut source = self.source.clone();

@@ -440,7 +440,7 @@ fn wrong_arguments() {
         ),
         (
             &["--set-file", "typing.toml"],
-            &["network.packt: ", "did you mean 'packet'?"],
+            &["typing.toml:2: network.packt: ", "did you mean 'packet'?"],
         ),
         (&["--set", "nonsense"], &["--set", "expected KEY=VALUE"]),
         (&["--set", "=3"], &["expected KEY=VALUE"]),
@@ -464,7 +464,10 @@ fn wrong_arguments() {
             &["--set", "network..packet=1 B"],
             &["--set: network..packet: ", "expected a key"],
         ),
-        (&["--threads", "0"], &["run.threads: ", "expected 1 to 1024"]),
+        (
+            &["--threads", "0"],
+            &["--threads: run.threads: ", "expected 1 to 1024"],
+        ),
         (&["--threads", "many"], &["--threads"]),
         (
             &["--executor", "sequentail"],

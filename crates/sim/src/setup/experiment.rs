@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use config::{
-    AutoOrNumber, Bytes, DefaultValue, Duration, Parameter, RoundedRate, Section, Type, parameters,
+    AutoOrNumber, Bytes, DefaultValue, Duration, Override, Parameter, RoundedRate, Section, Type, parameters,
 };
 use des::{Executor, Optimism, Pace, Time};
 use fabric::Measured;
@@ -60,7 +60,7 @@ pub(crate) struct ExperimentSource {
     /// Base of relative paths; absolute.
     pub(crate) folder: PathBuf,
     /// Overrides, in order.
-    pub(crate) overrides: Vec<(String, String)>,
+    pub(crate) overrides: Vec<Override>,
 }
 
 /// How credits return, `[run] credits`.
@@ -113,16 +113,17 @@ impl Experiment {
     /// # Errors
     /// The file cannot be read; otherwise as [`Experiment::from_toml`].
     pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
+        let overrides = overrides.iter().cloned().map(Override::from).collect();
         Experiment::load_with(path, overrides, &[])
     }
 
-    /// As [`Experiment::load`], with interpreters of programs in other languages.
+    /// As [`Experiment::load`], with overrides from several places, and interpreters of programs in other languages.
     ///
     /// # Errors
     /// As [`Experiment::load`].
     pub fn load_with(
         path: &Path,
-        overrides: &[(String, String)],
+        overrides: Vec<Override>,
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {
         let text = config::read_text(path, config::EXPERIMENT_BYTES).map_err(|source| Error::File {
@@ -134,7 +135,7 @@ impl Experiment {
             text,
             file: path.display().to_string(),
             folder,
-            overrides: overrides.to_vec(),
+            overrides,
         };
         Experiment::from_source(source, interpreters)
     }
@@ -174,7 +175,7 @@ impl Experiment {
             text: text.into(),
             file: file.into(),
             folder: PathBuf::new(),
-            overrides: overrides.to_vec(),
+            overrides: overrides.iter().cloned().map(Override::from).collect(),
         };
         Experiment::from_source(source, interpreters)
     }
@@ -189,8 +190,8 @@ impl Experiment {
     fn read(source: &ExperimentSource, interpreters: Interpreters<'_>) -> Result<Experiment, Error> {
         let folder = &source.folder;
         let mut root = Section::from_toml_in(folder, &source.text, &source.file)?;
-        for (key, value) in &source.overrides {
-            root.set(key, value)?;
+        for set in &source.overrides {
+            root.set_from(&set.key, &set.value, set.location())?;
         }
         // Table names are checked before values, so that a misspelt table is not reported as missing.
         const TABLES: [&str; 7] = ["collect", "job", "job_trace", "mpi", "network", "power", "run"];

@@ -4,6 +4,7 @@ use topology::HostId;
 
 use crate::setup::job::{Job, JobKind};
 use crate::setup::lifetime::Lifetime;
+use crate::setup::rails::PlaceOnHost;
 
 /// The ranks and traffic sources of each host.
 pub struct HostOccupants {
@@ -136,5 +137,19 @@ impl HostOccupants {
     #[inline]
     pub fn slot(&self, job: u16, rank: u32) -> u16 {
         self.slots_of_ranks[usize::from(job)][rank as usize]
+    }
+
+    /// The place of the rank in this slot of a host among the ranks of its job there.
+    pub fn place(&self, host: HostId, slot: u16) -> PlaceOnHost {
+        let (from, to) = (self.first[host.0 as usize], self.first[host.0 as usize + 1]);
+        let slots = &self.slots[from as usize..to as usize];
+        // Slots are in the order of jobs.
+        let (job, _) = slots[usize::from(slot)];
+        let begin = slots.partition_point(|(other, _)| *other < job);
+        let end = slots.partition_point(|(other, _)| *other <= job);
+        PlaceOnHost {
+            position: (usize::from(slot) - begin) as u32,
+            of: (end - begin) as u32,
+        }
     }
 }

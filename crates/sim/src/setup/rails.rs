@@ -12,7 +12,8 @@
 //!
 //! End point `e` of plane `k` is end point `e * planes + k` of all planes, as [`topology::Planes`] numbers them.
 //!
-//! A packet arrives at the rail with the number of the rail that sent it, since both are in the same plane.
+//! A packet arrives at the rail with the number of the rail that sent it, since both are in the same plane. With
+//! `by-rank` it arrives at the rail of its receiver, or at its neighbour in the plane of the sender's.
 
 use config::{Bytes, Error, Parameter, Section, Type, parameters};
 use topology::{Divisor, HostId, Topology, pick};
@@ -25,8 +26,8 @@ pub const PARAMETERS: &[Parameter] = parameters! {
     integer("rails", 1, "NIC ports of each host, 1 to 64, a multiple of planes");
     integer("planes", 1, "disjoint copies of the topology");
     choice("rail_arrangement", &["adjacent", "spread"], "position of a host's ports in their plane");
-    choice("rail_choice", &["round-robin", "least-loaded", "by-destination"], "how the NIC selects a rail");
-    computed("rail_per", Type::Choice(RAIL_UNITS), "stripe, or message with by-destination",
+    choice("rail_choice", &["round-robin", "least-loaded", "by-destination", "by-rank"], "how the NIC selects a rail");
+    computed("rail_per", Type::Choice(RAIL_UNITS), "stripe, or message with by-destination and by-rank",
         "what it selects a rail for");
     size("rail_stripe_threshold", "16 KiB", "with stripe, messages of at least this size use all rails");
 };
@@ -69,6 +70,17 @@ pub enum RailChoice {
     LeastLoaded,
     /// The same rail for all messages between two hosts.
     ByDestination,
+    /// The rail of the rank.
+    ByRank,
+}
+
+/// The place of a rank among the ranks of its job on its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaceOnHost {
+    /// Position, from 0.
+    pub position: u32,
+    /// Number of ranks of the job on the host.
+    pub of: u32,
 }
 
 /// The unit for which a rail is chosen.
@@ -231,6 +243,20 @@ impl Rails {
     pub fn by_destination(&self, from: HostId, to: HostId) -> u32 {
         pick(routing::spread(to.0, from.0), self.count()).0
     }
+
+    /// The rail of a rank: consecutive ranks share one, and all rails have the same number of ranks, the last ones
+    /// perhaps fewer. This is the policy BLOCK, the default of HPE Cray MPI (intro_mpi, `MPICH_OFI_NIC_POLICY`).
+    pub fn of_rank(&self, rank: PlaceOnHost) -> u32 {
+        rank.position / rank.of.div_ceil(self.count())
+    }
+
+    /// The rails by which a message leaves its sender and reaches its receiver. A rail reaches only those of its plane, so
+    /// it arrives at one beside that of the receiver, if that is in another plane.
+    pub fn between_ranks(&self, sender: PlaceOnHost, receiver: PlaceOnHost) -> (u32, u32) {
+        let (from, to) = (self.of_rank(sender), self.of_rank(receiver));
+        let in_plane = self.planes.divide(to).0 * self.planes() + self.planes.divide(from).1;
+        (from, in_plane)
+    }
 }
 
 impl Arrangement {
@@ -248,11 +274,12 @@ fn read_choice(section: &Section) -> Result<(RailChoice, RailUnit), Error> {
     let choice = match section.choice("rail_choice")? {
         "least-loaded" => RailChoice::LeastLoaded,
         "by-destination" => RailChoice::ByDestination,
+        "by-rank" => RailChoice::ByRank,
         _ => RailChoice::RoundRobin,
     };
     let default = match choice {
-        RailChoice::ByDestination => "message",
-        _ => "stripe",
+        RailChoice::ByDestination | RailChoice::ByRank => "message",
+        RailChoice::RoundRobin | RailChoice::LeastLoaded => "stripe",
     };
     let threshold: Bytes = section.get("rail_stripe_threshold")?;
     let unit = match section.choice_or("rail_per", default, RAIL_UNITS)? {
@@ -263,6 +290,10 @@ fn read_choice(section: &Section) -> Result<(RailChoice, RailUnit), Error> {
     if choice == RailChoice::ByDestination && unit != RailUnit::Message {
         let message = "the packets of a message have one destination, so by-destination chooses one rail for all \
                        of them; expected message";
+        return Err(section.error("rail_per", message));
+    }
+    if choice == RailChoice::ByRank && unit != RailUnit::Message {
+        let message = "all messages of a rank leave by its rail with by-rank; expected message";
         return Err(section.error("rail_per", message));
     }
     Ok((choice, unit))
@@ -400,6 +431,32 @@ mod tests {
     }
 
     #[test]
+    fn ranks_share_rails_in_blocks() {
+        let torus = plane("kind = \"torus\"\nsizes = [10, 10]\nhosts_per_router = 4");
+        let rails = read(&*torus, "rails = 4\nrail_choice = \"by-rank\"").unwrap();
+        let place = |position, of| PlaceOnHost { position, of };
+        let of =
+            |ranks: u32| -> Vec<u32> { (0..ranks).map(|rank| rails.of_rank(place(rank, ranks))).collect() };
+        assert_eq!(of(1), [0]);
+        assert_eq!(of(3), [0, 1, 2]);
+        assert_eq!(of(8), [0, 0, 1, 1, 2, 2, 3, 3]);
+        // The example of the manual page.
+        let of_22 = of(22);
+        let counts: Vec<usize> = (0..4)
+            .map(|rail| of_22.iter().filter(|of| **of == rail).count())
+            .collect();
+        assert_eq!(counts, [6, 6, 6, 4]);
+        assert_eq!(rails.between_ranks(place(1, 4), place(2, 4)), (1, 2));
+        let planes = read(&*torus, "rails = 4\nplanes = 2\nrail_choice = \"by-rank\"").unwrap();
+        for (from, to, arrives) in [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 2, 3), (2, 3, 2), (3, 3, 3)] {
+            assert_eq!(
+                planes.between_ranks(place(from, 4), place(to, 4)),
+                (from, arrives)
+            );
+        }
+    }
+
+    #[test]
     fn what_cannot_be_shared_out_is_refused() {
         let torus = plane(TORUS);
         let tree = plane("kind = \"fat-tree\"\nradix = 6\nlevels = 2\nleaves = 5");
@@ -445,6 +502,11 @@ mod tests {
                 &torus,
                 "rails = 2\nrail_choice = \"by-destination\"\nrail_per = \"packet\"",
                 "rail_per: the packets of a message have one destination",
+            ),
+            (
+                &torus,
+                "rails = 2\nrail_choice = \"by-rank\"\nrail_per = \"stripe\"",
+                "rail_per: all messages of a rank leave by its rail",
             ),
         ] {
             let error = read(&**topology, keys).unwrap_err().to_string();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use config::Override;
 use des::{Executor, Optimism, Processes, SingleProcess, Time};
 use results::RunResult;
 use sim::{Checkpoint, Checkpoints, Error, Every, Experiment, RunContext, RunControl, run_in};
@@ -100,8 +101,8 @@ fn begin(
 fn resume(file: &Path, (executor, processes, threads): (Executor, usize, usize)) -> RunResult {
     let checkpoint = Checkpoint::load(file).unwrap_or_else(|e| panic!("{e}"));
     let overrides = [
-        ("run.executor".into(), format!("\"{}\"", executor.name())),
-        ("run.threads".into(), threads.to_string()),
+        Override::by_option("--executor", "run.executor", format!("\"{}\"", executor.name())),
+        Override::by_option("--threads", "run.threads", threads.to_string()),
     ];
     let experiment = checkpoint
         .experiment(&overrides, &[])
@@ -381,7 +382,7 @@ fn a_network_of_another_size_is_refused() {
     let (_folder, file) = place();
     fs::write(&file, good()).unwrap();
     let checkpoint = Checkpoint::load(&file).unwrap();
-    let overrides = [("network.topology.groups".to_string(), "3".to_string())];
+    let overrides = [Override::by_option("--set", "network.topology.groups", "3")];
     let smaller = checkpoint.experiment(&overrides, &[]).unwrap();
     let try_in = |processes: &dyn Processes| {
         let way = RunContext {

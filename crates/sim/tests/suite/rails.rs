@@ -207,6 +207,38 @@ fn rails_are_chosen_as_asked_and_kept_at_the_other_end() {
     assert_eq!(of(divided, &[50 * 256]), [13, 13, 12, 12]);
 }
 
+/// Ranks send and receive by their own rails, also where these have different numbers.
+#[test]
+fn by_rank_each_rank_has_a_rail() {
+    // Eight ranks on two hosts: rank 1 has the second rail of host 0, rank 6 the third of host 1.
+    let of = |keys: &str, from: u32, to: u32, sizes: &[u64]| {
+        let mut programs: Vec<Vec<Operation>> = vec![Vec::new(); 8];
+        programs[from as usize] = sizes.iter().map(|bytes| send(to, *bytes)).collect();
+        programs[to as usize] = sizes.iter().map(|bytes| receive(from, *bytes)).collect();
+        let network = format!("{PAIR}rail_choice = \"by-rank\"\n{keys}");
+        let job = job("eight", programs, &bare_mpi(1 << 40), &[0, 0, 0, 0, 1, 1, 1, 1]);
+        let result = run_everywhere(&mut jobs_on(&network, vec![job]));
+        (
+            injected(&result, 0),
+            ejected(&result, 1),
+            finished(&result, to as usize),
+        )
+    };
+    let sizes = [256u64, 256, 50 * 256];
+    let time = ALONE_PS + 51 * PACKET_PS;
+    assert_eq!(of("", 1, 6, &sizes), (vec![0, 52, 0, 0], vec![0, 0, 52, 0], time));
+    assert_eq!(of("", 3, 4, &sizes), (vec![0, 0, 0, 52], vec![52, 0, 0, 0], time));
+    // A single rank has a single rail, whatever the size of its messages.
+    let alone = messages(&format!("{PAIR}rail_choice = \"by-rank\"\n"), &sizes, 1 << 40);
+    assert_eq!(injected(&alone, 0), [52, 0, 0, 0]);
+    // Requests and clearances go the same ways.
+    let asked = messages(&format!("{PAIR}rail_choice = \"by-rank\"\n"), &sizes, 0);
+    assert_eq!(
+        (injected(&asked, 0), injected(&asked, 1)),
+        (vec![55, 0, 0, 0], vec![3, 0, 0, 0])
+    );
+}
+
 fn traffic(keys: &str, load: f64) -> Experiment {
     experiment(&format!(
         r#"
@@ -261,6 +293,7 @@ fn all_executors_agree_whatever_is_chosen() {
         "rails = 2\nplanes = 2\nrail_choice = \"by-destination\"",
         "rails = 2\nrail_arrangement = \"spread\"\nrail_choice = \"least-loaded\"\nrail_per = \"packet\"",
         "rails = 4\nplanes = 2\nrail_arrangement = \"spread\"",
+        "rails = 2\nrail_choice = \"by-rank\"",
     ] {
         let mut experiment = traffic(keys, 0.7);
         (experiment.run.until, experiment.run.warmup) = (Some(Time::from_ns(3000)), Time::ZERO);

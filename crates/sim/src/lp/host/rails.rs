@@ -134,16 +134,17 @@ impl HostNic {
     }
 
     /// Hands a message that is made at `created_at` to the NIC. Its `destination` is still the number of a host.
+    /// `receiver` is the slot of the receiving rank, if a rank sends it.
     #[inline]
     pub fn inject<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         created_at: Time,
-        message: Outgoing<Injected>,
+        (message, receiver): (Outgoing<Injected>, Option<u16>),
         context: &mut C,
     ) {
         if self.more.is_some() {
-            return self.deal_out(simulation, message, context);
+            return self.deal_out(simulation, (message, receiver), context);
         }
         // With one rail, hosts and end points have the same numbers.
         let now = context.now();
@@ -158,7 +159,7 @@ impl HostNic {
     fn deal_out<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
-        message: Outgoing<Injected>,
+        (message, receiver): (Outgoing<Injected>, Option<u16>),
         context: &mut C,
     ) {
         let Some(more) = &mut self.more else { return };
@@ -167,7 +168,23 @@ impl HostNic {
         let unit = rails.unit(bytes, network.packet.payload);
         let (mut shares, next_rail) = ([0; MAX_RAILS], more.next);
         let shares = &mut shares[..rails.count() as usize];
-        let advanced = match rails.choice() {
+        // The rail by which the message arrives, if it is not the one by which it leaves.
+        let mut arrives_by = None;
+        let choice = match (rails.choice(), receiver) {
+            // Traffic has no ranks.
+            (RailChoice::ByRank, None) => RailChoice::RoundRobin,
+            (choice, _) => choice,
+        };
+        let advanced = match choice {
+            RailChoice::ByRank => {
+                let occupants = &simulation.occupants;
+                let sender = occupants.place(self.id, message.source);
+                let receiver = occupants.place(message.destination, receiver.unwrap_or_default());
+                let (leaves_by, arrives) = rails.between_ranks(sender, receiver);
+                shares[leaves_by as usize] = bytes;
+                arrives_by = Some(arrives);
+                usize::from(next_rail)
+            }
             RailChoice::RoundRobin => fabric::rails::round_robin(bytes, unit, usize::from(next_rail), shares),
             RailChoice::LeastLoaded => {
                 let mut queued = [0; MAX_RAILS];
@@ -196,7 +213,7 @@ impl HostNic {
         let to = message.destination;
         for (rail, bytes) in (0..).zip(&*shares).filter(|(_, bytes)| **bytes > 0) {
             let part = Outgoing {
-                destination: rails.end_point(to, u32::from(rail)).0,
+                destination: rails.end_point(to, arrives_by.unwrap_or(u32::from(rail))).0,
                 bytes: *bytes,
                 ..message
             };

@@ -456,8 +456,8 @@ pub fn hand_over<C: Context<Simulation>>(
         standalone: false,
         report: message.reports_injection().then_some(Injected { slot, request }),
     };
-    nic.inject(simulation, context.now(), outgoing, context);
     let receiver = simulation.occupants.slot(job, message.to);
+    nic.inject(simulation, context.now(), (outgoing, Some(receiver)), context);
     let announced = NetEvent::MessageAnnounced(HostMessage::to_receiver(receiver, number, &message));
     // The lookahead is at most the latency of one link, and a packet crosses two.
     context.send(

@@ -80,7 +80,7 @@ impl Sources {
             let measured = simulation.measured;
             let offered = measured.contains(due).then(|| due - measured.from);
             nic.count_message(simulation, job, bytes, (due, offered), context);
-            nic.inject(simulation, due, message, context);
+            nic.inject(simulation, due, (message, None), context);
             due += gap;
             // What may be undone is made at its time.
             if due > now && (C::REVERSIBLE || !self.sends_ahead(nic, simulation, now, due)) {
