@@ -138,9 +138,10 @@ impl Gearbox {
 
     /// The next gear and the length of its leg, after a leg in this one.
     fn next(&mut self, gear: usize, measured: Seen) -> (usize, Duration) {
-        // Before the first leg of a large model, LPs were created on all threads. A shift moves them, and takes about as
-        // long.
-        if !std::mem::take(&mut self.is_first) || gear != ONE_THREAD {
+        // Before the first leg LPs were created. Where the trials that follow have time, a shift counts as long.
+        if !std::mem::take(&mut self.is_first)
+            || self.is_large(gear, measured.per_window) && gear != ONE_THREAD
+        {
             self.shift = self.shift.max(measured.before);
         }
         let trial = TRIAL.max(self.shift * PER_SHIFT);

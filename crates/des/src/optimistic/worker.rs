@@ -32,6 +32,8 @@ pub(super) struct Worker<'a, M: Model> {
     mail: Vec<EventMessage<M::Payload>>,
     /// Number of synchronisations so far.
     meetings: usize,
+    /// Events of this thread when its round began, before the certain window.
+    round_began: u64,
     speculated: u64,
 }
 
@@ -58,6 +60,7 @@ impl<'a, M: Model> Worker<'a, M> {
             throttle: Throttle::new(run.settings.optimism.ahead),
             mail: Vec::new(),
             meetings: 0,
+            round_began: 0,
             speculated: 0,
         }
     }
@@ -134,6 +137,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 self.commit_before(begin);
             }
             certain = begin;
+            self.round_began = self.part.processed;
             self.part.clock.lap(|s| &mut s.queue);
             self.execute_certain(end);
         };
@@ -168,7 +172,7 @@ impl<'a, M: Model> Worker<'a, M> {
     fn synchronise(&mut self, may_speculate: bool, sync_state: impl FnOnce(&Self) -> SyncState) -> SyncState {
         let optimism = self.run.settings.optimism;
         let quantum = u64::from(optimism.batch) * u64::from(optimism.gvt_interval);
-        let target = self.part.processed + quantum;
+        let target = self.round_began + quantum;
         while may_speculate
             && self.part.processed < target
             && !self.team.has_waiters()
