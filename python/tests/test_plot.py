@@ -51,12 +51,17 @@ FIGURES: dict[str, Callable[[plot.Plots, Any], Any]] = {
     "critical_path": lambda p, b: p.critical_path(backend=b),
     "message_phases": lambda p, b: p.message_phases(backend=b),
     "hottest_links": lambda p, b: p.hottest_links(backend=b),
+    "hottest_routers": lambda p, b: p.hottest_routers(backend=b),
+    "nic_queues": lambda p, b: p.nic_queues(backend=b),
+    "threads": lambda p, b: p.threads(backend=b),
 }
 # Labels that are names without a unit.
 NAMES = {
     "rank",
     "class of links",
     "link",
+    "router",
+    "thread",
     "buffer at the far end of",
     "",
     "links crossed, injection and ejection included",
@@ -163,6 +168,37 @@ def test_the_hottest_links_are_the_most_loaded_ones(shown: fabricsim.Result) -> 
     assert [found[place] for place in range(5)] == pytest.approx(loads)
     assert chart.x.high is not None and chart.x.high >= loads[0]
     assert all("\u2192" in name for _, name in chart.y.ticks or [])
+
+
+def test_the_hottest_routers_have_the_busiest_links(shown: fabricsim.Result) -> None:
+    of: dict[int, list[float]] = {}
+    for row in shown.tables["links"].to_pylist():
+        if row["from_kind"] == "router":
+            of.setdefault(row["from_id"], []).append(100 * row["busy_fraction"])
+    means = sorted((sum(busy) / len(busy) for busy in of.values()), reverse=True)[:5]
+    chart = only(causes.hottest_routers(shown, 5))
+    spans, points = chart.layers
+    assert isinstance(spans, Spans) and isinstance(points, Points)
+    assert list(spans.ends) == pytest.approx(means)
+    routers = [int(name.removeprefix("router ")) for _, name in chart.y.ticks or []]
+    assert list(points.x) == pytest.approx([max(of[router]) for router in routers])
+
+
+def test_queues_of_nics_are_summed_over_hosts_that_keep_their_level(
+    shown: fabricsim.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [(0, 10, 0, 64), (0, 10, 1, 16), (20, 30, 0, 0), (30, 40, 1, 8)]
+    monkeypatch.setattr(causes, "_rows", lambda *_: iter(rows))
+    curve = curves(only(causes.nic_queues(shown)))["queued"]
+    assert list(zip(curve.x, curve.y, strict=True)) == [(0, 80), (0.02, 16), (0.03, 8), (0.04, 8)]
+
+
+def test_times_of_threads_are_those_of_the_summary(shown: fabricsim.Result) -> None:
+    chart = only(causes.threads(shown))
+    seconds = shown.summary.run.thread_seconds
+    for thread, of in enumerate(seconds):
+        total = of.processing + of.queue + of.rollback + of.synchronisation + of.idle
+        assert sum(bar.y[thread] for bar in bars(chart).values()) == pytest.approx(total)
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones(shown: fabricsim.Result) -> None:

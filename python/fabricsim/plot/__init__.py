@@ -255,6 +255,38 @@ class Plots:
         """
         return _draw(causes.hottest_links(self._result, most), backend)
 
+    def hottest_routers(self, *, most: int = 12, backend: Backend = "matplotlib") -> Any:
+        """The routers with the most loaded links: mean of the links that leave each, and the busiest one.
+
+        Parameters
+        ----------
+        most : int
+            Number of routers.
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(causes.hottest_routers(self._result, most), backend)
+
+    def nic_queues(self, *, backend: Backend = "matplotlib") -> Any:
+        """Bytes that wait in the NICs of all hosts over time, from ``host_series``.
+
+        Parameters
+        ----------
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(causes.nic_queues(self._result), backend)
+
+    def threads(self, *, backend: Backend = "matplotlib") -> Any:
+        """Time of the simulator's own threads by activity, in seconds: at most the first 64 threads.
+
+        Parameters
+        ----------
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(causes.threads(self._result), backend)
+
     def timeline(
         self,
         *,

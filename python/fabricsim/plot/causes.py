@@ -1,10 +1,12 @@
-"""Charts of where time goes: of ranks by cause, of the critical path by kind, of messages by phase, of links.
+"""Charts of where time goes: of ranks by cause, of the critical path by kind, of messages by phase, of links,
+routers, queues of NICs, and threads of the simulator.
 
 They have the names and colours of the report page.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ import pyarrow.compute
 import pyarrow.dataset
 
 from fabricsim._errors import ResultError
-from fabricsim.plot.chart import COLOURS, GREY, Axis, Bars, Chart, Layer, Spans, of_time
+from fabricsim.plot.chart import COLOURS, GREY, Axis, Bars, Chart, Curve, Layer, Points, Spans, of_time
 from fabricsim.plot.content import _COORDINATES, Results, _called, _one_job, _rows, _table
 
 if TYPE_CHECKING:
@@ -50,6 +52,15 @@ _PHASES = (
 # Messages of protocols without data. Their time is included in that of messages with data.
 _CONTROL = frozenset({"request-to-send", "clear-to-send", "put-done", "get"})
 _PORT = re.compile(r" port \d+$")
+# Activities of the threads of the simulator, by their names in the summary.
+_ACTIVITIES = (
+    ("processing", "executing events", _BLUE),
+    ("queue", "queue of events", _ORANGE),
+    ("rollback", "rolling back events", _SKY),
+    ("synchronisation", "synchronisation", _PINK),
+    ("idle", "idle", GREY),
+)
+_MOST_THREADS = 64
 _MOST_STEPS = 1500
 _RANK_TICKS = 24
 
@@ -241,3 +252,85 @@ def hottest_links(result: Result, most: int) -> list[Chart]:
             height=max(0.7, len(rows) / 16),
         )
     ]
+
+
+def hottest_routers(result: Result, most: int) -> list[Chart]:
+    """The routers whose links, those to hosts included, were busy for the largest share of the time on average."""
+    columns = ["from_kind", "from_id", "busy_fraction"]
+    loads: dict[int, list[float]] = defaultdict(list)
+    for kind, router, busy in _rows(result, "links", columns):
+        if kind == "router":
+            loads[router].append(100 * busy)
+    means = {router: sum(busy) / len(busy) for router, busy in loads.items()}
+    hottest = sorted((router for router in means if means[router] > 0), key=lambda r: (-means[r], r))[:most]
+    if not hottest:
+        raise ResultError("no link of a router carried a packet in the measured time")
+    places = [float(place) for place in range(len(hottest))]
+    busiest = [max(loads[router]) for router in hottest]
+    layers: list[Layer] = [
+        Spans("mean of its links", places, [0.0] * len(places), [means[router] for router in hottest], _BLUE),
+        Points("its busiest link", busiest, places, _RED),
+    ]
+    ticks = [(place, f"router {router}") for place, router in zip(places, hottest, strict=True)]
+    return [
+        Chart(
+            f"The {len(hottest)} most loaded routers of {len(means)}",
+            Axis("time busy (%)", low=0, high=1.02 * max(busiest)),
+            Axis("router", ticks=ticks, low=len(hottest) - 0.5, high=-0.5),
+            layers,
+            height=max(0.7, len(hottest) / 16),
+        )
+    ]
+
+
+def nic_queues(result: Result) -> list[Chart]:
+    """Bytes that wait in the NICs of all hosts over time. A host keeps its level until its next row."""
+    levels: dict[int, int] = defaultdict(int)
+    changes: dict[int, int] = defaultdict(int)
+    last = 0
+    columns = ["begin_ps", "end_ps", "host", "nic_queue_bytes"]
+    for begin, end, host, queued in _rows(result, "host_series", columns):
+        changes[begin] += queued - levels[host]
+        levels[host] = queued
+        last = max(last, end)
+    times = sorted(changes)
+    sums = list(itertools.accumulate(changes[time] for time in times))
+    unit, ps = of_time(last)
+    size, bytes_of = next(
+        ((name, size) for name, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)) if max(sums) >= size),
+        ("B", 1.0),
+    )
+    x = [time / ps for time in [*times, last]]
+    y = [queued / bytes_of for queued in [*sums, sums[-1]]]
+    return [
+        Chart(
+            "Data in the queues of the NICs",
+            Axis(f"simulated time ({unit})", low=0, high=last / ps),
+            Axis(f"all hosts together ({size})", low=0),
+            [Curve("queued", x, y, 0)],
+            legend=False,
+        )
+    ]
+
+
+def threads(result: Result) -> list[Chart]:
+    """Seconds of the simulator's own threads by activity. They differ between runs."""
+    run = result.summary.run
+    times = list(run.thread_seconds)[:_MOST_THREADS]
+    if not times:
+        raise ResultError(f"the executor '{run.executor}' measures no times of threads")
+    several = run.processes > 1
+    base = [0.0] * len(times)
+    layers: list[Layer] = []
+    for key, name, paint in _ACTIVITIES:
+        y = [float(getattr(of, key)) for of in times]
+        if any(y):
+            layers.append(Bars(name, list(range(len(y))), y, paint, 0.6, list(base)))
+        base = [below + more for below, more in zip(base, y, strict=True)]
+    ticks = [
+        (float(place), f"{place // run.threads}.{place % run.threads}" if several else str(place))
+        for place in range(len(times))
+    ]
+    what = "process.thread" if several else "thread"
+    x_axis = Axis(what, ticks=ticks, low=-0.6, high=len(times) - 0.4)
+    return [Chart("Time of the simulator's threads", x_axis, Axis("time (s)", low=0), layers)]
