@@ -922,9 +922,9 @@ through the network and do nothing else, have a median error of {100 * statistic
 - **Routing inside a group of ARCHER.** The rings have a median error of \
 {100 * ring_errors["calibrated"]:.0f} % on hosts by lot, and {100 * ring_errors["lot 2"]:.0f} % and \
 {100 * ring_errors["lot 3"]:.0f} % with two other lots. On the first hosts it is \
-{100 * ring_errors["linear"]:.0f} %, and {100 * ring_errors["local"]:.0f} % if packets may take detours inside \
-their group. Which hosts the jobs had is not known. The preset's routing stays on shortest paths inside a \
-group. Aries routes adaptively there, too (general knowledge, unverified).
+{100 * ring_errors["linear"]:.0f} %, and {100 * ring_errors["local"]:.0f} % if packets may take detours \
+inside their group. Which hosts the jobs had is not known. The preset's routing stays on shortest paths \
+inside a group. Aries routes adaptively there, too (general knowledge, unverified).
 - **IMB Sendrecv on ARCHER** is erratic: {erratic[0]:.0f} us with 8 B, {erratic[1]:.0f} us with 256 B and \
 {erratic[2]:.0f} us with 4 KiB on 32 nodes. No model of the machine alone gives that; other jobs or noise \
 are open."""

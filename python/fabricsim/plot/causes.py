@@ -255,7 +255,7 @@ def hottest_links(result: Result, most: int) -> list[Chart]:
 
 
 def hottest_routers(result: Result, most: int) -> list[Chart]:
-    """The routers whose links, those to hosts included, were busy for the largest share of the time on average."""
+    """The routers whose links, those to hosts included, were busy for the largest mean share of the time."""
     columns = ["from_kind", "from_id", "busy_fraction"]
     loads: dict[int, list[float]] = defaultdict(list)
     for kind, router, busy in _rows(result, "links", columns):
