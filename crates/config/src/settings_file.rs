@@ -45,8 +45,8 @@ impl From<(String, String)> for Override {
     }
 }
 
-/// The settings of a TOML text, in the order of the keys. Tables become dots: `[network.link]` with `latency = "50 ns"` is `network.link.latency`. `file`
-/// names the text in messages.
+/// The settings of a TOML text, in the order of the keys. Tables become dots: `[network.link]` with
+/// `latency = "50 ns"` is `network.link.latency`. `file` names the text in messages.
 ///
 /// # Errors
 /// A syntax error, with its line. A list of tables (`[[job]]`), since an override has no place in a list.

@@ -62,7 +62,7 @@ pub struct Before {
 impl Phold {
     fn throw(&self, payload: u64, context: &mut impl Context<Self>) {
         let me = context.lp();
-        let mut draw = Draw(context.random());
+        let mut draw = RandomFraction(context.random());
         if draw.below(1 << 16) < self.remote && self.lps > 1 {
             // Any LP except this one.
             let other = u64::from(me.0) + 1 + draw.below(u64::from(self.lps - 1));
@@ -82,9 +82,9 @@ impl Phold {
 /// A random number as a fraction of 2^64, from which several smaller ones are taken without a division (D. Lemire, *Fast
 /// random integer generation in an interval*, ACM TOMACS 29(1), 2019, without its rejection: the bias is below the range
 /// over what remains of 2^64).
-struct Draw(u64);
+struct RandomFraction(u64);
 
-impl Draw {
+impl RandomFraction {
     /// An integer from 0 to below `n`. The rest of the fraction is left for the next one.
     #[inline]
     fn below(&mut self, n: u64) -> u64 {
