@@ -100,11 +100,23 @@ impl Section {
         }
     }
 
-    /// Overrides one key: `set_from("network.topology.groups", "9", location)`. The path starts at this table. The value is
-    /// read as TOML, or as a string if it is not TOML. `job.0.traffic.load` addresses the first table of the list `job`.
+    /// Overrides one key, as `--set` does: `set("network.topology.groups", "9")`. The value is read as TOML, or as a
+    /// string if it is not TOML. `job.0.traffic.load` addresses the first table of the list `job`.
     ///
     /// # Errors
     /// The path leads through a value that is not a table.
+    pub fn set(&mut self, path: &str, value: &str) -> Result<(), Error> {
+        let location = Location {
+            file: "--set".into(),
+            line: 0,
+        };
+        self.set_from(path, value, location)
+    }
+
+    /// As [`Section::set`], of a value that another file gives at `location`. The path starts at this table.
+    ///
+    /// # Errors
+    /// As [`Section::set`].
     pub fn set_from(&mut self, path: &str, value: &str, location: Location) -> Result<(), Error> {
         let fail = |message: String| Error {
             location: Some(location.clone()),
@@ -623,19 +635,10 @@ fn read_value(path: &str, item: &Spanned<DeValue<'_>>, lines: &Lines) -> Result<
 mod tests {
     use super::*;
 
-    /// Overrides a key as `--set` does.
-    fn set(section: &mut Section, path: &str, value: &str) -> Result<(), Error> {
-        let location = Location {
-            file: "--set".into(),
-            line: 0,
-        };
-        section.set_from(path, value, location)
-    }
-
     #[test]
     fn a_path_is_given_or_not_without_a_request() {
         let mut file = Section::from_toml("a = { b = { c = 1 } }\nd = 2", "x.toml").unwrap();
-        set(&mut file, "e.f", "3").unwrap();
+        file.set("e.f", "3").unwrap();
         for (path, given) in [
             ("a.b.c", true),
             ("a.b", true),
@@ -706,7 +709,7 @@ mod tests {
         assert_eq!(keys(&file), ["a", "b.c", "e.0.f"]);
         assert_eq!(file.rounded_rates()[0].used_bits_per_s, 40_372_692_582);
         assert_eq!(file.finish().unwrap()["a"], "40372692582 bps");
-        set(&mut file, "a", "1 Gbit/s").unwrap();
+        file.set("a", "1 Gbit/s").unwrap();
         file.required::<Bandwidth>("a").unwrap();
         assert_eq!(keys(&file), ["b.c", "e.0.f"]);
         file.set_rounded_rates("file", Bandwidth::rounding("7.5 bps").into_iter().collect());
@@ -743,9 +746,9 @@ mod tests {
     #[test]
     fn set_overrides_and_reports_itself() {
         let mut file = file();
-        set(&mut file, "link.latency", "50 ns").unwrap();
-        set(&mut file, "job.0.name", "b").unwrap();
-        set(&mut file, "run.seed", "7").unwrap();
+        file.set("link.latency", "50 ns").unwrap();
+        file.set("job.0.name", "b").unwrap();
+        file.set("run.seed", "7").unwrap();
         assert_eq!(
             file.section("link")
                 .unwrap()
@@ -762,20 +765,20 @@ mod tests {
         );
         assert_eq!(file.section("run").unwrap().required::<u64>("seed").unwrap(), 7);
         assert!(
-            set(&mut file, "job.3.name", "b")
+            file.set("job.3.name", "b")
                 .unwrap_err()
                 .to_string()
                 .contains("list of 1")
         );
         assert!(
-            set(&mut file, "packet.x", "b")
+            file.set("packet.x", "b")
                 .unwrap_err()
                 .to_string()
                 .contains("not a table")
         );
-        assert!(set(&mut file, "", "b").is_err());
-        assert!(set(&mut file, "a..b", "b").is_err());
-        set(&mut file, "link.latency", "50").unwrap();
+        assert!(file.set("", "b").is_err());
+        assert!(file.set("a..b", "b").is_err());
+        file.set("link.latency", "50").unwrap();
         let e = file
             .section("link")
             .unwrap()
@@ -788,8 +791,8 @@ mod tests {
     fn paths_are_relative_to_the_folder_of_the_file() {
         let text = "[a]\nfile = \"net.txt\"\n[[b]]\nfile = \"/net.txt\"\n";
         let mut root = Section::from_toml_in(Path::new("some/where"), text, "x.toml").unwrap();
-        set(&mut root, "a.other", "../o.txt").unwrap();
-        set(&mut root, "c.file", "c.txt").unwrap();
+        root.set("a.other", "../o.txt").unwrap();
+        root.set("c.file", "c.txt").unwrap();
         let path = |section: &Section, key: &str| section.optional_path(key).unwrap();
         let a = root.section("a").unwrap();
         assert_eq!(path(a, "file"), Some("some/where/net.txt".into()));
