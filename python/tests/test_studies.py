@@ -175,7 +175,7 @@ def test_the_readme_says_how_well_real_machines_are_predicted() -> None:
     readme = (STUDIES.parent / "README.md").read_text()
     assert f"predictions of {machines[1]} measured times" in readme
     assert f"have a median error of {machines[2]}" in readme
-    lots = re.search(r"\((\d+) % and (\d+) % with two other lots\)", study)
+    lots = re.search(r"and (\d+) % and (\d+) % with two other lots", study)
     assert lots, "the study has the errors of two other lots of hosts"
     others = f"{lots[1]} and {lots[2]} % with two other lots of hosts"
     assert f"Rings on ARCHER are predicted to {ring[1]}, and to {others}" in readme
