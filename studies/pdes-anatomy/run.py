@@ -405,9 +405,9 @@ def swept_blocks(rows: list[Row]) -> dict[str, str]:
     )
     text = f"""\
 - **Which executor.** The fastest is {fastest_text}.
-- **Two threads, optimistic over conservative:** {min(longest):.2f} to {max(longest):.2f} of the time with \
-cables of 100 ns, {min(shortest):.2f} to {max(shortest):.2f} with 1 or 10 ps, {min(uneven):.2f} to \
-{max(uneven):.2f} with traffic on the first eighth of the hosts.
+- **Two threads, optimistic over conservative.** The time is {min(longest):.2f} to {max(longest):.2f} of \
+that of `conservative` with cables of 100 ns, and {min(shortest):.2f} to {max(shortest):.2f} with 1 or 10 \
+ps. With traffic on the first eighth of the hosts it is {min(uneven):.2f} to {max(uneven):.2f}.
 - **`auto`** takes {median(autos):.2f} of the time of the best fixed choice (median of {len(autos)} cases), \
 at most 1.10 in {within} of them, and {autos[-1]:.2f} in the worst ({worst[0]}, {worst[1]})."""
     reached = [[aim.expected, aim.measured, "yes" if aim.holds else "**no**"] for aim in aims(rows)]

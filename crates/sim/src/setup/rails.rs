@@ -245,7 +245,8 @@ impl Rails {
     }
 
     /// The rail of a rank: consecutive ranks share one, and all rails have the same number of ranks, the last ones
-    /// perhaps fewer. This is the policy BLOCK, the default of HPE Cray MPI (intro_mpi, `MPICH_OFI_NIC_POLICY`).
+    /// perhaps fewer. This is the policy BLOCK of Cray OpenSHMEMX (its manual page, `SHMEM_OFI_NIC_POLICY`), and of HPE
+    /// Cray MPI.
     pub fn of_rank(&self, rank: PlaceOnHost) -> u32 {
         rank.position / rank.of.div_ceil(self.count())
     }
@@ -440,7 +441,7 @@ mod tests {
         assert_eq!(of(1), [0]);
         assert_eq!(of(3), [0, 1, 2]);
         assert_eq!(of(8), [0, 0, 1, 1, 2, 2, 3, 3]);
-        // The example of the manual page.
+        // The example of the manual page of Cray OpenSHMEMX.
         let of_22 = of(22);
         let counts: Vec<usize> = (0..4)
             .map(|rail| of_22.iter().filter(|of| **of == rail).count())
