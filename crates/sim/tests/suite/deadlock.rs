@@ -199,7 +199,8 @@ fn whoever_can_go_on_is_left_alone() {
     // Rounds of the termination detector change nothing: a run without any round has the same result.
     let never = run(&with_watchdog(Time::from_ns(1_000_000_000)));
     assert_eq!(often.summary.digest, never.summary.digest);
-    assert!(often.summary.run.events_processed > never.summary.run.events_processed);
+    // Not events processed: this run chooses its executor, and may undo events.
+    assert!(often.summary.run.events_committed > never.summary.run.events_committed);
 }
 
 /// A routing algorithm whose packets enter rings whenever the buffer has space for them.
