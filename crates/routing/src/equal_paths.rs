@@ -15,6 +15,7 @@
 //! global link.
 
 use config::{Error, Section, Type};
+use smallvec::SmallVec;
 use topology::{Groups, Port, RouterId, Topology};
 
 use crate::groups::GroupNetwork;
@@ -79,24 +80,34 @@ pub(crate) struct EqualPaths<T> {
     /// Number of different paths inside a group.
     paths: u16,
     links: Option<LinksBetweenGroups>,
-    /// Whether all links between two groups are equally far from any router with hosts, at both ends: spines have the
-    /// links, and every router with hosts is linked to every spine.
+    /// Whether all links between two groups are equally far from any router that has none of them, at both ends: spines
+    /// have the links, and every router with hosts is linked to every spine.
     alike: bool,
 }
 
-/// The links between groups by group and other group, each with its router, its port and its far end. Decisions that
-/// compare many links would spend most of their time on the formulas of the topology.
+/// The links between groups by group and other group. Decisions that compare many links would spend most of their time
+/// on the formulas of the topology.
 struct LinksBetweenGroups {
-    /// By group, then other group: the first of their links.
+    /// By group, then other group: the first of its gateways.
     first: Vec<u32>,
     /// By pair of groups, then router.
+    gateways: Vec<Gateway>,
+    /// By gateway, then port.
     links: Vec<GlobalLink>,
     groups: u32,
 }
 
+/// A router with links to another group.
+#[derive(Clone, Copy)]
+struct Gateway {
+    router: RouterId,
+    /// Its first link to the other group, and their number.
+    first: u32,
+    links: u32,
+}
+
 #[derive(Clone, Copy)]
 struct GlobalLink {
-    gateway: RouterId,
     port: Port,
     far: RouterId,
 }
@@ -112,33 +123,105 @@ impl LinksBetweenGroups {
         if groups.checked_mul(groups).is_none_or(|pairs| pairs > MAX_PAIRS) {
             return None;
         }
-        let (mut first, mut links) = (vec![0], Vec::new());
+        let (mut first, mut gateways, mut links) = (vec![0], Vec::new(), Vec::new());
         for here in 0..groups {
             for there in 0..groups {
-                let begin = links.len();
                 let between = match here == there {
                     true => 0,
                     false => topology.links_between(here, there),
                 };
-                links.extend((0..between).map(|link| {
-                    let (gateway, port) = topology.gateway(here, there, link);
-                    GlobalLink {
-                        gateway,
-                        port,
-                        far: network.across(gateway, port),
-                    }
-                }));
-                links[begin..].sort_by_key(|link| (link.gateway, link.port));
-                first.push(links.len() as u32);
+                let mut ends: Vec<(RouterId, Port)> = (0..between)
+                    .map(|link| topology.gateway(here, there, link))
+                    .collect();
+                ends.sort_unstable();
+                for of_router in ends.chunk_by(|one, next| one.0 == next.0) {
+                    let router = of_router[0].0;
+                    gateways.push(Gateway {
+                        router,
+                        first: links.len() as u32,
+                        links: of_router.len() as u32,
+                    });
+                    links.extend(of_router.iter().map(|(_, port)| GlobalLink {
+                        port: *port,
+                        far: network.across(router, *port),
+                    }));
+                }
+                first.push(gateways.len() as u32);
             }
         }
-        Some(LinksBetweenGroups { first, links, groups })
+        Some(LinksBetweenGroups {
+            first,
+            gateways,
+            links,
+            groups,
+        })
+    }
+
+    /// The routers of a group with links to another one, in ascending order.
+    #[inline]
+    fn gateways(&self, here: u32, there: u32) -> &[Gateway] {
+        let pair = (here * self.groups + there) as usize;
+        &self.gateways[self.first[pair] as usize..self.first[pair + 1] as usize]
     }
 
     #[inline]
-    fn between(&self, here: u32, there: u32) -> &[GlobalLink] {
-        let pair = (here * self.groups + there) as usize;
-        &self.links[self.first[pair] as usize..self.first[pair + 1] as usize]
+    fn of(&self, gateway: &Gateway) -> &[GlobalLink] {
+        &self.links[gateway.first as usize..][..gateway.links as usize]
+    }
+}
+
+/// The hops of the lowest rank and, among these, of the least load.
+struct LeastLoaded {
+    rank: u32,
+    load: u64,
+    /// Each with the number of equal paths that it stands for.
+    hops: SmallVec<[(Hop, u32); 32]>,
+    /// Sum of these numbers.
+    paths: u32,
+}
+
+impl LeastLoaded {
+    #[inline]
+    fn new() -> LeastLoaded {
+        LeastLoaded {
+            rank: u32::MAX,
+            load: u64::MAX,
+            hops: SmallVec::new(),
+            paths: 0,
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, rank: u32, (hop, paths): (Hop, u32), load: impl FnOnce() -> u64) {
+        if rank > self.rank {
+            return;
+        }
+        let load = load();
+        if (rank, load) > (self.rank, self.load) {
+            return;
+        }
+        if (rank, load) < (self.rank, self.load) {
+            (self.rank, self.load, self.paths) = (rank, load, 0);
+            self.hops.clear();
+        }
+        self.hops.push((hop, paths));
+        self.paths += paths;
+    }
+
+    /// One of them, each as often as it stands for an equal path. A single one needs no random number.
+    #[inline]
+    fn pick(self, random: &mut dyn Random) -> Hop {
+        if let [(only, _)] = self.hops[..] {
+            return only;
+        }
+        let mut left = random.below(self.paths);
+        for (hop, paths) in &self.hops {
+            match left.checked_sub(*paths) {
+                Some(rest) => left = rest,
+                None => return *hop,
+            }
+        }
+        unreachable!("a shortest path begins at some port")
     }
 }
 
@@ -156,12 +239,18 @@ impl<T: Topology + Groups> EqualPaths<T> {
     pub(crate) fn new(network: GroupNetwork<T>, rule: Rule) -> Self {
         let groups = network.groups();
         let leaves = groups.host_routers_per_group();
-        let spines = leaves..groups.routers_per_group();
-        let mut from_leaves = spines
-            .clone()
-            .flat_map(|spine| (0..leaves).map(move |leaf| (leaf, spine)));
+        let mut spines = leaves..groups.routers_per_group();
+        // A path between two spines leads over a leaf.
+        let at = |spine: u32, from: u32| match (from == spine, from < leaves) {
+            (true, _) => 0,
+            (false, true) => 1,
+            (false, false) => 2,
+        };
         let alike = !spines.is_empty()
-            && from_leaves.all(|(leaf, spine)| groups.distance(RouterId(leaf), RouterId(spine)) == 1);
+            && spines.all(|spine| {
+                (0..groups.routers_per_group())
+                    .all(|from| groups.distance(RouterId(from), RouterId(spine)) == at(spine, from))
+            });
         EqualPaths {
             paths: network.distinct_local_paths(),
             links: LinksBetweenGroups::new(&network),
@@ -199,23 +288,66 @@ impl<T: Topology + Groups> EqualPaths<T> {
             let (gateway, port) = groups.gateway(here, there, link);
             return each(0, gateway, port);
         }
-        let Some(links) = &self.links else {
-            let links = (0..groups.links_between(here, there)).map(|link| {
-                let (gateway, port) = groups.gateway(here, there, link);
-                (gateway, port, None)
-            });
-            return self.rank_links(router, segment, links, each);
-        };
-        let links = links.between(here, there);
-        let ends_at_hosts = match segment.goal {
-            Goal::Router(target) => self.has_hosts(target),
-            Goal::Group(_) | Goal::Link(..) => true,
-        };
-        if self.alike && ends_at_hosts && self.has_hosts(router) {
-            return links.iter().for_each(|link| each(0, link.gateway, link.port));
+        if let Some((links, gateways)) = self.equal_gateways(router, segment.goal) {
+            for gateway in gateways {
+                let links = links.of(gateway).iter();
+                links.for_each(|link| each(0, gateway.router, link.port));
+            }
+            return;
         }
-        let links = links.iter().map(|link| (link.gateway, link.port, Some(link.far)));
-        self.rank_links(router, segment, links, each);
+        match &self.links {
+            Some(links) => {
+                let gateways = links.gateways(here, there);
+                let is_only = matches!(gateways, [only] if only.links == 1);
+                let links = gateways.iter().flat_map(|gateway| {
+                    let links = links.of(gateway).iter();
+                    links.map(|link| (gateway.router, link.port, Some(link.far)))
+                });
+                self.rank_links(router, segment, is_only, links, each);
+            }
+            None => {
+                let links = 0..groups.links_between(here, there);
+                let is_only = links.len() == 1;
+                let links = links.map(|link| {
+                    let (gateway, port) = groups.gateway(here, there, link);
+                    (gateway, port, None)
+                });
+                self.rank_links(router, segment, is_only, links, each);
+            }
+        }
+    }
+
+    /// The gateways that begin the shortest paths to another group, where that follows from the network alone: the
+    /// router itself, if it has links to that group, and all gateways otherwise.
+    #[inline]
+    fn equal_gateways(&self, router: RouterId, goal: Goal) -> Option<(&LinksBetweenGroups, &[Gateway])> {
+        let ends_at_hosts = match goal {
+            Goal::Router(target) => self.has_hosts(target),
+            Goal::Group(_) => true,
+            Goal::Link(..) => false,
+        };
+        let links = self.links.as_ref().filter(|_| self.alike && ends_at_hosts)?;
+        let all = links.gateways(self.network.groups().group(router), self.group_of(goal));
+        if self.has_hosts(router) {
+            return Some((links, all));
+        }
+        Some(
+            match all.binary_search_by_key(&router, |gateway| gateway.router) {
+                Ok(own) => (links, &all[own..=own]),
+                Err(_) => (links, all),
+            },
+        )
+    }
+
+    /// Whether the shortest paths to a router of another group begin with a link of this router to that group.
+    pub(crate) fn is_gateway(&self, router: RouterId, target: RouterId) -> bool {
+        let goal = Goal::Router(target);
+        if let Some((_, gateways)) = self.equal_gateways(router, goal) {
+            return matches!(gateways, [only] if only.router == router);
+        }
+        let mut owns_link = false;
+        self.each_global_link(router, goal, None, |gateway, _| owns_link |= gateway == router);
+        owns_link
     }
 
     #[inline]
@@ -224,17 +356,18 @@ impl<T: Topology + Groups> EqualPaths<T> {
         router.0 - groups.group(router) * groups.routers_per_group() < groups.host_routers_per_group()
     }
 
-    /// [`EqualPaths::each_link`] for these links, each with its router, its port and, if known, its far end.
+    /// [`EqualPaths::each_link`] for these links, each with its router, its port and, if known, its far end. `is_only`:
+    /// whether there is a single one.
     #[inline]
     fn rank_links(
         &self,
         router: RouterId,
         segment: Segment,
-        links: impl ExactSizeIterator<Item = (RouterId, Port, Option<RouterId>)>,
+        is_only: bool,
+        links: impl Iterator<Item = (RouterId, Port, Option<RouterId>)>,
         mut each: impl FnMut(u32, RouterId, Port),
     ) {
         let groups = self.network.groups();
-        let is_only = links.len() == 1;
         let mut least = u32::MAX;
         for (gateway, port, far) in links {
             let rank = match is_only {
@@ -271,6 +404,19 @@ impl<T: Topology + Groups> EqualPaths<T> {
             && self.network.groups().group(router) == self.network.groups().group(target)
         {
             return self.local_ports(router, target, |port| each(0, Hop::new(port, first_vc + 1), 1));
+        }
+        if let Some((links, gateways)) = self.equal_gateways(router, segment.goal) {
+            for gateway in gateways {
+                if gateway.router == router {
+                    let links = links.of(gateway).iter();
+                    links.for_each(|link| each(0, Hop::new(link.port, first_vc + 1), 1));
+                } else {
+                    self.local_ports(router, gateway.router, |port| {
+                        each(0, Hop::new(port, first_vc), gateway.links);
+                    });
+                }
+            }
+            return;
         }
         // Links of one router follow each other.
         let mut pending: Option<(u32, RouterId, u32)> = None;
@@ -317,71 +463,30 @@ impl<T: Topology + Groups> EqualPaths<T> {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        self.pick(congestion, random, |each| {
-            self.candidates(router, segment, each);
-        })
+        let mut best = LeastLoaded::new();
+        self.candidates(router, segment, |rank, hop, paths| {
+            best.offer(rank, (hop, paths), || self.load(hop, congestion));
+        });
+        best.pick(random)
     }
 
     /// A hop on a shortest path to one of some other routers of the group.
     pub(crate) fn choose_local(
         &self,
         router: RouterId,
-        routers: impl Iterator<Item = RouterId> + Clone,
+        routers: impl Iterator<Item = RouterId>,
         vc: u8,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        self.pick(congestion, random, |each| {
-            for to in routers.clone() {
-                self.local_ports(router, to, |port| each(0, Hop::new(port, vc), 1));
-            }
-        })
-    }
-
-    /// Picks one of the hops of the lowest rank and, among these, of the least load, each as often as it stands for an
-    /// equal path. `offer` calls its argument with every hop, its rank and its number of paths, and is called once
-    /// more if several hops are equal: one draw costs less than a draw for each of them.
-    #[inline]
-    fn pick(
-        &self,
-        congestion: &dyn Congestion,
-        random: &mut dyn Random,
-        offer: impl Fn(&mut dyn FnMut(u32, Hop, u32)),
-    ) -> Hop {
-        let mut best: Option<(u32, u64, Hop)> = None;
-        let (mut hops, mut all_paths) = (0u32, 0u32);
-        offer(&mut |rank, hop, paths| {
-            if best.is_some_and(|(lowest, _, _)| rank > lowest) {
-                return;
-            }
-            let load = self.load(hop, congestion);
-            match best {
-                Some((lowest, least, _)) if (rank, load) > (lowest, least) => {}
-                Some((lowest, least, _)) if (rank, load) == (lowest, least) => {
-                    hops += 1;
-                    all_paths += paths;
-                }
-                _ => {
-                    best = Some((rank, load, hop));
-                    (hops, all_paths) = (1, paths);
-                }
-            }
-        });
-        let (lowest, least, first) = best.expect("a shortest path begins at some port");
-        if hops == 1 {
-            return first;
+        let mut best = LeastLoaded::new();
+        for to in routers {
+            self.local_ports(router, to, |port| {
+                let hop = Hop::new(port, vc);
+                best.offer(0, (hop, 1), || self.load(hop, congestion));
+            });
         }
-        let mut left = random.below(all_paths);
-        let mut picked = None;
-        offer(&mut |rank, hop, paths| {
-            if picked.is_none() && rank == lowest && self.load(hop, congestion) == least {
-                match left.checked_sub(paths) {
-                    Some(rest) => left = rest,
-                    None => picked = Some(hop),
-                }
-            }
-        });
-        picked.unwrap_or(first)
+        best.pick(random)
     }
 
     /// The load of a hop's output, if it counts.

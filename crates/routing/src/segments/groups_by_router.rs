@@ -155,19 +155,11 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     /// link to the destination's group.
     #[inline]
     fn must_go_down(&self, router: RouterId, target: RouterId) -> bool {
-        if self.places.has_hosts(self.groups(), router) {
-            return false;
-        }
-        let mut owns_link = false;
-        self.paths
-            .each_global_link(router, Goal::Router(target), None, |gateway, _| {
-                owns_link |= gateway == router;
-            });
-        !owns_link
+        !self.places.has_hosts(self.groups(), router) && !self.paths.is_gateway(router, target)
     }
 
     /// The routers with hosts in the group of a router.
-    fn leaves(&self, router: RouterId) -> impl Iterator<Item = RouterId> + Clone + use<T, RETRACTABLE> {
+    fn leaves(&self, router: RouterId) -> impl Iterator<Item = RouterId> + use<T, RETRACTABLE> {
         let groups = self.groups();
         let first = groups.group(router) * groups.routers_per_group();
         (first..first + groups.host_routers_per_group()).map(RouterId)
