@@ -4,6 +4,7 @@
 
 mod backlog;
 mod cut_off;
+mod free_reductions;
 mod implausible_times;
 mod jobs_left_out;
 mod late_detours;
@@ -111,6 +112,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: jobs_left_out::NAME,
         find: jobs_left_out::find,
+    },
+    NoteKind {
+        name: free_reductions::NAME,
+        find: free_reductions::find,
     },
     NoteKind {
         name: rounded_rate::NAME,

@@ -536,3 +536,56 @@ fn measured_traffic_that_is_missing_after_the_drain_phase_is_told() {
     assert!(note.found.starts_with("1.0 % of the traffic"), "{note}");
     assert_eq!(note.advice, "Choose a longer run.drain");
 }
+
+/// A result of the sample's application whose ranks spend `per_mille` of their time in reductions with messages of
+/// `bytes`, with these settings of MPI.
+fn reducing(per_mille: u64, bytes: u64, mpi: serde_json::Value) -> RunResult {
+    let mut outcome = sample::outcome();
+    let rank = rows::RankRow {
+        job: "lammps".into(),
+        time_ps: 1_000_000,
+        collective_messages_received: 100,
+        collective_bytes_received: 100 * bytes,
+        ..rows::RankRow::default()
+    };
+    let call = |call: &'static str, time_ps| rows::CallRow {
+        job: "lammps".into(),
+        rank: 0,
+        call: call.into(),
+        count: 10,
+        time_ps,
+    };
+    let calls = vec![
+        call("MPI_Allreduce", 600 * per_mille),
+        call("MPI_Reduce", 400 * per_mille),
+        call("MPI_Wait", 1_000_000 - 1_000 * per_mille),
+    ];
+    outcome.tables = vec![rows::ranks(vec![rank]), rows::calls(calls)];
+    let mut experiment = sample::experiment();
+    experiment["mpi"] = mpi;
+    RunResult::new(experiment, outcome, sample::run())
+}
+
+#[test]
+fn large_reductions_whose_arithmetic_takes_no_time_are_told() {
+    let unset = || serde_json::json!({ "eager_threshold": "8 KiB" });
+    let note = only(&reducing(250, 1 << 20, unset()), "free-reductions");
+    assert_eq!(
+        (note.severity, note.job.as_deref()),
+        (Severity::Info, Some("lammps"))
+    );
+    assert!(
+        note.found
+            .starts_with("reductions take 25.0 % of the time of all ranks, with 1.049 MB"),
+        "{note}"
+    );
+    only(&reducing(100, 4096, unset()), "free-reductions");
+    let set = serde_json::json!({ "reduction_bandwidth": "4 GB/s" });
+    for none in [
+        reducing(99, 1 << 20, unset()),
+        reducing(250, 4095, unset()),
+        reducing(250, 1 << 20, set),
+    ] {
+        assert_eq!(kinds(&none), [""; 0]);
+    }
+}
