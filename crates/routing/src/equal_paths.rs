@@ -578,3 +578,88 @@ impl<T: Topology + Groups> EqualPaths<T> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::groups::{PerTopology, compiled};
+    use config::Section;
+
+    /// Compares the next hops from what is known of all links together with those that rank each link by the formulas of
+    /// the topology. Returns whether the links were known to be alike.
+    struct ByFormulas;
+
+    impl PerTopology for ByFormulas {
+        type Built = bool;
+
+        fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> bool {
+            let mut paths = EqualPaths::new(network, Rule::AtRandom);
+            let is_alike = paths.alike;
+            let known = all_hops(&paths);
+            (paths.links, paths.alike) = (None, false);
+            assert_eq!(all_hops(&paths), known, "{}", paths.network.groups().describe());
+            is_alike
+        }
+    }
+
+    /// The next hops from each router to each goal in another group, by port, and whether the router is a gateway.
+    fn all_hops<T: Topology + Groups>(paths: &EqualPaths<T>) -> Vec<(RouterId, Goal, bool, Vec<u16>, bool)> {
+        let groups = paths.network.groups();
+        let routers = || (0..groups.routers()).map(RouterId);
+        let mut found = Vec::new();
+        for router in routers() {
+            let goals = routers()
+                .map(Goal::Router)
+                .chain((0..groups.groups()).map(Goal::Group));
+            for goal in goals.filter(|goal| paths.group_of(*goal) != groups.group(router)) {
+                for under_way in [false, true] {
+                    let segment = Segment {
+                        goal,
+                        first_vc: 0,
+                        under_way,
+                    };
+                    let mut hops = Vec::new();
+                    paths.hops(router, segment, &mut hops);
+                    let mut ports: Vec<u16> = hops.iter().map(|hop| hop.port.0).collect();
+                    ports.sort_unstable();
+                    let is_gateway = match goal {
+                        Goal::Router(target) => paths.is_gateway(router, target),
+                        Goal::Group(_) | Goal::Link(..) => false,
+                    };
+                    found.push((router, goal, under_way, ports, is_gateway));
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn hops_are_those_that_the_formulas_of_the_topology_give() {
+        for (toml, is_alike) in [
+            (
+                "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 3\ngroups = 4\nlinks_between_groups = 2",
+                true,
+            ),
+            (
+                "kind = \"dragonfly-plus\"\nhosts_per_leaf = 2\nleaves_per_group = 2\nspines_per_group = 3\ngroups = 3\nlinks_between_groups = 2",
+                true,
+            ),
+            // Some spines have no link to some groups.
+            (
+                "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 3\ngroups = 5\nlinks_between_groups = 1",
+                true,
+            ),
+            (
+                "kind = \"dragonfly\"\nhosts_per_router = 1\nrouters_per_group = 4\nglobal_links_per_router = 2\ngroups = 5",
+                false,
+            ),
+            (
+                "kind = \"dragonfly-2d\"\nhosts_per_router = 1\ncolumns = 3\nrows = 2\nglobal_links_per_router = 2\ngroups = 3",
+                false,
+            ),
+        ] {
+            let topology = topology::build(&Section::from_toml(toml, "x.toml").unwrap()).unwrap();
+            assert_eq!(compiled(&*topology, ByFormulas), is_alike, "{toml}");
+        }
+    }
+}
