@@ -170,6 +170,39 @@ impl LinksBetweenGroups {
     }
 }
 
+/// Ranks links between two groups by the local links of the paths over them. Links above the lowest rank so far have
+/// none.
+struct LinkRanking<'a, T> {
+    paths: &'a EqualPaths<T>,
+    router: RouterId,
+    segment: Segment,
+    least: u32,
+}
+
+impl<T: Topology + Groups> LinkRanking<'_, T> {
+    /// Links from the router to a gateway, if its links may have the lowest rank.
+    #[inline]
+    fn near(&self, gateway: RouterId) -> Option<u32> {
+        let near = self.paths.network.groups().distance(self.router, gateway);
+        (2 * near <= self.least).then_some(near)
+    }
+
+    /// The rank of a link with this far end.
+    #[inline]
+    fn rank(&mut self, gateway: RouterId, near: u32, far: impl FnOnce() -> RouterId) -> Option<u32> {
+        let behind = match self.segment.goal {
+            Goal::Router(target) => self.paths.network.groups().distance(far(), target),
+            Goal::Group(_) | Goal::Link(..) => 0,
+        };
+        let rank = 2 * (near + behind) + u32::from(self.segment.under_way && gateway != self.router);
+        if rank > self.least {
+            return None;
+        }
+        self.least = rank;
+        Some(rank)
+    }
+}
+
 /// The hops of the lowest rank and, among these, of the least load.
 struct LeastLoaded {
     rank: u32,
@@ -210,7 +243,7 @@ impl LeastLoaded {
 
     /// One of them, each as often as it stands for an equal path. A single one needs no random number.
     #[inline]
-    fn pick(self, random: &mut dyn Random) -> Hop {
+    fn pick(&self, random: &mut dyn Random) -> Hop {
         if let [(only, _)] = self.hops[..] {
             return only;
         }
@@ -295,24 +328,42 @@ impl<T: Topology + Groups> EqualPaths<T> {
             }
             return;
         }
+        let mut ranking = LinkRanking {
+            paths: self,
+            router,
+            segment,
+            least: u32::MAX,
+        };
         match &self.links {
-            Some(links) => {
-                let gateways = links.gateways(here, there);
-                let is_only = matches!(gateways, [only] if only.links == 1);
-                let links = gateways.iter().flat_map(|gateway| {
-                    let links = links.of(gateway).iter();
-                    links.map(|link| (gateway.router, link.port, Some(link.far)))
-                });
-                self.rank_links(router, segment, is_only, links, each);
-            }
+            Some(links) => match links.gateways(here, there) {
+                [only] if only.links == 1 => each(0, only.router, links.of(only)[0].port),
+                gateways => {
+                    for gateway in gateways {
+                        // Most links of two large groups end here, before the look at their far end.
+                        let Some(near) = ranking.near(gateway.router) else {
+                            continue;
+                        };
+                        for link in links.of(gateway) {
+                            if let Some(rank) = ranking.rank(gateway.router, near, || link.far) {
+                                each(rank, gateway.router, link.port);
+                            }
+                        }
+                    }
+                }
+            },
             None => {
-                let links = 0..groups.links_between(here, there);
-                let is_only = links.len() == 1;
-                let links = links.map(|link| {
+                let links = groups.links_between(here, there);
+                for link in 0..links {
                     let (gateway, port) = groups.gateway(here, there, link);
-                    (gateway, port, None)
-                });
-                self.rank_links(router, segment, is_only, links, each);
+                    if links == 1 {
+                        return each(0, gateway, port);
+                    }
+                    if let Some(near) = ranking.near(gateway)
+                        && let Some(rank) = ranking.rank(gateway, near, || self.network.across(gateway, port))
+                    {
+                        each(rank, gateway, port);
+                    }
+                }
             }
         }
     }
@@ -354,45 +405,6 @@ impl<T: Topology + Groups> EqualPaths<T> {
     fn has_hosts(&self, router: RouterId) -> bool {
         let groups = self.network.groups();
         router.0 - groups.group(router) * groups.routers_per_group() < groups.host_routers_per_group()
-    }
-
-    /// [`EqualPaths::each_link`] for these links, each with its router, its port and, if known, its far end. `is_only`:
-    /// whether there is a single one.
-    #[inline]
-    fn rank_links(
-        &self,
-        router: RouterId,
-        segment: Segment,
-        is_only: bool,
-        links: impl Iterator<Item = (RouterId, Port, Option<RouterId>)>,
-        mut each: impl FnMut(u32, RouterId, Port),
-    ) {
-        let groups = self.network.groups();
-        let mut least = u32::MAX;
-        for (gateway, port, far) in links {
-            let rank = match is_only {
-                true => 0,
-                false => {
-                    let near = groups.distance(router, gateway);
-                    // Most links of two large groups end here, before the look at their far end.
-                    if 2 * near > least {
-                        continue;
-                    }
-                    let behind = match segment.goal {
-                        Goal::Router(target) => {
-                            groups.distance(far.unwrap_or_else(|| self.network.across(gateway, port)), target)
-                        }
-                        Goal::Group(_) | Goal::Link(..) => 0,
-                    };
-                    2 * (near + behind) + u32::from(segment.under_way && gateway != router)
-                }
-            };
-            if rank > least {
-                continue;
-            }
-            least = rank;
-            each(rank, gateway, port);
-        }
     }
 
     /// Calls `each` with candidates for the next hop, a rank of each, and the number of equal paths that it stands for.
