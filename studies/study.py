@@ -12,6 +12,8 @@ A study is a folder with a script ``run.py`` that defines a :class:`Study` and c
 
 ``--missing`` runs only the cases that have no row in ``table.csv``, or the first N of them, and keeps the
 rows of the others, whatever program made them; ``provenance.json`` has an entry for each such addition.
+``--again COLUMN=VALUE...`` runs the cases with these values anew, and keeps the other rows: a change of the
+program may have changed their times only. The entry of the addition says which time it replaces.
 ``--smoke`` runs the small cases and their checks, and writes nothing. ``--render`` draws figures and README
 again from the table. ``--verify`` compares README and checks with the table and writes nothing. Neither of
 both runs the simulator.
@@ -102,7 +104,9 @@ class Study:
             sys.exit(f"{program} is missing: run `make`, or name another program with --fabricsim")
         at_once = 1 if self.alone else options.at_once
         if options.missing is not None:
-            sys.exit(self._add_missing(program, at_once, options.missing))
+            sys.exit(self._add_missing(program, at_once, options.missing, read_table(self.folder), {}))
+        if options.again is not None:
+            sys.exit(self._run_again(program, at_once, dict(options.again)))
         rows, details, cpu_s = self._run(program, options.smoke, at_once)
         failed = _print_checks(self.checks(rows, options.smoke))
         if not options.smoke:
@@ -113,9 +117,34 @@ class Study:
             self._write(rows)
         sys.exit(1 if failed else 0)
 
-    def _add_missing(self, program: Path, at_once: int, most: int) -> int:
-        """Runs the first cases without a row in the table and adds their rows in the order of the cases."""
+    def _run_again(self, program: Path, at_once: int, values: dict[str, str]) -> int:
+        """Runs the cases with these values in their columns anew."""
         kept = read_table(self.folder)
+        unknown = [name for name in values if name not in kept[0]]
+        if unknown or "cpu_s" not in kept[0]:
+            name = unknown[0] if unknown else "cpu_s"
+            known = ", ".join(kept[0])
+            print(f"--again: table.csv has no column {name!r}; it has {known}", file=sys.stderr)
+            return 2
+        if self.details:
+            print("--again: the study has further tables; run it in full", file=sys.stderr)
+            return 2
+        replaced = select(kept, **values)
+        if not replaced:
+            print("--again: no row of table.csv has these values", file=sys.stderr)
+            return 2
+        minutes = sum(float(row["cpu_s"]) for row in replaced) / 60
+        entry = {"replaced_runs": len(replaced), "replaced_cpu_minutes": round(minutes, 1)}
+        rest = [row for row in kept if row not in replaced]
+        return self._add_missing(program, at_once, sys.maxsize, rest, entry)
+
+    def _add_missing(
+        self, program: Path, at_once: int, most: int, kept: list[Row], entry: dict[str, object]
+    ) -> int:
+        """Runs the first cases without a row and adds their rows in the order of the cases.
+
+        ``kept``: the rows that stay. ``entry``: more keys of this addition in ``provenance.json``.
+        """
         cases = self.cases(False)
         rows = {place: select(kept, **case.columns) for place, case in enumerate(cases)}
         missing = [place for place, found in rows.items() if not found][:most]
@@ -139,7 +168,7 @@ class Study:
             _write_table(of, self.folder / f"{name}.csv")
         file = self.folder / "provenance.json"
         provenance = json.loads(file.read_text())
-        provenance.setdefault("added", []).append(_provenance(program, len(added), cpu_s))
+        provenance.setdefault("added", []).append(_provenance(program, len(added), cpu_s) | entry)
         file.write_text(json.dumps(provenance, indent=2) + "\n")
         self._write(table)
         return 1 if failed else 0
@@ -261,6 +290,13 @@ def _arguments(name: str) -> argparse.Namespace:
         help="run only the cases (the first N) without a row in table.csv; keep its rows",
     )
     kind.add_argument(
+        "--again",
+        nargs="+",
+        type=_column_and_value,
+        metavar="COLUMN=VALUE",
+        help="run the cases with these values in table.csv anew; keep its other rows",
+    )
+    kind.add_argument(
         "--render", action="store_true", help="write README.md and figures from table.csv; run nothing"
     )
     kind.add_argument(
@@ -271,6 +307,13 @@ def _arguments(name: str) -> argparse.Namespace:
         "--fabricsim", default=str(RELEASE), metavar="FILE", help="the program (default: %(default)s)"
     )
     return parser.parse_args()
+
+
+def _column_and_value(text: str) -> tuple[str, str]:
+    column, separator, value = text.partition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"{text!r} has no '='; expected COLUMN=VALUE")
+    return column, value
 
 
 def _run_case(case: Case, program: Path, digest: str, cache: Path) -> Path:
@@ -365,6 +408,9 @@ def _run_line(provenance: dict) -> str:
     machine = f"{provenance['machine']}, {provenance['cores']} shared cores"
     program = f"{provenance['program']}, commit {provenance['commit']}"
     runs = f"{provenance['runs']} runs, {provenance['cpu_minutes']} minutes of CPU time"
+    if "replaced_runs" in provenance:
+        replaced = f"{provenance['replaced_runs']} runs of {provenance['replaced_cpu_minutes']} minutes"
+        runs += f", in place of {replaced}"
     line = f"{provenance['date']}, {machine}; {program}: {runs}."
     added = [_run_line(addition) for addition in provenance.get("added", [])]
     return " Added: ".join([line, *added])
