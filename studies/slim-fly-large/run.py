@@ -209,10 +209,9 @@ greatest load that was run below full load. The worst case gets \
 - **Values above saturation are those of a network that still fills.** From 5 to 20 us the buffers take what \
 the hosts send, and the first halves of Valiant's paths take the links. So Valiant shows \
 {point(rows, "uniform", "Valiant", 1.0):.2f} at full load, less than on [3,042 \
-hosts](../slim-fly/README.md), which were measured after 20 us. Measured late, the accepted load hardly \
-changes: {" and ".join(changes)}. UGAL accepts less than minimal routing there: where the links are the \
-limit, each detour takes a link from others. The steady values of Valiant are open: its late case is in the \
-script, and was not run to its end for lack of time (`--missing` runs it). A million hosts at full load were \
+hosts](../slim-fly/README.md), which were measured after 20 us. Measured late, when the buffers \
+are full, the accepted load changes: {" and ".join(changes)}. UGAL accepts less than minimal routing there: \
+where the links are the limit, each detour takes a link from others. A million hosts at full load were \
 measured for 2 us only, in which queues of random arrivals still grow: their value, {full:.4f}, is no steady \
 one, either.
 - **The ranking of the worst case is sure**: UGAL, then Valiant, then minimal, with three seeds, a quarter \
