@@ -780,7 +780,7 @@ percentile of {most["linear"]} and {most["calibrated"]}. Both placements are bel
 those of the presets. The reason is that the fit takes a step inside the eager range for a rendezvous. The \
 first fits have smaller residuals on two nodes, on average. {fits[0]}. {fits[1]}.
 - The preset of ARCHER2 divided a large message among both NICs of a host at first. Ping-pongs of large \
-messages then took half of the measured time. Now each rank has one NIC, as HPE's libraries assign them. \
+messages were predicted too short then. Now each rank has one NIC, as HPE's libraries assign them. \
 The presets of LUMI and Frontier follow; for LUMI the study chose one NIC for each message before."""
 
 
