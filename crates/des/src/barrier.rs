@@ -91,11 +91,6 @@ impl Barrier {
         }
     }
 
-    /// Whether a thread waits for others.
-    pub(crate) fn has_waiters(&self) -> bool {
-        self.arrived.load(Relaxed) > 0
-    }
-
     fn open(&self, generation: usize) {
         if self.threads == 1 {
             return self.generation.store(generation, Release);

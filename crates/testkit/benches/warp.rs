@@ -2,8 +2,9 @@
 //!
 //! `cargo bench -p fabricsim-testkit --bench warp` prints million committed events per second of wall-clock time, the
 //! best of three runs that take turns, for each executor with 1 and 2 threads. `-- THREADS NAME` takes 1, 2, 4 and so on
-//! up to THREADS threads, and the cases whose name contains NAME. Beside a rate of `optimistic` stands the part of its
-//! executed events that were not rolled back.
+//! up to THREADS threads, and the cases whose name contains NAME. `--once` runs
+//! each once, and `--parallel` leaves out `sequential`, which takes a minute for a million LPs. Beside a rate of
+//! `optimistic` stands the part of its executed events that were not rolled back.
 
 use std::time::Instant;
 
@@ -30,13 +31,20 @@ const CASES: &[(&str, u32, u64, u64)] = &[
 ];
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let (options, arguments): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .partition(|argument| argument.starts_with('-'));
+    let has = |option: &str| options.iter().any(|given| given == option);
+    let runs = if has("--once") { 1 } else { RUNS };
     let most: usize = arguments.first().and_then(|text| text.parse().ok()).unwrap_or(2);
     let filter = arguments.last().filter(|text| text.parse::<usize>().is_err());
     let counts: Vec<usize> = std::iter::successors(Some(1), |n| Some(n * 2))
         .take_while(|n| *n <= most)
         .collect();
-    let mut kinds = vec![(Executor::Sequential, 1)];
+    let mut kinds = Vec::new();
+    if !has("--parallel") {
+        kinds.push((Executor::Sequential, 1));
+    }
     kinds.extend(counts.iter().map(|threads| (Executor::Conservative, *threads)));
     kinds.extend(counts[1..].iter().map(|threads| (Executor::Optimistic, *threads)));
     kinds.push((Executor::Auto, most));
@@ -68,7 +76,7 @@ fn main() {
         };
         let mut best = vec![(0.0f64, 1.0); kinds.len()];
         // In turn, so that all of them meet the same load of the machine.
-        for _ in 0..RUNS {
+        for _ in 0..runs {
             for ((executor, threads), best) in kinds.iter().zip(&mut best) {
                 let settings = Settings {
                     executor: *executor,

@@ -173,11 +173,8 @@ impl<'a, M: Model> Worker<'a, M> {
         let optimism = self.run.settings.optimism;
         let quantum = u64::from(optimism.batch) * u64::from(optimism.gvt_interval);
         let target = self.round_began + quantum;
-        while may_speculate
-            && self.part.processed < target
-            && !self.team.has_waiters()
-            && self.speculate(None)
-        {}
+        // Also while others wait: a round of a few events would take less time than the synchronisation after it.
+        while may_speculate && self.part.processed < target && self.speculate(None) {}
         self.post();
         let sync_state = sync_state(self);
         self.part.clock.lap(|s| &mut s.queue);
@@ -186,8 +183,16 @@ impl<'a, M: Model> Worker<'a, M> {
         // What is sent from now on counts at the next arrival.
         self.part.context.sent = Time::MAX;
         let mut is_idle = false;
-        while may_speculate && !is_idle && !self.team.has_all_arrived(ticket) {
+        while may_speculate && !self.team.has_all_arrived(ticket) {
             is_idle = !self.speculate(Some(ticket));
+            if is_idle {
+                // A thread with little work may get more from the others, long before GVT gets there.
+                let goes_on = self.team.waits_for_mail(self.thread, ticket);
+                self.part.clock.lap(|s| &mut s.idle);
+                if !goes_on {
+                    break;
+                }
+            }
         }
         self.part.clock.lap(|s| &mut s.queue);
         let agreed = self.team.agree(self.meetings, self.thread, ticket);
@@ -225,13 +230,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.part.clock.lap(|s| &mut s.queue);
         let (team, thread, optimism) = (self.team, self.thread, self.run.settings.optimism);
         let target = self.part.processed + u64::from(optimism.batch);
-        let yields = || {
-            team.has_mail(thread)
-                || match ticket {
-                    Some(ticket) => team.has_all_arrived(ticket),
-                    None => team.has_waiters(),
-                }
-        };
+        let yields = || team.has_mail(thread) || ticket.is_some_and(|ticket| team.has_all_arrived(ticket));
         let mut has_executed = false;
         while self.part.processed < target {
             self.part.set_limit(self.limit);
