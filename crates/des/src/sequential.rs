@@ -122,7 +122,7 @@ pub(crate) fn run<M: Model>(
             if control.interrupted() {
                 break RunEnd::Interrupted;
             }
-            if timer.is_over(processed) {
+            if timer.is_over(processed, 0.0) {
                 leg.pause(context.stop, Some(&timer), processed);
                 break RunEnd::Until;
             }

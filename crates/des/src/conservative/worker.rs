@@ -120,7 +120,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(now)),
                 pause: timer
                     .as_mut()
-                    .is_some_and(|timer| timer.is_over(self.part.processed)),
+                    .is_some_and(|timer| timer.is_over(self.part.processed, clock.seconds.processing)),
             };
             clock.lap(|s| &mut s.queue);
             let agreed = self.meet(sync_state);

@@ -85,9 +85,9 @@ impl<'a, M: Model> Worker<'a, M> {
             // A thread that could not begin executes nothing, and ends the run at the first synchronisation.
             let may_speculate = broken.is_none() && gvt_rounds > 0;
             let mut is_over = |worker: &Self| {
-                timer
-                    .as_mut()
-                    .is_some_and(|timer| timer.is_over(worker.part.processed))
+                timer.as_mut().is_some_and(|timer| {
+                    timer.is_over(worker.part.processed, worker.part.clock.seconds.processing)
+                })
             };
             let mut sync_state = |worker: &Self, observer: &mut Option<&mut dyn Observer<M>>| SyncState {
                 next: worker.part.next(),
