@@ -35,6 +35,9 @@ const FASTER: f64 = 1.05;
 /// Events per window from which on single events are not tried: windows are faster from about four.
 const FEW: u64 = 32;
 
+/// Pending events from which on single events are not tried: their heap no longer fits a cache.
+const MANY_PENDING: usize = 65_536;
+
 /// Events per window and thread from which on nothing is gained by speculation, and most probably much by threads: a
 /// window then takes a hundred times as long as its synchronisation.
 const MANY: u64 = 2_000;
@@ -93,6 +96,8 @@ struct Seen {
     rate: f64,
     /// Events per window of all threads, if there were windows.
     per_window: Option<u64>,
+    /// Pending events at its end.
+    pending: usize,
     /// Its events, and all its time.
     events: f64,
     whole: Duration,
@@ -119,6 +124,8 @@ struct Gearbox {
     is_first: bool,
     /// Events per window of all threads, as last seen.
     per_window: u64,
+    /// Pending events, as last seen.
+    pending: usize,
 }
 
 impl Gearbox {
@@ -136,6 +143,7 @@ impl Gearbox {
             cold: None,
             is_first: true,
             per_window: 0,
+            pending: 0,
         }
     }
 
@@ -147,6 +155,7 @@ impl Gearbox {
     /// The next gear and the length of its leg, after a leg in this one.
     fn next(&mut self, gear: usize, seen: Seen) -> (usize, Length) {
         self.per_window = seen.per_window.unwrap_or(self.per_window);
+        self.pending = seen.pending;
         let is_steady = gear == self.best;
         if is_steady {
             self.tried.clear();
@@ -200,7 +209,7 @@ impl Gearbox {
                 candidates.push(last - 1);
             }
         }
-        if best != 0 && self.per_window < FEW {
+        if best != 0 && self.per_window < FEW && self.pending < MANY_PENDING {
             candidates.push(0);
         }
         candidates
@@ -252,9 +261,11 @@ pub(crate) fn run<M: Model>(
         let whole = begin.elapsed();
         let of_leg = &finished.statistics;
         let events = of_leg.committed as f64;
+        let (pending, next) = leg.take_left();
         let measured = leg.measured().map(|leg| Seen {
             rate: events * leg.share / leg.half.as_secs_f64().max(1e-9),
             per_window: of_leg.committed.checked_div(of_leg.windows),
+            pending: pending.iter().map(Vec::len).sum(),
             events,
             whole,
         });
@@ -273,7 +284,8 @@ pub(crate) fn run<M: Model>(
         };
         midway = Some(Midway {
             lps: finished.lps,
-            pending: finished.pending,
+            pending,
+            next,
             last: finished.time,
             stop,
         });
@@ -309,6 +321,7 @@ mod tests {
                 // The first leg has cold caches.
                 rate: if leg == 0 { rates[gear] / 3.0 } else { rates[gear] },
                 per_window: Some(per_window),
+                pending: 1_000,
                 events: rates[gear] * length.as_secs_f64(),
                 whole: length + Duration::from_micros(50),
             };
@@ -359,6 +372,21 @@ mod tests {
     }
 
     #[test]
+    fn single_events_are_for_few_pending_ones() {
+        for (pending, next) in [(1_000, 0), (MANY_PENDING, 2)] {
+            let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD);
+            let seen = Seen {
+                rate: 1.0,
+                per_window: Some(2),
+                pending,
+                events: 1.0,
+                whole: TRIAL,
+            };
+            assert_eq!(gearbox.next(ONE_THREAD, seen).0, next, "{pending}");
+        }
+    }
+
+    #[test]
     fn large_windows_take_all_threads_at_once() {
         let (best, spent) = drive(&[5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000, ONE_THREAD, 3);
         assert_eq!(best, 4);
@@ -370,6 +398,7 @@ mod tests {
         let seen = |rate: f64, whole: f64| Seen {
             rate,
             per_window: Some(300),
+            pending: 1_000,
             events: rate * 0.1,
             whole: Duration::from_secs_f64(whole),
         };
@@ -390,6 +419,7 @@ mod tests {
         let seen = |rate: f64| Seen {
             rate,
             per_window: Some(100_000),
+            pending: 1_000,
             events: rate,
             whole: TRIAL,
         };

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::slot::{Lps, Slot};
@@ -14,15 +14,20 @@ use crate::{Event, Model, Partition, Time};
 /// The state of a run between two legs.
 pub(crate) struct Midway<M: Model> {
     pub(crate) lps: Lps<M::Lp>,
-    pub(crate) pending: Vec<Event<M::Payload>>,
+    pub(crate) pending: EventLists<M>,
+    /// No pending event is earlier.
+    pub(crate) next: Time,
     /// Time of the last executed event.
     pub(crate) last: Time,
     /// The earliest stop that was requested.
     pub(crate) stop: Time,
 }
 
-/// LPs of a part, and their pending events.
-type PartOfMidway<M> = (Vec<Slot<<M as Model>::Lp>>, Vec<Event<<M as Model>::Payload>>);
+/// Events in several lists, in no particular order, so that they can be handed over as they lie in memory.
+pub(crate) type EventLists<M> = Vec<Vec<Event<<M as Model>::Payload>>>;
+
+/// LPs of a part, and the pending events of all parts.
+type PartOfMidway<M> = (Vec<Slot<<M as Model>::Lp>>, Arc<EventLists<M>>);
 
 /// When a leg ends, unless the run does.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +75,8 @@ pub(crate) struct RunLeg<M: Model> {
     parts: Option<Vec<Mutex<PartOfMidway<M>>>>,
     /// Time of the last event before the leg.
     pub(crate) last: Time,
+    /// No event is earlier.
+    pub(crate) next: Time,
     /// The earliest stop requested before the leg.
     pub(crate) stop: Time,
     length: Length,
@@ -79,6 +86,10 @@ pub(crate) struct RunLeg<M: Model> {
     measured: Mutex<Option<LegMeasured>>,
     /// The earliest stop at the end of the leg, plus one; 0 while the run goes on in it, or if the run ended with it.
     paused: AtomicU64,
+    /// Events that it has left to the next one.
+    left: Mutex<EventLists<M>>,
+    /// No event is earlier that it has left.
+    left_from: AtomicU64,
 }
 
 /// What the leading thread has measured in a leg.
@@ -180,11 +191,14 @@ impl<M: Model> RunLeg<M> {
         RunLeg {
             parts: None,
             last,
+            next: Time::ZERO,
             stop,
             length: Length::Whole,
             made: Instant::now(),
             measured: Mutex::new(None),
             paused: AtomicU64::new(0),
+            left: Mutex::default(),
+            left_from: AtomicU64::new(0),
         }
     }
 
@@ -199,20 +213,19 @@ impl<M: Model> RunLeg<M> {
             return RunLeg { length, ..first };
         };
         let parts = midway.lps.into_parts(partition);
-        let mut parts: Vec<_> = parts.into_iter().map(|slots| (slots, Vec::new())).collect();
-        for event in midway.pending {
-            parts[partition.owner(event.target)].1.push(event);
-        }
+        let pending = Arc::new(midway.pending);
+        let parts = parts.into_iter().map(|slots| (slots, Arc::clone(&pending)));
         RunLeg {
-            parts: Some(parts.into_iter().map(Mutex::new).collect()),
+            parts: Some(parts.map(Mutex::new).collect()),
             last: midway.last,
+            next: midway.next,
             stop: midway.stop,
             length,
             ..first
         }
     }
 
-    /// The LPs of a part and their pending events; `None` if the run begins with this leg.
+    /// The LPs of a part, and the pending events of all; `None` if the run begins with this leg.
     pub(crate) fn take(&self, part: usize) -> Option<PartOfMidway<M>> {
         let mut part = self.parts.as_ref()?[part]
             .lock()
@@ -234,14 +247,27 @@ impl<M: Model> RunLeg<M> {
         }
     }
 
-    /// Notes that the leg is over and the run is not, on each thread; the leading one has the timer. `stop`: the earliest
-    /// stop that was requested. `processed`: events of this thread.
-    pub(crate) fn pause(&self, stop: Time, timer: Option<&LegTimer>, processed: u64) {
+    /// Notes that the leg is over and the run is not, on each thread; the leading one has the timer. `next`: no pending
+    /// event is earlier. `stop`: the earliest stop that was requested. `processed`: events of this thread.
+    pub(crate) fn pause(&self, next: Time, stop: Time, timer: Option<&LegTimer>, processed: u64) {
+        self.left_from.store(next.0, Relaxed);
         self.paused.store(stop.0.saturating_add(1), Relaxed);
         if let Some(timer) = timer {
             let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
             *measured = Some(timer.measured(processed));
         }
+    }
+
+    /// Leaves the pending events of a thread to the next leg.
+    pub(crate) fn leave(&self, mut events: EventLists<M>) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.append(&mut events);
+    }
+
+    /// The pending events of all threads, and a time before which there is none.
+    pub(crate) fn take_left(&self) -> (EventLists<M>, Time) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut left), Time(self.left_from.load(Relaxed)))
     }
 
     /// The earliest stop, if the leg is over and the run is not.
@@ -299,11 +325,16 @@ mod tests {
         assert!(!busy.is_over(EVENTS, 0.0999), "it has hardly waited");
         let twice = busy.time;
         assert!(twice >= Duration::from_millis(200));
-        assert!(!busy.is_over(2 * EVENTS, 0.0), "no look before the leg is twice as long");
+        assert!(
+            !busy.is_over(2 * EVENTS, 0.0),
+            "no look before the leg is twice as long"
+        );
         busy.begin -= Duration::from_millis(200);
         assert!(busy.is_over(3 * EVENTS, 0.2));
         let measured = busy.measured(3 * EVENTS);
         assert_eq!(measured.share, 2.0 / 3.0, "all that came after the first look");
-        assert!(measured.half >= Duration::from_millis(200) && measured.half < twice + Duration::from_millis(200));
+        assert!(
+            measured.half >= Duration::from_millis(200) && measured.half < twice + Duration::from_millis(200)
+        );
     }
 }
