@@ -16,14 +16,15 @@ use crate::{Executor, Model, Pace, Partition, Settings, conservative, optimistic
 /// The first leg, and the shortest of a trial. A shift of a small model takes some 0.1 ms.
 const TRIAL: Duration = Duration::from_millis(8);
 
-/// A trial takes at least so many times as long as the shift before it.
-const PER_SHIFT: u32 = 4;
-
-/// The leg after a round of trials takes at least so many times as long as a trial.
-const PER_TRIAL: u32 = 10;
+/// The leg after a round of trials takes at least so many times as long as was lost in them.
+const PER_LOSS: u32 = 16;
 
 /// Length of the first leg after a round of trials. It doubles while trials change nothing.
 const STEADY: Duration = Duration::from_millis(400);
+
+/// The first leg of a large model goes on until its leading thread has waited for so many times as long as its
+/// construction took: trials with their shifts take about as long.
+const WAITS_PER_CONSTRUCTION: u32 = 6;
 
 /// Longest leg without a trial.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -33,6 +34,9 @@ const FASTER: f64 = 1.05;
 
 /// Events per window from which on single events are not tried: windows are faster from about four.
 const FEW: u64 = 32;
+
+/// Pending events from which on single events are not tried: their heap no longer fits a cache.
+const MANY_PENDING: usize = 65_536;
 
 /// Events per window and thread from which on nothing is gained by speculation, and most probably much by threads: a
 /// window then takes a hundred times as long as its synchronisation.
@@ -88,12 +92,15 @@ fn first_gear(gears: &[Gear], lps: u32) -> usize {
 /// What a leg has shown.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// Events per second.
+    /// Events per second, without the shift to this gear.
     rate: f64,
-    /// Events per window of all threads; 0 if it is not known.
-    per_window: u64,
-    /// Time before the first event: of the shift to this gear, or of the creation of all LPs.
-    before: Duration,
+    /// Events per window of all threads, if there were windows.
+    per_window: Option<u64>,
+    /// Pending events at its end.
+    pending: usize,
+    /// Its events, and all its time.
+    events: f64,
+    whole: Duration,
 }
 
 /// Decides which gear comes next, and for how long.
@@ -109,10 +116,16 @@ struct Gearbox {
     tried: Vec<usize>,
     /// Whether a trial of this round has changed the gear.
     has_changed: bool,
+    /// Time lost in this round: beyond that of the same events in the best gear.
+    lost: Duration,
     steady: Duration,
-    /// The longest shift.
-    shift: Duration,
+    /// The gear of the first leg, until it has been measured again. Then threads start, and memory is touched first.
+    cold: Option<usize>,
     is_first: bool,
+    /// Events per window of all threads, as last seen.
+    per_window: u64,
+    /// Pending events, as last seen.
+    pending: usize,
 }
 
 impl Gearbox {
@@ -125,51 +138,59 @@ impl Gearbox {
             trials: Vec::new(),
             tried: Vec::new(),
             has_changed: true,
+            lost: Duration::ZERO,
             steady: STEADY,
-            shift: Duration::ZERO,
+            cold: None,
             is_first: true,
+            per_window: 0,
+            pending: 0,
         }
     }
 
-    /// Whether windows of so many events are large for the threads of a gear.
-    fn is_large(&self, gear: usize, per_window: u64) -> bool {
-        per_window >= MANY * self.threads[gear] as u64
+    /// Whether windows are large for the threads of a gear.
+    fn is_large(&self, gear: usize) -> bool {
+        self.per_window >= MANY * self.threads[gear] as u64
     }
 
     /// The next gear and the length of its leg, after a leg in this one.
-    fn next(&mut self, gear: usize, measured: Seen) -> (usize, Duration) {
-        // Before the first leg LPs were created. Where the trials that follow have time, a shift counts as long.
-        if !std::mem::take(&mut self.is_first)
-            || self.is_large(gear, measured.per_window) && gear != ONE_THREAD
-        {
-            self.shift = self.shift.max(measured.before);
-        }
-        let trial = TRIAL.max(self.shift * PER_SHIFT);
+    fn next(&mut self, gear: usize, seen: Seen) -> (usize, Length) {
+        self.per_window = seen.per_window.unwrap_or(self.per_window);
+        self.pending = seen.pending;
         let is_steady = gear == self.best;
         if is_steady {
             self.tried.clear();
+            self.lost = Duration::ZERO;
+        } else {
+            let in_best = Duration::try_from_secs_f64(seen.events / self.rate).unwrap_or_default();
+            self.lost += seen.whole.saturating_sub(in_best);
         }
         self.tried.push(gear);
-        if is_steady || measured.rate > self.rate * FASTER {
+        if std::mem::take(&mut self.is_first) {
+            self.cold = Some(gear);
+        } else {
+            self.cold = self.cold.filter(|cold| *cold != gear);
+        }
+        if is_steady || seen.rate > self.rate * FASTER {
             self.has_changed |= !is_steady;
-            (self.best, self.rate) = (gear, measured.rate);
-            self.trials = self.candidates(measured.per_window);
+            (self.best, self.rate) = (gear, seen.rate);
+            self.trials = self.candidates();
             self.trials.retain(|candidate| !self.tried.contains(candidate));
         }
-        if let Some(candidate) = self.trials.pop() {
-            return (candidate, trial);
+        let again = || self.cold.filter(|cold| *cold != self.best);
+        if let Some(candidate) = self.trials.pop().or_else(again) {
+            return (candidate, Length::Trial(TRIAL));
         }
         self.steady = match std::mem::take(&mut self.has_changed) {
             true => STEADY,
             false => (self.steady * 2).min(LONGEST),
         };
-        (self.best, self.steady.max(trial * PER_TRIAL))
+        (self.best, Length::Time(self.steady.max(self.lost * PER_LOSS)))
     }
 
     /// Gears that may be faster than the best one, the first to try last.
-    fn candidates(&self, per_window: u64) -> Vec<usize> {
+    fn candidates(&self) -> Vec<usize> {
         let (last, several) = (self.threads.len() - 1, self.threads.len() > ONE_THREAD + 1);
-        let is_large = |gear: usize| self.is_large(gear, per_window);
+        let is_large = |gear: usize| self.is_large(gear);
         let mut candidates = Vec::new();
         let best = self.best;
         if several && best != last && !is_large(best) {
@@ -188,7 +209,7 @@ impl Gearbox {
                 candidates.push(last - 1);
             }
         }
-        if best != 0 && per_window < FEW {
+        if best != 0 && self.per_window < FEW && self.pending < MANY_PENDING {
             candidates.push(0);
         }
         candidates
@@ -206,7 +227,15 @@ pub(crate) fn run<M: Model>(
     let mut gearbox = Gearbox::new(threads.collect(), begin_in);
     let mut statistics = EngineStatistics::default();
     let (last, stop) = (first.last, first.stop);
-    let (mut midway, mut gear, mut length) = (None, begin_in, TRIAL);
+    let first_length = match begin_in {
+        ONE_THREAD => Length::Time(TRIAL),
+        // A shift of so many LPs takes longer.
+        _ => Length::First(FirstLeg {
+            trial: TRIAL,
+            waits_per_beginning: WAITS_PER_CONSTRUCTION,
+        }),
+    };
+    let (mut midway, mut gear, mut length) = (None, begin_in, first_length);
     loop {
         let Gear { executor, partition } = &gears[gear];
         let settings = Settings {
@@ -215,14 +244,7 @@ pub(crate) fn run<M: Model>(
             ..run.settings.clone()
         };
         let length_of_leg = match run.settings.pace {
-            // Trials of fewer threads have time, where windows are large.
-            Pace::Measured if statistics.gears.is_empty() && gear != ONE_THREAD => Length::First(FirstLeg {
-                trial: TRIAL,
-                many: MANY,
-                steady: STEADY,
-                per_beginning: PER_SHIFT * PER_TRIAL,
-            }),
-            Pace::Measured => Length::Time(length),
+            Pace::Measured => length,
             Pace::Events(events) => Length::Events(events),
         };
         let begin = std::time::Instant::now();
@@ -239,13 +261,13 @@ pub(crate) fn run<M: Model>(
         let whole = begin.elapsed();
         let of_leg = &finished.statistics;
         let events = of_leg.committed as f64;
+        let (pending, next) = leg.take_left();
         let measured = leg.measured().map(|leg| Seen {
             rate: events * leg.share / leg.half.as_secs_f64().max(1e-9),
-            per_window: of_leg
-                .committed
-                .checked_div(of_leg.windows.max(of_leg.gvt_rounds))
-                .unwrap_or(0),
-            before: whole.saturating_sub(leg.whole),
+            per_window: of_leg.committed.checked_div(of_leg.windows),
+            pending: pending.iter().map(Vec::len).sum(),
+            events,
+            whole,
         });
         let time = GearTime {
             executor: *executor,
@@ -261,8 +283,9 @@ pub(crate) fn run<M: Model>(
             });
         };
         midway = Some(Midway {
-            slots: finished.lps.into_slots(),
-            pending: finished.pending,
+            lps: finished.lps,
+            pending,
+            next,
             last: finished.time,
             stop,
         });
@@ -292,16 +315,27 @@ mod tests {
         let mut gearbox = Gearbox::new((0..rates.len()).map(threads).collect(), begin_in);
         let mut spent = vec![Duration::ZERO; rates.len()];
         let (mut gear, mut length) = (begin_in, TRIAL);
-        for _ in 0..legs {
+        for leg in 0..legs {
             spent[gear] += length;
-            let measured = Seen {
-                rate: rates[gear],
-                per_window,
-                before: Duration::from_micros(50),
+            let seen = Seen {
+                // The first leg has cold caches.
+                rate: if leg == 0 { rates[gear] / 3.0 } else { rates[gear] },
+                per_window: Some(per_window),
+                pending: 1_000,
+                events: rates[gear] * length.as_secs_f64(),
+                whole: length + Duration::from_micros(50),
             };
-            (gear, length) = gearbox.next(gear, measured);
+            let next = gearbox.next(gear, seen);
+            (gear, length) = (next.0, time(next.1));
         }
         (gearbox.best, spent)
+    }
+
+    fn time(length: Length) -> Duration {
+        match length {
+            Length::Time(time) | Length::Trial(time) => time,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
@@ -338,6 +372,21 @@ mod tests {
     }
 
     #[test]
+    fn single_events_are_for_few_pending_ones() {
+        for (pending, next) in [(1_000, 0), (MANY_PENDING, 2)] {
+            let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD);
+            let seen = Seen {
+                rate: 1.0,
+                per_window: Some(2),
+                pending,
+                events: 1.0,
+                whole: TRIAL,
+            };
+            assert_eq!(gearbox.next(ONE_THREAD, seen).0, next, "{pending}");
+        }
+    }
+
+    #[test]
     fn large_windows_take_all_threads_at_once() {
         let (best, spent) = drive(&[5.0, 10.0, 19.0, 35.0, 60.0, 50.0], 1_000_000, ONE_THREAD, 3);
         assert_eq!(best, 4);
@@ -345,17 +394,40 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_takes_longer_than_its_shift() {
-        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD);
-        let measured = Seen {
-            rate: 1.0,
-            per_window: 3_000,
-            before: Duration::from_secs(1),
+    fn the_leg_after_costly_trials_is_long() {
+        let seen = |rate: f64, whole: f64| Seen {
+            rate,
+            per_window: Some(300),
+            pending: 1_000,
+            events: rate * 0.1,
+            whole: Duration::from_secs_f64(whole),
         };
-        let (gear, length) = gearbox.next(ONE_THREAD, measured);
-        assert_eq!((gear, length), (2, TRIAL), "the creation of LPs is no shift");
-        let (gear, length) = gearbox.next(2, measured);
-        assert_eq!((gear, length), (ONE_THREAD, Duration::from_secs(40)));
+        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD);
+        let (gear, length) = gearbox.next(ONE_THREAD, seen(10.0, 0.1));
+        assert_eq!((gear, time(length)), (2, TRIAL));
+        // Its tenth of a second took a second, with the shift, and its events a twentieth in the other gear.
+        let (gear, length) = gearbox.next(2, seen(5.0, 1.0));
+        assert_eq!(gear, 3, "speculation is tried too");
+        assert_eq!(time(length), TRIAL);
+        let (gear, length) = gearbox.next(3, seen(5.0, 1.0));
+        assert_eq!(gear, ONE_THREAD);
+        assert_eq!(time(length), Duration::from_millis(1_900) * PER_LOSS);
+    }
+
+    #[test]
+    fn the_first_gear_is_measured_again() {
+        let seen = |rate: f64| Seen {
+            rate,
+            per_window: Some(100_000),
+            pending: 1_000,
+            events: rate,
+            whole: TRIAL,
+        };
+        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], 2);
+        assert_eq!(gearbox.next(2, seen(3.0)).0, ONE_THREAD);
+        assert_eq!(gearbox.next(ONE_THREAD, seen(5.0)).0, 2);
+        assert_eq!(gearbox.next(2, seen(9.0)).0, 2);
+        assert_eq!((gearbox.best, gearbox.rate), (2, 9.0));
     }
 
     #[test]
@@ -368,13 +440,6 @@ mod tests {
         assert_eq!(begin(1_000, 4), ("conservative", 1));
         assert_eq!(begin(100_000, 4), ("conservative", 4));
         assert_eq!(begin(100_000, 1), ("conservative", 1));
-        let mut gearbox = Gearbox::new(vec![1, 1, 2, 4, 4], 3);
-        let measured = Seen {
-            rate: 1.0,
-            per_window: 100_000,
-            before: Duration::from_secs(1),
-        };
-        assert_eq!(gearbox.next(3, measured), (2, Duration::from_secs(4)));
     }
 
     #[test]

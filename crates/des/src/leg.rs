@@ -5,25 +5,29 @@
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::slot::Slot;
+use crate::slot::{Lps, Slot};
 use crate::{Event, Model, Partition, Time};
 
 /// The state of a run between two legs.
 pub(crate) struct Midway<M: Model> {
-    /// LPs in order.
-    pub(crate) slots: Vec<Slot<M::Lp>>,
-    pub(crate) pending: Vec<Event<M::Payload>>,
+    pub(crate) lps: Lps<M::Lp>,
+    pub(crate) pending: EventLists<M>,
+    /// No pending event is earlier.
+    pub(crate) next: Time,
     /// Time of the last executed event.
     pub(crate) last: Time,
     /// The earliest stop that was requested.
     pub(crate) stop: Time,
 }
 
-/// LPs of a part, and their pending events.
-type PartOfMidway<M> = (Vec<Slot<<M as Model>::Lp>>, Vec<Event<<M as Model>::Payload>>);
+/// Events in several lists, in no particular order, so that they can be handed over as they lie in memory.
+pub(crate) type EventLists<M> = Vec<Vec<Event<<M as Model>::Payload>>>;
+
+/// LPs of a part, and the pending events of all parts.
+type PartOfMidway<M> = (Vec<Slot<<M as Model>::Lp>>, Arc<EventLists<M>>);
 
 /// When a leg ends, unless the run does.
 #[derive(Clone, Copy, Debug)]
@@ -32,29 +36,34 @@ pub(crate) enum Length {
     Whole,
     /// After this time.
     Time(Duration),
+    /// After this time and, where it took longer until the first event, after that.
+    Trial(Duration),
     /// After so many events of the leading thread.
     Events(u64),
     /// The first leg of a run that chooses its executor.
     First(FirstLeg),
 }
 
-/// How long the first leg takes.
+/// How long the first leg of a large model takes.
+///
+/// To try other executors is paid for once, and waiting for other threads all the time, as one buys or goes on to rent.
+/// So the leg is over when its leading thread has waited for as long as trials take: a thread that hardly waits has
+/// little to gain by them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FirstLeg {
+    /// It takes at least so long, ...
     pub(crate) trial: Duration,
-    /// If windows have at least so many events of each thread until then, ...
-    pub(crate) many: u64,
-    /// ... at least so long, ...
-    pub(crate) steady: Duration,
-    /// ... and so many times the time before the first event.
-    pub(crate) per_beginning: u32,
+    /// ... and until its leading thread has spent so many times the time before the first event on other things than
+    /// events.
+    pub(crate) waits_per_beginning: u32,
 }
 
 impl Length {
-    /// When the leg is over or, of the first one, may be.
-    fn time(self) -> Duration {
+    /// When the leg is over or, of the first one, may be. `before`: the time until its first event.
+    fn time_after(self, before: Duration) -> Duration {
         match self {
             Length::Time(time) | Length::First(FirstLeg { trial: time, .. }) => time,
+            Length::Trial(time) => time.max(before),
             Length::Whole | Length::Events(_) => Duration::MAX,
         }
     }
@@ -66,6 +75,8 @@ pub(crate) struct RunLeg<M: Model> {
     parts: Option<Vec<Mutex<PartOfMidway<M>>>>,
     /// Time of the last event before the leg.
     pub(crate) last: Time,
+    /// No event is earlier.
+    pub(crate) next: Time,
     /// The earliest stop requested before the leg.
     pub(crate) stop: Time,
     length: Length,
@@ -75,14 +86,16 @@ pub(crate) struct RunLeg<M: Model> {
     measured: Mutex<Option<LegMeasured>>,
     /// The earliest stop at the end of the leg, plus one; 0 while the run goes on in it, or if the run ended with it.
     paused: AtomicU64,
+    /// Events that it has left to the next one.
+    left: Mutex<EventLists<M>>,
+    /// No event is earlier that it has left.
+    left_from: AtomicU64,
 }
 
 /// What the leading thread has measured in a leg.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LegMeasured {
-    /// Since the first event was about to execute.
-    pub(crate) whole: Duration,
-    /// The second half. In the first one, threads start and caches fill.
+    /// The second half, from the first event on. In the first one, threads start and caches fill.
     pub(crate) half: Duration,
     /// Part of the thread's events that lie in the second half.
     pub(crate) share: f64,
@@ -111,17 +124,17 @@ const QUESTIONS: u32 = 16;
 const EVENTS: u64 = 512;
 
 impl LegTimer {
-    /// Whether the leg is over. `processed`: events of this thread.
+    /// Whether the leg is over. `processed`: events of this thread; `processing`: seconds that they took.
     #[inline]
-    pub(crate) fn is_over(&mut self, processed: u64) -> bool {
+    pub(crate) fn is_over(&mut self, processed: u64, processing: f64) -> bool {
         match self.length {
             Length::Whole => false,
             Length::Events(events) => processed >= events,
-            Length::Time(_) | Length::First(_) => self.is_time_over(processed),
+            Length::Time(_) | Length::Trial(_) | Length::First(_) => self.is_time_over(processed, processing),
         }
     }
 
-    fn is_time_over(&mut self, processed: u64) -> bool {
+    fn is_time_over(&mut self, processed: u64, processing: f64) -> bool {
         self.questions += 1;
         if !self.questions.is_multiple_of(QUESTIONS) && processed - self.at_look < EVENTS {
             return false;
@@ -137,13 +150,13 @@ impl LegTimer {
         let Length::First(first) = self.length else {
             return true;
         };
-        // This thread asks once for each window.
-        if processed / u64::from(self.questions) < first.many {
+        let waited = elapsed.as_secs_f64() - processing;
+        if waited >= (self.before * first.waits_per_beginning).as_secs_f64() {
             return true;
         }
-        self.length = Length::Time(first.steady.max(self.before * first.per_beginning));
-        self.half = None;
-        self.time = self.length.time();
+        // It goes on for as long again.
+        self.half = Some((elapsed, processed));
+        self.time = elapsed * 2;
         false
     }
 
@@ -152,13 +165,11 @@ impl LegTimer {
         let whole = self.begin.elapsed();
         match self.half {
             Some((half, before)) if processed > before && whole > half => LegMeasured {
-                whole,
                 half: whole - half,
                 share: (processed - before) as f64 / processed as f64,
             },
             // A single window was as long as the leg.
             _ => LegMeasured {
-                whole,
                 half: whole,
                 share: 1.0,
             },
@@ -180,11 +191,14 @@ impl<M: Model> RunLeg<M> {
         RunLeg {
             parts: None,
             last,
+            next: Time::ZERO,
             stop,
             length: Length::Whole,
             made: Instant::now(),
             measured: Mutex::new(None),
             paused: AtomicU64::new(0),
+            left: Mutex::default(),
+            left_from: AtomicU64::new(0),
         }
     }
 
@@ -198,28 +212,20 @@ impl<M: Model> RunLeg<M> {
         let Some(midway) = midway else {
             return RunLeg { length, ..first };
         };
-        let (mut slots, mut parts) = (midway.slots, Vec::new());
-        for part in (0..partition.parts()).rev() {
-            let of_part = match partition.range(part).start {
-                0 => std::mem::take(&mut slots),
-                start => slots.split_off(start as usize),
-            };
-            parts.push((of_part, Vec::new()));
-        }
-        parts.reverse();
-        for event in midway.pending {
-            parts[partition.owner(event.target)].1.push(event);
-        }
+        let parts = midway.lps.into_parts(partition);
+        let pending = Arc::new(midway.pending);
+        let parts = parts.into_iter().map(|slots| (slots, Arc::clone(&pending)));
         RunLeg {
-            parts: Some(parts.into_iter().map(Mutex::new).collect()),
+            parts: Some(parts.map(Mutex::new).collect()),
             last: midway.last,
+            next: midway.next,
             stop: midway.stop,
             length,
             ..first
         }
     }
 
-    /// The LPs of a part and their pending events; `None` if the run begins with this leg.
+    /// The LPs of a part, and the pending events of all; `None` if the run begins with this leg.
     pub(crate) fn take(&self, part: usize) -> Option<PartOfMidway<M>> {
         let mut part = self.parts.as_ref()?[part]
             .lock()
@@ -229,25 +235,39 @@ impl<M: Model> RunLeg<M> {
 
     /// What decides when the leg ends, on the leading thread. Called when the first event is about to execute.
     pub(crate) fn start(&self) -> LegTimer {
+        let before = self.made.elapsed();
         LegTimer {
             length: self.length,
-            time: self.length.time(),
+            time: self.length.time_after(before),
             begin: Instant::now(),
-            before: self.made.elapsed(),
+            before,
             half: None,
             questions: 0,
             at_look: 0,
         }
     }
 
-    /// Notes that the leg is over and the run is not, on each thread; the leading one has the timer. `stop`: the earliest
-    /// stop that was requested. `processed`: events of this thread.
-    pub(crate) fn pause(&self, stop: Time, timer: Option<&LegTimer>, processed: u64) {
+    /// Notes that the leg is over and the run is not, on each thread; the leading one has the timer. `next`: no pending
+    /// event is earlier. `stop`: the earliest stop that was requested. `processed`: events of this thread.
+    pub(crate) fn pause(&self, next: Time, stop: Time, timer: Option<&LegTimer>, processed: u64) {
+        self.left_from.store(next.0, Relaxed);
         self.paused.store(stop.0.saturating_add(1), Relaxed);
         if let Some(timer) = timer {
             let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
             *measured = Some(timer.measured(processed));
         }
+    }
+
+    /// Leaves the pending events of a thread to the next leg.
+    pub(crate) fn leave(&self, mut events: EventLists<M>) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.append(&mut events);
+    }
+
+    /// The pending events of all threads, and a time before which there is none.
+    pub(crate) fn take_left(&self) -> (EventLists<M>, Time) {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut left), Time(self.left_from.load(Relaxed)))
     }
 
     /// The earliest stop, if the leg is over and the run is not.
@@ -262,5 +282,59 @@ impl<M: Model> RunLeg<M> {
     /// What the leading thread has measured, if the leg is over and the run is not.
     pub(crate) fn measured(&self) -> Option<LegMeasured> {
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timer(length: Length, before: u64) -> LegTimer {
+        let before = Duration::from_millis(before);
+        LegTimer {
+            time: length.time_after(before),
+            length,
+            begin: Instant::now(),
+            before,
+            half: None,
+            questions: 0,
+            at_look: 0,
+        }
+    }
+
+    #[test]
+    fn a_trial_takes_at_least_as_long_as_the_shift_before_it() {
+        let trial = Length::Trial(Duration::from_millis(8));
+        assert_eq!(timer(trial, 2).time, Duration::from_millis(8));
+        assert_eq!(timer(trial, 300).time, Duration::from_millis(300));
+        assert_eq!(
+            timer(Length::Time(Duration::from_millis(8)), 300).time,
+            Duration::from_millis(8)
+        );
+    }
+
+    #[test]
+    fn the_first_leg_goes_on_until_its_thread_has_waited() {
+        let first = Length::First(FirstLeg {
+            trial: Duration::ZERO,
+            waits_per_beginning: 6,
+        });
+        assert!(timer(first, 0).is_over(EVENTS, 0.0), "nothing was created");
+        let mut busy = timer(first, 1);
+        busy.begin -= Duration::from_millis(100);
+        assert!(!busy.is_over(EVENTS, 0.0999), "it has hardly waited");
+        let twice = busy.time;
+        assert!(twice >= Duration::from_millis(200));
+        assert!(
+            !busy.is_over(2 * EVENTS, 0.0),
+            "no look before the leg is twice as long"
+        );
+        busy.begin -= Duration::from_millis(200);
+        assert!(busy.is_over(3 * EVENTS, 0.2));
+        let measured = busy.measured(3 * EVENTS);
+        assert_eq!(measured.share, 2.0 / 3.0, "all that came after the first look");
+        assert!(
+            measured.half >= Duration::from_millis(200) && measured.half < twice + Duration::from_millis(200)
+        );
     }
 }

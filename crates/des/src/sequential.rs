@@ -1,5 +1,6 @@
 //! The reference executor: one priority queue, one event after the other.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::event_signer::EventSigner;
@@ -89,9 +90,12 @@ pub(crate) fn run<M: Model>(
     };
     let (mut slots, pending) = match midway {
         Some(midway) => midway,
-        None => (run.slots(0..model.lps())?, Vec::new()),
+        None => (run.slots(0..model.lps())?, Arc::default()),
     };
-    pending.into_iter().for_each(|event| context.queue.push(event));
+    for event in pending.iter().flatten() {
+        context.queue.push(*event);
+    }
+    drop(pending);
     match run.from {
         _ if is_midway => {}
         Some(snapshot) => snapshot
@@ -122,8 +126,9 @@ pub(crate) fn run<M: Model>(
             if control.interrupted() {
                 break RunEnd::Interrupted;
             }
-            if timer.is_over(processed) {
-                leg.pause(context.stop, Some(&timer), processed);
+            if timer.is_over(processed, 0.0) {
+                let next = context.queue.next().unwrap_or(context.now);
+                leg.pause(next, context.stop, Some(&timer), processed);
                 break RunEnd::Until;
             }
             if processed >= next_drain {
@@ -168,11 +173,15 @@ pub(crate) fn run<M: Model>(
         RunEnd::Stopped => context.stop,
         _ => context.now,
     };
+    let mut pending: Vec<_> = context.queue.events().collect();
+    if leg.paused().is_some() {
+        leg.leave(vec![std::mem::take(&mut pending)]);
+    }
     Ok(Finished {
         end,
         time,
         lps: Lps::new(slots),
-        pending: context.queue.events().collect(),
+        pending,
         statistics: EngineStatistics {
             processed,
             committed: processed,

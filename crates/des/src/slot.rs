@@ -2,7 +2,7 @@
 
 use std::ops::Index;
 
-use crate::LpId;
+use crate::{LpId, Partition};
 
 /// An LP with its random-stream position and its send counter. It begins with a cache line, so that models can lay
 /// out their LPs by lines.
@@ -41,12 +41,24 @@ impl<L> Lps<L> {
         }
     }
 
-    /// All in one list.
-    pub(crate) fn into_slots(self) -> Vec<Slot<L>> {
+    /// The LPs of each part of a partition. They do not move if they come from threads with these parts.
+    pub(crate) fn into_parts(self, partition: &Partition) -> Vec<Vec<Slot<L>>> {
+        let ends = (0..partition.parts()).map(|part| partition.range(part).end as usize);
+        if ends.eq(self.first[1..].iter().copied()) {
+            return self.parts;
+        }
         let mut parts = self.parts.into_iter();
         let mut all = parts.next().unwrap_or_default();
         parts.for_each(|mut part| all.append(&mut part));
-        all
+        let mut parts = Vec::new();
+        for part in (0..partition.parts()).rev() {
+            parts.push(match partition.range(part).start {
+                0 => std::mem::take(&mut all),
+                start => all.split_off(start as usize),
+            });
+        }
+        parts.reverse();
+        parts
     }
 
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot<L>> {
@@ -105,5 +117,29 @@ mod tests {
         assert_eq!(all.len(), 9);
         assert!((0..9).all(|lp| all[LpId(lp)] == lp));
         assert!(all.iter().copied().eq(0..9));
+    }
+
+    #[test]
+    fn lps_are_divided_anew() {
+        for borders in [
+            vec![0, 9],
+            vec![0, 3, 9],
+            vec![0, 0, 2, 9],
+            vec![0, 4, 4, 9],
+            vec![0, 1, 2, 3, 9],
+        ] {
+            let partition = Partition::new(borders);
+            let mut all = lps(0..3);
+            all.append(lps(3..9));
+            let place = all.parts[1].as_ptr();
+            let parts = all.into_parts(&partition);
+            assert_eq!(parts.len(), partition.parts());
+            for (part, slots) in parts.iter().enumerate() {
+                assert!(slots.iter().map(|slot| slot.lp).eq(partition.range(part)));
+            }
+            if partition.parts() == 2 {
+                assert_eq!(parts[1].as_ptr(), place, "the same parts stay where they are");
+            }
+        }
     }
 }

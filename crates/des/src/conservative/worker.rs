@@ -120,7 +120,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(now)),
                 pause: timer
                     .as_mut()
-                    .is_some_and(|timer| timer.is_over(self.part.processed)),
+                    .is_some_and(|timer| timer.is_over(self.part.processed, clock.seconds.processing)),
             };
             clock.lap(|s| &mut s.queue);
             let agreed = self.meet(sync_state);
@@ -138,7 +138,8 @@ impl<'a, M: Model> Worker<'a, M> {
                 break agreed.interrupted;
             }
             if agreed.pause {
-                self.leg.pause(agreed.stop, timer.as_ref(), self.part.processed);
+                self.leg
+                    .pause(now, agreed.stop, timer.as_ref(), self.part.processed);
                 break false;
             }
             if agreed.snapshot {
@@ -154,7 +155,7 @@ impl<'a, M: Model> Worker<'a, M> {
         };
         self.drain_tally(Time::MAX, &mut committer, &mut observer);
         Report {
-            pending: self.part.context.pending().collect(),
+            pending: self.part.context.end(self.run.model, self.leg),
             lps: Lps::new(self.part.slots),
             failure: self.part.context.failure,
             broken,

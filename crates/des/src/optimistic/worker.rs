@@ -85,9 +85,9 @@ impl<'a, M: Model> Worker<'a, M> {
             // A thread that could not begin executes nothing, and ends the run at the first synchronisation.
             let may_speculate = broken.is_none() && gvt_rounds > 0;
             let mut is_over = |worker: &Self| {
-                timer
-                    .as_mut()
-                    .is_some_and(|timer| timer.is_over(worker.part.processed))
+                timer.as_mut().is_some_and(|timer| {
+                    timer.is_over(worker.part.processed, worker.part.clock.seconds.processing)
+                })
             };
             let mut sync_state = |worker: &Self, observer: &mut Option<&mut dyn Observer<M>>| SyncState {
                 next: worker.part.next(),
@@ -122,7 +122,8 @@ impl<'a, M: Model> Worker<'a, M> {
             }
             if agreed.pause {
                 let stop = self.settle(self.gvt, &mut committer, &mut observer);
-                self.leg.pause(stop, timer.as_ref(), self.part.processed);
+                self.leg
+                    .pause(self.gvt, stop, timer.as_ref(), self.part.processed);
                 break false;
             }
             let (begin, end) = self.part.context.calendar.bounds(self.gvt);
@@ -143,7 +144,7 @@ impl<'a, M: Model> Worker<'a, M> {
         };
         self.drain_tally(&mut committer, &mut observer);
         Report {
-            pending: self.part.context.pending().collect(),
+            pending: self.part.context.end(self.run.model, self.leg),
             broken,
             interrupted,
             stop: self.limit,

@@ -182,6 +182,15 @@ impl<P: Copy> Calendar<P> {
         }
     }
 
+    /// Begins the empty calendar at the window that holds `time`: no event is added before it. Windows, epochs and eras
+    /// are those next to it.
+    pub(crate) fn begin_at(&mut self, time: Time) {
+        debug_assert_eq!(self.next(), Time::MAX);
+        self.window = time.0 / self.width;
+        self.begin = self.window * self.width;
+        self.spread();
+    }
+
     /// LPs of a block, counted from the calendar's first LP.
     pub(crate) fn block_size(&self) -> usize {
         1 << self.block_bits
@@ -509,6 +518,29 @@ impl<P: Copy> Calendar<P> {
         true
     }
 
+    /// All remaining events, in no particular order, in the lists in which they lie.
+    pub(crate) fn into_lists(mut self) -> Vec<Vec<Event<P>>> {
+        let mut lists = Vec::new();
+        for window in self.ring.into_iter().flatten() {
+            let blocks = window.blocks.into_iter();
+            lists.extend(blocks.filter(|events| !events.is_empty()));
+        }
+        for epoch in &mut self.epochs {
+            lists.append(&mut epoch.chunks);
+        }
+        let far = lists.len();
+        for era in &mut self.eras {
+            lists.append(&mut era.chunks);
+        }
+        lists.push(self.far.into_iter().map(|far| far.0).collect());
+        if !self.removed.is_empty() {
+            for events in &mut lists[far..] {
+                events.retain(|event| !self.removed.contains(&event.key()));
+            }
+        }
+        lists
+    }
+
     /// All remaining events, in no particular order.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event<P>> + '_ {
         let near = self
@@ -541,9 +573,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn windows_come_out_in_order_and_whole(times in proptest::collection::vec(0u64..5_000_000, 1..300), width in 1u64..200) {
+        fn windows_come_out_in_order_and_whole(
+            times in proptest::collection::vec(0u64..5_000_000, 1..300),
+            width in 1u64..200,
+            begins_late in any::<bool>(),
+        ) {
             let lps = 100..217;
             let mut calendar = Calendar::new(Time(width), &lps);
+            if begins_late {
+                calendar.begin_at(Time(*times.iter().min().unwrap()));
+            }
             for (i, time) in times.iter().enumerate() {
                 let target = LpId(100 + (*time % 117) as u32);
                 calendar.add(Event { time: Time(*time), source: LpId(0), sequence: i as u32, target, payload: () });
@@ -650,6 +689,12 @@ mod tests {
                 expected.sort_unstable();
                 prop_assert_eq!(left, expected);
             }
+            let lists = calendar.into_lists();
+            let mut left: Vec<_> = lists.iter().flatten().map(|event| event.payload).collect();
+            let mut expected: Vec<_> = pending.iter().map(|event| event.payload).collect();
+            left.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(left, expected);
         }
     }
 }

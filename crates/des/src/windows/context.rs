@@ -84,7 +84,12 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
         part: usize,
     ) -> Result<Vec<Slot<M::Lp>>, String> {
         if let Some((slots, pending)) = leg.take(part) {
-            pending.into_iter().for_each(|event| self.calendar.add(event));
+            self.calendar.begin_at(leg.next);
+            let mine = pending
+                .iter()
+                .flatten()
+                .filter(|event| self.range.contains(&event.target.0));
+            mine.for_each(|event| self.calendar.add(*event));
             self.signer.begin_events();
             return Ok(slots);
         }
@@ -92,6 +97,9 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
         match run.from {
             Some(snapshot) => {
                 let range = &self.range;
+                // Other threads send no event before the first of all.
+                let times = snapshot.pending.iter().map(|event| event.time);
+                self.calendar.begin_at(times.min().unwrap_or(Time::ZERO));
                 let mine = snapshot.pending.iter().filter(|e| range.contains(&e.target.0));
                 mine.for_each(|event| self.calendar.add(*event));
             }
@@ -145,6 +153,18 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
     /// All pending events, in no particular order.
     pub(crate) fn pending(&self) -> impl Iterator<Item = Event<M::Payload>> + '_ {
         self.calendar.events().chain(self.leftover.iter().copied())
+    }
+
+    /// All pending events at the end of the run. At the end of a leg they are left to the next one.
+    pub(crate) fn end(&mut self, model: &M, leg: &RunLeg<M>) -> Vec<Event<M::Payload>> {
+        if leg.paused().is_none() {
+            return self.pending().collect();
+        }
+        let empty = Calendar::new(model.lookahead(), &self.range);
+        let mut events = std::mem::replace(&mut self.calendar, empty).into_lists();
+        events.push(std::mem::take(&mut self.leftover));
+        leg.leave(events);
+        Vec::new()
     }
 
     /// Adds the part of this thread to a snapshot.
