@@ -34,6 +34,8 @@ pub(crate) struct Pending {
     /// Buckets opened, and events in them, since the last adjustment.
     opened: usize,
     held: usize,
+    /// Events that came from the heap to their bucket since then.
+    came: usize,
 }
 
 impl Pending {
@@ -49,6 +51,7 @@ impl Pending {
             far: BinaryHeap::new(),
             opened: 0,
             held: 0,
+            came: 0,
         }
     }
 
@@ -106,6 +109,7 @@ impl Pending {
             let place = (first.key.time.0 / self.width) as usize % BUCKETS;
             self.ring[place].extend(self.far.pop());
             self.near += 1;
+            self.came += 1;
         }
         std::mem::swap(&mut self.current, &mut self.ring[bucket as usize % BUCKETS]);
         self.next = bucket.saturating_add(1);
@@ -117,12 +121,14 @@ impl Pending {
         Some(())
     }
 
-    /// Makes buckets wider or narrower if they held too few or too many events.
+    /// Makes buckets wider or narrower if they held too few or too many events. Also wider if most events are beyond the
+    /// ring, and buckets do not hold too many then: the heap of far events costs more than the sorting of a bucket.
     fn fit(&mut self) {
         let mean = self.held / self.opened;
-        (self.opened, self.held) = (0, 0);
+        let is_far = self.came > self.held / 2 && mean < WANTED.end / 2;
+        (self.opened, self.held, self.came) = (0, 0, 0);
         let width = match mean {
-            _ if mean < WANTED.start => self.width.saturating_mul(2).min(1 << 50),
+            _ if mean < WANTED.start || is_far => self.width.saturating_mul(2).min(1 << 50),
             _ if mean >= WANTED.end => (self.width / 2).max(1),
             _ => return,
         };
