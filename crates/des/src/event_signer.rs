@@ -23,7 +23,7 @@ pub(crate) struct EventSigner {
     sequence: u32,
 }
 
-/// From so many draws on since an LP was opened, its next number is computed ahead. A number takes 60 cycles, one
+/// From so many draws on since an LP was opened, its next number is computed ahead. A number takes some 60 cycles, one
 /// multiplication after the other. What draws it waits for all of them, as the next branch mostly depends on it. Ahead,
 /// they pass while other instructions execute. An LP with fewer draws would compute numbers in vain.
 const MANY: u64 = 2;
