@@ -384,7 +384,7 @@ pub struct RunSummary {
     pub resumed_at_ns: Option<f64>,
     /// Executed events.
     pub events_processed: u64,
-    /// Committed events.
+    /// Committed events. The number depends on the executor: hosts send ahead only where nothing can be rolled back.
     pub events_committed: u64,
     /// Executed events that were rolled back.
     pub events_rolled_back: u64,

@@ -33,10 +33,12 @@ const UNIFORM: &str = "pattern = \"uniform\", load = 0.4";
 
 /// The reference uses single credits on one thread.
 fn each(experiment: &mut Experiment) -> RunResult {
+    let setting = experiment.run.clone();
     experiment.run.credits = CreditSetting::Each;
+    (experiment.run.executor, experiment.run.threads) = (Executor::Sequential, 1);
     let result = run(experiment);
     assert_eq!(result.summary.run.credits, "each");
-    experiment.run.credits = CreditSetting::Auto;
+    experiment.run = setting;
     result
 }
 
