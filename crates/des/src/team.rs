@@ -37,10 +37,12 @@ pub(crate) struct SyncState {
     pub(crate) snapshot: bool,
     /// The leg is over.
     pub(crate) pause: bool,
+    /// A thread had much to do since the synchronisation before.
+    pub(crate) is_long: bool,
 }
 
 impl SyncState {
-    const VALUES: usize = 6;
+    const VALUES: usize = 7;
 
     pub(crate) const NOTHING: SyncState = SyncState {
         next: Time::MAX,
@@ -49,6 +51,7 @@ impl SyncState {
         interrupted: false,
         snapshot: false,
         pause: false,
+        is_long: false,
     };
 
     /// The state as numbers, whose minimum over all threads is the agreed state.
@@ -61,11 +64,12 @@ impl SyncState {
             no(self.interrupted),
             no(self.snapshot),
             no(self.pause),
+            no(self.is_long),
         ]
     }
 
     fn from_numbers(
-        [next, stop, failed, interrupted, snapshot, pause]: [u64; SyncState::VALUES],
+        [next, stop, failed, interrupted, snapshot, pause, is_long]: [u64; SyncState::VALUES],
     ) -> SyncState {
         SyncState {
             next: Time(next),
@@ -74,6 +78,7 @@ impl SyncState {
             interrupted: interrupted == 0,
             snapshot: snapshot == 0,
             pause: pause == 0,
+            is_long: is_long == 0,
         }
     }
 }
@@ -170,6 +175,11 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
     /// Number of threads of this process.
     pub(crate) fn threads(&self) -> usize {
         self.mailboxes.len()
+    }
+
+    /// Number of processes.
+    pub(crate) fn processes(&self) -> usize {
+        self.processes.count()
     }
 
     /// The part of the LPs of a thread of this process.

@@ -233,6 +233,32 @@ fn one_part_executes_windows_optimistically_without_history() {
     assert!(statistics.gvt_rounds > 0 && statistics.rollbacks.len() == 40);
 }
 
+/// Where windows are long, a round of GVT ends with its certain window. Where they are short it has many windows.
+#[test]
+fn rounds_of_gvt_are_as_long_as_they_are_worth() {
+    let rounds_over_windows = |lps| {
+        let model = Phold {
+            lps,
+            population: 8,
+            lookahead: Time(100),
+            spread: Time(2_000),
+            remote: 30_000,
+            records: true,
+            tallies: false,
+        };
+        let settings = |executor, threads| settings(executor, lps, threads, Time(50_000), 9);
+        let (reference, conservative) = outcome(&model, &settings(Executor::Conservative, 1));
+        // A process of one thread has nobody to wait for after its arrival, so it speculates before it or not at all.
+        let optimistic = settings(Executor::Optimistic, 2);
+        let outcomes = ThreadProcess::run(2, |process| outcome_in(process, &model, &optimistic));
+        let (other, statistics) = &outcomes[0];
+        assert_eq!(&reference, other);
+        statistics.gvt_rounds as f64 / conservative.windows as f64
+    };
+    let [short, long] = [40, 1_600].map(rounds_over_windows);
+    assert!(short < 0.4 && (0.9..1.1).contains(&long), "{short} {long}");
+}
+
 /// Keeps all records and one snapshot.
 struct Keeper {
     records: Vec<(Time, (u32, u64))>,

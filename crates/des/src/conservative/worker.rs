@@ -121,6 +121,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 pause: timer
                     .as_mut()
                     .is_some_and(|timer| timer.is_over(self.part.processed, clock.seconds.processing)),
+                is_long: false,
             };
             clock.lap(|s| &mut s.queue);
             let agreed = self.meet(sync_state);

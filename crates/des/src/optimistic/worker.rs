@@ -16,6 +16,12 @@ use crate::team::{PanicGuard, SnapshotParts, SyncState};
 use crate::windows::BlockLoop;
 use crate::{Model, Time};
 
+/// Events that take a thread about as long as a synchronisation with the other threads of its process: some
+/// microseconds.
+const EVENTS_PER_SYNCHRONISATION: u64 = 32;
+/// The same where processes exchange messages.
+const EVENTS_PER_EXCHANGE: u64 = 256;
+
 pub(super) struct Worker<'a, M: Model> {
     run: &'a Run<'a, M>,
     leg: &'a RunLeg<M>,
@@ -34,6 +40,12 @@ pub(super) struct Worker<'a, M: Model> {
     meetings: usize,
     /// Events of this thread when its round began, before the certain window.
     round_began: u64,
+    /// Events of the certain window.
+    certain: u64,
+    /// Certain events of a thread in a round from which on the rounds of all threads end with the certain window.
+    long_window: u64,
+    /// A thread had as many in the round before.
+    is_long: bool,
     speculated: u64,
 }
 
@@ -61,6 +73,12 @@ impl<'a, M: Model> Worker<'a, M> {
             mail: Vec::new(),
             meetings: 0,
             round_began: 0,
+            certain: 0,
+            long_window: match team.processes() {
+                1 => EVENTS_PER_SYNCHRONISATION,
+                _ => EVENTS_PER_EXCHANGE,
+            },
+            is_long: false,
             speculated: 0,
         }
     }
@@ -96,6 +114,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 interrupted: broken.is_some() || (worker.thread == 0 && worker.run.control.interrupted()),
                 snapshot: observer.as_mut().is_some_and(|o| o.wants_snapshot(worker.gvt)),
                 pause: is_over(worker),
+                is_long: worker.certain >= worker.long_window,
             };
             let agreed = self.synchronise(may_speculate, |worker| sync_state(worker, &mut observer));
             if agreed.interrupted {
@@ -106,6 +125,7 @@ impl<'a, M: Model> Worker<'a, M> {
             self.throttle
                 .adapt(self.gvt, self.speculated, self.part.rolled_back);
             self.gvt = agreed.next;
+            self.is_long = agreed.is_long;
             self.limit = until.min(agreed.stop);
             if let Some(observer) = &mut observer {
                 committer.take(&mut team.collect_records());
@@ -141,6 +161,7 @@ impl<'a, M: Model> Worker<'a, M> {
             self.round_began = self.part.processed;
             self.part.clock.lap(|s| &mut s.queue);
             self.execute_certain(end);
+            self.certain = self.part.processed - self.round_began;
         };
         self.drain_tally(&mut committer, &mut observer);
         Report {
@@ -168,14 +189,18 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// Agrees with all threads on GVT. Speculates before the thread arrives, if its certain window was short, and while
-    /// others have not arrived.
+    /// Agrees with all threads on GVT. Speculates before the thread arrives, if windows are short, and while others have
+    /// not arrived.
+    ///
+    /// A synchronisation takes less time than the history of many events. So all threads arrive after the certain
+    /// window if it was long for any of them in the round before: then more events are certain. They have one rule, for
+    /// who arrives early in processes waits.
     fn synchronise(&mut self, may_speculate: bool, sync_state: impl FnOnce(&Self) -> SyncState) -> SyncState {
         let optimism = self.run.settings.optimism;
         let quantum = u64::from(optimism.batch) * u64::from(optimism.gvt_interval);
         let target = self.round_began + quantum;
         // Also while others wait: a round of a few events would take less time than the synchronisation after it.
-        while may_speculate && self.part.processed < target && self.speculate(None) {}
+        while may_speculate && !self.is_long && self.part.processed < target && self.speculate(None) {}
         self.post();
         let sync_state = sync_state(self);
         self.part.clock.lap(|s| &mut s.queue);
