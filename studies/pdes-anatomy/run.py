@@ -34,19 +34,21 @@ PHASES = {
 }
 # Further runs over the shortest latency, which is the lookahead: that of the cables of hosts. Each network by
 # name, with its topology, load, time of a run, latencies, hosts with traffic (all, or the first ones: then
-# the first thread has nearly all of the work), and number of runs.
+# the first thread has nearly all of the work), and number of rounds. In a round every executor runs once.
 SMALL = 'kind = "dragonfly", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4'
 MIDDLE = 'kind = "dragonfly", hosts_per_router = 8, routers_per_group = 16, global_links_per_router = 8'
 LARGE = 'kind = "dragonfly", hosts_per_router = 16, routers_per_group = 32, global_links_per_router = 16'
 MILLION = 'kind = "slim-fly", q = 163, hosts_per_router = 19'
 LATENCIES = ("1 ps", "10 ps", "100 ps", "1 ns", "10 ns", "100 ns")
 FEWER = ("10 ps", "1 ns", "100 ns")
+# Those of copper and optical cables of 20 cm to 20 m.
+CABLES = ("1 ns", "10 ns", "100 ns")
 SWEPT = {
-    "1,056 hosts": (SMALL, 0.5, "20 us", LATENCIES, None, 3),
-    "16,512 hosts": (MIDDLE, 0.5, "2 us", LATENCIES, None, 3),
-    "16,512 hosts, uneven": (MIDDLE, 0.5, "10 us", FEWER, 2064, 3),
-    "262,656 hosts": (LARGE, 0.5, "300 ns", FEWER, None, 1),
-    "1,009,622 hosts": (MILLION, 0.1, "600 ns", ("10 ps", "100 ns"), None, 1),
+    "1,056 hosts": (SMALL, 0.5, "20 us", LATENCIES, None, 7),
+    "16,512 hosts": (MIDDLE, 0.5, "2 us", LATENCIES, None, 5),
+    "16,512 hosts, uneven": (MIDDLE, 0.5, "10 us", FEWER, 2064, 5),
+    "262,656 hosts": (LARGE, 0.5, "300 ns", FEWER, None, 3),
+    "1,009,622 hosts": (MILLION, 0.1, "600 ns", ("10 ps", "100 ns"), None, 2),
 }
 SWEPT_KINDS = [("sequential", 1), ("conservative", 1), ("conservative", 2), ("optimistic", 2), ("auto", 2)]
 # The same in processes, which exchange events with messages. Four of them take turns on two cores.
@@ -235,15 +237,40 @@ def swept_points() -> list[tuple[str, str]]:
     return [(network, latency) for network, (*_, latencies, _, _) in SWEPT.items() for latency in latencies]
 
 
+def by_round(rows: list[Row], network: str, latency: str, kind: tuple[str, int]) -> list[float]:
+    """Wall-clock seconds of an executor with its threads, in the order of the rounds."""
+    executor, threads = kind
+    of = select(rows, network=network, latency=latency, executor=executor, processes=1, threads=threads)
+    return [float(row["wall_s"]) for row in sorted(of, key=lambda row: int(row["run"]))]
+
+
+def in_turn(
+    rows: list[Row], network: str, latency: str, one: tuple[str, int], other: tuple[str, int]
+) -> float:
+    """Time of one executor over that of another in the same round, median over the rounds.
+
+    The machine is shared, and its speed changes from minute to minute. A round takes seconds.
+    """
+    times = [by_round(rows, network, latency, kind) for kind in (one, other)]
+    return median(a / b for a, b in zip(*times, strict=True))
+
+
 def auto_over_best(rows: list[Row], network: str, latency: str) -> float:
-    times = swept_times(rows, network, latency)
-    auto = times.pop(("auto", 2))
-    return auto / min(times.values())
+    """Over the fixed choice whose median time is the shortest."""
+    fixed = [kind for kind in SWEPT_KINDS if kind[0] != "auto"]
+    best = min(fixed, key=lambda kind: median(by_round(rows, network, latency, kind)))
+    return in_turn(rows, network, latency, ("auto", 2), best)
 
 
 def optimistic_over_conservative(rows: list[Row], network: str, latency: str) -> float:
-    times = swept_times(rows, network, latency)
-    return times[("optimistic", 2)] / times[("conservative", 2)]
+    return in_turn(rows, network, latency, ("optimistic", 2), ("conservative", 2))
+
+
+def memory_ratio(rows: list[Row], network: str, latency: str) -> float:
+    """Memory of optimistic over that of conservative, two threads, in their fastest runs."""
+    of = [fastest(rows, network, executor, 1, 2, latency) for executor in ("optimistic", "conservative")]
+    optimistic, conservative = (int(row["memory_mib"]) for row in of)
+    return optimistic / conservative
 
 
 def wall(rows: list[Row], network: str, executor: str, processes: int = 1, threads: int = 1) -> float:
@@ -303,12 +330,6 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
             0.6,
             ".2f",
         ),
-        at_most(
-            f"{large}: time of conservative, two threads over one",
-            wall(rows, large, "conservative", threads=2) / wall(rows, large, "conservative"),
-            1 / 1.6,
-            ".2f",
-        ),
     ]
     for network, latency in swept_points():
         digests = {row["digest"] for row in select(rows, network=network, latency=latency)}
@@ -323,27 +344,34 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
 
 def aims(rows: list[Row]) -> list[Check]:
     """What the executors are to reach over the lookahead; not all of it is."""
-    found = []
-    ratio = optimistic_over_conservative
-    for network in SWEPT:
-        is_uneven = "uneven" in network
-        latency = "10 ps" if is_uneven else "100 ns"
-        found.append(
-            at_most(
-                f"{network}, {latency}, two threads: time of optimistic over conservative",
-                ratio(rows, network, latency),
-                1 if is_uneven else 1.3,
-                ".2f",
-            )
+    large = "slim-fly-74k"
+    # Not a check: two threads of a virtual machine may share a core, which lasts for minutes.
+    found = [
+        at_most(
+            f"{large}: time of conservative, two threads over one",
+            wall(rows, large, "conservative", threads=2) / wall(rows, large, "conservative"),
+            1 / 1.6,
+            ".2f",
         )
-        memory = {
-            executor: int(fastest(rows, network, executor, 1, 2, latency)["memory_mib"])
-            for executor in EXECUTORS
-        }
+    ]
+    ratio = optimistic_over_conservative
+    for network, (*_, latencies, _, _) in SWEPT.items():
+        is_uneven = "uneven" in network
+        for latency in latencies:
+            if not is_uneven and latency not in CABLES:
+                continue
+            found.append(
+                at_most(
+                    f"{network}, {latency}, two threads: time of optimistic over conservative",
+                    ratio(rows, network, latency),
+                    1 if is_uneven else 1.3,
+                    ".2f",
+                )
+            )
         found.append(
             at_most(
-                f"{network}, {latency}, two threads: memory of optimistic over conservative",
-                memory["optimistic"] / memory["conservative"],
+                f"{network}, two threads: memory of optimistic over conservative, largest",
+                max(memory_ratio(rows, network, latency) for latency in latencies),
                 2,
                 ".2f",
             )
@@ -443,12 +471,13 @@ def swept_blocks(rows: list[Row]) -> dict[str, str]:
         )
     ratios = {point: optimistic_over_conservative(rows, *point) for point in swept_points()}
     even = [point for point in ratios if "uneven" not in point[0]]
-    longest = [ratios[point] for point in even if point[1] == "100 ns"]
+    longest = [ratios[point] for point in even if point[1] in CABLES]
     shortest = [ratios[point] for point in even if point[1] in ("1 ps", "10 ps")]
     uneven = [ratios[point] for point in ratios if point not in even]
     autos = sorted(auto_over_best(rows, *point) for point in swept_points())
     losses = sorted(auto_loss(rows, *point) for point in swept_points())
     worst = max(swept_points(), key=lambda point: auto_over_best(rows, *point))
+    one_thread = by_round(rows, *worst, ("conservative", 1))
     within = sum(ratio <= 1.1 for ratio in autos)
     least = {executor: min(of, default=0) for executor, of in wins.items()}
     most = {executor: max(of, default=0) for executor, of in wins.items()}
@@ -461,13 +490,13 @@ def swept_blocks(rows: list[Row]) -> dict[str, str]:
     text = f"""\
 - **Which executor.** The fastest is {fastest_text}.
 - **Two threads, optimistic over conservative.** The time is {min(longest):.2f} to {max(longest):.2f} of \
-that of `conservative` with cables of 100 ns, and {min(shortest):.2f} to {max(shortest):.2f} with 1 or 10 \
-ps. With traffic on the first eighth of the hosts it is {min(uneven):.2f} to {max(uneven):.2f}.
+that of `conservative` with cables of 1 to 100 ns, and {min(shortest):.2f} to {max(shortest):.2f} with 1 or \
+10 ps. With traffic on the first eighth of the hosts it is {min(uneven):.2f} to {max(uneven):.2f}.
 - **`auto`** takes {median(autos):.2f} of the time of the best fixed choice (median of {len(autos)} cases), \
 at most 1.10 in {within} of them, and {autos[-1]:.2f} in the worst ({worst[0]}, {worst[1]}). Within its own \
 runs it loses {100 * median(losses):.0f} % of the time to trials and slower gears (median), \
-{100 * losses[-1]:.0f} % in the worst case; the rest of the difference is that between two runs of one \
-executor."""
+{100 * losses[-1]:.0f} % in the worst case. Single runs of `conservative` on one thread took \
+{min(one_thread):.2f} to {max(one_thread):.2f} s for {worst[0]}, {worst[1]}."""
     reached = [[aim.expected, aim.measured, "yes" if aim.holds else "**no**"] for aim in aims(rows)]
     return {
         "aims": markdown(["aim", "reached", "holds"], reached),
