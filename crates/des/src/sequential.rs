@@ -45,7 +45,7 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
         self.signer.may_emit();
         self.observer.commit(self.now, record);
     }
-    #[inline]
+    #[inline(always)]
     fn tally(&mut self, step: TallyStep<M>) {
         self.tally.add(self.now, step);
     }

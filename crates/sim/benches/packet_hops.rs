@@ -1,9 +1,10 @@
 //! Packet-hops per second of processor time, the figure that simulators of networks are compared by.
 //!
 //! `cargo bench -p fabricsim-sim --bench packet_hops` runs all cases several times, alternately with the series that
-//! are collected by default and without, and prints the least, the median and the best rate with series, the best
-//! without, and the ratios of the best and of the median rates: on shared machines the best is closest to what the
-//! program can do, the median to what a user will see. `-- NAME` runs the cases whose name contains NAME.
+//! are collected by default and without. It prints the least, the median and the best rate with series, the best
+//! without, the ratio of the best rates, and the median of the ratios of the two runs of a round: the speed of a shared
+//! machine changes from second to second, and runs of one round meet nearly the same. `-- NAME` runs the cases whose
+//! name contains NAME, `-- NAME ROUNDS` runs them in so many rounds.
 
 use fabricsim_sim::{Experiment, RunControl, run};
 
@@ -11,8 +12,8 @@ use fabricsim_sim::{Experiment, RunControl, run};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Repetitions of each case.
-const RUNS: usize = 7;
+/// Rounds of each case.
+const ROUNDS: usize = 7;
 
 /// `collect.series`: the default, and none.
 const SERIES: [&str; 2] = ["auto", "off"];
@@ -59,11 +60,13 @@ const FAT_TREE: &str = r#"kind = "fat-tree", levels = 3, radix = 16"#;
 const TORUS: &str = r#"kind = "torus", sizes = [8, 8, 8]"#;
 
 fn main() {
-    let filter = std::env::args()
-        .skip(1)
-        .find(|a| !a.starts_with('-'))
-        .unwrap_or_default();
-    println!("million packet-hops per CPU second, one thread, {RUNS} runs; off: without series");
+    let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with('-'));
+    let filter = arguments.next().unwrap_or_default();
+    let rounds = match arguments.next() {
+        Some(rounds) => rounds.parse().expect("a number of rounds"),
+        None => ROUNDS,
+    };
+    println!("million packet-hops per CPU second, one thread, {rounds} rounds; off: without series");
     println!(
         "{:34} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>12} {:>11} {:>8}",
         "case",
@@ -72,17 +75,17 @@ fn main() {
         "best",
         "off best",
         "over off",
-        "median",
+        "in turn",
         "packet-hops",
         "events/hop",
         "credits"
     );
     for case in CASES.iter().filter(|case| case.0.contains(&filter)) {
-        measure(case);
+        measure(case, rounds);
     }
 }
 
-fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f64, u32)) {
+fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f64, u32), rounds: usize) {
     let experiments = SERIES.map(|series| {
         let toml = format!(
             r#"
@@ -105,7 +108,7 @@ fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f6
     });
     let (mut rates, mut hops, mut events) = ([Vec::new(), Vec::new()], 0, 0);
     let mut credits = String::new();
-    for round in 0..RUNS {
+    for round in 0..rounds {
         for turn in 0..SERIES.len() {
             let index = (turn + round) % SERIES.len();
             let summary = run(&experiments[index], &RunControl::new())
@@ -119,18 +122,23 @@ fn measure((name, topology, routing, load, microseconds): &(&str, &str, &str, f6
             }
         }
     }
-    for rates in &mut rates {
-        rates.sort_by(f64::total_cmp);
+    let mut in_turn: Vec<f64> = rates[0]
+        .iter()
+        .zip(&rates[1])
+        .map(|(auto, off)| auto / off)
+        .collect();
+    for values in rates.iter_mut().chain([&mut in_turn]) {
+        values.sort_by(f64::total_cmp);
     }
     let [auto, off] = &rates;
     println!(
         "{name:34} {:8.2} {:8.2} {:8.2} {:8.2} {:9.3} {:9.3} {hops:12} {:11.2} {credits:>8}",
         auto[0],
-        auto[RUNS / 2],
-        auto[RUNS - 1],
-        off[RUNS - 1],
-        auto[RUNS - 1] / off[RUNS - 1],
-        auto[RUNS / 2] / off[RUNS / 2],
+        auto[rounds / 2],
+        auto[rounds - 1],
+        off[rounds - 1],
+        auto[rounds - 1] / off[rounds - 1],
+        in_turn[rounds / 2],
         events as f64 / hops as f64
     );
 }

@@ -47,6 +47,8 @@ const MIN_BLOCK_BITS: u32 = 7;
 /// does.
 pub(crate) struct Calendar<P> {
     width: u64,
+    /// 2^64 over the width, rounded up; zero for a width of 1 ps.
+    reciprocal: u64,
     /// The first LP.
     first: u32,
     /// LPs per block, as a power of two.
@@ -162,6 +164,7 @@ impl<P: Copy> Calendar<P> {
             .max(MIN_BLOCK_BITS);
         Calendar {
             width: width.0,
+            reciprocal: (u64::MAX / width.0).wrapping_add(1),
             first: lps.start,
             block_bits,
             blocks: (count as usize).div_ceil(1 << block_bits),
@@ -303,11 +306,13 @@ impl<P: Copy> Calendar<P> {
             let epoch = &mut self.epochs[(self.spread / EPOCH % EPOCHS) as usize];
             self.waiting -= usize::from(!epoch.is_empty());
             let Epoch { chunks, .. } = std::mem::replace(epoch, Epoch::EMPTY);
+            let first = self.spread;
             self.spread += EPOCH;
             for mut chunk in chunks {
                 for event in chunk.drain(..) {
                     let (head, payload) = event.into_parts();
-                    self.push_near(head.time.0 / self.width, head, payload);
+                    let window = first + self.windows_in(head.time.0 - first * self.width);
+                    self.push_near(window, head, payload);
                 }
                 self.chunks.push(chunk);
             }
@@ -331,17 +336,22 @@ impl<P: Copy> Calendar<P> {
         }
     }
 
-    /// Number of whole windows between the next window and that of `time`. Most events are for the next two or three
-    /// windows, which need no division.
+    /// Number of whole windows between the next window and that of `time`.
     #[inline(always)]
     fn windows_ahead(&self, time: Time) -> u64 {
         debug_assert!(time.0 >= self.begin);
-        let ahead = time.0 - self.begin;
-        match () {
-            () if ahead < self.width => 0,
-            () if ahead < 2 * self.width => 1,
-            () if ahead < 3 * self.width => 2,
-            () => ahead / self.width,
+        self.windows_in(time.0 - self.begin)
+    }
+
+    /// Number of whole windows in a span: a product, since a division takes longer, and so do comparisons with the first
+    /// few windows, of which many are mispredicted.
+    #[inline(always)]
+    fn windows_in(&self, span: u64) -> u64 {
+        // The reciprocal is too large by less than 1, so the product by less than span / 2^64. That is less than
+        // 1 / width, the least distance of a quotient from the next integer.
+        match span < self.reciprocal.saturating_sub(1) {
+            true => ((u128::from(span) * u128::from(self.reciprocal)) >> 64) as u64,
+            false => span / self.width,
         }
     }
 
@@ -572,6 +582,17 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn spans_are_divided_exactly(width_bits in 0u32..64, span_bits in 0u32..64, width: u64, span: u64, multiple: u64) {
+            let width = (width >> width_bits).max(1);
+            let calendar: Calendar<()> = Calendar::new(Time(width), &(0..1));
+            let span = span >> span_bits;
+            let near = (multiple >> span_bits).saturating_mul(width);
+            for span in [span, near, near.saturating_sub(1), near.saturating_add(1)] {
+                prop_assert_eq!(calendar.windows_in(span), span / width);
+            }
+        }
+
         #[test]
         fn windows_come_out_in_order_and_whole(
             times in proptest::collection::vec(0u64..5_000_000, 1..300),

@@ -300,7 +300,8 @@ impl<M: Model, T: Mail + From<Event<M::Payload>>> Context<M> for WindowContext<'
         });
         self.emitted += 1;
     }
-    #[inline]
+    // Inlined, since the kind of step is known where it is made.
+    #[inline(always)]
     fn tally(&mut self, step: TallyStep<M>) {
         self.tally.add(self.key.time, step);
     }

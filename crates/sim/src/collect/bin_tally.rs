@@ -7,6 +7,7 @@
 //! samples are added here.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use des::{Tally, Time};
 
@@ -45,27 +46,57 @@ pub enum TallyStep {
 
 /// The tally of a worker.
 pub struct BinTally {
-    /// Begin of the current bin.
-    begin: Time,
-    /// Ends of the current bin and of the next one, in picoseconds since that begin.
-    ends: [u64; 2],
     bins: Bins,
     is_on: bool,
-    /// The current bin: that of the latest event, as far as this is known.
-    current: u32,
-    /// Sums of the current bin, and of the next one. Nearly all additions are to these.
-    near: [BinSums; 2],
+    /// Bins in a row, around the times of the latest events. Nearly all additions are to these.
+    near: NearBins,
     /// All other bins to which something was added.
     others: BTreeMap<u32, BinSums>,
     periods: Periods,
     shape: SumsShape,
-    /// Sums over the links of routers by period, for those to which something was added: few, the latest ones last.
-    links: Vec<(u32, LinkSums)>,
+    /// Sums over the links of routers, for periods to which something was added: few, the latest ones last.
+    links: Vec<PeriodSums>,
+}
+
+/// Sums over the links of routers in one period.
+struct PeriodSums {
+    period: u32,
+    width: Time,
+    links: LinkSums,
+}
+
+/// Most near bins. Events lie within a window, and what they decide mostly within some microseconds: longer than one
+/// bin, or a few.
+const NEAR: usize = 16;
+
+/// Near bins before the bin of the latest event: other LPs of the worker may not have come as far.
+const NEAR_BEFORE: u64 = 3;
+
+/// Widths, in ps, of which several bins are near: 2^64 over the width fits into 64 bits, and so does an offset of
+/// [`NEAR`] bins times the width ([`NearBins::place`]).
+const WIDTHS: Range<u64> = 2..1 << 30;
+
+/// Successive bins of one width.
+struct NearBins {
+    /// Begin of the first one.
+    begin: Time,
+    /// Number of the first one.
+    first: u32,
+    count: usize,
+    /// Width of each, in ps.
+    width: u64,
+    /// Width of all, in ps.
+    span: u64,
+    /// 2^64 over the width, rounded up; zero if there is one bin.
+    reciprocal: u64,
+    sums: [BinSums; NEAR],
 }
 
 /// Sums of one bin.
 struct BinSums {
-    /// By link class.
+    /// Of injection links.
+    injection: BinFlow,
+    /// By class, for all other links.
     classes: Box<[BinFlow]>,
     jobs: Box<[JobFlow]>,
 }
@@ -85,14 +116,10 @@ impl BinTally {
 
     /// An empty tally for this number of jobs.
     pub fn new(periods: Periods, shape: SumsShape, jobs: usize) -> BinTally {
-        let (bins, classes) = (periods.bins(), shape.classes);
         BinTally {
-            begin: Time::ZERO,
-            ends: ends_since(bins, 0),
-            bins,
+            bins: periods.bins(),
             is_on: true,
-            current: 0,
-            near: [BinSums::new(classes, jobs), BinSums::new(classes, jobs)],
+            near: NearBins::around(periods.bins(), 0, |_| BinSums::new(shape.classes, jobs)),
             others: BTreeMap::new(),
             periods,
             shape,
@@ -103,10 +130,10 @@ impl BinTally {
     /// Adds the reservation of an injection link.
     #[inline(always)]
     fn injection(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
-        let offset = self.offset(start);
-        // In this order: the sum may wrap around for a time before the current bin.
-        if offset < self.ends[1] && offset + serialization.ps() <= self.ends[self.near(offset)] {
-            let flow = self.near[self.near(offset)].injection();
+        if let Some((place, end)) = self.near.place(start)
+            && start + serialization <= end
+        {
+            let flow = &mut self.near.sums[place].injection;
             flow.packets += 1;
             flow.bytes += u64::from(bytes);
             flow.busy_ps += serialization.ps();
@@ -120,11 +147,11 @@ impl BinTally {
     #[inline(never)]
     fn injection_elsewhere(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
         // A packet counts where its first bit leaves.
-        let flow = self.bin_of(now, start).injection();
+        let flow = &mut self.sums_at(now, start).injection;
         flow.packets += 1;
         flow.bytes += u64::from(bytes);
         self.spread(now, (start, start + serialization), |sums, part| {
-            sums.injection().busy_ps += part.ps();
+            sums.injection.busy_ps += part.ps();
         });
     }
 
@@ -132,24 +159,18 @@ impl BinTally {
     #[inline(never)]
     fn injection_stalled(&mut self, now: Time, span: (Time, Time)) {
         self.spread(now, span, |sums, part| {
-            sums.injection().buffer_full_ps += part.ps();
+            sums.injection.buffer_full_ps += part.ps();
         });
     }
 
     /// Adds a sample of an LP.
     fn take(&mut self, record: Record) {
         match record {
-            Record::ClassSample { bin, class, flow } => {
-                self.sums_of(bin).classes[usize::from(class)].add(&flow);
-            }
-            Record::TileSample { period, tile, load } => self.links_of(period).add_tile(tile, load),
+            Record::ClassSample { bin, class, flow } => self.sums_of(bin).of_class(class).add(&flow),
+            Record::TileSample { period, tile, load } => self.links_of(period).links.add_tile(tile, load),
             Record::LinkUse { period, pair, link } => {
-                let number = u64::from(period);
-                let width = self
-                    .periods
-                    .end(number)
-                    .saturating_sub(self.periods.begin(number));
-                self.links_of(period).add(width, pair, link);
+                let PeriodSums { width, links, .. } = self.links_of(period);
+                links.add(*width, pair, link);
             }
             _ => {}
         }
@@ -157,22 +178,34 @@ impl BinTally {
 
     /// The sums over links of a period.
     #[inline]
-    fn links_of(&mut self, period: u32) -> &mut LinkSums {
-        let place = self.links.iter().rposition(|(of, _)| *of == period);
-        let place = place.unwrap_or_else(|| {
-            self.links.push((period, LinkSums::new(self.shape)));
-            self.links.len() - 1
+    fn links_of(&mut self, period: u32) -> &mut PeriodSums {
+        let place = self.links.iter().rposition(|sums| sums.period == period);
+        let place = place.unwrap_or_else(|| self.open_period(period));
+        &mut self.links[place]
+    }
+
+    #[cold]
+    fn open_period(&mut self, period: u32) -> usize {
+        let number = u64::from(period);
+        let (begin, end) = (self.periods.begin(number), self.periods.end(number));
+        self.links.push(PeriodSums {
+            period,
+            width: end.saturating_sub(begin),
+            links: LinkSums::new(self.shape),
         });
-        &mut self.links[place].1
+        self.links.len() - 1
     }
 
     /// Divides a span of time among its bins.
     fn spread(&mut self, now: Time, (from, to): (Time, Time), mut add: impl FnMut(&mut BinSums, Time)) {
         let mut from = from;
         while from < to {
-            let end = self.bins.end(self.bins.of(from));
+            let end = match self.near.place(from) {
+                Some((_, end)) => end,
+                None => self.bins.end(self.bins.of(from)),
+            };
             let part = to.min(end) - from;
-            add(self.bin_of(now, from), part);
+            add(self.sums_at(now, from), part);
             from = end;
         }
     }
@@ -210,9 +243,8 @@ impl BinTally {
     /// Adds to the flow of a job in the bin of a time. Nothing is called for a near bin: this is done for each packet.
     #[inline(always)]
     fn add(&mut self, now: Time, time: Time, job: u16, add: impl FnOnce(&mut JobFlow)) {
-        let offset = self.offset(time);
-        if offset < self.ends[1]
-            && let Some(flow) = self.near[self.near(offset)].jobs.get_mut(usize::from(job))
+        if let Some((place, _)) = self.near.place(time)
+            && let Some(flow) = self.near.sums[place].jobs.get_mut(usize::from(job))
         {
             add(flow);
         } else {
@@ -223,78 +255,121 @@ impl BinTally {
     #[cold]
     #[inline(never)]
     fn add_elsewhere(&mut self, now: Time, time: Time, job: u16, add: impl FnOnce(&mut JobFlow)) {
-        add(&mut self.bin_of(now, time).jobs[usize::from(job)]);
+        add(&mut self.sums_at(now, time).jobs[usize::from(job)]);
     }
 
-    /// Picoseconds since the begin of the current bin. A time before it has an offset beyond all ends of bins.
-    #[inline(always)]
-    fn offset(&self, time: Time) -> u64 {
-        time.ps().wrapping_sub(self.begin.ps())
-    }
-
-    /// Which of the near bins an offset is in, if it is in one.
-    #[inline(always)]
-    fn near(&self, offset: u64) -> usize {
-        usize::from(offset >= self.ends[0])
-    }
-
-    /// The sums of the bin of a time.
-    fn bin_of(&mut self, now: Time, time: Time) -> &mut BinSums {
-        if now.ps().saturating_sub(self.begin.ps()) >= self.ends[0] {
-            self.turn_to(now);
+    /// The sums of the bin of a time. Moves the near bins if the latest event is not in one, or the time lies behind them.
+    fn sums_at(&mut self, now: Time, time: Time) -> &mut BinSums {
+        if self.near.place(time).is_none() {
+            self.near_at(now);
         }
-        self.sums_of(self.bins.of(time) as u32)
+        match self.near.place(time) {
+            Some((place, _)) => &mut self.near.sums[place],
+            None => self.sums_of(self.bins.of(time) as u32),
+        }
     }
 
     fn sums_of(&mut self, bin: u32) -> &mut BinSums {
-        match bin.wrapping_sub(self.current) {
-            near @ 0..=1 => &mut self.near[near as usize],
+        match bin.wrapping_sub(self.near.first) as usize {
+            place if place < self.near.count => &mut self.near.sums[place],
             _ => {
-                let like = &self.near[0];
+                let like = &self.near.sums[0];
                 self.others.entry(bin).or_insert_with(|| like.emptied())
             }
         }
     }
 
-    /// Makes the bin of a time, which lies behind the current one, the current one.
+    /// Makes the bins around a time the near ones, unless they are so or the time lies before them.
     #[cold]
-    fn turn_to(&mut self, now: Time) {
-        let bin = self.bins.of(now) as u32;
-        for near in 0..2 {
-            let before = self.near[near as usize].emptied();
-            let before = std::mem::replace(&mut self.near[near as usize], before);
-            self.others.insert(self.current.wrapping_add(near), before);
+    fn near_at(&mut self, now: Time) {
+        let first = NearBins::first_around(self.bins, self.bins.of(now));
+        if first <= u64::from(self.near.first) {
+            return;
         }
-        self.current = bin;
-        for near in 0..2 {
-            if let Some(sums) = self.others.remove(&bin.wrapping_add(near)) {
-                self.near[near as usize] = sums;
+        for (bin, sums) in (self.near.first..).zip(&mut self.near.sums) {
+            let empty = sums.emptied();
+            let sums = std::mem::replace(sums, empty);
+            if !sums.is_nothing() {
+                self.others.insert(bin, sums);
             }
         }
-        let bin = u64::from(bin);
-        self.begin = self.bins.begin(bin);
-        self.ends = ends_since(self.bins, bin);
+        let like = self.near.sums[0].emptied();
+        let others = &mut self.others;
+        self.near = NearBins::around(self.bins, first, |bin| {
+            others.remove(&bin).unwrap_or_else(|| like.emptied())
+        });
     }
 }
 
-/// Ends of a bin and of the next one, in picoseconds since the begin of the first.
-fn ends_since(bins: Bins, bin: u64) -> [u64; 2] {
-    let begin = bins.begin(bin);
-    [bin, bin + 1].map(|bin| bins.end(bin).saturating_sub(begin).ps())
+impl NearBins {
+    /// The first of the near bins while the latest event is in a bin.
+    fn first_around(bins: Bins, bin: u64) -> u64 {
+        match bins.in_a_row(bin.saturating_sub(NEAR_BEFORE)) {
+            // The width grows meanwhile.
+            (_, count) if count <= NEAR_BEFORE => bin,
+            (width, _) if !WIDTHS.contains(&width.ps()) => bin,
+            _ => bin.saturating_sub(NEAR_BEFORE),
+        }
+    }
+
+    /// The bins from `first` on.
+    fn around(bins: Bins, first: u64, sums: impl FnMut(u32) -> BinSums) -> NearBins {
+        let (width, count) = bins.in_a_row(first);
+        let width = width.ps();
+        let count = match WIDTHS.contains(&width) {
+            true => count.min(NEAR as u64),
+            false => 1,
+        };
+        let first = first as u32;
+        let numbers: [u32; NEAR] = std::array::from_fn(|place| first.wrapping_add(place as u32));
+        NearBins {
+            begin: bins.begin(first.into()),
+            first,
+            count: count as usize,
+            width,
+            span: width * count,
+            reciprocal: if count > 1 { u64::MAX / width + 1 } else { 0 },
+            sums: numbers.map(sums),
+        }
+    }
+
+    /// Where the sums of the bin of a time are, and the end of this bin, if it is near.
+    #[inline(always)]
+    fn place(&self, time: Time) -> Option<(usize, Time)> {
+        // A time before the first bin has an offset beyond the last one.
+        let offset = time.ps().wrapping_sub(self.begin.ps());
+        if offset >= self.span {
+            return None;
+        }
+        // The quotient is exact. The reciprocal is too large by less than 1, so the product by less than
+        // offset / 2^64, which is less than 1 / width, the least distance of a quotient from the next integer.
+        let place = ((u128::from(offset) * u128::from(self.reciprocal)) >> 64) as usize % NEAR;
+        let end = self.begin.ps() + (place as u64 + 1) * self.width;
+        Some((place, Time(end)))
+    }
 }
 
 impl BinSums {
     fn new(classes: usize, jobs: usize) -> BinSums {
         BinSums {
+            injection: BinFlow::default(),
             classes: vec![BinFlow::default(); classes].into(),
             jobs: vec![JobFlow::default(); jobs].into(),
         }
     }
 
-    /// The flow of injection links.
-    #[inline(always)]
-    fn injection(&mut self) -> &mut BinFlow {
-        &mut self.classes[usize::from(INJECTION)]
+    /// The flow of the links of a class.
+    fn of_class(&mut self, class: u8) -> &mut BinFlow {
+        match class {
+            INJECTION => &mut self.injection,
+            class => &mut self.classes[usize::from(class)],
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.injection.is_nothing()
+            && self.classes.iter().all(BinFlow::is_nothing)
+            && self.jobs.iter().all(|flow| *flow == JobFlow::default())
     }
 
     fn emptied(&self) -> BinSums {
@@ -303,8 +378,8 @@ impl BinSums {
 
     /// Passes on the sums as records, and sets them to zero.
     fn drain(&mut self, bin: u32, emit: &mut dyn FnMut(Record)) {
-        for (class, flow) in (0..).zip(&mut self.classes) {
-            let flow = std::mem::take(flow);
+        for class in 0..self.classes.len() as u8 {
+            let flow = std::mem::take(self.of_class(class));
             if !flow.is_nothing() {
                 emit(Record::ClassSample { bin, class, flow });
             }
@@ -344,10 +419,10 @@ impl Tally<Record> for BinTally {
         for (bin, mut sums) in std::mem::take(&mut self.others) {
             sums.drain(bin, emit);
         }
-        for (near, sums) in (0..).zip(&mut self.near) {
-            sums.drain(self.current.wrapping_add(near), emit);
+        for (bin, sums) in (self.near.first..).zip(&mut self.near.sums) {
+            sums.drain(bin, emit);
         }
-        for (period, links) in std::mem::take(&mut self.links) {
+        for PeriodSums { period, links, .. } in std::mem::take(&mut self.links) {
             links.emit(period, emit);
         }
     }

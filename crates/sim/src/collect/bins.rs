@@ -89,15 +89,24 @@ impl Bins {
         }
         self.begin(bin + 1)
     }
+
+    /// Width of a bin, and how many bins in a row, from this one on, have it: at least one, and none that is the last.
+    pub fn in_a_row(self, bin: u64) -> (Time, u64) {
+        let count = match self.grow {
+            true => (PER_WIDTH - bin % PER_WIDTH).min(LAST.saturating_sub(bin)),
+            false => LAST.saturating_sub(bin),
+        };
+        (self.end(bin).saturating_sub(self.begin(bin)), count.max(1))
+    }
 }
 
 /// Periods of a power of two of bins each. Sums over single links have a row for each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
     bins: Bins,
-    /// Bins of a period. [`PER_WIDTH`] is a multiple of it if the width of bins grows, so that all bins of a period
-    /// have one width.
-    length: u64,
+    /// Bins of a period, as a power of two. [`PER_WIDTH`] is a multiple of them if the width of bins grows, so that all
+    /// bins of a period have one width.
+    bits: u32,
 }
 
 impl Periods {
@@ -116,7 +125,7 @@ impl Periods {
         let most = 1 << most.max(1).ilog2();
         Periods {
             bins,
-            length: wanted.min(most),
+            bits: wanted.min(most).ilog2(),
         }
     }
 
@@ -127,22 +136,23 @@ impl Periods {
 
     /// Bins of a period.
     pub fn length(self) -> u64 {
-        self.length
+        1 << self.bits
     }
 
     /// The period of a bin.
     pub fn of_bin(self, bin: u64) -> u64 {
-        bin / self.length
+        bin >> self.bits
     }
 
     /// Begin of a period.
     pub fn begin(self, period: u64) -> Time {
-        self.bins.begin(period * self.length)
+        self.bins.begin(period << self.bits)
     }
 
     /// End of a period.
     pub fn end(self, period: u64) -> Time {
-        self.bins.end((period * self.length + self.length - 1).min(LAST))
+        self.bins
+            .end(((period << self.bits) + self.length() - 1).min(LAST))
     }
 }
 
@@ -205,6 +215,17 @@ mod tests {
             let bin = bins.of(Time(time));
             prop_assert!(u32::try_from(bin).is_ok());
             prop_assert!(bins.begin(bin) <= Time(time) && Time(time) < bins.end(bin));
+        }
+
+        #[test]
+        fn bins_in_a_row_have_one_width(first in 1u64..1 << 30, bin in 0u64..3_000, grow: bool) {
+            let bins = Bins { first: Time(first), grow };
+            let (width, count) = bins.in_a_row(bin);
+            for bin in bin..bin + count.min(200) {
+                prop_assert_eq!(bins.end(bin) - bins.begin(bin), width);
+            }
+            let next = bin + count;
+            prop_assert!(!grow || bins.end(next) - bins.begin(next) == width + width);
         }
     }
 }

@@ -83,7 +83,12 @@ fn part(time_ps: u64, width: Time, multiple: u64) -> u64 {
 }
 
 /// Twentieths of a period.
+#[inline]
 fn step(time_ps: u64, width: Time) -> u8 {
+    // Most buffers are never full.
+    if time_ps == 0 {
+        return 0;
+    }
     part(time_ps, width, STEPS.into()).min(u64::from(STEPS - 1)) as u8
 }
 

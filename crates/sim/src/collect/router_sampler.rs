@@ -6,6 +6,7 @@ use des::Time;
 use fabric::router::Router;
 use fabric::{Flow, WaitingChange};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use topology::{Port, RouterId};
 
 use super::blocks::NO_PAIR;
@@ -335,7 +336,11 @@ impl RouterSampler {
             return None;
         }
         let before = reversible.then(|| Box::new(samples.clone()));
-        let bin = plan.bins().of(now);
+        let bin = match samples.open {
+            // Nearly always a bin ends with its successor.
+            Some(open) if now < plan.bins().end(open + 1) => open + 1,
+            _ => plan.bins().of(now),
+        };
         if let Some(open) = samples.open {
             let wanted = SampleInput {
                 plan,
@@ -346,9 +351,9 @@ impl RouterSampler {
             };
             let of_bin = |bin| plan.periods().of_bin(bin);
             let periods = of_bin(open)..of_bin(bin);
-            if bin == open + 1 && !periods.is_empty() && !router_slots.details {
-                // Nearly always a bin ends with its successor, and often a period with it. One pass serves both.
-                let period = Some(of_bin(open));
+            if bin == open + 1 && !router_slots.details {
+                // Often a period ends with the bin. One pass serves both.
+                let period = periods.clone().next();
                 wanted.sample_classes(samples, open, plan.bins().end(open), false, period, emit);
             } else {
                 wanted.sample(samples, open..bin, None, emit);
@@ -801,19 +806,64 @@ impl SampleInput<'_> {
         period: Option<u64>,
         emit: &mut impl FnMut(Record),
     ) -> bool {
-        let mut goes_on = false;
-        let mut sums = [Flow::default(); 16];
-        let mut more = Vec::new();
-        let sums = match sums.get_mut(..samples.slots.len()) {
-            Some(sums) => sums,
-            None => {
-                more.resize(samples.slots.len(), Flow::default());
-                &mut more[..]
-            }
-        };
+        let mut sums: SmallVec<[Flow; 4]> = SmallVec::from_elem(Flow::default(), samples.slots.len());
         let not_begun = self.not_begun.filter(|_| is_last);
+        let mut goes_on = match (period, not_begun) {
+            (None, None) => self.add_up(&mut sums, end),
+            _ => self.add_up_links(&mut sums, end, not_begun, (period, &mut samples.links), emit),
+        };
+        for (slot, mut flow) in samples.slots.iter_mut().zip(sums) {
+            if !slot.later.is_empty() {
+                if self.not_begun.is_none() || !is_last {
+                    let later = slot.after(bin);
+                    flow.packets = flow.packets.saturating_sub(later.0);
+                    flow.bytes = flow.bytes.saturating_sub(later.1);
+                }
+                while slot.later.front().is_some_and(|later| later.bin <= bin) {
+                    slot.later.pop_front();
+                }
+                goes_on |= !slot.later.is_empty();
+            }
+            let (class, flow) = (slot.class, slot.advance(flow));
+            if !flow.is_nothing() {
+                let bin = bin as u32;
+                emit(Record::ClassSample { bin, class, flow });
+            }
+        }
+        goes_on
+    }
+
+    /// Adds up what the links of each slot have carried until `end`. Returns whether one of them is active then.
+    fn add_up(&self, sums: &mut [Flow], end: Time) -> bool {
         let slots = &self.router_slots.slots;
-        let links = &mut samples.links;
+        let (mut goes_on, mut slot, mut sum) = (false, NO_SLOT, Flow::default());
+        // Ports of one slot are mostly side by side, so that their sum stays in registers: this is done for each link in
+        // each bin.
+        self.switch
+            .flows(0..slots.len() as u16, end, |port, flow, is_active| {
+                let of_port = slots[usize::from(port)];
+                if of_port != slot {
+                    store(sums, slot, std::mem::take(&mut sum));
+                    slot = of_port;
+                }
+                add(&mut sum, flow);
+                goes_on |= is_active & (of_port != NO_SLOT);
+            });
+        store(sums, slot, sum);
+        goes_on
+    }
+
+    /// [`SampleInput::add_up`] at the end of a period, or of the run.
+    fn add_up_links(
+        &self,
+        sums: &mut [Flow],
+        end: Time,
+        not_begun: Option<&NotBegun>,
+        (period, links): (Option<u64>, &mut [LinkTimes]),
+        emit: &mut impl FnMut(Record),
+    ) -> bool {
+        let mut goes_on = false;
+        let slots = &self.router_slots.slots;
         let mut open = period.map(|number| OpenPeriod::new(number, self.router_slots));
         self.switch
             .flows(0..slots.len() as u16, end, |port, mut flow, is_active| {
@@ -835,22 +885,13 @@ impl SampleInput<'_> {
         if let (Some(open), Some(number)) = (open, period) {
             open.close(end.saturating_sub(self.plan.periods().begin(number)), emit);
         }
-        for (slot, mut flow) in samples.slots.iter_mut().zip(sums.iter().copied()) {
-            if self.not_begun.is_none() || !is_last {
-                let later = slot.after(bin);
-                flow.packets = flow.packets.saturating_sub(later.0);
-                flow.bytes = flow.bytes.saturating_sub(later.1);
-            }
-            while slot.later.front().is_some_and(|later| later.bin <= bin) {
-                slot.later.pop_front();
-            }
-            goes_on |= !slot.later.is_empty();
-            let (class, flow) = (slot.class, slot.advance(flow));
-            if !flow.is_nothing() {
-                let bin = bin as u32;
-                emit(Record::ClassSample { bin, class, flow });
-            }
-        }
         goes_on
+    }
+}
+
+/// Adds the sum of some links of a slot.
+fn store(sums: &mut [Flow], slot: u16, sum: Flow) {
+    if let Some(all) = sums.get_mut(usize::from(slot)) {
+        add(all, sum);
     }
 }
