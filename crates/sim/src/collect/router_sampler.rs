@@ -79,8 +79,10 @@ pub struct RouterSampler {
     /// Time from which [`RouterSampler::sample`] must precede the next event: the end of the open bin; zero if VCs are
     /// sampled, whose peaks need every event; the largest time if nothing is sampled.
     due: Time,
-    /// Packets received.
+    /// Packets received, if they are counted.
     received: u64,
+    /// Whether received packets are counted: only a sample of the whole router has their number.
+    counts_received: bool,
     sampled: Option<Box<(RouterSlots, RouterSamples)>>,
 }
 
@@ -164,6 +166,7 @@ impl RouterSampler {
             return RouterSampler {
                 due: Time::MAX,
                 received: 0,
+                counts_received: false,
                 sampled: None,
             };
         };
@@ -231,6 +234,7 @@ impl RouterSampler {
         RouterSampler {
             due: Time::ZERO,
             received: 0,
+            counts_received: details,
             sampled: Some(Box::new((router_slots, samples))),
         }
     }
@@ -394,9 +398,10 @@ impl RouterSampler {
     /// Counts a received packet. Returns whether it was counted.
     #[inline(always)]
     pub fn receive(&mut self) -> bool {
-        let samples = self.due != Time::MAX;
-        self.received += u64::from(samples);
-        samples
+        if self.counts_received {
+            self.received += 1;
+        }
+        self.counts_received
     }
 
     /// Whether [`RouterSampler::note_later`] must see a link reservation that begins at this time.
