@@ -296,7 +296,8 @@ impl BinTally {
         let like = self.near.sums[0].emptied();
         let others = &mut self.others;
         self.near = NearBins::around(self.bins, first, |bin| {
-            others.remove(&bin).unwrap_or_else(|| like.emptied())
+            let sums = bin.and_then(|bin| others.remove(&bin));
+            sums.unwrap_or_else(|| like.emptied())
         });
     }
 }
@@ -312,24 +313,25 @@ impl NearBins {
         }
     }
 
-    /// The bins from `first` on.
-    fn around(bins: Bins, first: u64, sums: impl FnMut(u32) -> BinSums) -> NearBins {
+    /// The bins from `first` on, with their sums. Places behind the last of them belong to no bin, and stay empty.
+    fn around(bins: Bins, first: u64, mut sums: impl FnMut(Option<u32>) -> BinSums) -> NearBins {
         let (width, count) = bins.in_a_row(first);
         let width = width.ps();
         let count = match WIDTHS.contains(&width) {
             true => count.min(NEAR as u64),
             false => 1,
         };
-        let first = first as u32;
-        let numbers: [u32; NEAR] = std::array::from_fn(|place| first.wrapping_add(place as u32));
+        let (first, count) = (first as u32, count as usize);
         NearBins {
             begin: bins.begin(first.into()),
             first,
-            count: count as usize,
+            count,
             width,
-            span: width * count,
+            span: width * count as u64,
             reciprocal: if count > 1 { u64::MAX / width + 1 } else { 0 },
-            sums: numbers.map(sums),
+            sums: std::array::from_fn(|place| {
+                sums((place < count).then_some(first.wrapping_add(place as u32)))
+            }),
         }
     }
 
@@ -492,6 +494,43 @@ mod tests {
             drained(&mut tally).is_empty(),
             "what was passed on does not come again"
         );
+    }
+
+    #[test]
+    fn what_lies_behind_the_near_bins_stays_there() {
+        // One bin of these widths is near at a time; others are added to before and after the near one has moved.
+        for width in [1, WIDTHS.end, 1 << 40] {
+            let mut tally = tally(Bins::constant(Time(width)));
+            for (now, bin) in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 2), (2, 3)] {
+                tally.delivered(Time(now * width), Time(bin * width), 1, Some(8));
+            }
+            let sums = drained(&mut tally);
+            let delivered: Vec<_> = sums
+                .iter()
+                .map(|(bin, (_, job))| (*bin, job.packets_delivered))
+                .collect();
+            assert_eq!(delivered, [(1, 2), (2, 3), (3, 1)], "bins of {width} ps");
+        }
+        // The width grows after 128 bins.
+        let bins = Bins::growing(Time(100));
+        let mut tally = tally(bins);
+        for (now, bin) in [
+            (120, 128),
+            (120, 129),
+            (122, 128),
+            (126, 129),
+            (129, 129),
+            (140, 150),
+            (150, 150),
+        ] {
+            tally.delivered(bins.begin(now), bins.begin(bin), 1, Some(8));
+        }
+        let sums = drained(&mut tally);
+        let delivered: Vec<_> = sums
+            .iter()
+            .map(|(bin, (_, job))| (*bin, job.packets_delivered))
+            .collect();
+        assert_eq!(delivered, [(128, 2), (129, 3), (150, 2)]);
     }
 
     proptest! {
