@@ -43,11 +43,11 @@ pub trait Model: Sync {
     /// Executes one event.
     fn handle(&self, lp: &mut Self::Lp, event: &Event<Self::Payload>, context: &mut impl Context<Self>);
 
-    /// Prefetches memory that the LP's next events will touch, by [`crate::prefetch`]. Called shortly before some of
-    /// them execute. By default it does nothing.
+    /// Prefetches memory that the LP's next events, those before `until`, will touch, by [`crate::prefetch`]. Called
+    /// shortly before some of them execute. By default it does nothing.
     #[inline]
-    fn prefetch(&self, lp: &Self::Lp) {
-        let _ = lp;
+    fn prefetch(&self, lp: &Self::Lp, until: Time) {
+        let _ = (lp, until);
     }
 
     /// Prefetches memory for one event that the LP will soon execute, after the memory of [`Model::prefetch`] has
@@ -129,6 +129,12 @@ pub trait Context<M: Model + ?Sized> {
 
     /// Adds to the tally of this worker, when the event can no longer be undone.
     fn tally(&mut self, step: TallyStep<M>);
+
+    /// The tally of this worker, if the event cannot be undone: many additions at once cost less than a step for each.
+    #[inline(always)]
+    fn certain_tally(&mut self) -> Option<&mut M::Tally> {
+        None
+    }
 
     /// Notes an undo step. Does nothing unless [`Context::REVERSIBLE`].
     fn undo(&mut self, step: M::Undo);

@@ -49,6 +49,10 @@ impl<M: Model> Context<M> for Sequential<'_, M> {
     fn tally(&mut self, step: TallyStep<M>) {
         self.tally.add(self.now, step);
     }
+    #[inline(always)]
+    fn certain_tally(&mut self) -> Option<&mut M::Tally> {
+        Some(&mut self.tally)
+    }
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {
         self.stop = self.stop.min(self.signer.stop(self.now));

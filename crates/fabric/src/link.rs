@@ -173,6 +173,15 @@ impl LinkUse {
 }
 
 impl Flow {
+    /// Adds another flow.
+    #[inline]
+    pub fn add(&mut self, other: &Flow) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.busy += other.busy;
+        self.buffer_full += other.buffer_full;
+    }
+
     /// Use from the start of the run until `end` of a link that is busy until `busy_until`.
     #[inline]
     pub(crate) fn new(

@@ -63,6 +63,8 @@ struct UpcomingEvents<'a, P> {
     events: &'a [Event<P>],
     /// Events of the next block.
     following: &'a [Event<P>],
+    /// Time before which they all are.
+    until: Time,
 }
 
 /// The schedules of the current block and of the next one.
@@ -133,6 +135,7 @@ impl<'a, M: Model> BlockLoop<'a, M> {
             let ahead = UpcomingEvents {
                 events: &window.blocks[block as usize],
                 following: next.map_or(&[], |next| &window.blocks[*next as usize]),
+                until: begin.saturating_add(self.model.lookahead()),
             };
             for index in 0..self.schedule.lps().len() {
                 self.prefetch_ahead(index, &ahead, lps.slots());
@@ -183,7 +186,7 @@ impl<'a, M: Model> BlockLoop<'a, M> {
                 .for_each(|event| prefetch_begin(events, event as usize));
         }
         if let Some((_, lp, _)) = find(index + theirs) {
-            self.model.prefetch(&slots[lp.local as usize].lp);
+            self.model.prefetch(&slots[lp.local as usize].lp, ahead.until);
         }
         if many && let Some((schedule, lp, events)) = find(index + each) {
             let state = &slots[lp.local as usize].lp;

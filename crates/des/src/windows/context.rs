@@ -305,6 +305,10 @@ impl<M: Model, T: Mail + From<Event<M::Payload>>> Context<M> for WindowContext<'
     fn tally(&mut self, step: TallyStep<M>) {
         self.tally.add(self.key.time, step);
     }
+    #[inline(always)]
+    fn certain_tally(&mut self) -> Option<&mut M::Tally> {
+        Some(&mut self.tally)
+    }
     #[inline]
     fn undo(&mut self, _: M::Undo) {}
     fn stop(&mut self) {

@@ -362,12 +362,17 @@ delegate! {
 
 impl Router {
     /// Shows the use of the links at `ports` until `end`, and whether they are busy or blocked then
-    /// ([`RouterModel::flow`], [`RouterModel::is_active`]).
+    /// ([`RouterModel::flows`]).
     #[inline]
-    pub fn flows(&self, ports: Range<u16>, end: Time, mut see: impl FnMut(u16, Flow, bool)) {
-        dispatch!(self, router => for port in ports {
-            see(port, router.flow(port, end), router.is_active(port, end));
-        });
+    pub fn flows(&self, ports: Range<u16>, end: Time, see: impl FnMut(u16, Flow, bool)) {
+        dispatch!(self, router => router.flows(ports, end, see));
+    }
+
+    /// The sum of the use of the links at `ports` until `end`, and whether one of them is busy or blocked then
+    /// ([`RouterModel::flow_of`]).
+    #[inline]
+    pub fn flow_of(&self, ports: Range<u16>, end: Time) -> (Flow, bool) {
+        dispatch!(self, router => router.flow_of(ports, end))
     }
 
     /// Runs an operation on the router, as its own type.

@@ -1,6 +1,7 @@
 //! The seam of router models: what a router is built from, what it does, and what it acts on.
 
 use std::fmt::Debug;
+use std::ops::Range;
 
 use config::{Parameter, Section};
 use des::{Journal, Time};
@@ -265,10 +266,25 @@ pub trait RouterModel: Sized {
     /// Use of the link at `port` up to `end`.
     fn used(&self, port: u16, end: Time) -> LinkUse;
 
-    /// Use of the link at `port` from the start of the run to `end`, for samples: the total of [`RouterModel::used`].
+    /// Shows, for samples, what each link at `ports` has carried from the start of the run to `end`, the total of
+    /// [`RouterModel::used`], and whether it is busy or blocked then ([`RouterModel::is_active`]).
     #[inline]
-    fn flow(&self, port: u16, end: Time) -> Flow {
-        self.used(port, end).total
+    fn flows(&self, ports: Range<u16>, end: Time, mut see: impl FnMut(u16, Flow, bool)) {
+        for port in ports {
+            see(port, self.used(port, end).total, self.is_active(port, end));
+        }
+    }
+
+    /// The sum of the [`RouterModel::flows`] of some links, and whether one of them is busy or blocked at `end`.
+    // Not inlined: samplers call it once for many links, and for each model its sum then stays in registers.
+    #[inline(never)]
+    fn flow_of(&self, ports: Range<u16>, end: Time) -> (Flow, bool) {
+        let (mut sum, mut is_one_active) = (Flow::default(), false);
+        self.flows(ports, end, |_, flow, is_active| {
+            sum.add(&flow);
+            is_one_active |= is_active;
+        });
+        (sum, is_one_active)
     }
 
     /// Number of packets known to wait for `port`.

@@ -27,6 +27,8 @@
 //! Layout of the data: sending a packet touches one [`Output`] and one word of credits. Packets without credits wait
 //! in one pool per router.
 
+use std::ops::Range;
+
 use config::Section;
 use des::Time;
 use routing::{At, BufferClaim, Congestion, LoadMetric, Random};
@@ -241,6 +243,13 @@ struct Output {
 }
 
 const _: () = assert!(size_of::<Output>() == 64);
+
+impl Output {
+    /// Whether it is busy or blocked at a time if no event comes before.
+    fn is_active(&self, time: Time) -> bool {
+        self.busy_until > time || self.waiting > 0
+    }
+}
 
 /// One router.
 #[derive(Clone, Debug)]
@@ -1053,13 +1062,28 @@ impl RouterModel for Router {
     }
 
     #[inline]
-    fn flow(&self, port: u16, end: Time) -> Flow {
-        let output = &self.outputs[usize::from(port)];
-        let mut stalls = self.stalls(port);
-        if output.waiting > 0 {
-            stalls.unblock(output.idle_since, end, self.measured);
+    fn flows(&self, ports: Range<u16>, end: Time, mut see: impl FnMut(u16, Flow, bool)) {
+        let places = usize::from(ports.start)..usize::from(ports.end);
+        let mut see_output = |port, output: &Output, mut stalls: StallCounters| {
+            if output.waiting > 0 {
+                stalls.unblock(output.idle_since, end, self.measured);
+            }
+            let flow = Flow::new(output.counters, stalls, (end, output.busy_until));
+            see(port, flow, output.is_active(end));
+        };
+        let outputs = ports.zip(&self.outputs[places.clone()]);
+        match self.stalls.get(places) {
+            Some(stalls) => {
+                for ((port, output), stalls) in outputs.zip(stalls) {
+                    see_output(port, output, *stalls);
+                }
+            }
+            None => {
+                for (port, output) in outputs {
+                    see_output(port, output, StallCounters::default());
+                }
+            }
         }
-        Flow::new(output.counters, stalls, (end, output.busy_until))
     }
 
     fn waiting_at(&self, port: u16) -> u32 {
@@ -1067,8 +1091,7 @@ impl RouterModel for Router {
     }
 
     fn is_active(&self, port: u16, time: Time) -> bool {
-        let output = &self.outputs[usize::from(port)];
-        output.busy_until > time || output.waiting > 0
+        self.outputs[usize::from(port)].is_active(time)
     }
 
     #[inline]

@@ -16,7 +16,8 @@ use super::bins::Periods;
 use super::blocks::SumsShape;
 use super::link_sums::LinkSums;
 use super::plan::INJECTION;
-use crate::lp::net_event::{BinFlow, JobFlow, Record};
+use super::router_sampler::SampleSink;
+use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record};
 
 /// One addition to the tally of a worker.
 #[derive(Clone, Copy)]
@@ -163,19 +164,6 @@ impl BinTally {
         });
     }
 
-    /// Adds a sample of an LP.
-    fn take(&mut self, record: Record) {
-        match record {
-            Record::ClassSample { bin, class, flow } => self.sums_of(bin).of_class(class).add(&flow),
-            Record::TileSample { period, tile, load } => self.links_of(period).links.add_tile(tile, load),
-            Record::LinkUse { period, pair, link } => {
-                let PeriodSums { width, links, .. } = self.links_of(period);
-                links.add(*width, pair, link);
-            }
-            _ => {}
-        }
-    }
-
     /// The sums over links of a period.
     #[inline]
     fn links_of(&mut self, period: u32) -> &mut PeriodSums {
@@ -302,6 +290,28 @@ impl BinTally {
     }
 }
 
+impl SampleSink for BinTally {
+    fn record(&mut self, record: Record) {
+        match record {
+            Record::ClassSample { bin, class, flow } => self.class(bin, class, flow),
+            Record::TileSample { period, tile, load } => self.links_of(period).links.add_tile(tile, load),
+            Record::LinkUse { period, pair, link } => self.link(period, pair, link),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn class(&mut self, bin: u32, class: u8, flow: BinFlow) {
+        self.sums_of(bin).of_class(class).add(&flow);
+    }
+
+    #[inline]
+    fn link(&mut self, period: u32, pair: u32, link: PeriodLink) {
+        let PeriodSums { width, links, .. } = self.links_of(period);
+        links.add(*width, pair, link);
+    }
+}
+
 impl NearBins {
     /// The first of the near bins while the latest event is in a bin.
     fn first_around(bins: Bins, bin: u64) -> u64 {
@@ -410,7 +420,7 @@ impl Tally<Record> for BinTally {
             TallyStep::Sent { time, job, bytes } => self.sent(now, time, job, bytes),
             TallyStep::Received { job, bytes } => self.received(now, job, bytes),
             TallyStep::Delivered { time, job, bytes } => self.delivered(now, time, job, bytes),
-            TallyStep::Sample(record) => self.take(record),
+            TallyStep::Sample(record) => self.record(record),
         }
     }
 

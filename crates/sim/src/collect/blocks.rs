@@ -4,7 +4,7 @@
 
 use topology::{Peer, Port, RouterId, Units};
 
-use super::plan::class;
+use super::plan::class_to;
 use crate::setup::network::NetworkModel;
 
 /// Most blocks of a network.
@@ -51,11 +51,12 @@ pub struct BlockPair {
 }
 
 /// The pair of a port without a cable.
-pub const NO_PAIR: u32 = u32::MAX;
+const NO_PAIR: u32 = u32::MAX;
 
 impl Blocks {
-    /// The blocks of a network with this number of link classes, those of hosts included.
-    pub fn of(network: &NetworkModel, classes: usize) -> Blocks {
+    /// The blocks of a network with this number of link classes, those of hosts included, and the number of links of
+    /// each router.
+    pub fn of(network: &NetworkModel, classes: usize) -> (Blocks, Vec<u32>) {
         let topology = network.topology.as_ref();
         let units = Units::of(topology, MOST_BLOCKS);
         let count = units.units().len();
@@ -68,10 +69,12 @@ impl Blocks {
             tile: routers.div_ceil(MOST_TILES).next_power_of_two(),
             routers,
         };
-        for router in (0..routers).map(RouterId) {
+        let mut links = vec![0; routers as usize];
+        for (router, links) in (0..routers).map(RouterId).zip(&mut links) {
             for port in (0..topology.ports(router)).map(Port) {
-                if let Some(place) = blocks.place(network, router, port) {
+                if let Some((_, place)) = blocks.place(network, router, port) {
                     blocks.numbers[place] += 1;
+                    *links += 1;
                 }
             }
         }
@@ -86,31 +89,32 @@ impl Blocks {
                 });
             }
         }
-        blocks
+        (blocks, links)
     }
 
-    /// Place in [`Blocks::numbers`] of the link at a port; `None` without a cable.
-    fn place(&self, network: &NetworkModel, router: RouterId, port: Port) -> Option<usize> {
-        let from = self.units.of_router(router);
-        let to = match network.topology.peer(router, port) {
+    /// Class of the link at a port, and its place in [`Blocks::numbers`]; `None` without a cable.
+    fn place(&self, network: &NetworkModel, router: RouterId, port: Port) -> Option<(u8, usize)> {
+        let (from, peer) = (self.units.of_router(router), network.topology.peer(router, port));
+        let to = match peer {
             Peer::Router(peer, _) => self.units.of_router(peer),
             // A host is in the block of its router.
             Peer::Host(_) => from,
             Peer::Unwired => return None,
         };
-        let class = usize::from(class(network, router, port)?);
+        let class = class_to(network, (router, port), peer)?;
         let count = self.units.units().len();
-        Some((class * count + from as usize) * count + to as usize)
+        let place = (usize::from(class) * count + from as usize) * count + to as usize;
+        Some((class, place))
     }
 
-    /// The pairs of the links of a router, by port, and [`NO_PAIR`] for ports without a cable.
-    pub fn pairs_of(&self, network: &NetworkModel, router: RouterId) -> Vec<u32> {
-        let pair = |port| {
-            self.place(network, router, port)
-                .map_or(NO_PAIR, |place| self.numbers[place])
+    /// The classes and the pairs of the links of a router, by port: `None` and [`NO_PAIR`] without a cable.
+    pub fn links_of(&self, network: &NetworkModel, router: RouterId) -> (Vec<Option<u8>>, Vec<u32>) {
+        let link = |port| match self.place(network, router, port) {
+            Some((class, place)) => (Some(class), self.numbers[place]),
+            None => (None, NO_PAIR),
         };
         let ports = 0..network.topology.ports(router);
-        ports.map(Port).map(pair).collect()
+        ports.map(Port).map(link).unzip()
     }
 
     /// All pairs with links, by number: in the order of class, begin and end.

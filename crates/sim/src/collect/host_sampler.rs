@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 use super::plan::{INJECTION, Plan};
-use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
+use super::sampled_link::{SampledLink, SampledVc, bytes_of_links};
 use crate::lp::counts::JobCounts;
 use crate::lp::net_event::{JobFlow, Record};
 use crate::lp::simulation::Simulation;
@@ -256,7 +256,7 @@ impl HostSamples {
             let packets = packets.into_iter().fold(0, u32::saturating_add);
             goes_on |= is_active;
             queue_bytes += backlog;
-            add(&mut all, flow);
+            all.add(&flow);
             if !details {
                 continue;
             }

@@ -46,9 +46,17 @@ impl TopLinks {
     /// Adds a link. Of equal values those of the smaller numbers stay.
     #[inline]
     fn add(&mut self, value: u64, link: PeriodLink) {
+        // Most links are not among them, which their values tell.
+        if value > 0 && (self.0.len() < TOP || value >= self.0[0].0) {
+            self.insert(value, link);
+        }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, value: u64, link: PeriodLink) {
         let order = (value, Reverse(link.link));
         let is_less = |(value, link): &(u64, PeriodLink)| (*value, Reverse(link.link)) < order;
-        if value == 0 || self.0.len() == TOP && !is_less(&self.0[0]) {
+        if self.0.len() == TOP && !is_less(&self.0[0]) {
             return;
         }
         let place = self.0.partition_point(is_less);

@@ -32,7 +32,7 @@ pub struct Plan {
 pub struct RouterLinks {
     /// Class by port; `None` without a cable.
     pub classes: Vec<Option<u8>>,
-    /// Pair of blocks by port, see [`Blocks::pairs_of`].
+    /// Pair of blocks by port, see [`Blocks::links_of`].
     pub pairs: Vec<u32>,
     /// Tile of the router, see [`Blocks::tile_of`].
     pub tile: u32,
@@ -45,23 +45,22 @@ pub struct RouterLinks {
 impl Plan {
     /// The plan for a network. `tallies`: whether sums are tallied.
     pub fn new(setting: &CollectSetting, network: &NetworkModel, tallies: bool) -> Plan {
-        let mut first_links = Vec::new();
-        let samples = setting.series > Series::Off;
-        if samples {
+        let (mut first_links, mut blocks) = (Vec::new(), None);
+        if setting.series > Series::Off {
+            let (of_network, links) = Blocks::of(network, class_names(network).len());
             // The order of the table `links`: links of hosts, then those of routers.
             let mut next = network.hosts() * network.rails.count();
-            for router in (0..network.topology.routers()).map(RouterId) {
+            for links in links {
                 first_links.push(next);
-                next += (0..network.topology.ports(router))
-                    .filter(|port| class(network, router, Port(*port)).is_some())
-                    .count() as u32;
+                next += links;
             }
+            blocks = Some(of_network);
         }
         Plan {
             setting: setting.clone(),
             tallies,
             first_links,
-            blocks: samples.then(|| Blocks::of(network, class_names(network).len())),
+            blocks,
         }
     }
 
@@ -98,10 +97,10 @@ impl Plan {
     /// The links of a router, if anything is sampled.
     pub fn links_of(&self, network: &NetworkModel, router: RouterId) -> Option<RouterLinks> {
         let blocks = self.blocks.as_ref()?;
-        let ports = 0..network.topology.ports(router);
+        let (classes, pairs) = blocks.links_of(network, router);
         Some(RouterLinks {
-            classes: ports.map(|port| class(network, router, Port(port))).collect(),
-            pairs: blocks.pairs_of(network, router),
+            classes,
+            pairs,
             tile: blocks.tile_of(router),
             first: self.first_links[router.0 as usize],
             details: self.setting.details(router),
@@ -120,8 +119,13 @@ impl Plan {
 }
 
 /// The class of the link at a router's port; `None` without a cable.
-pub(super) fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
-    match network.topology.peer(router, port) {
+fn class(network: &NetworkModel, router: RouterId, port: Port) -> Option<u8> {
+    class_to(network, (router, port), network.topology.peer(router, port))
+}
+
+/// The class of the link from a router's port to this peer.
+pub(super) fn class_to(network: &NetworkModel, (router, port): (RouterId, Port), peer: Peer) -> Option<u8> {
+    match peer {
         Peer::Unwired => None,
         Peer::Host(_) => Some(EJECTION),
         Peer::Router(..) => Some(OF_TOPOLOGY + network.topology.link_class(router, port).0),

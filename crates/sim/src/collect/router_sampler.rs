@@ -1,31 +1,35 @@
 //! Samples a router: its links, their buffers and its packets.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use des::Time;
 use fabric::router::Router;
 use fabric::{Flow, WaitingChange};
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use topology::{Port, RouterId};
 
-use super::blocks::NO_PAIR;
 use super::link_sums::percent;
 use super::plan::{Plan, RouterLinks};
-use super::sampled_link::{SampledLink, SampledVc, add, bytes_of_links};
-use crate::lp::net_event::{PeriodLink, Record};
+use super::sampled_link::{SampledLink, SampledVc, bytes_of_links};
+use crate::lp::net_event::{BinFlow, PeriodLink, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
 /// Slot of a port without a cable.
 const NO_SLOT: u16 = u16::MAX;
 
+/// Slots of most routers, if a slot is a class of links. They are stored with the sampler, so that a sample finds all in
+/// memory side by side.
+const FEW_SLOTS: usize = 4;
+
 /// State of a router's sampler at the last sample: everything that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RouterSamples {
     /// Bin of the latest event; `None` before the first event.
     open: Option<u64>,
-    slots: Vec<SampledLink>,
+    slots: SmallVec<[SampledLink; FEW_SLOTS]>,
     /// By slot, then VC; empty unless VCs are sampled.
     vcs: Vec<SampledVc>,
     /// Empty unless VCs are sampled.
@@ -56,10 +60,23 @@ struct WaitingPackets {
     grown: Vec<u32>,
 }
 
+/// The links of a slot. Mostly they are side by side.
+type SlotRuns = SmallVec<[LinkRun; 1]>;
+
+/// Links of one slot at successive ports.
+#[derive(Clone)]
+struct LinkRun {
+    ports: Range<u16>,
+    /// Number of the first link.
+    link: u32,
+}
+
 /// The constant part of a router's sampler.
 struct RouterSlots {
     /// Slot by port.
     slots: Box<[u16]>,
+    /// The links of each slot, by port.
+    runs: SmallVec<[SlotRuns; FEW_SLOTS]>,
     /// Class by port; that of a port without a cable has no meaning.
     classes: Box<[u8]>,
     /// Pair of blocks by port, see [`RouterLinks::pairs`].
@@ -72,6 +89,28 @@ struct RouterSlots {
     vcs: u8,
     /// Buffer size of one VC at the far end by port, in bytes; empty unless each slot is one link.
     capacities: Box<[u32]>,
+}
+
+/// The receiver of a router's samples: a tally, or a function of records.
+pub trait SampleSink {
+    /// A sample, or a sum of some.
+    fn record(&mut self, record: Record);
+
+    /// The links of one class in a bin.
+    fn class(&mut self, bin: u32, class: u8, flow: BinFlow) {
+        self.record(Record::ClassSample { bin, class, flow });
+    }
+
+    /// A link of a pair of blocks in a period.
+    fn link(&mut self, period: u32, pair: u32, link: PeriodLink) {
+        self.record(Record::LinkUse { period, pair, link });
+    }
+}
+
+impl<F: FnMut(Record)> SampleSink for F {
+    fn record(&mut self, record: Record) {
+        self(record);
+    }
 }
 
 /// Samples a router.
@@ -146,15 +185,14 @@ pub enum RouterSamplerUndo {
 impl RouterSampler {
     /// Memory of the sampler of a router with this number of ports, in bytes.
     pub fn bytes(plan: &Plan, ports: u64, vcs: u64) -> u64 {
-        let capacities = plan.setting.series >= super::Series::Links;
         let of_period = 1 + 4 + size_of::<LinkTimes>() as u64;
-        let bytes_per_port = 2 + of_period + if capacities { 4 } else { 0 };
+        // Slots of classes are stored with the sampler.
+        let of_details = match plan.setting.series >= super::Series::Links {
+            true => (4 + size_of::<SlotRuns>() as u64) * ports + bytes_of_links(plan, ports, vcs),
+            false => 0,
+        };
         match plan.samples() {
-            true => {
-                size_of::<(RouterSlots, RouterSamples)>() as u64
-                    + ports * bytes_per_port
-                    + bytes_of_links(plan, ports, vcs)
-            }
+            true => size_of::<(RouterSlots, RouterSamples)>() as u64 + ports * (2 + of_period) + of_details,
             false => 0,
         }
     }
@@ -178,7 +216,7 @@ impl RouterSampler {
             first,
             details,
         } = links;
-        let mut slots: Vec<SampledLink> = Vec::new();
+        let mut slots: SmallVec<[SampledLink; FEW_SLOTS]> = SmallVec::new();
         let mut by_port = vec![NO_SLOT; classes.len()];
         for (place, class) in by_port.iter_mut().zip(&classes) {
             let Some(class) = *class else { continue };
@@ -214,6 +252,7 @@ impl RouterSampler {
             .map(|port| network.buffer_of_vc(network.topology.link_class(router, Port(port))))
             .collect();
         let router_slots = RouterSlots {
+            runs: runs_of(&by_port, slots.len(), first),
             slots: by_port.into(),
             classes: classes.iter().map(|class| class.unwrap_or(0)).collect(),
             pairs: pairs.into(),
@@ -243,6 +282,14 @@ impl RouterSampler {
     #[inline(always)]
     pub fn is_due(&self, now: Time) -> bool {
         now >= self.due
+    }
+
+    /// Prefetches what a sample reads.
+    #[cold]
+    pub fn prefetch(&self) {
+        if let Some(sampled) = &self.sampled {
+            des::prefetch(&**sampled);
+        }
     }
 
     /// Whether the packets that wait are counted by VC. The router's observations must then be reported to
@@ -333,7 +380,7 @@ impl RouterSampler {
         switch: &Router,
         now: Time,
         reversible: bool,
-        emit: &mut impl FnMut(Record),
+        sink: &mut impl SampleSink,
     ) -> Option<Box<RouterSamples>> {
         let (router_slots, samples) = &mut **self.sampled.as_mut()?;
         if samples.open.is_some_and(|open| now < plan.bins().end(open)) {
@@ -354,15 +401,8 @@ impl RouterSampler {
                 not_begun: None,
             };
             let of_bin = |bin| plan.periods().of_bin(bin);
-            let periods = of_bin(open)..of_bin(bin);
-            if bin == open + 1 && !router_slots.details {
-                // Often a period ends with the bin. One pass serves both.
-                let period = periods.clone().next();
-                wanted.sample_classes(samples, open, plan.bins().end(open), false, period, emit);
-            } else {
-                wanted.sample(samples, open..bin, None, emit);
-                wanted.sample_periods(samples, periods, None, emit);
-            }
+            wanted.sample(samples, open..bin, None, sink);
+            wanted.sample_periods(samples, of_bin(open)..of_bin(bin), None, sink);
         }
         samples.open = Some(bin);
         self.due = samples.due(plan);
@@ -376,7 +416,7 @@ impl RouterSampler {
         switch: &Router,
         end: Time,
         not_begun: &NotBegun,
-        emit: &mut impl FnMut(Record),
+        sink: &mut impl SampleSink,
     ) {
         let Some(sampled) = &self.sampled else { return };
         let (router_slots, mut samples) = (&sampled.0, sampled.1.clone());
@@ -390,9 +430,9 @@ impl RouterSampler {
             not_begun: Some(not_begun),
         };
         let last = plan.last_before(end);
-        wanted.sample(&mut samples, open..last + 1, Some(end), emit);
+        wanted.sample(&mut samples, open..last + 1, Some(end), sink);
         let of_bin = |bin| plan.periods().of_bin(bin);
-        wanted.sample_periods(&mut samples, of_bin(open)..of_bin(last) + 1, Some(end), emit);
+        wanted.sample_periods(&mut samples, of_bin(open)..of_bin(last) + 1, Some(end), sink);
     }
 
     /// Counts a received packet. Returns whether it was counted.
@@ -503,6 +543,23 @@ impl RouterSampler {
     }
 }
 
+/// The links of each of `slots` slots. `by_port`: the slot of each port. `first`: number of the first link.
+fn runs_of(by_port: &[u16], slots: usize, first: u32) -> SmallVec<[SlotRuns; FEW_SLOTS]> {
+    let mut runs: SmallVec<[SlotRuns; FEW_SLOTS]> = smallvec![SlotRuns::new(); slots];
+    let wired = (0..).zip(by_port).filter(|(_, slot)| **slot != NO_SLOT);
+    for (link, (port, slot)) in (first..).zip(wired) {
+        let of_slot = &mut runs[usize::from(*slot)];
+        match of_slot.last_mut() {
+            Some(run) if run.ports.end == port => run.ports.end += 1,
+            _ => of_slot.push(LinkRun {
+                ports: port..port + 1,
+                link,
+            }),
+        }
+    }
+    runs
+}
+
 impl RouterSlots {
     /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
     fn used(&self, switch: &Router, port: u16, vc: u8) -> u32 {
@@ -586,8 +643,6 @@ impl WaitingPackets {
 struct OpenPeriod<'a> {
     number: u32,
     router_slots: &'a RouterSlots,
-    /// Number of the next link.
-    link: u32,
     /// Longest times of a link so far: busy, and with full buffers.
     greatest: [u64; 2],
 }
@@ -597,47 +652,39 @@ impl OpenPeriod<'_> {
         OpenPeriod {
             number: number as u32,
             router_slots,
-            link: router_slots.first,
             greatest: [0; 2],
         }
     }
 
-    /// Adds the link at the next port. Returns whether a link is there.
+    /// Adds a link.
     #[inline(always)]
     fn add(
         &mut self,
-        port: u16,
+        (port, number): (u16, u32),
         flow: &Flow,
         links: &mut [LinkTimes],
-        emit: &mut impl FnMut(Record),
-    ) -> bool {
+        sink: &mut impl SampleSink,
+    ) {
         let port = usize::from(port);
-        let pair = self.router_slots.pairs[port];
-        if pair == NO_PAIR {
-            return false;
-        }
         if let Some([busy_ps, buffer_full_ps]) = links[port].advance(flow) {
             self.greatest = [
                 busy_ps.max(self.greatest[0]),
                 buffer_full_ps.max(self.greatest[1]),
             ];
             let link = PeriodLink {
-                link: self.link,
+                link: number,
                 class: self.router_slots.classes[port],
                 busy_ps,
                 buffer_full_ps,
             };
-            let period = self.number;
-            emit(Record::LinkUse { period, pair, link });
+            sink.link(self.number, self.router_slots.pairs[port], link);
         }
-        self.link += 1;
-        true
     }
 
     /// Ends a period of this width.
-    fn close(self, width: Time, emit: &mut impl FnMut(Record)) {
+    fn close(self, width: Time, sink: &mut impl SampleSink) {
         if self.greatest != [0; 2] {
-            emit(Record::TileSample {
+            sink.record(Record::TileSample {
                 period: self.number,
                 tile: self.router_slots.tile,
                 load: self.greatest.map(|time_ps| percent(time_ps, width)),
@@ -661,9 +708,9 @@ impl SampleInput<'_> {
     fn sample(
         &self,
         samples: &mut RouterSamples,
-        bins: std::ops::Range<u64>,
+        bins: Range<u64>,
         run_end: Option<Time>,
-        emit: &mut impl FnMut(Record),
+        sink: &mut impl SampleSink,
     ) {
         for bin in bins {
             let mut end = self.plan.bins().end(bin);
@@ -673,8 +720,8 @@ impl SampleInput<'_> {
                 end = end.min(run_end);
             }
             let goes_on = match self.router_slots.details {
-                true => self.sample_links(samples, bin, end, is_last, emit),
-                false => self.sample_classes(samples, bin, end, is_last, None, emit),
+                true => self.sample_links(samples, bin, end, is_last, sink),
+                false => self.sample_classes(samples, bin, end, is_last, sink),
             };
             if !goes_on {
                 break;
@@ -698,13 +745,14 @@ impl SampleInput<'_> {
     }
 
     /// Samples each link. Returns whether anything happens after the bin.
+    #[inline(never)]
     fn sample_links(
         &self,
         samples: &mut RouterSamples,
         bin: u64,
         end: Time,
         is_last: bool,
-        emit: &mut impl FnMut(Record),
+        sink: &mut impl SampleSink,
     ) -> bool {
         let (mut goes_on, mut sent, number) = (false, 0, bin as u32);
         let vcs = usize::from(self.router_slots.vcs);
@@ -714,8 +762,8 @@ impl SampleInput<'_> {
                 continue;
             };
             let (flow, later) = self.flow(port, slot, bin, end, is_last);
-            while slot.later.front().is_some_and(|later| later.bin <= bin) {
-                slot.later.pop_front();
+            while slot.later.first().is_some_and(|later| later.bin <= bin) {
+                slot.later.remove(0);
             }
             goes_on |= !slot.later.is_empty() || self.switch.is_active(port, end);
             let flow = slot.advance(flow);
@@ -735,7 +783,7 @@ impl SampleInput<'_> {
                 .saturating_add(later.1);
             let link = self.router_slots.first + index as u32;
             if slot.wait(waiting_packets, waiting_bytes) || !flow.is_nothing() {
-                emit(Record::LinkSample {
+                sink.record(Record::LinkSample {
                     bin: number,
                     link,
                     class: slot.class,
@@ -754,7 +802,7 @@ impl SampleInput<'_> {
                 {
                     let used = self.router_slots.used(self.switch, port, vc);
                     if let Some(levels) = sampled.close(used, *waiting) {
-                        emit(Record::VcSample {
+                        sink.record(Record::VcSample {
                             bin: number,
                             link,
                             vc,
@@ -768,7 +816,7 @@ impl SampleInput<'_> {
         let received = (self.received - samples.received) as u32;
         samples.received = self.received;
         if sent > 0 || received > 0 {
-            emit(Record::RouterSample {
+            sink.record(Record::RouterSample {
                 bin: number,
                 router: self.switch.id().0,
                 packets_sent: sent as u32,
@@ -779,124 +827,86 @@ impl SampleInput<'_> {
     }
 
     /// Samples each link in successive periods, for sums over links, while anything happens in them.
+    #[inline(never)]
     fn sample_periods(
         &self,
         samples: &mut RouterSamples,
-        periods: std::ops::Range<u64>,
+        periods: Range<u64>,
         run_end: Option<Time>,
-        emit: &mut impl FnMut(Record),
+        sink: &mut impl SampleSink,
     ) {
-        let ports = 0..self.router_slots.slots.len() as u16;
         for number in periods {
             let end = self.plan.periods().end(number).min(run_end.unwrap_or(Time::MAX));
             let (mut goes_on, mut period) = (false, OpenPeriod::new(number, self.router_slots));
-            self.switch.flows(ports.clone(), end, |port, flow, is_active| {
-                goes_on |= period.add(port, &flow, &mut samples.links, emit) && is_active;
-            });
-            period.close(end.saturating_sub(self.plan.periods().begin(number)), emit);
+            for LinkRun { ports, link } in self.router_slots.runs.iter().flatten() {
+                self.switch.flows(ports.clone(), end, |port, flow, is_active| {
+                    let number = link + u32::from(port - ports.start);
+                    period.add((port, number), &flow, &mut samples.links, sink);
+                    goes_on |= is_active;
+                });
+            }
+            period.close(end.saturating_sub(self.plan.periods().begin(number)), sink);
             if !goes_on {
                 break;
             }
         }
     }
 
-    /// Samples the sums by class, and the links for sums over links if a period ends with the bin. Returns whether
-    /// anything happens after the bin.
+    /// Samples the sums by class. Returns whether anything happens after the bin.
     fn sample_classes(
         &self,
         samples: &mut RouterSamples,
         bin: u64,
         end: Time,
         is_last: bool,
-        period: Option<u64>,
-        emit: &mut impl FnMut(Record),
+        sink: &mut impl SampleSink,
     ) -> bool {
-        let mut sums: SmallVec<[Flow; 4]> = SmallVec::from_elem(Flow::default(), samples.slots.len());
         let not_begun = self.not_begun.filter(|_| is_last);
-        let mut goes_on = match (period, not_begun) {
-            (None, None) => self.add_up(&mut sums, end),
-            _ => self.add_up_links(&mut sums, end, not_begun, (period, &mut samples.links), emit),
-        };
-        for (slot, mut flow) in samples.slots.iter_mut().zip(sums) {
+        let mut goes_on = false;
+        for (slot, runs) in samples.slots.iter_mut().zip(&self.router_slots.runs) {
+            let mut sum = self.add_up(runs, end, &mut goes_on);
+            if let Some(not_begun) = not_begun {
+                self.subtract(runs, not_begun, &mut sum);
+            }
             if !slot.later.is_empty() {
-                if self.not_begun.is_none() || !is_last {
+                if not_begun.is_none() {
                     let later = slot.after(bin);
-                    flow.packets = flow.packets.saturating_sub(later.0);
-                    flow.bytes = flow.bytes.saturating_sub(later.1);
+                    sum.packets = sum.packets.saturating_sub(later.0);
+                    sum.bytes = sum.bytes.saturating_sub(later.1);
                 }
-                while slot.later.front().is_some_and(|later| later.bin <= bin) {
-                    slot.later.pop_front();
+                while slot.later.first().is_some_and(|later| later.bin <= bin) {
+                    slot.later.remove(0);
                 }
                 goes_on |= !slot.later.is_empty();
             }
-            let (class, flow) = (slot.class, slot.advance(flow));
+            let (class, flow) = (slot.class, slot.advance(sum));
             if !flow.is_nothing() {
-                let bin = bin as u32;
-                emit(Record::ClassSample { bin, class, flow });
+                sink.class(bin as u32, class, flow);
             }
         }
         goes_on
     }
 
-    /// Adds up what the links of each slot have carried until `end`. Returns whether one of them is active then.
-    fn add_up(&self, sums: &mut [Flow], end: Time) -> bool {
-        let slots = &self.router_slots.slots;
-        let (mut goes_on, mut slot, mut sum) = (false, NO_SLOT, Flow::default());
-        // Ports of one slot are mostly side by side, so that their sum stays in registers: this is done for each link in
-        // each bin.
-        self.switch
-            .flows(0..slots.len() as u16, end, |port, flow, is_active| {
-                let of_port = slots[usize::from(port)];
-                if of_port != slot {
-                    store(sums, slot, std::mem::take(&mut sum));
-                    slot = of_port;
-                }
-                add(&mut sum, flow);
-                goes_on |= is_active & (of_port != NO_SLOT);
-            });
-        store(sums, slot, sum);
-        goes_on
-    }
-
-    /// [`SampleInput::add_up`] at the end of a period, or of the run.
-    fn add_up_links(
-        &self,
-        sums: &mut [Flow],
-        end: Time,
-        not_begun: Option<&NotBegun>,
-        (period, links): (Option<u64>, &mut [LinkTimes]),
-        emit: &mut impl FnMut(Record),
-    ) -> bool {
-        let mut goes_on = false;
-        let slots = &self.router_slots.slots;
-        let mut open = period.map(|number| OpenPeriod::new(number, self.router_slots));
-        self.switch
-            .flows(0..slots.len() as u16, end, |port, mut flow, is_active| {
-                if let Some(open) = &mut open {
-                    open.add(port, &flow, links, emit);
-                }
-                let Some(sum) = sums.get_mut(usize::from(slots[usize::from(port)])) else {
-                    return;
-                };
-                if let Some(not_begun) = not_begun {
-                    let key = (self.switch.id(), Port(port));
-                    let (packets, bytes) = not_begun.get(&key).copied().unwrap_or_default();
-                    flow.packets = flow.packets.saturating_sub(packets);
-                    flow.bytes = flow.bytes.saturating_sub(bytes);
-                }
-                add(sum, flow);
-                goes_on |= is_active;
-            });
-        if let (Some(open), Some(number)) = (open, period) {
-            open.close(end.saturating_sub(self.plan.periods().begin(number)), emit);
+    /// Adds up what the links of a slot have carried until `end`. Sets `goes_on` if one of them is active then.
+    #[inline]
+    fn add_up(&self, runs: &SlotRuns, end: Time, goes_on: &mut bool) -> Flow {
+        let mut sum = Flow::default();
+        for run in runs {
+            let (of_run, is_active) = self.switch.flow_of(run.ports.clone(), end);
+            sum.add(&of_run);
+            *goes_on |= is_active;
         }
-        goes_on
+        sum
     }
-}
 
-/// Adds the sum of some links of a slot.
-fn store(sums: &mut [Flow], slot: u16, sum: Flow) {
-    if let Some(all) = sums.get_mut(usize::from(slot)) {
-        add(all, sum);
+    /// Subtracts the packets of links that had not begun at the end of the run.
+    #[cold]
+    fn subtract(&self, runs: &SlotRuns, not_begun: &NotBegun, sum: &mut Flow) {
+        for port in runs.iter().flat_map(|run| run.ports.clone()) {
+            let key = (self.switch.id(), Port(port));
+            let (packets, bytes) = not_begun.get(&key).copied().unwrap_or_default();
+            sum.packets = sum.packets.saturating_sub(packets);
+            sum.bytes = sum.bytes.saturating_sub(bytes);
+        }
     }
 }

@@ -9,10 +9,9 @@
 //! the model `packet` whose link reservation begins in a later bin, and, if VCs are sampled, the peaks of their levels
 //! and the packets that wait for each.
 
-use std::collections::VecDeque;
-
 use fabric::Flow;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use super::plan::Plan;
 use crate::lp::net_event::{BinFlow, VcLevels};
@@ -27,7 +26,7 @@ pub struct SampledLink {
     pub waiting_packets: u32,
     pub waiting_bytes: u64,
     /// Packets whose link reservation begins in a later bin, by ascending bin.
-    pub later: VecDeque<LaterReservations>,
+    pub later: SmallVec<[LaterReservations; 1]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,13 +93,6 @@ impl SampledLink {
         (self.waiting_packets, self.waiting_bytes) = (packets, bytes);
         before != (packets, bytes)
     }
-}
-
-pub fn add(sum: &mut Flow, flow: Flow) {
-    sum.packets += flow.packets;
-    sum.bytes += flow.bytes;
-    sum.busy += flow.busy;
-    sum.buffer_full += flow.buffer_full;
 }
 
 impl BinFlow {

@@ -148,9 +148,9 @@ impl Model for Simulation {
     }
 
     #[inline]
-    fn prefetch(&self, process: &NetworkLp) {
+    fn prefetch(&self, process: &NetworkLp, until: Time) {
         match process {
-            NetworkLp::Router(router) => router.prefetch(),
+            NetworkLp::Router(router) => router.prefetch(until),
             NetworkLp::Host(host) => host.prefetch(),
             NetworkLp::TerminationDetector(..) => {}
         }

@@ -130,10 +130,13 @@ impl RouterLp {
         }
     }
 
-    /// Prefetches the state that most events touch.
+    /// Prefetches the state that most events before `until` touch.
     #[inline]
-    pub fn prefetch(&self) {
+    pub fn prefetch(&self, until: Time) {
         self.switch.prefetch();
+        if self.sampler.is_due(until) {
+            self.sampler.prefetch();
+        }
         if self.link_ends.len() <= FEW_PORTS {
             des::prefetch(&*self.link_ends);
             self.credit_batches.prefetch();
@@ -236,14 +239,17 @@ impl RouterLp {
         let now = context.now();
         self.sampler
             .settle(&mut |step| context.undo(LpUndo::RouterSampler(step)));
-        let tallies = simulation.shortcuts.tallies.is_on();
-        let emit = &mut |record| match tallies {
-            true => context.tally(TallyStep::Sample(record)),
-            false => context.emit(record),
+        let (plan, tallies) = (&simulation.plan, simulation.shortcuts.tallies.is_on());
+        let before = match context.certain_tally() {
+            Some(tally) if tallies => self.sampler.sample(plan, &self.switch, now, C::REVERSIBLE, tally),
+            _ => {
+                let sink = &mut |record| match tallies {
+                    true => context.tally(TallyStep::Sample(record)),
+                    false => context.emit(record),
+                };
+                self.sampler.sample(plan, &self.switch, now, C::REVERSIBLE, sink)
+            }
         };
-        let before = self
-            .sampler
-            .sample(&simulation.plan, &self.switch, now, C::REVERSIBLE, emit);
         if let Some(before) = before {
             context.undo(LpUndo::RouterSampler(RouterSamplerUndo::Sampled(before)));
         }
