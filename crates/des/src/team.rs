@@ -288,6 +288,18 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         SyncState::from_numbers(std::array::from_fn(|i| self.agreed[i].load(Relaxed)))
     }
 
+    /// The earliest [`SyncState::next`] of the other threads at a synchronisation, until this thread arrives at the next
+    /// one; time zero if other processes have threads, of which each is not known.
+    pub(crate) fn next_of_others(&self, round: usize, thread: usize) -> Time {
+        if self.processes.count() > 1 {
+            return Time::ZERO;
+        }
+        let sync_states = self.sync_states[round % 2].iter().enumerate();
+        let others = sync_states.filter(|(other, _)| *other != thread);
+        let next = others.map(|(_, numbers)| numbers[0].load(Relaxed)).min();
+        next.map_or(Time::MAX, Time)
+    }
+
     /// Exchanges messages and records with the other processes.
     fn exchange(&self) {
         let mut parcels = Vec::new();

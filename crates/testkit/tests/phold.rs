@@ -1,5 +1,7 @@
 //! All executors give the same result for PHOLD with any number of threads.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use des::{
     Context, Control, EngineStatistics, Event, Executor, Finished, LpId, Model, Observer, Optimism, Pace,
     Partition, Processes, Purpose, Run, RunEnd, Settings, SingleProcess, Snapshot, Time, run,
@@ -257,6 +259,92 @@ fn rounds_of_gvt_are_as_long_as_they_are_worth() {
     };
     let [short, long] = [40, 1_600].map(rounds_over_windows);
     assert!(short < 0.4 && (0.9..1.1).contains(&long), "{short} {long}");
+}
+
+/// LPs whose events stay with them. The last LP has none.
+#[derive(Default)]
+struct Uneven {
+    /// Events with undo steps.
+    reversible: AtomicU64,
+}
+
+impl Uneven {
+    const LPS: u32 = 5;
+}
+
+impl Model for Uneven {
+    type Payload = ();
+    type Lp = u64;
+    type Record = ();
+    type Undo = ();
+    type Error = ();
+    type Tally = ();
+    fn lps(&self) -> u32 {
+        Uneven::LPS
+    }
+    fn lookahead(&self) -> Time {
+        Time(10)
+    }
+    fn tally(&self) {}
+    fn create(&self, _: LpId) -> u64 {
+        0
+    }
+    fn start(&self, _: &mut u64, context: &mut impl Context<Self>) {
+        if context.lp().0 < Uneven::LPS - 1 {
+            context.send(context.lp(), Time(1), ());
+        }
+    }
+    fn handle(&self, seen: &mut u64, _: &Event<()>, context: &mut impl Context<Self>) {
+        *seen += 1;
+        if reversible(context) {
+            self.reversible.fetch_add(1, Relaxed);
+            context.undo(());
+        }
+        context.send(context.lp(), Time(10), ());
+    }
+    fn undo(&self, seen: &mut u64, (): ()) {
+        *seen -= 1;
+    }
+    fn save(&self, seen: &u64, bytes: &mut Vec<u8>) {
+        bytes.extend(seen.to_le_bytes());
+    }
+    fn restore(&self, _: &mut u64, _: &[u8], _: Purpose) -> Result<(), String> {
+        unreachable!("nothing is restored")
+    }
+}
+
+/// Whether the current event may be undone.
+fn reversible<C: Context<M>, M: Model>(_: &C) -> bool {
+    C::REVERSIBLE
+}
+
+/// What a thread executes before anything of the others is certain, and needs no history.
+#[test]
+fn a_thread_with_all_of_the_work_needs_no_history() {
+    let model = Uneven::default();
+    let last = Uneven::LPS - 1;
+    let partition = Partition::balanced(Uneven::LPS, 2, |lp| if lp.0 == last { 4 } else { 1 });
+    assert_eq!([last - 1, last].map(|lp| partition.owner(LpId(lp))), [0, 1]);
+    let settings = Settings {
+        partition,
+        ..settings(Executor::Optimistic, Uneven::LPS, 2, Time(1_000_000), 1)
+    };
+    let finished = run(&model, &settings, &Control::default(), &mut |_, ()| ());
+    assert_eq!(
+        finished.lps.iter().copied().collect::<Vec<_>>(),
+        [100_000, 100_000, 100_000, 100_000, 0]
+    );
+    // It speculates while it waits for the other thread at the end of a round, which depends on the machine. But all of
+    // the round is certain, not only its first window of four events.
+    let statistics = finished.statistics;
+    let certain = statistics.committed - model.reversible.load(Relaxed);
+    let optimism = Optimism::default();
+    let of_round = u64::from(optimism.batch) * u64::from(optimism.gvt_interval);
+    let rounds = statistics.gvt_rounds.saturating_sub(3);
+    assert!(
+        certain >= rounds * of_round,
+        "{certain} events in {rounds} rounds"
+    );
 }
 
 /// Keeps all records and one snapshot.

@@ -38,6 +38,9 @@ pub(super) struct Worker<'a, M: Model> {
     mail: Vec<EventMessage<M::Payload>>,
     /// Number of synchronisations so far.
     meetings: usize,
+    /// Time before which no other thread executes or undoes anything in this round, unless this thread sends it a
+    /// message.
+    others: Time,
     /// Events of this thread when its round began, before the certain window.
     round_began: u64,
     /// Events of the certain window.
@@ -72,6 +75,7 @@ impl<'a, M: Model> Worker<'a, M> {
             throttle: Throttle::new(run.settings.optimism.ahead),
             mail: Vec::new(),
             meetings: 0,
+            others: Time::ZERO,
             round_began: 0,
             certain: 0,
             long_window: match team.processes() {
@@ -154,6 +158,8 @@ impl<'a, M: Model> Worker<'a, M> {
                     .context
                     .share_snapshot(self.run.model, &self.part.slots, self.parts);
                 team.gather_snapshot(self.thread, self.gvt, stop, self.parts, &mut observer);
+                // All threads have undone the events after GVT.
+                self.others = Time::ZERO;
             } else {
                 self.commit_before(begin);
             }
@@ -161,7 +167,6 @@ impl<'a, M: Model> Worker<'a, M> {
             self.round_began = self.part.processed;
             self.part.clock.lap(|s| &mut s.queue);
             self.execute_certain(end);
-            self.certain = self.part.processed - self.round_began;
         };
         self.drain_tally(&mut committer, &mut observer);
         Report {
@@ -196,9 +201,7 @@ impl<'a, M: Model> Worker<'a, M> {
     /// window if it was long for any of them in the round before: then more events are certain. They have one rule, for
     /// who arrives early in processes waits.
     fn synchronise(&mut self, may_speculate: bool, sync_state: impl FnOnce(&Self) -> SyncState) -> SyncState {
-        let optimism = self.run.settings.optimism;
-        let quantum = u64::from(optimism.batch) * u64::from(optimism.gvt_interval);
-        let target = self.round_began + quantum;
+        let target = self.end_of_round();
         // Also while others wait: a round of a few events would take less time than the synchronisation after it.
         while may_speculate && !self.is_long && self.part.processed < target && self.speculate(None) {}
         self.post();
@@ -207,7 +210,7 @@ impl<'a, M: Model> Worker<'a, M> {
         self.meetings += 1;
         let ticket = self.team.arrive(self.meetings, self.thread, sync_state);
         // What is sent from now on counts at the next arrival.
-        self.part.context.sent = Time::MAX;
+        let on_the_way = std::mem::replace(&mut self.part.context.sent, Time::MAX);
         let mut is_idle = false;
         while may_speculate && !self.team.has_all_arrived(ticket) {
             is_idle = !self.speculate(Some(ticket));
@@ -222,6 +225,11 @@ impl<'a, M: Model> Worker<'a, M> {
         }
         self.part.clock.lap(|s| &mut s.queue);
         let agreed = self.team.agree(self.meetings, self.thread, ticket);
+        // Another thread undoes an event only for a message, and this thread has received all that the others have sent.
+        self.others = self
+            .team
+            .next_of_others(self.meetings, self.thread)
+            .min(on_the_way);
         self.part.clock.lap(|s| {
             if is_idle {
                 &mut s.idle
@@ -232,21 +240,48 @@ impl<'a, M: Model> Worker<'a, M> {
         agreed
     }
 
-    /// Executes the certain window, which ends at `end`: all its events have arrived.
+    /// Number of events of this thread after which its round ends.
+    fn end_of_round(&self) -> u64 {
+        let optimism = self.run.settings.optimism;
+        self.round_began + u64::from(optimism.batch) * u64::from(optimism.gvt_interval)
+    }
+
+    /// Executes the certain window, which ends at `end`: all its events have arrived. Goes on with later windows while
+    /// they end before anything that another thread may execute or undo: they are certain, too. A thread with nearly all
+    /// of the work, or behind all others, keeps no history of them.
     fn execute_certain(&mut self, end: Time) {
         self.part.set_limit(self.limit);
-        let next = self.part.context.calendar.next();
-        if next < end
-            && let Some(mut window) = self.part.context.calendar.take(next)
-        {
-            let begin = self.part.context.open_window(next);
-            self.part.is_open = true;
-            self.blocks
-                .execute(&mut window, begin, &mut Certain(&mut self.part));
-            self.part.is_open = false;
-            self.part.context.calendar.recycle(window);
+        if self.part.context.calendar.next() < end {
+            self.execute_window();
+        }
+        self.certain = self.part.processed - self.round_began;
+        let target = self.end_of_round();
+        while self.part.processed < target {
+            self.part.set_limit(self.limit);
+            let next = self.part.context.calendar.next();
+            let (begin, end) = self.part.context.calendar.bounds(next);
+            let bound = self.others.min(self.part.context.sent);
+            let is_over = next == Time::MAX || begin >= self.part.limit || self.part.failed() < Time::MAX;
+            if is_over || end > bound {
+                break;
+            }
+            self.execute_window();
         }
         self.part.clock.lap(|s| &mut s.processing);
+    }
+
+    /// Executes the next window with events, which are certain.
+    fn execute_window(&mut self) {
+        let next = self.part.context.calendar.next();
+        let Some(mut window) = self.part.context.calendar.take(next) else {
+            return;
+        };
+        let begin = self.part.context.open_window(next);
+        self.part.is_open = true;
+        self.blocks
+            .execute(&mut window, begin, &mut Certain(&mut self.part));
+        self.part.is_open = false;
+        self.part.context.calendar.recycle(window);
     }
 
     /// Executes about a batch of events with history. Returns false if none may execute. `ticket`: that of the
