@@ -44,8 +44,8 @@ FEWER = ("10 ps", "1 ns", "100 ns")
 # Those of copper and optical cables of 20 cm to 20 m.
 CABLES = ("1 ns", "10 ns", "100 ns")
 SWEPT = {
-    "1,056 hosts": (SMALL, 0.5, "20 us", LATENCIES, None, 7),
-    "16,512 hosts": (MIDDLE, 0.5, "2 us", LATENCIES, None, 5),
+    "1,056 hosts": (SMALL, 0.5, "20 us", LATENCIES, None, 15),
+    "16,512 hosts": (MIDDLE, 0.5, "2 us", LATENCIES, None, 11),
     "16,512 hosts, uneven": (MIDDLE, 0.5, "10 us", FEWER, 2064, 15),
     "262,656 hosts": (LARGE, 0.5, "300 ns", FEWER, None, 3),
     "1,009,622 hosts": (MILLION, 0.1, "600 ns", ("10 ps", "100 ns"), None, 2),
@@ -484,6 +484,8 @@ def swept_blocks(rows: list[Row]) -> dict[str, str]:
     fastest_text = "; ".join(
         f"`{executor}` in {len(of)} cases, with {least[executor]:,.0f} to {most[executor]:,.0f} events per "
         "window"
+        if len(of) > 1
+        else f"`{executor}` in one case, with {of[0]:,.0f} events per window"
         for executor, of in wins.items()
         if of
     )
