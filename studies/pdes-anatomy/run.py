@@ -45,7 +45,7 @@ FEWER = ("10 ps", "1 ns", "100 ns")
 CABLES = ("1 ns", "10 ns", "100 ns")
 SWEPT = {
     "1,056 hosts": (SMALL, 0.5, "20 us", LATENCIES, None, 15),
-    "16,512 hosts": (MIDDLE, 0.5, "2 us", LATENCIES, None, 11),
+    "16,512 hosts": (MIDDLE, 0.5, "2 us", LATENCIES, None, 5),
     "16,512 hosts, uneven": (MIDDLE, 0.5, "10 us", FEWER, 2064, 15),
     "262,656 hosts": (LARGE, 0.5, "300 ns", FEWER, None, 3),
     "1,009,622 hosts": (MILLION, 0.1, "600 ns", ("10 ps", "100 ns"), None, 2),
