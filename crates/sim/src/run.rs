@@ -18,6 +18,7 @@ use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Checkpoints};
 use crate::collect::Collector;
+use crate::lp::expected_work::ExpectedWork;
 use crate::lp::host::RankSlot;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{NetEvent, Record};
@@ -146,14 +147,11 @@ fn attempt(
     }
     same_experiment(experiment, context.processes)?;
     let simulation = Simulation::new(experiment, shortcuts);
+    let work = ExpectedWork::new(&simulation, count);
     let partition = context.partition.clone();
     let settings = Settings {
         executor,
-        partition: partition.unwrap_or_else(|| {
-            simulation
-                .numbering
-                .partition(&experiment.network, count * threads)
-        }),
+        partition: partition.unwrap_or_else(|| work.partition(&simulation, count * threads)),
         seed: experiment.run.seed,
         until: experiment.run.latest_end().unwrap_or(Time::MAX),
         optimism: experiment.run.optimism,
@@ -184,7 +182,8 @@ fn attempt(
         return Ok(Attempt::Done(None));
     };
     let (executor, threads) = main_gear(&finished.statistics).unwrap_or((executor, threads));
-    let parts = parts(&simulation, &settings.partition.joined(count * threads), threads);
+    let partition = settings.partition.joined(count * threads);
+    let parts = parts(&simulation, &work, &partition, threads);
     let cost = RunSummary {
         version: env!("CARGO_PKG_VERSION").into(),
         executor: executor.name().into(),
@@ -438,9 +437,13 @@ fn main_gear(statistics: &EngineStatistics) -> Option<(Executor, usize)> {
 }
 
 /// The LPs of each thread, counted.
-fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<PartSummary> {
-    let work = |lp| simulation.numbering.work(&simulation.network, LpId(lp));
-    let total: u64 = (0..simulation.numbering.lps()).map(work).sum();
+fn parts(
+    simulation: &Simulation,
+    work: &ExpectedWork,
+    partition: &Partition,
+    threads: usize,
+) -> Vec<PartSummary> {
+    let total = work.total();
     let part = |index: usize| {
         let mut part = PartSummary {
             process: (index / threads) as u64,
@@ -448,7 +451,7 @@ fn parts(simulation: &Simulation, partition: &Partition, threads: usize) -> Vec<
             ..PartSummary::default()
         };
         for lp in partition.range(index) {
-            part.share += work(lp) as f64 / total.max(1) as f64;
+            part.share += work.of(LpId(lp)) as f64 / total.max(1) as f64;
             match simulation.numbering.identity(LpId(lp)) {
                 LpIdentity::Router(router) => {
                     let id = u64::from(router.0);

@@ -1,6 +1,7 @@
 //! The logical processes of a run: routers, hosts and the termination detector, with their events and counters.
 
 pub mod counts;
+pub mod expected_work;
 pub mod hop_latency;
 pub mod host;
 mod host_message;

@@ -3,8 +3,8 @@
 //! A router is followed by its hosts, so that neighbours are close in memory and share a thread. A host with several
 //! rails follows the router of its first rail. The last LP is the termination detector.
 
-use des::{LpId, Partition, Time};
-use topology::{HostId, LinkClass, Peer, Port, RouterId, Shape, Topology};
+use des::{LpId, Time};
+use topology::{HostId, LinkClass, Peer, Port, RouterId};
 
 use crate::setup::network::NetworkModel;
 use crate::setup::rails::EndPoint;
@@ -140,29 +140,6 @@ impl Numbering {
         LpId(self.lps() - 1)
     }
 
-    /// Contiguous parts of about equal work, one per thread. Neighbours stay together if the balance permits: groups of
-    /// a dragonfly, planes of a torus or HyperX, columns of a Slim Fly, and a router with its hosts. Routers at the
-    /// same position in several planes stay together, since they share hosts.
-    pub fn partition(&self, network: &NetworkModel, parts: usize) -> Partition {
-        let neighbourhood = neighbourhood(network.topology.as_ref());
-        let border = |lp| match self.identity(lp) {
-            LpIdentity::Router(router) if router.0.is_multiple_of(neighbourhood.max(1)) => 2,
-            LpIdentity::Router(_) => 1,
-            LpIdentity::Host(_) | LpIdentity::TerminationDetector => 0,
-        };
-        let weight = |lp| self.work(network, lp);
-        Partition::between_neighbours(self.lps(), parts, weight, border)
-    }
-
-    /// Expected work of an LP, proportional to its ports.
-    pub fn work(&self, network: &NetworkModel, lp: LpId) -> u64 {
-        match self.identity(lp) {
-            LpIdentity::Router(router) => 2 * u64::from(network.topology.ports(router)),
-            LpIdentity::Host(_) => 2 * u64::from(network.rails.count()),
-            LpIdentity::TerminationDetector => 0,
-        }
-    }
-
     /// The far end of the cable at a router's port; `None` without a cable.
     pub fn link_end(&self, network: &NetworkModel, router: RouterId, port: Port) -> Option<LinkEnd> {
         let topology = network.topology.as_ref();
@@ -213,21 +190,5 @@ impl Numbering {
             arrival: network.nic_injection_delay + link.to_router(),
             credit: link.latency + network.credit_delay,
         }
-    }
-}
-
-/// Number of consecutive routers, starting at a multiple of it, that should stay together.
-fn neighbourhood(topology: &dyn Topology) -> u32 {
-    match topology.shape() {
-        Shape::Groups(groups) => groups.routers_per_group(),
-        Shape::Cartesian(grid) => {
-            // Routers are numbered with the first coordinate fastest.
-            let sizes = grid.sizes();
-            sizes.iter().take(sizes.len().saturating_sub(1)).product()
-        }
-        Shape::HyperX(hyperx) => hyperx.neighbourhood(),
-        Shape::Graph(graph) => graph.neighbourhood(),
-        Shape::Tree(_) => 1,
-        Shape::Planes(planes) => planes.count() * neighbourhood(planes.plane()).max(1),
     }
 }
