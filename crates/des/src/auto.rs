@@ -22,6 +22,9 @@ const PER_LOSS: u32 = 16;
 /// Length of the first leg after a round of trials. It doubles while trials change nothing.
 const STEADY: Duration = Duration::from_millis(400);
 
+/// While pending events grow, the model is not yet in the state in which it stays, and both are divided by this number.
+const PER_GROWTH: u32 = 4;
+
 /// The first leg of a large model goes on until its leading thread has waited for so many times as long as its
 /// construction took: trials with their shifts take about as long.
 const WAITS_PER_CONSTRUCTION: u32 = 6;
@@ -126,6 +129,8 @@ struct Gearbox {
     per_window: u64,
     /// Pending events, as last seen.
     pending: usize,
+    /// Pending events at the ends of the last two legs between trials, of which the first leg of a run is one.
+    pending_between: Option<[usize; 2]>,
 }
 
 impl Gearbox {
@@ -144,6 +149,7 @@ impl Gearbox {
             is_first: true,
             per_window: 0,
             pending: 0,
+            pending_between: None,
         }
     }
 
@@ -158,6 +164,8 @@ impl Gearbox {
         self.pending = seen.pending;
         let is_steady = gear == self.best;
         if is_steady {
+            let [_, before] = self.pending_between.unwrap_or([seen.pending; 2]);
+            self.pending_between = Some([before, seen.pending]);
             self.tried.clear();
             self.lost = Duration::ZERO;
         } else {
@@ -184,7 +192,14 @@ impl Gearbox {
             true => STEADY,
             false => (self.steady * 2).min(LONGEST),
         };
-        (self.best, Length::Time(self.steady.max(self.lost * PER_LOSS)))
+        let mut steady = self.steady.max(self.lost * PER_LOSS);
+        if self
+            .pending_between
+            .is_some_and(|[before, _]| 4 * self.pending > 5 * before)
+        {
+            steady /= PER_GROWTH;
+        }
+        (self.best, Length::Time(steady))
     }
 
     /// Gears that may be faster than the best one, the first to try last.
@@ -412,6 +427,22 @@ mod tests {
         let (gear, length) = gearbox.next(3, seen(5.0, 1.0));
         assert_eq!(gear, ONE_THREAD);
         assert_eq!(time(length), Duration::from_millis(1_900) * PER_LOSS);
+    }
+
+    #[test]
+    fn legs_are_short_while_pending_events_grow() {
+        let mut gearbox = Gearbox::new(vec![1, 1], ONE_THREAD);
+        let seen = |pending| Seen {
+            rate: 1.0,
+            per_window: Some(100),
+            pending,
+            events: 1.0,
+            whole: TRIAL,
+        };
+        let lengths = [1_000, 1_200, 1_600, 2_400, 2_500, 2_500]
+            .map(|pending| time(gearbox.next(ONE_THREAD, seen(pending)).1));
+        let [second, third] = [4, 8].map(|times| STEADY * times / PER_GROWTH);
+        assert_eq!(lengths, [STEADY, 2 * STEADY, second, third, 16 * STEADY, LONGEST]);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(crate) enum Length {
     Whole,
     /// After this time.
     Time(Duration),
-    /// After this time and, where it took longer until the first event, after that.
+    /// After this time and, where it took longer until the first event, after that; later while its rate rises.
     Trial(Duration),
     /// After so many events of the leading thread.
     Events(u64),
@@ -111,6 +111,8 @@ pub(crate) struct LegTimer {
     before: Duration,
     /// When half of the leg was over, and events of this thread until then.
     half: Option<(Duration, u64)>,
+    /// How often a trial went on because its rate rose.
+    extensions: u32,
     /// Questions since the start.
     questions: u32,
     /// Events of this thread at the last look at the clock.
@@ -122,6 +124,9 @@ const QUESTIONS: u32 = 16;
 
 /// ... or after so many events, which take far longer.
 const EVENTS: u64 = 512;
+
+/// A trial whose rate rises is doubled at most so many times. Caches fill and, under speculation, limits are found.
+const EXTENSIONS: u32 = 2;
 
 impl LegTimer {
     /// Whether the leg is over. `processed`: events of this thread; `processing`: seconds that they took.
@@ -147,17 +152,26 @@ impl LegTimer {
         if elapsed < self.time {
             return false;
         }
-        let Length::First(first) = self.length else {
-            return true;
-        };
-        let waited = elapsed.as_secs_f64() - processing;
-        if waited >= (self.before * first.waits_per_beginning).as_secs_f64() {
-            return true;
+        match self.length {
+            Length::First(first) => {
+                let waited = elapsed.as_secs_f64() - processing;
+                if waited >= (self.before * first.waits_per_beginning).as_secs_f64() {
+                    return true;
+                }
+            }
+            Length::Trial(_) if self.extensions < EXTENSIONS && self.rises(processed) => self.extensions += 1,
+            _ => return true,
         }
         // It goes on for as long again.
         self.half = Some((elapsed, processed));
         self.time = elapsed * 2;
         false
+    }
+
+    /// Whether the second half of the leg had half as many events again as the first one.
+    fn rises(&self, processed: u64) -> bool {
+        self.half
+            .is_some_and(|(_, before)| 2 * (processed - before) > 3 * before)
     }
 
     /// What was measured. `processed`: events of this thread.
@@ -242,6 +256,7 @@ impl<M: Model> RunLeg<M> {
             begin: Instant::now(),
             before,
             half: None,
+            extensions: 0,
             questions: 0,
             at_look: 0,
         }
@@ -297,6 +312,7 @@ mod tests {
             begin: Instant::now(),
             before,
             half: None,
+            extensions: 0,
             questions: 0,
             at_look: 0,
         }
@@ -311,6 +327,34 @@ mod tests {
             timer(Length::Time(Duration::from_millis(8)), 300).time,
             Duration::from_millis(8)
         );
+    }
+
+    #[test]
+    fn a_trial_goes_on_while_its_rate_rises() {
+        // Events until half of it and until its end, and whether it is over then.
+        for (halves, is_over) in [
+            ([100, 200], true),
+            ([100, 240], true),
+            ([100, 260], false),
+            ([0, 10], false),
+        ] {
+            let mut trial = timer(Length::Trial(Duration::from_secs(8)), 0);
+            trial.questions = QUESTIONS - 1;
+            trial.begin -= Duration::from_secs(5);
+            assert!(!trial.is_over(halves[0], 0.0));
+            trial.questions = QUESTIONS - 1;
+            trial.begin -= Duration::from_secs(4);
+            assert_eq!(trial.is_over(halves[1], 0.0), is_over, "{halves:?}");
+            assert_eq!(trial.time >= Duration::from_secs(18), !is_over);
+        }
+        let mut rising = timer(Length::Trial(Duration::from_secs(1)), 0);
+        let mut events = 1;
+        while !rising.is_over(events, 0.0) {
+            rising.questions = QUESTIONS - 1;
+            rising.begin -= Duration::from_millis(500);
+            events *= 10;
+        }
+        assert_eq!(rising.extensions, EXTENSIONS, "not for ever");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Windows;
 use crate::commit::Committer;
 use crate::gather::Report;
-use crate::leg::RunLeg;
+use crate::leg::{LegTimer, RunLeg};
 use crate::run::{Observer, Run};
 use crate::slot::{Lps, Slot};
 use crate::statistics::{Clock, EngineStatistics};
@@ -105,7 +105,7 @@ impl<'a, M: Model> Worker<'a, M> {
         let until = self.run.settings.until;
         let (mut windows, mut now) = (0, Time::ZERO);
         let mut next_drain = DRAIN_INTERVAL;
-        let mut timer = observer.is_some().then(|| self.leg.start());
+        let mut timer: Option<LegTimer> = None;
         let interrupted = loop {
             if self.part.processed >= next_drain {
                 next_drain = self.part.processed + DRAIN_INTERVAL;
@@ -126,6 +126,10 @@ impl<'a, M: Model> Worker<'a, M> {
             clock.lap(|s| &mut s.queue);
             let agreed = self.meet(sync_state);
             clock.lap(|s| &mut s.synchronisation);
+            if timer.is_none() && observer.is_some() {
+                // Now all threads have their LPs.
+                timer = Some(self.leg.start());
+            }
             self.part.context.stop = agreed.stop;
             self.collect();
             now = agreed.next;

@@ -7,7 +7,7 @@ use super::throttle::Throttle;
 use crate::barrier::Ticket;
 use crate::commit::Committer;
 use crate::gather::Report;
-use crate::leg::RunLeg;
+use crate::leg::{LegTimer, RunLeg};
 use crate::run::{Observer, Run};
 use crate::slot::Lps;
 use crate::statistics::EngineStatistics;
@@ -95,7 +95,7 @@ impl<'a, M: Model> Worker<'a, M> {
         let mut committer = Committer::new();
         let part = team.part(self.thread);
         let broken = self.part.begin(self.run, self.leg, part).err();
-        let mut timer = observer.is_some().then(|| self.leg.start());
+        let mut timer: Option<LegTimer> = None;
         // The first synchronisation commits nothing.
         let (mut certain, mut gvt_rounds) = (Time::ZERO, 0);
         let mut next_drain = DRAIN_INTERVAL;
@@ -123,6 +123,10 @@ impl<'a, M: Model> Worker<'a, M> {
             let agreed = self.synchronise(may_speculate, |worker| sync_state(worker, &mut observer));
             if agreed.interrupted {
                 break true;
+            }
+            if timer.is_none() && observer.is_some() {
+                // Now all threads have their LPs.
+                timer = Some(self.leg.start());
             }
             self.collect();
             gvt_rounds += 1;
