@@ -33,8 +33,8 @@ PHASES = {
     "idle": ("idle", COLOURS[6]),
 }
 # Further runs over the shortest latency, which is the lookahead: that of the cables of hosts. Each network by
-# name, with its topology, load, time of a run, latencies, hosts with traffic (all, or the first ones: then
-# the first thread has nearly all of the work), and number of rounds. In a round every executor runs once.
+# name, with its topology, its jobs of uniform traffic (hosts, None for all of them, and load), the time of a
+# run, latencies, and the number of rounds. In a round every executor runs once.
 SMALL = 'kind = "dragonfly", hosts_per_router = 4, routers_per_group = 8, global_links_per_router = 4'
 MIDDLE = 'kind = "dragonfly", hosts_per_router = 8, routers_per_group = 16, global_links_per_router = 8'
 LARGE = 'kind = "dragonfly", hosts_per_router = 16, routers_per_group = 32, global_links_per_router = 16'
@@ -44,11 +44,14 @@ FEWER = ("10 ps", "1 ns", "100 ns")
 # Those of copper and optical cables of 20 cm to 20 m.
 CABLES = ("1 ns", "10 ns", "100 ns")
 SWEPT = {
-    "1,056 hosts": (SMALL, 0.5, "20 us", LATENCIES, None, 15),
-    "16,512 hosts": (MIDDLE, 0.5, "2 us", LATENCIES, None, 5),
-    "16,512 hosts, uneven": (MIDDLE, 0.5, "10 us", FEWER, 2064, 15),
-    "262,656 hosts": (LARGE, 0.5, "300 ns", FEWER, None, 3),
-    "1,009,622 hosts": (MILLION, 0.1, "600 ns", ("10 ps", "100 ns"), None, 2),
+    "1,056 hosts": (SMALL, ((None, 0.5),), "20 us", LATENCIES, 15),
+    "16,512 hosts": (MIDDLE, ((None, 0.5),), "2 us", LATENCIES, 5),
+    # One job on the first eighth of the hosts: its hosts and routers are divided among the threads.
+    "16,512 hosts, an eighth": (MIDDLE, ((2064, 0.5),), "10 us", FEWER, 9),
+    # All hosts have jobs, so threads get equal numbers of ports, and the first one has most of the work.
+    "16,512 hosts, uneven": (MIDDLE, ((2064, 0.5), (14448, 0.005)), "10 us", FEWER, 7),
+    "262,656 hosts": (LARGE, ((None, 0.5),), "300 ns", FEWER, 3),
+    "1,009,622 hosts": (MILLION, ((None, 0.1),), "600 ns", ("10 ps", "100 ns"), 2),
 }
 SWEPT_KINDS = [("sequential", 1), ("conservative", 1), ("conservative", 2), ("optimistic", 2), ("auto", 2)]
 # The same in processes, which exchange events with messages. Four of them take turns on two cores.
@@ -94,7 +97,12 @@ def swept(
     network: str, latency: str, executor: str, threads: int, run: int, until: str = "", processes: int = 1
 ) -> Case:
     """A run of the networks over the lookahead."""
-    topology, load, usual, _, hosts, _ = SWEPT[network]
+    topology, traffic, usual, *_ = SWEPT[network]
+    jobs = "\n".join(
+        f'[[job]]\ntraffic = {{ pattern = "uniform", load = {load} }}\n'
+        + (f"hosts = {hosts}\n" if hosts else "")
+        for hosts, load in traffic
+    )
     columns = {
         "network": network,
         "latency": latency,
@@ -112,10 +120,7 @@ links = {{ host = {{ latency = "{latency}" }} }}
 router = {{ delay = "100 ns", buffer = "100 KB" }}
 packet = "256 B"
 
-[[job]]
-traffic = {{ pattern = "uniform", load = {load} }}
-{f"hosts = {hosts}" if hosts else ""}
-
+{jobs}
 [run]
 until = "{until or usual}"
 
@@ -166,7 +171,7 @@ def cases(smoke: bool) -> list[Case]:
     ]
     over_lookahead = [
         swept(network, latency, executor, threads, run)
-        for network, (*_, latencies, _, runs) in SWEPT.items()
+        for network, (*_, latencies, runs) in SWEPT.items()
         for latency in latencies
         for run in range(1, runs + 1)
         for executor, threads in SWEPT_KINDS
@@ -234,7 +239,7 @@ def swept_times(rows: list[Row], network: str, latency: str) -> dict[tuple[str, 
 
 
 def swept_points() -> list[tuple[str, str]]:
-    return [(network, latency) for network, (*_, latencies, _, _) in SWEPT.items() for latency in latencies]
+    return [(network, latency) for network, (*_, latencies, _) in SWEPT.items() for latency in latencies]
 
 
 def by_round(rows: list[Row], network: str, latency: str, kind: tuple[str, int]) -> list[float]:
@@ -355,7 +360,7 @@ def aims(rows: list[Row]) -> list[Check]:
         )
     ]
     ratio = optimistic_over_conservative
-    for network, (*_, latencies, _, _) in SWEPT.items():
+    for network, (*_, latencies, _) in SWEPT.items():
         is_uneven = "uneven" in network
         for latency in latencies:
             if not is_uneven and latency not in CABLES:
@@ -493,7 +498,7 @@ def swept_blocks(rows: list[Row]) -> dict[str, str]:
 - **Which executor.** The fastest is {fastest_text}.
 - **Two threads, optimistic over conservative.** The time is {min(longest):.2f} to {max(longest):.2f} of \
 that of `conservative` with cables of 1 to 100 ns, and {min(shortest):.2f} to {max(shortest):.2f} with 1 or \
-10 ps. With traffic on the first eighth of the hosts it is {min(uneven):.2f} to {max(uneven):.2f}.
+10 ps. With nearly all traffic on the first eighth of the hosts it is {min(uneven):.2f} to {max(uneven):.2f}.
 - **`auto`** takes {median(autos):.2f} of the time of the best fixed choice (median of {len(autos)} cases), \
 at most 1.10 in {within} of them, and {autos[-1]:.2f} in the worst ({worst[0]}, {worst[1]}). Within its own \
 runs it loses {100 * median(losses):.0f} % of the time to trials and slower gears (median), \
@@ -540,8 +545,8 @@ def swept_figure(rows: list[Row], folder: Path) -> None:
 
     picoseconds = {"1 ps": 1, "10 ps": 10, "100 ps": 100, "1 ns": 1e3, "10 ns": 1e4, "100 ns": 1e5}
     marks = dict(zip(SWEPT_KINDS, "os^vD", strict=True))
-    figure, panels = plt.subplots(1, len(SWEPT), figsize=(15, 4), sharex=True)
-    for panel, (network, (*_, latencies, _, _)) in zip(panels, SWEPT.items(), strict=True):
+    figure, panels = plt.subplots(1, len(SWEPT), figsize=(18, 4), sharex=True)
+    for panel, (network, (*_, latencies, _)) in zip(panels, SWEPT.items(), strict=True):
         for number, (executor, threads) in enumerate(SWEPT_KINDS):
             times = [swept_times(rows, network, latency)[(executor, threads)] for latency in latencies]
             panel.plot(
