@@ -22,7 +22,8 @@ const PER_LOSS: u32 = 16;
 /// Length of the first leg after a round of trials. It doubles while trials change nothing.
 const STEADY: Duration = Duration::from_millis(400);
 
-/// While pending events grow, the model is not yet in the state in which it stays, and both are divided by this number.
+/// While pending events grow, the model is not yet in the state in which it stays, and a leg after a round of trials is
+/// shorter by this factor.
 const PER_GROWTH: u32 = 4;
 
 /// The first leg of a large model goes on until its leading thread has waited for so many times as long as its
