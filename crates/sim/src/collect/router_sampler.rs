@@ -29,6 +29,9 @@ const FEW_SLOTS: usize = 4;
 pub struct RouterSamples {
     /// Bin of the latest event; `None` before the first event.
     open: Option<u64>,
+    /// End of the bin after the open one; zero if VCs are sampled. It follows from `open`.
+    #[serde(skip)]
+    next_end: Time,
     slots: SmallVec<[SampledLink; FEW_SLOTS]>,
     /// By slot, then VC; empty unless VCs are sampled.
     vcs: Vec<SampledVc>,
@@ -225,10 +228,7 @@ impl RouterSampler {
                 false => slots.iter().position(|slot| slot.class == class),
             };
             *place = known.unwrap_or_else(|| {
-                slots.push(SampledLink {
-                    class,
-                    ..SampledLink::default()
-                });
+                slots.push(SampledLink::of_class(class));
                 slots.len() - 1
             }) as u16;
         }
@@ -264,6 +264,7 @@ impl RouterSampler {
         };
         let samples = RouterSamples {
             open: None,
+            next_end: Time::ZERO,
             slots,
             vcs: vec![SampledVc::default(); sampled_vcs],
             waiting,
@@ -405,7 +406,7 @@ impl RouterSampler {
             wanted.sample_periods(samples, of_bin(open)..of_bin(bin), None, sink);
         }
         samples.open = Some(bin);
-        self.due = samples.due(plan);
+        self.due = samples.set_ends(plan);
         before
     }
 
@@ -451,17 +452,16 @@ impl RouterSampler {
     }
 
     /// Counts a link reservation if it begins in a later bin. Returns the bin.
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     pub fn note_later(&mut self, plan: &Plan, port: u16, start: Time, bytes: u32) -> Option<u64> {
         let (router_slots, samples) = &mut **self.sampled.as_mut()?;
-        let bin = plan.bins().of(start);
-        if samples.open.is_some_and(|open| bin <= open) {
-            return None;
+        let slot = usize::from(router_slots.slots[usize::from(port)]);
+        let (open, slot) = (samples.open?, samples.slots.get_mut(slot)?);
+        if start < samples.next_end {
+            slot.add_next(bytes);
+            return Some(open + 1);
         }
-        let slot = router_slots.slots[usize::from(port)];
-        samples.slots.get_mut(usize::from(slot))?.add_later(bin, bytes);
-        Some(bin)
+        slot.add_elsewhere(plan, (open, start), bytes)
     }
 
     /// Undoes one step.
@@ -471,13 +471,13 @@ impl RouterSampler {
         match step {
             RouterSamplerUndo::Sampled(before) => {
                 *samples = *before;
-                self.due = samples.due(plan);
+                self.due = samples.set_ends(plan);
             }
             RouterSamplerUndo::Received => self.received -= 1,
             RouterSamplerUndo::LaterReservation { port, bytes, bin } => {
                 let slot = usize::from(router_slots.slots[usize::from(port)]);
-                if let Some(slot) = samples.slots.get_mut(slot) {
-                    slot.take_later(bin, bytes);
+                if let (Some(open), Some(slot)) = (samples.open, samples.slots.get_mut(slot)) {
+                    slot.take_later(open, bin, bytes);
                 }
             }
             RouterSamplerUndo::WaitBegan { vc_index } => samples.waiting.undo_begin(vc_index),
@@ -537,8 +537,8 @@ impl RouterSampler {
             return Err("the router was sampled differently".into());
         }
         self.received = received;
-        self.due = saved.due(plan);
         *samples = saved;
+        self.due = samples.set_ends(plan);
         Ok(())
     }
 }
@@ -583,10 +583,12 @@ impl LinkTimes {
 }
 
 impl RouterSamples {
-    /// See [`RouterSampler::due`].
-    fn due(&self, plan: &Plan) -> Time {
+    /// Sets what follows from the open bin. Returns [`RouterSampler::due`].
+    fn set_ends(&mut self, plan: &Plan) -> Time {
         let open = self.open.filter(|_| self.vcs.is_empty());
-        open.map_or(Time::ZERO, |bin| plan.bins().end(bin))
+        let end = |ahead| open.map_or(Time::ZERO, |bin| plan.bins().end(bin + ahead));
+        self.next_end = end(1);
+        end(0)
     }
 
     /// See [`RouterSampler::settle`].
@@ -730,14 +732,14 @@ impl SampleInput<'_> {
     }
 
     /// What the link at a port has carried up to the end of a bin, and the reservations after that.
-    fn flow(&self, port: u16, slot: &SampledLink, bin: u64, end: Time, is_last: bool) -> (Flow, (u64, u64)) {
+    fn flow(&self, port: u16, slot: &SampledLink, end: Time, is_last: bool) -> (Flow, (u64, u64)) {
         let mut flow = self.switch.used(port, end).total;
         let later = match self.not_begun {
             Some(not_begun) if is_last => {
                 let key = (self.switch.id(), Port(port));
                 not_begun.get(&key).copied().unwrap_or_default()
             }
-            _ => slot.after(bin),
+            _ => slot.after_open().unwrap_or_default(),
         };
         flow.packets = flow.packets.saturating_sub(later.0);
         flow.bytes = flow.bytes.saturating_sub(later.1);
@@ -761,11 +763,12 @@ impl SampleInput<'_> {
             let Some(slot) = samples.slots.get_mut(index) else {
                 continue;
             };
-            let (flow, later) = self.flow(port, slot, bin, end, is_last);
-            while slot.later.first().is_some_and(|later| later.bin <= bin) {
-                slot.later.remove(0);
+            let (flow, later) = self.flow(port, slot, end, is_last);
+            if slot.after_open().is_some() {
+                goes_on = true;
+                slot.open_next(bin);
             }
-            goes_on |= !slot.later.is_empty() || self.switch.is_active(port, end);
+            goes_on |= self.switch.is_active(port, end);
             let flow = slot.advance(flow);
             sent += flow.packets;
             let is_to_router = slot.class > super::plan::EJECTION;
@@ -868,16 +871,13 @@ impl SampleInput<'_> {
             if let Some(not_begun) = not_begun {
                 self.subtract(runs, not_begun, &mut sum);
             }
-            if !slot.later.is_empty() {
+            if let Some(later) = slot.after_open() {
                 if not_begun.is_none() {
-                    let later = slot.after(bin);
                     sum.packets = sum.packets.saturating_sub(later.0);
                     sum.bytes = sum.bytes.saturating_sub(later.1);
                 }
-                while slot.later.first().is_some_and(|later| later.bin <= bin) {
-                    slot.later.remove(0);
-                }
-                goes_on |= !slot.later.is_empty();
+                slot.open_next(bin);
+                goes_on = true;
             }
             let (class, flow) = (slot.class, slot.advance(sum));
             if !flow.is_nothing() {

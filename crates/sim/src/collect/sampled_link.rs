@@ -9,9 +9,9 @@
 //! the model `packet` whose link reservation begins in a later bin, and, if VCs are sampled, the peaks of their levels
 //! and the packets that wait for each.
 
+use des::Time;
 use fabric::Flow;
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 
 use super::plan::Plan;
 use crate::lp::net_event::{BinFlow, VcLevels};
@@ -25,52 +25,103 @@ pub struct SampledLink {
     /// Packets that waited at the last sample.
     pub waiting_packets: u32,
     pub waiting_bytes: u64,
-    /// Packets whose link reservation begins in a later bin, by ascending bin.
-    pub later: SmallVec<[LaterReservations; 1]>,
+    /// Packets whose link reservation begins in the bin after the open one. Most of those that begin later are here.
+    next: Reservations,
+    /// Packets whose link reservation begins in a bin after that, by ascending bin.
+    later: Vec<(u64, Reservations)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaterReservations {
-    pub bin: u64,
-    packets: u32,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Reservations {
+    packets: u64,
     bytes: u64,
 }
 
-impl SampledLink {
-    /// Packets and bytes whose link reservation begins after a bin.
-    pub fn after(&self, bin: u64) -> (u64, u64) {
-        let later = self.later.iter().rev().take_while(|later| later.bin > bin);
-        later.fold((0, 0), |(packets, bytes), later| {
-            (packets + u64::from(later.packets), bytes + later.bytes)
-        })
+impl Reservations {
+    #[inline(always)]
+    fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
     }
 
-    pub fn add_later(&mut self, bin: u64, bytes: u32) {
-        // Nearly always the last entry.
-        let place = self.later.iter().rposition(|later| later.bin <= bin);
-        match place {
-            Some(index) if self.later[index].bin == bin => {
-                self.later[index].packets += 1;
-                self.later[index].bytes += u64::from(bytes);
-            }
-            _ => self.later.insert(
-                place.map_or(0, |index| index + 1),
-                LaterReservations {
-                    bin,
-                    packets: 1,
-                    bytes: u64::from(bytes),
-                },
-            ),
+    fn take(&mut self, bytes: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(bytes);
+    }
+}
+
+impl SampledLink {
+    /// An idle link of a class.
+    pub fn of_class(class: u8) -> SampledLink {
+        SampledLink {
+            class,
+            ..SampledLink::default()
         }
     }
 
-    pub fn take_later(&mut self, bin: u64, bytes: u32) {
-        let Some(index) = self.later.iter().rposition(|later| later.bin == bin) else {
+    /// Packets and bytes whose link reservation begins after the open bin; `None` if there are none.
+    #[inline]
+    pub fn after_open(&self) -> Option<(u64, u64)> {
+        if self.next.packets == 0 && self.later.is_empty() {
+            return None;
+        }
+        let next = (self.next.packets, self.next.bytes);
+        let all = self.later.iter().fold(next, |(packets, bytes), (_, later)| {
+            (packets + later.packets, bytes + later.bytes)
+        });
+        Some(all)
+    }
+
+    /// Makes the bin after `open` the open one.
+    pub fn open_next(&mut self, open: u64) {
+        self.next = match self.later.first() {
+            Some((bin, _)) if *bin == open + 2 => self.later.remove(0).1,
+            _ => Reservations::default(),
+        };
+    }
+
+    /// Adds a packet whose reservation begins in the bin after the open one.
+    #[inline(always)]
+    pub fn add_next(&mut self, bytes: u32) {
+        self.next.add(bytes);
+    }
+
+    /// Adds a packet if its reservation begins in a bin after the open one. Returns the bin.
+    #[cold]
+    #[inline(never)]
+    pub fn add_elsewhere(&mut self, plan: &Plan, (open, start): (u64, Time), bytes: u32) -> Option<u64> {
+        let bin = plan.bins().of(start);
+        if bin <= open {
+            return None;
+        }
+        self.add_later(open, bin, bytes);
+        Some(bin)
+    }
+
+    fn add_later(&mut self, open: u64, bin: u64, bytes: u32) {
+        if bin == open + 1 {
+            return self.next.add(bytes);
+        }
+        match self.later.binary_search_by_key(&bin, |(bin, _)| *bin) {
+            Ok(index) => self.later[index].1.add(bytes),
+            Err(index) => {
+                let mut reservations = Reservations::default();
+                reservations.add(bytes);
+                self.later.insert(index, (bin, reservations));
+            }
+        }
+    }
+
+    /// Undoes [`SampledLink::add_next`] or [`SampledLink::add_elsewhere`].
+    pub fn take_later(&mut self, open: u64, bin: u64, bytes: u32) {
+        if bin == open + 1 {
+            return self.next.take(bytes);
+        }
+        let Ok(index) = self.later.binary_search_by_key(&bin, |(bin, _)| *bin) else {
             return;
         };
-        let later = &mut self.later[index];
-        later.packets -= 1;
-        later.bytes -= u64::from(bytes);
+        let later = &mut self.later[index].1;
+        later.take(bytes);
         if later.packets == 0 {
             self.later.remove(index);
         }
@@ -147,4 +198,38 @@ pub fn bytes_of_links(plan: &Plan, links: u64, vcs: u64) -> u64 {
     let slots = if details { links } else { links.min(3) };
     let vcs = if plan.vcs() { links * vcs } else { 0 };
     slots * size_of::<SampledLink>() as u64 + vcs * size_of::<SampledVc>() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Reservations that begin after the open bin are those of a plain list, whatever is undone meanwhile.
+        #[test]
+        fn later_reservations_are_those_of_a_list(
+            steps in proptest::collection::vec((0u64..4, 1u64..6, 1u32..100, any::<bool>()), 0..60),
+        ) {
+            let (mut link, mut open, mut list) = (SampledLink::of_class(0), 3, Vec::new());
+            for (bins, ahead, bytes, undone) in steps {
+                for _ in 0..bins {
+                    link.open_next(open);
+                    open += 1;
+                    list.retain(|(bin, _)| *bin > open);
+                }
+                let (before, bin) = (link.clone(), open + ahead);
+                link.add_later(open, bin, bytes);
+                match undone {
+                    true => {
+                        link.take_later(open, bin, bytes);
+                        prop_assert_eq!(&link, &before);
+                    }
+                    false => list.push((bin, u64::from(bytes))),
+                }
+                let all = (list.len() as u64, list.iter().map(|(_, bytes)| bytes).sum());
+                prop_assert_eq!(link.after_open(), (all.0 > 0).then_some(all));
+            }
+        }
+    }
 }
