@@ -28,7 +28,7 @@ const PER_GROWTH: u32 = 4;
 
 /// The first leg of a large model goes on until its leading thread has waited for so many times as long as its
 /// construction took: trials with their shifts take about as long.
-const WAITS_PER_CONSTRUCTION: u32 = 6;
+const WAITS_PER_CONSTRUCTION: u32 = 2;
 
 /// Longest leg without a trial.
 const LONGEST: Duration = Duration::from_secs(10);
