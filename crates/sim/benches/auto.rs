@@ -38,12 +38,7 @@ type Choice = (Executor, usize);
 const NEAR: f64 = 1.1;
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with('-'));
-    let filter = arguments.next().unwrap_or_default();
-    let rounds = match arguments.next() {
-        Some(rounds) => rounds.parse().expect("a number of rounds"),
-        None => ROUNDS,
-    };
+    let (filter, rounds) = cases::arguments(ROUNDS);
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
     let choices = [
         (Executor::Sequential, 1),
@@ -107,7 +102,6 @@ fn measure(name: &str, mut experiment: Experiment, choices: &[Choice], rounds: u
         let times: Result<Vec<f64>, _> = (0..runs).map(one).collect();
         times.map(|times| times.iter().sum::<f64>() / runs as f64)
     };
-    // Some fail on purpose.
     let first_s = match time_s((Executor::Conservative, 1), 1) {
         Ok(first_s) => first_s,
         Err(error) => {

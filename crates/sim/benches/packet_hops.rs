@@ -23,12 +23,7 @@ const ROUNDS: usize = 7;
 const SERIES: [&str; 2] = ["auto", "off"];
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with('-'));
-    let filter = arguments.next().unwrap_or_default();
-    let rounds = match arguments.next() {
-        Some(rounds) => rounds.parse().expect("a number of rounds"),
-        None => ROUNDS,
-    };
+    let (filter, rounds) = cases::arguments(ROUNDS);
     println!("million packet-hops per CPU second, one thread, {rounds} rounds; off: without series");
     println!(
         "{:34} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>12} {:>11} {:>8}",

@@ -52,6 +52,16 @@ const fn case(
     }
 }
 
+/// The arguments of a bench: the text that names of cases must contain, and the number of rounds, `rounds` by default.
+pub fn arguments(rounds: usize) -> (String, usize) {
+    let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with('-'));
+    let filter = arguments.next().unwrap_or_default();
+    let rounds = arguments.next().map_or(rounds, |rounds| {
+        rounds.parse().expect("the second argument is a number of rounds")
+    });
+    (filter, rounds)
+}
+
 impl Case {
     /// The experiment. Tables may be appended.
     pub fn toml(&self) -> String {
