@@ -2,25 +2,44 @@
 //! faster.
 //!
 //! Which executor is the fastest, and on how many threads, depends on the model, on its phase, and on what else the
-//! machine does. So nothing is predicted: a *gear* is an executor with a number of threads, and a gear is tried by going
-//! on with it for a short leg ([`crate::leg`]). No event is executed twice, and the result is that of any executor.
-//! Trials are short beside the legs between them, so that a gear that is far slower costs little.
+//! machine does. So it is measured: a *gear* is an executor with a number of threads, and a gear is tried by going on
+//! with it for a short leg ([`crate::leg`]). No event is executed twice, and the result is that of any executor. Trials
+//! are short beside the legs between them, so that a gear that is far slower costs little. A run of a few milliseconds
+//! is too short for trials: its gear is guessed from the events per window and from the CPU time of its first thread.
 
 use std::time::Duration;
 
-use crate::leg::{FirstLeg, Length, Midway, RunLeg};
+use crate::leg::{FirstLeg, Length, Midway, RunLeg, Watch};
 use crate::run::{Finished, Observer, Run};
 use crate::statistics::{EngineStatistics, GearTime};
 use crate::{Executor, Model, Pace, Partition, Settings, conservative, optimistic, sequential};
 
-/// The first leg, and the shortest of a trial. A shift of a small model takes some 0.1 ms.
+/// A trial takes so long, and less while the run is young ...
 const TRIAL: Duration = Duration::from_millis(8);
+
+/// ... namely the run so far over this number ...
+const PER_TRIAL: u32 = 16;
+
+/// ... but at least so long. A shift of a small model takes some 0.1 ms.
+const SHORTEST: Duration = Duration::from_micros(750);
+
+/// A small model has no trials before it has run for so long. Until then its gear is guessed: a run that ends earlier
+/// loses nothing by trials ...
+const GUESSED: Duration = Duration::from_millis(16);
+
+/// ... and the first guess is checked after so long.
+const FIRST_LOOK: Duration = Duration::from_micros(500);
+
+/// Speculation is tried from the first trial on that takes so long: it starts slowly.
+const SPECULATION: Duration = Duration::from_millis(4);
 
 /// The leg after a round of trials takes at least so many times as long as was lost in them.
 const PER_LOSS: u32 = 16;
 
-/// Length of the first leg after a round of trials. It doubles while trials change nothing.
+/// Length of the first leg after a round of trials, and in a young run at most so many times its time so far. It
+/// doubles while trials change nothing.
 const STEADY: Duration = Duration::from_millis(400);
+const PER_RUN: u32 = 4;
 
 /// While pending events grow, the model is not yet in the state in which it stays, and a leg after a round of trials is
 /// shorter by this factor.
@@ -38,6 +57,12 @@ const FASTER: f64 = 1.05;
 
 /// Events per window from which on single events are not tried: windows are faster from about four.
 const FEW: u64 = 32;
+
+/// Events per window below which single events are guessed to be the fastest.
+const FEWER: u64 = 24;
+
+/// Part of a leg below which its leading thread is guessed to share its core, or to wait for one that does.
+const ON_CORE: f64 = 0.6;
 
 /// Pending events from which on single events are not tried: their heap no longer fits a cache.
 const MANY_PENDING: usize = 65_536;
@@ -77,7 +102,7 @@ fn gears(partition: &Partition) -> Vec<Gear> {
     gears
 }
 
-/// Number of the gear of windows on one thread.
+/// Number of the gear of windows on one thread; the next one has two threads, if any has.
 const ONE_THREAD: usize = 1;
 
 /// LPs from which on a run begins with windows on all threads, which then create LPs together. Moving so many LPs to
@@ -86,10 +111,11 @@ const LARGE_MODEL: u32 = 16_384;
 
 /// The gear in which a run begins.
 fn first_gear(gears: &[Gear], lps: u32) -> usize {
-    match lps >= LARGE_MODEL && gears.len() > ONE_THREAD + 1 {
+    match (gears.len() > ONE_THREAD + 1, lps >= LARGE_MODEL) {
+        (false, _) => ONE_THREAD,
+        (true, false) => ONE_THREAD + 1,
         // The last one speculates.
-        true => gears.len() - 2,
-        false => ONE_THREAD,
+        (true, true) => gears.len() - 2,
     }
 }
 
@@ -105,6 +131,8 @@ struct Seen {
     /// Its events, and all its time.
     events: f64,
     whole: Duration,
+    /// As [`crate::leg::LegMeasured::on_core`].
+    on_core: f64,
 }
 
 /// Decides which gear comes next, and for how long.
@@ -123,6 +151,10 @@ struct Gearbox {
     /// Time lost in this round: beyond that of the same events in the best gear.
     lost: Duration,
     steady: Duration,
+    /// Time of all legs so far.
+    elapsed: Duration,
+    /// Whether the gear of the leg was guessed.
+    guesses: bool,
     /// The gear of the first leg, until it has been measured again. Then threads start, and memory is touched first.
     cold: Option<usize>,
     is_first: bool,
@@ -135,8 +167,8 @@ struct Gearbox {
 }
 
 impl Gearbox {
-    /// `threads` of each gear. The run begins in the gear `best`.
-    fn new(threads: Vec<usize>, best: usize) -> Gearbox {
+    /// `threads` of each gear. The run begins in the gear `best`. `guesses`: as a small model does.
+    fn new(threads: Vec<usize>, best: usize, guesses: bool) -> Gearbox {
         Gearbox {
             threads,
             best,
@@ -146,6 +178,8 @@ impl Gearbox {
             has_changed: true,
             lost: Duration::ZERO,
             steady: STEADY,
+            elapsed: Duration::ZERO,
+            guesses,
             cold: None,
             is_first: true,
             per_window: 0,
@@ -163,6 +197,21 @@ impl Gearbox {
     fn next(&mut self, gear: usize, seen: Seen) -> (usize, Length) {
         self.per_window = seen.per_window.unwrap_or(self.per_window);
         self.pending = seen.pending;
+        self.elapsed += seen.whole;
+        if self.guesses {
+            self.is_first = false;
+            let guess = self.guess(gear, seen);
+            if guess != gear {
+                self.best = guess;
+                return (guess, self.guessed_length(guess));
+            }
+            self.guesses = false;
+            let rest = GUESSED.saturating_sub(seen.whole);
+            if rest > FIRST_LOOK {
+                // It ended early, since its leading thread had fewer events than others, or many events wait.
+                return (gear, Length::Time(rest));
+            }
+        }
         let is_steady = gear == self.best;
         if is_steady {
             let [_, before] = self.pending_between.unwrap_or([seen.pending; 2]);
@@ -187,10 +236,10 @@ impl Gearbox {
         }
         let again = || self.cold.filter(|cold| *cold != self.best);
         if let Some(candidate) = self.trials.pop().or_else(again) {
-            return (candidate, Length::Trial(TRIAL));
+            return (candidate, Length::Trial(self.trial()));
         }
         self.steady = match std::mem::take(&mut self.has_changed) {
-            true => STEADY,
+            true => STEADY.min(self.elapsed * PER_RUN),
             false => (self.steady * 2).min(LONGEST),
         };
         let mut steady = self.steady.max(self.lost * PER_LOSS);
@@ -203,13 +252,44 @@ impl Gearbox {
         (self.best, Length::Time(steady))
     }
 
+    /// Length of a trial.
+    fn trial(&self) -> Duration {
+        (self.elapsed / PER_TRIAL).clamp(SHORTEST, TRIAL)
+    }
+
+    /// Length of a leg in a gear that was guessed.
+    fn guessed_length(&self, gear: usize) -> Length {
+        match gear {
+            // It has no windows.
+            0 => Length::Time(GUESSED),
+            _ => Length::Watched(Watch {
+                first_look: FIRST_LOOK,
+                most: GUESSED,
+                threads: self.threads[gear],
+                fewest: FEWER,
+                on_core: ON_CORE,
+            }),
+        }
+    }
+
+    /// The gear that is most probably the fastest, after a leg in this one.
+    fn guess(&self, gear: usize, seen: Seen) -> usize {
+        if self.per_window < FEWER && self.pending < MANY_PENDING {
+            0
+        } else if seen.on_core < ON_CORE {
+            ONE_THREAD
+        } else {
+            gear
+        }
+    }
+
     /// Gears that may be faster than the best one, the first to try last.
     fn candidates(&self) -> Vec<usize> {
         let (last, several) = (self.threads.len() - 1, self.threads.len() > ONE_THREAD + 1);
         let is_large = |gear: usize| self.is_large(gear);
         let mut candidates = Vec::new();
         let best = self.best;
-        if several && best != last && !is_large(best) {
+        if several && best != last && !is_large(best) && self.trial() >= SPECULATION {
             candidates.push(last);
         }
         match best {
@@ -240,17 +320,18 @@ pub(crate) fn run<M: Model>(
     let gears = gears(&run.settings.partition);
     let threads = gears.iter().map(|gear| gear.partition.parts());
     let begin_in = first_gear(&gears, run.settings.partition.lps());
-    let mut gearbox = Gearbox::new(threads.collect(), begin_in);
-    let mut statistics = EngineStatistics::default();
-    let (last, stop) = (first.last, first.stop);
-    let first_length = match begin_in {
-        ONE_THREAD => Length::Time(TRIAL),
+    let is_large = run.settings.partition.lps() >= LARGE_MODEL && begin_in > ONE_THREAD;
+    let mut gearbox = Gearbox::new(threads.collect(), begin_in, !is_large);
+    let first_length = match is_large {
         // A shift of so many LPs takes longer.
-        _ => Length::First(FirstLeg {
+        true => Length::First(FirstLeg {
             trial: TRIAL,
             waits_per_beginning: WAITS_PER_CONSTRUCTION,
         }),
+        false => gearbox.guessed_length(begin_in),
     };
+    let mut statistics = EngineStatistics::default();
+    let (last, stop) = (first.last, first.stop);
     let (mut midway, mut gear, mut length) = (None, begin_in, first_length);
     loop {
         let Gear { executor, partition } = &gears[gear];
@@ -284,6 +365,7 @@ pub(crate) fn run<M: Model>(
             pending: pending.iter().map(Vec::len).sum(),
             events,
             whole,
+            on_core: leg.on_core,
         });
         let time = GearTime {
             executor: *executor,
@@ -328,7 +410,7 @@ mod tests {
                 .saturating_sub(ONE_THREAD)
                 .min(rates.len().saturating_sub(ONE_THREAD + 2))
         };
-        let mut gearbox = Gearbox::new((0..rates.len()).map(threads).collect(), begin_in);
+        let mut gearbox = Gearbox::new((0..rates.len()).map(threads).collect(), begin_in, false);
         let mut spent = vec![Duration::ZERO; rates.len()];
         let (mut gear, mut length) = (begin_in, TRIAL);
         for leg in 0..legs {
@@ -340,6 +422,7 @@ mod tests {
                 pending: 1_000,
                 events: rates[gear] * length.as_secs_f64(),
                 whole: length + Duration::from_micros(50),
+                on_core: 1.0,
             };
             let next = gearbox.next(gear, seen);
             (gear, length) = (next.0, time(next.1));
@@ -349,7 +432,7 @@ mod tests {
 
     fn time(length: Length) -> Duration {
         match length {
-            Length::Time(time) | Length::Trial(time) => time,
+            Length::Time(time) | Length::Trial(time) | Length::Watched(Watch { most: time, .. }) => time,
             other => panic!("{other:?}"),
         }
     }
@@ -390,13 +473,14 @@ mod tests {
     #[test]
     fn single_events_are_for_few_pending_ones() {
         for (pending, next) in [(1_000, 0), (MANY_PENDING, 2)] {
-            let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD);
+            let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD, false);
             let seen = Seen {
                 rate: 1.0,
                 per_window: Some(2),
                 pending,
                 events: 1.0,
                 whole: TRIAL,
+                on_core: 1.0,
             };
             assert_eq!(gearbox.next(ONE_THREAD, seen).0, next, "{pending}");
         }
@@ -417,9 +501,10 @@ mod tests {
             pending: 1_000,
             events: rate * 0.1,
             whole: Duration::from_secs_f64(whole),
+            on_core: 1.0,
         };
-        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD);
-        let (gear, length) = gearbox.next(ONE_THREAD, seen(10.0, 0.1));
+        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], ONE_THREAD, false);
+        let (gear, length) = gearbox.next(ONE_THREAD, seen(10.0, 1.0));
         assert_eq!((gear, time(length)), (2, TRIAL));
         // Its tenth of a second took a second, with the shift, and its events a twentieth in the other gear.
         let (gear, length) = gearbox.next(2, seen(5.0, 1.0));
@@ -432,13 +517,14 @@ mod tests {
 
     #[test]
     fn legs_are_short_while_pending_events_grow() {
-        let mut gearbox = Gearbox::new(vec![1, 1], ONE_THREAD);
+        let mut gearbox = Gearbox::new(vec![1, 1], ONE_THREAD, false);
         let seen = |pending| Seen {
             rate: 1.0,
             per_window: Some(100),
             pending,
             events: 1.0,
-            whole: TRIAL,
+            whole: STEADY,
+            on_core: 1.0,
         };
         let lengths = [1_000, 1_200, 1_600, 2_400, 2_500, 2_500]
             .map(|pending| time(gearbox.next(ONE_THREAD, seen(pending)).1));
@@ -454,8 +540,9 @@ mod tests {
             pending: 1_000,
             events: rate,
             whole: TRIAL,
+            on_core: 1.0,
         };
-        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], 2);
+        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], 2, false);
         assert_eq!(gearbox.next(2, seen(3.0)).0, ONE_THREAD);
         assert_eq!(gearbox.next(ONE_THREAD, seen(5.0)).0, 2);
         assert_eq!(gearbox.next(2, seen(9.0)).0, 2);
@@ -469,9 +556,56 @@ mod tests {
             let gear = &gears[first_gear(&gears, lps)];
             (gear.executor.name(), gear.partition.parts())
         };
-        assert_eq!(begin(1_000, 4), ("conservative", 1));
+        assert_eq!(begin(1_000, 4), ("conservative", 2));
+        assert_eq!(begin(1_000, 1), ("conservative", 1));
         assert_eq!(begin(100_000, 4), ("conservative", 4));
         assert_eq!(begin(100_000, 1), ("conservative", 1));
+    }
+
+    #[test]
+    fn a_young_run_guesses() {
+        let seen = |per_window, pending, on_core, whole| Seen {
+            rate: 1.0,
+            per_window: Some(per_window),
+            pending,
+            events: 1.0,
+            whole,
+            on_core,
+        };
+        for (per_window, pending, on_core, guess) in [
+            (FEWER, 1_000, 1.0, 2),
+            (FEWER - 1, 1_000, 1.0, 0),
+            (FEWER - 1, MANY_PENDING, 1.0, 2),
+            (1_000_000, 1_000, 0.5, ONE_THREAD),
+        ] {
+            let mut gearbox = Gearbox::new(vec![1, 1, 2, 4, 4], 2, true);
+            let (gear, length) = gearbox.next(2, seen(per_window, pending, on_core, FIRST_LOOK));
+            assert_eq!(gear, guess, "{per_window} {pending} {on_core}");
+            assert!(time(length) >= GUESSED - FIRST_LOOK, "{length:?}");
+            // Then it tries another gear, for a short time.
+            let (gear, length) = gearbox.next(guess, seen(per_window, pending, 1.0, GUESSED));
+            assert_ne!(gear, guess);
+            assert_eq!(time(length), (FIRST_LOOK + GUESSED) / PER_TRIAL);
+        }
+    }
+
+    #[test]
+    fn speculation_is_tried_when_trials_are_long() {
+        let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], 2, false);
+        let seen = |milliseconds| Seen {
+            rate: 1.0,
+            per_window: Some(100),
+            pending: 1_000,
+            events: 1.0,
+            whole: Duration::from_millis(milliseconds),
+            on_core: 1.0,
+        };
+        assert_eq!(gearbox.next(2, seen(20)).0, ONE_THREAD);
+        assert!(matches!(gearbox.next(ONE_THREAD, seen(1)), (2, Length::Time(_))));
+        let young = gearbox.next(2, seen(20));
+        assert_eq!(young.0, ONE_THREAD, "{young:?}");
+        assert_eq!(gearbox.next(2, seen(64)).0, ONE_THREAD);
+        assert_eq!(gearbox.next(ONE_THREAD, seen(4)).0, 3);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use cpu_time::ThreadTime;
+
 use crate::slot::{Lps, Slot};
 use crate::{Event, Model, Partition, Time};
 
@@ -40,8 +42,10 @@ pub(crate) enum Length {
     Trial(Duration),
     /// After so many events of the leading thread.
     Events(u64),
-    /// The first leg of a run that chooses its executor.
+    /// The first leg of a large model that chooses its executor.
     First(FirstLeg),
+    /// A leg of a small one.
+    Watched(Watch),
 }
 
 /// How long the first leg of a large model takes.
@@ -58,12 +62,29 @@ pub(crate) struct FirstLeg {
     pub(crate) waits_per_beginning: u32,
 }
 
+/// A leg in windows that goes on as long as nothing speaks against it.
+///
+/// It is looked at after its time at the first look, and after each doubling of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    pub(crate) first_look: Duration,
+    /// It takes at most so long.
+    pub(crate) most: Duration,
+    /// Threads of its gear.
+    pub(crate) threads: usize,
+    /// It ends if its windows have fewer events, on all threads ...
+    pub(crate) fewest: u64,
+    /// ... or if the leading one of several threads has a core for less than this part of it.
+    pub(crate) on_core: f64,
+}
+
 impl Length {
-    /// When the leg is over or, of the first one, may be. `before`: the time until its first event.
+    /// When the leg is over or, of the first one or a watched one, may be. `before`: the time until its first event.
     fn time_after(self, before: Duration) -> Duration {
         match self {
             Length::Time(time) | Length::First(FirstLeg { trial: time, .. }) => time,
             Length::Trial(time) => time.max(before),
+            Length::Watched(watch) => watch.first_look,
             Length::Whole | Length::Events(_) => Duration::MAX,
         }
     }
@@ -99,6 +120,8 @@ pub(crate) struct LegMeasured {
     pub(crate) half: Duration,
     /// Part of the thread's events that lie in the second half.
     pub(crate) share: f64,
+    /// Part of the leg in which the thread had a core, from the first event on; 1 where the system does not tell.
+    pub(crate) on_core: f64,
 }
 
 /// Decides on the leading thread when a leg ends.
@@ -107,6 +130,8 @@ pub(crate) struct LegTimer {
     /// When it is over, if time decides.
     time: Duration,
     begin: Instant,
+    /// CPU time of this thread from then on, if the system tells it.
+    cpu_time: Option<ThreadTime>,
     /// Time of the leg before its first event.
     before: Duration,
     /// When half of the leg was over, and events of this thread until then.
@@ -135,7 +160,7 @@ impl LegTimer {
         match self.length {
             Length::Whole => false,
             Length::Events(events) => processed >= events,
-            Length::Time(_) | Length::Trial(_) | Length::First(_) => self.is_time_over(processed, processing),
+            _ => self.is_time_over(processed, processing),
         }
     }
 
@@ -152,6 +177,7 @@ impl LegTimer {
         if elapsed < self.time {
             return false;
         }
+        let mut most = Duration::MAX;
         match self.length {
             Length::First(first) => {
                 let waited = elapsed.as_secs_f64() - processing;
@@ -160,12 +186,26 @@ impl LegTimer {
                 }
             }
             Length::Trial(_) if self.extensions < EXTENSIONS && self.rises(processed) => self.extensions += 1,
+            Length::Watched(watch) if elapsed < watch.most => {
+                // There is a question after each window.
+                let per_window = processed * watch.threads as u64 / u64::from(self.questions);
+                if per_window < watch.fewest || watch.threads > 1 && self.on_core(elapsed) < watch.on_core {
+                    return true;
+                }
+                most = watch.most;
+            }
             _ => return true,
         }
         // It goes on for as long again.
         self.half = Some((elapsed, processed));
-        self.time = elapsed * 2;
+        self.time = (elapsed * 2).min(most);
         false
+    }
+
+    /// Part of the time since the first event in which the thread had a core, if `elapsed` is that time.
+    fn on_core(&self, elapsed: Duration) -> f64 {
+        let on_core = self.cpu_time.and_then(|begin| begin.try_elapsed().ok());
+        on_core.map_or(1.0, |on_core| on_core.div_duration_f64(elapsed).min(1.0))
     }
 
     /// Whether the second half of the leg had half as many events again as the first one.
@@ -177,15 +217,18 @@ impl LegTimer {
     /// What was measured. `processed`: events of this thread.
     fn measured(&self, processed: u64) -> LegMeasured {
         let whole = self.begin.elapsed();
+        let on_core = self.on_core(whole);
         match self.half {
             Some((half, before)) if processed > before && whole > half => LegMeasured {
                 half: whole - half,
                 share: (processed - before) as f64 / processed as f64,
+                on_core,
             },
             // A single window was as long as the leg.
             _ => LegMeasured {
                 half: whole,
                 share: 1.0,
+                on_core,
             },
         }
     }
@@ -254,6 +297,7 @@ impl<M: Model> RunLeg<M> {
             length: self.length,
             time: self.length.time_after(before),
             begin: Instant::now(),
+            cpu_time: ThreadTime::try_now().ok(),
             before,
             half: None,
             extensions: 0,
@@ -310,6 +354,7 @@ mod tests {
             time: length.time_after(before),
             length,
             begin: Instant::now(),
+            cpu_time: ThreadTime::try_now().ok(),
             before,
             half: None,
             extensions: 0,
@@ -380,5 +425,53 @@ mod tests {
         assert!(
             measured.half >= Duration::from_millis(200) && measured.half < twice + Duration::from_millis(200)
         );
+    }
+    #[test]
+    fn a_watched_leg_goes_on_while_nothing_speaks_against_it() {
+        let watch = Watch {
+            first_look: Duration::from_secs(1),
+            most: Duration::from_secs(5),
+            threads: 2,
+            fewest: 10,
+            on_core: 0.0,
+        };
+        // Events of this thread in 16 windows, and whether it is over after one second.
+        for (watch, events, is_over) in [
+            (watch, 80, false),
+            (watch, 79, true),
+            (Watch { threads: 1, ..watch }, 160, false),
+            (Watch { threads: 1, ..watch }, 159, true),
+            // The thread of this test has no core in the second before it begins.
+            (
+                Watch {
+                    on_core: 0.9,
+                    ..watch
+                },
+                80,
+                true,
+            ),
+            (
+                Watch {
+                    on_core: 0.9,
+                    threads: 1,
+                    ..watch
+                },
+                160,
+                false,
+            ),
+        ] {
+            let mut timer = timer(Length::Watched(watch), 0);
+            timer.questions = QUESTIONS - 1;
+            timer.begin -= Duration::from_secs(1);
+            assert_eq!(timer.is_over(events, 0.0), is_over, "{events} {watch:?}");
+        }
+        let mut timer = timer(Length::Watched(watch), 0);
+        let mut seconds = 0;
+        while !timer.is_over(1_000_000, 0.0) {
+            timer.questions = QUESTIONS - 1;
+            timer.begin -= Duration::from_secs(1);
+            seconds += 1;
+        }
+        assert_eq!(seconds, 5, "it takes no longer than its time");
     }
 }
