@@ -64,6 +64,9 @@ const FEWER: u64 = 24;
 /// Part of a leg below which its leading thread is guessed to share its core, or to wait for one that does.
 const ON_CORE: f64 = 0.6;
 
+/// Part of a leg from which on its leading thread has a core of its own, and hardly waits for others without using it.
+const HAS_CORE: f64 = 0.9;
+
 /// Pending events from which on single events are not tried: their heap no longer fits a cache.
 const MANY_PENDING: usize = 65_536;
 
@@ -162,6 +165,8 @@ struct Gearbox {
     per_window: u64,
     /// Pending events, as last seen.
     pending: usize,
+    /// As last seen.
+    on_core: f64,
     /// Pending events at the ends of the last two legs between trials, of which the first leg of a run is one.
     pending_between: Option<[usize; 2]>,
 }
@@ -184,6 +189,7 @@ impl Gearbox {
             is_first: true,
             per_window: 0,
             pending: 0,
+            on_core: 0.0,
             pending_between: None,
         }
     }
@@ -197,6 +203,7 @@ impl Gearbox {
     fn next(&mut self, gear: usize, seen: Seen) -> (usize, Length) {
         self.per_window = seen.per_window.unwrap_or(self.per_window);
         self.pending = seen.pending;
+        self.on_core = seen.on_core;
         self.elapsed += seen.whole;
         if self.guesses {
             self.is_first = false;
@@ -295,6 +302,8 @@ impl Gearbox {
         match best {
             0 => candidates.push(ONE_THREAD),
             ONE_THREAD => (),
+            // Fewer threads are no faster where each has a core and works far longer than it synchronises.
+            best if best != last && is_large(best) && self.on_core >= HAS_CORE => (),
             // Also from the last one, which speculates: all threads, but in windows.
             best => candidates.push(best - 1),
         }
@@ -422,7 +431,8 @@ mod tests {
                 pending: 1_000,
                 events: rates[gear] * length.as_secs_f64(),
                 whole: length + Duration::from_micros(50),
-                on_core: 1.0,
+                // What threads lack in speed is lost in waits.
+                on_core: rates[gear] / (rates[ONE_THREAD] * threads(gear) as f64),
             };
             let next = gearbox.next(gear, seen);
             (gear, length) = (next.0, time(next.1));
@@ -533,6 +543,22 @@ mod tests {
     }
 
     #[test]
+    fn large_windows_on_cores_of_their_own_need_no_trials() {
+        for (best, on_core, next) in [(3, 1.0, 3), (3, 0.8, 2), (4, 1.0, 3)] {
+            let mut gearbox = Gearbox::new(vec![1, 1, 2, 4, 4], best, false);
+            let seen = Seen {
+                rate: 1.0,
+                per_window: Some(4 * MANY),
+                pending: 1_000,
+                events: 1.0,
+                whole: STEADY,
+                on_core,
+            };
+            assert_eq!(gearbox.next(best, seen).0, next, "{best} {on_core}");
+        }
+    }
+
+    #[test]
     fn the_first_gear_is_measured_again() {
         let seen = |rate: f64| Seen {
             rate,
@@ -540,7 +566,7 @@ mod tests {
             pending: 1_000,
             events: rate,
             whole: TRIAL,
-            on_core: 1.0,
+            on_core: 0.5,
         };
         let mut gearbox = Gearbox::new(vec![1, 1, 2, 2], 2, false);
         assert_eq!(gearbox.next(2, seen(3.0)).0, ONE_THREAD);
