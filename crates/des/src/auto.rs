@@ -27,8 +27,10 @@ const SHORTEST: Duration = Duration::from_micros(750);
 /// loses nothing by trials ...
 const GUESSED: Duration = Duration::from_millis(16);
 
-/// ... and the first guess is checked after so long.
-const FIRST_LOOK: Duration = Duration::from_micros(500);
+/// ... and the first guess is checked after so long. At first, only very short windows count: events become more, and
+/// threads start.
+const FIRST_LOOK: Duration = Duration::from_micros(125);
+const WARM: Duration = Duration::from_micros(500);
 
 /// Speculation is tried from the first trial on that takes so long: it starts slowly.
 const SPECULATION: Duration = Duration::from_millis(4);
@@ -60,6 +62,9 @@ const FEW: u64 = 32;
 
 /// Events per window below which single events are guessed to be the fastest.
 const FEWER: u64 = 24;
+
+/// Until it is warm.
+const FEWER_WHILE_COLD: u64 = 8;
 
 /// Part of a leg below which its leading thread is guessed to share its core, or to wait for one that does.
 const ON_CORE: f64 = 0.6;
@@ -214,7 +219,7 @@ impl Gearbox {
             }
             self.guesses = false;
             let rest = GUESSED.saturating_sub(seen.whole);
-            if rest > FIRST_LOOK {
+            if rest > WARM {
                 // It ended early, since its leading thread had fewer events than others, or many events wait.
                 return (gear, Length::Time(rest));
             }
@@ -271,9 +276,11 @@ impl Gearbox {
             0 => Length::Time(GUESSED),
             _ => Length::Watched(Watch {
                 first_look: FIRST_LOOK,
+                warm: WARM,
                 most: GUESSED,
                 threads: self.threads[gear],
                 fewest: FEWER,
+                fewest_while_cold: FEWER_WHILE_COLD,
                 on_core: ON_CORE,
             }),
         }

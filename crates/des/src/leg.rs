@@ -68,12 +68,15 @@ pub(crate) struct FirstLeg {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     pub(crate) first_look: Duration,
+    /// Before this time, only few events per window count.
+    pub(crate) warm: Duration,
     /// It takes at most so long.
     pub(crate) most: Duration,
     /// Threads of its gear.
     pub(crate) threads: usize,
     /// It ends if its windows have fewer events, on all threads ...
     pub(crate) fewest: u64,
+    pub(crate) fewest_while_cold: u64,
     /// ... or if the leading one of several threads has a core for less than this part of it.
     pub(crate) on_core: f64,
 }
@@ -189,7 +192,14 @@ impl LegTimer {
             Length::Watched(watch) if elapsed < watch.most => {
                 // There is a question after each window.
                 let per_window = processed * watch.threads as u64 / u64::from(self.questions);
-                if per_window < watch.fewest || watch.threads > 1 && self.on_core(elapsed) < watch.on_core {
+                let is_warm = elapsed >= watch.warm;
+                let fewest = if is_warm {
+                    watch.fewest
+                } else {
+                    watch.fewest_while_cold
+                };
+                let shares = || watch.threads > 1 && self.on_core(elapsed) < watch.on_core;
+                if per_window < fewest || is_warm && shares() {
                     return true;
                 }
                 most = watch.most;
@@ -430,10 +440,17 @@ mod tests {
     fn a_watched_leg_goes_on_while_nothing_speaks_against_it() {
         let watch = Watch {
             first_look: Duration::from_secs(1),
+            warm: Duration::ZERO,
             most: Duration::from_secs(5),
             threads: 2,
             fewest: 10,
+            fewest_while_cold: 5,
             on_core: 0.0,
+        };
+        let cold = Watch {
+            warm: Duration::from_secs(2),
+            on_core: 0.9,
+            ..watch
         };
         // Events of this thread in 16 windows, and whether it is over after one second.
         for (watch, events, is_over) in [
@@ -441,6 +458,8 @@ mod tests {
             (watch, 79, true),
             (Watch { threads: 1, ..watch }, 160, false),
             (Watch { threads: 1, ..watch }, 159, true),
+            (cold, 40, false),
+            (cold, 39, true),
             // The thread of this test has no core in the second before it begins.
             (
                 Watch {

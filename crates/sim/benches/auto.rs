@@ -1,11 +1,13 @@
 //! `executor = "auto"` beside the best of the fixed choices, over the experiments of `tests/corpus` and the cases of the
 //! bench `packet_hops`.
 //!
-//! `cargo bench -p fabricsim-sim --bench auto` runs each experiment with all choices in turn, in several rounds. Short
-//! runs are repeated in each round until they take a tenth of a second. The best choice is that of the least median
-//! time. It is chosen after the fact, so equal choices make it look faster than any of them. The ratio is the median
-//! over the rounds: the speed of a shared machine changes from second to second, and runs of one round meet nearly the
-//! same. `-- NAME` runs the experiments whose name contains NAME, `-- NAME ROUNDS` in so many rounds.
+//! `cargo bench -p fabricsim-sim --bench auto` first runs each experiment with all fixed choices in turn, in three
+//! rounds. The best choice is that of the least median time. Then it runs the best choice, `auto`, and the best choice
+//! once more in turn, in several rounds. Short runs are repeated in each round until they take a tenth of a second. Each
+//! ratio is the median over these later rounds: the speed of a shared machine changes from second to second, and runs
+//! of one round meet nearly the same. The ratio of the best choice to itself shows how much of that is left: `auto`
+//! cannot be measured better. `-- NAME` runs the experiments whose name contains NAME, `-- NAME ROUNDS` in so many
+//! rounds.
 
 mod cases;
 
@@ -19,7 +21,10 @@ use fabricsim_sim::{Experiment, RunControl, run};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Rounds of each experiment.
+/// Rounds that find the best choice.
+const FIRST_ROUNDS: usize = 3;
+
+/// Rounds that compare it with `auto`.
 const ROUNDS: usize = 7;
 
 /// Least time of the runs of one choice in a round, in seconds.
@@ -27,9 +32,6 @@ const LEAST_S: f64 = 0.1;
 
 /// Most runs of one choice in a round.
 const MOST_RUNS: f64 = 100.0;
-
-/// Single events of an experiment whose windows take longer than this, in seconds, are measured once.
-const LONG_S: f64 = 0.3;
 
 /// An executor with its threads.
 type Choice = (Executor, usize);
@@ -40,32 +42,37 @@ const NEAR: f64 = 1.1;
 fn main() {
     let (filter, rounds) = cases::arguments(ROUNDS);
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
-    let choices = [
+    let fixed = [
         (Executor::Sequential, 1),
         (Executor::Conservative, 1),
         (Executor::Conservative, threads),
         (Executor::Optimistic, threads),
-        (Executor::Auto, threads),
     ];
     println!(
-        "wall-clock time of a run in ms, median of {rounds} rounds; auto over the best fixed choice, in turn"
+        "wall-clock time of a run in ms, median of {FIRST_ROUNDS} rounds, of auto of {rounds}; ratios in turn"
     );
     print!("{:52}", "experiment");
-    for (executor, threads) in choices {
+    for (executor, threads) in fixed.into_iter().chain([(Executor::Auto, threads)]) {
         print!(" {:>14}", format!("{} {threads}", executor.name()));
     }
-    println!(" {:>14} {:>9}", "best", "auto/best");
-    let mut ratios: Vec<f64> = experiments(&filter)
-        .into_iter()
-        .filter_map(|(name, experiment)| measure(&name, experiment, &choices, rounds))
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    let near = ratios.iter().filter(|ratio| **ratio <= NEAR).count();
-    if let (Some(worst), count) = (ratios.last(), ratios.len()) {
-        println!(
-            "{count} experiments: median {:.3}, at most {NEAR} in {near}, worst {worst:.3}",
-            ratios[count / 2]
-        );
+    println!(" {:>14} {:>9} {:>9}", "best", "auto/best", "best/best");
+    let mut ratios = [Vec::new(), Vec::new()];
+    for (name, experiment) in experiments(&filter) {
+        if let Some(measured) = measure(&name, experiment, &fixed, rounds) {
+            for (ratios, ratio) in ratios.iter_mut().zip(measured) {
+                ratios.push(ratio);
+            }
+        }
+    }
+    for (name, mut ratios) in ["auto/best", "best/best"].into_iter().zip(ratios) {
+        ratios.sort_by(f64::total_cmp);
+        let near = ratios.iter().filter(|ratio| **ratio <= NEAR).count();
+        if let (Some(worst), count) = (ratios.last(), ratios.len()) {
+            let middle = ratios[count / 2];
+            println!(
+                "{name}: {count} experiments, median {middle:.3}, at most {NEAR} in {near}, worst {worst:.3}"
+            );
+        }
     }
 }
 
@@ -94,8 +101,9 @@ fn experiments(filter: &str) -> Vec<(String, Experiment)> {
     experiments
 }
 
-/// Measures and prints one experiment. Returns the time of `auto`, the last choice, over that of the best other one.
-fn measure(name: &str, mut experiment: Experiment, choices: &[Choice], rounds: usize) -> Option<f64> {
+/// Measures and prints one experiment. Returns the times of `auto` and of the best choice, each over that of the best
+/// choice.
+fn measure(name: &str, mut experiment: Experiment, fixed: &[Choice], rounds: usize) -> Option<[f64; 2]> {
     let mut time_s = |(executor, threads): Choice, runs: usize| {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let one = |_| run(&experiment, &RunControl::new()).map(|result| result.summary.run.wall_s);
@@ -110,34 +118,33 @@ fn measure(name: &str, mut experiment: Experiment, choices: &[Choice], rounds: u
         }
     };
     let runs = (LEAST_S / first_s).ceil().clamp(1.0, MOST_RUNS) as usize;
-    let mut times = vec![Vec::new(); choices.len()];
-    for round in 0..rounds {
-        for turn in 0..choices.len() {
-            let index = (turn + round) % choices.len();
-            let is_long = choices[index].0 == Executor::Sequential && first_s > LONG_S;
-            let time = match times[index].first() {
-                Some(time) if is_long => *time,
-                _ => time_s(choices[index], runs).expect("it runs again"),
-            };
-            times[index].push(time);
+    let mut in_turn = |choices: &[Choice], rounds: usize| {
+        let mut times = vec![Vec::new(); choices.len()];
+        for round in 0..rounds {
+            for turn in 0..choices.len() {
+                let index = (turn + round) % choices.len();
+                times[index].push(time_s(choices[index], runs).expect("it runs again"));
+            }
         }
-    }
-    let (auto, fixed) = times.split_last()?;
-    let medians: Vec<f64> = fixed.iter().map(|times| median(times.clone())).collect();
+        times
+    };
+    let mut medians: Vec<f64> = in_turn(fixed, FIRST_ROUNDS).into_iter().map(median).collect();
     let best = (0..fixed.len()).min_by(|a, b| medians[*a].total_cmp(&medians[*b]))?;
-    let ratio = median(
-        auto.iter()
-            .zip(&fixed[best])
-            .map(|(auto, best)| auto / best)
-            .collect(),
-    );
+    let (_, threads) = *fixed.last()?;
+    let times = in_turn(&[fixed[best], (Executor::Auto, threads), fixed[best]], rounds);
+    let over_best = |times: &[f64], best: &[f64]| {
+        median(times.iter().zip(best).map(|(time, best)| time / best).collect())
+    };
+    let ratios = [over_best(&times[1], &times[0]), over_best(&times[2], &times[0])];
+    medians.push(median(times[1].clone()));
     print!("{name:52}");
-    for time_s in medians.iter().copied().chain([median(auto.clone())]) {
+    for time_s in medians {
         print!(" {:>14.2}", time_s * 1e3);
     }
-    let (executor, threads) = choices[best];
-    println!(" {:>14} {ratio:>9.3}", format!("{} {threads}", executor.name()));
-    Some(ratio)
+    let (executor, threads) = fixed[best];
+    print!(" {:>14}", format!("{} {threads}", executor.name()));
+    println!(" {:>9.3} {:>9.3}", ratios[0], ratios[1]);
+    Some(ratios)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
