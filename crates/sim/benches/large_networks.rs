@@ -2,8 +2,9 @@
 //! traffic at 10 %, minimal routing (N. Wolfe et al., *Modeling a million-node Slim Fly network using parallel
 //! discrete-event simulation*, SIGSIM-PADS 2016).
 //!
-//! `cargo bench -p fabricsim-sim --bench large_networks` runs each case in a process of its own, some minutes in
-//! all; `-- NAME` runs the cases whose name contains NAME. Seconds are of wall-clock time: `windows` is the
+//! `cargo bench -p fabricsim-sim --bench large_networks` runs each case with the series that are collected by default,
+//! and without, each in a process of its own, some minutes in all; `-- NAME` runs the cases whose name contains NAME.
+//! Seconds are of wall-clock time: `windows` is the
 //! simulation itself, of the slowest thread; `run` all of it, with construction, audit and tables in memory.
 
 use std::process::Command;
@@ -22,6 +23,9 @@ const CASES: &[(&str, &str, u32, u32)] = &[
     ("slim-fly-1009622/2-threads", SLIM_FLY_1M, 2, 100),
 ];
 
+/// `collect.series`: the default, and none.
+const SERIES: [&str; 2] = ["auto", "off"];
+
 const SLIM_FLY_74K: &str = r#"kind = "slim-fly", q = 37, hosts_per_router = 27"#;
 const SLIM_FLY_1M: &str = r#"kind = "slim-fly", q = 163, hosts_per_router = 19"#;
 
@@ -30,28 +34,30 @@ const ONE: &str = "--one";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [one, name] = arguments.as_slice()
+    if let [one, name, series] = arguments.as_slice()
         && one == ONE
     {
         let case = CASES.iter().find(|case| case.0 == name);
-        return measure(case.expect("the name of a case"));
+        return measure(case.expect("the name of a case"), series);
     }
     let filter = arguments
         .into_iter()
         .find(|a| !a.starts_with('-'))
         .unwrap_or_default();
     println!(
-        "{:28} {:>12} {:>12} {:>10} {:>8} {:>8} {:>13} {:>9}",
-        "case", "packet-hops", "events", "windows s", "run s", "CPU s", "M hops/CPU s", "peak GiB"
+        "{:28} {:>6} {:>12} {:>12} {:>10} {:>8} {:>8} {:>13} {:>9}",
+        "case", "series", "packet-hops", "events", "windows s", "run s", "CPU s", "M hops/CPU s", "peak GiB"
     );
     for (name, ..) in CASES.iter().filter(|case| case.0.contains(&filter)) {
-        let program = std::env::current_exe().expect("it is running");
-        let status = Command::new(program).args([ONE, name]).status();
-        assert!(status.expect("it starts").success(), "{name}");
+        for series in SERIES {
+            let program = std::env::current_exe().expect("it is running");
+            let status = Command::new(program).args([ONE, name, series]).status();
+            assert!(status.expect("it starts").success(), "{name}");
+        }
     }
 }
 
-fn measure((name, topology, threads, microseconds): &(&str, &str, u32, u32)) {
+fn measure((name, topology, threads, microseconds): &(&str, &str, u32, u32), series: &str) {
     let toml = format!(
         r#"
         [network]
@@ -66,7 +72,7 @@ fn measure((name, topology, threads, microseconds): &(&str, &str, u32, u32)) {
         until = "{microseconds} us"
         threads = {threads}
         [collect]
-        series = "off"
+        series = "{series}"
         "#
     );
     let begin = Instant::now();
@@ -79,7 +85,7 @@ fn measure((name, topology, threads, microseconds): &(&str, &str, u32, u32)) {
         .map(|t| t.processing + t.queue + t.synchronisation)
         .fold(0.0, f64::max);
     println!(
-        "{name:28} {hops:>12} {:>12} {windows_s:>10.1} {run_s:>8.1} {:>8.1} {:>13.2} {:>9.2}",
+        "{name:28} {series:>6} {hops:>12} {:>12} {windows_s:>10.1} {run_s:>8.1} {:>8.1} {:>13.2} {:>9.2}",
         cost.events_committed,
         cost.cpu_s,
         hops as f64 / cost.cpu_s / 1e6,
