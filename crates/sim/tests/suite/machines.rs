@@ -34,6 +34,7 @@ const PARTS: &[(&str, &str)] = &[
     ("lumi-c", "257"),
     ("mira", "513"),
     ("sequoia", "513"),
+    ("theta", "385"),
 ];
 
 #[test]
@@ -120,6 +121,15 @@ const SMALL: &[(&str, &[(&str, &str)])] = &[
     ),
     ("mira", &[("sizes", "[4, 4, 4, 4, 2]")]),
     ("sequoia", &[("sizes", "[4, 4, 4, 4, 2]")]),
+    (
+        "theta",
+        &[
+            ("rows", "2"),
+            ("columns", "3"),
+            ("hosts_per_router", "1"),
+            ("groups", "3"),
+        ],
+    ),
 ];
 
 #[test]

@@ -45,6 +45,7 @@ macro_rules! presets {
 /// The machines, values of `network.preset`.
 pub static MACHINES: &[NetworkPreset] = presets!("machines":
     "archer", "archer2", "aurora", "frontera", "frontier", "leonardo", "lumi", "lumi-c", "mira", "sequoia",
+    "theta",
 );
 
 /// The hardware families, values of `network.hardware`.
