@@ -240,7 +240,7 @@ struct CheckArguments {
 
 #[derive(Args)]
 struct ListArguments {
-    /// Kind of parts; all kinds if left out
+    /// Kind of parts; all kinds if left out. `presets`: those of applications, MPI libraries, machines and hardware
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(sim::PART_KINDS))]
     kind: Option<String>,
     /// Print JSON

@@ -4,10 +4,15 @@ use sim::{Listing, Origin, PART_KINDS, PresetValue, listing};
 
 use crate::{CommandFailure, ListArguments, print};
 
+/// Kinds that `presets` names together. The kind of that name has those of applications.
+const PRESETS: [&str; 4] = ["presets", "mpi-presets", "machines", "hardware"];
+
 pub(crate) fn list(arguments: &ListArguments) -> Result<(), CommandFailure> {
-    let kinds = PART_KINDS
-        .iter()
-        .filter(|kind| arguments.kind.as_deref().is_none_or(|k| k == **kind));
+    let kinds = PART_KINDS.iter().filter(|kind| match arguments.kind.as_deref() {
+        None => true,
+        Some("presets") => PRESETS.contains(kind),
+        Some(wanted) => wanted == **kind,
+    });
     let all: Vec<(&str, Vec<Listing>)> = kinds
         .map(|kind| (*kind, listing(kind).unwrap_or_default()))
         .collect();

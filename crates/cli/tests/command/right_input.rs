@@ -271,6 +271,23 @@ fn list_shows_every_registry() {
 }
 
 #[test]
+fn list_presets_shows_presets_of_every_kind_with_the_origin_of_their_numbers() {
+    let bench = Bench::new(EXPERIMENT);
+    let all = json(&bench.succeeds(&["list", "presets", "--json"]));
+    let kinds: Vec<&str> = all.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(kinds, ["presets", "mpi-presets", "machines", "hardware"]);
+    let text = bench.succeeds(&["list", "presets"]);
+    for kind in all.as_object().unwrap().values() {
+        for part in kind.as_array().unwrap() {
+            assert!(text.contains(part["name"].as_str().unwrap()), "{part}: {text}");
+        }
+    }
+    for origin in ["(source: ", "(assumed: "] {
+        assert!(text.contains(origin), "{text}");
+    }
+}
+
+#[test]
 fn trace_info_prints_what_is_in_a_trace() {
     let Some(trace) = lammps() else { return };
     let bench = Bench::new(EXPERIMENT);
