@@ -53,7 +53,7 @@ const CASES: &[Case] = &[
         &["network.routing.algorithm=ugal"],
     ),
     // The default series, in bins of which each holds as many packets of a link as in a run of 128 bins. Both runs have
-    // four periods, so that their rows cancel out: a run of this length would have more rows than packets of some links.
+    // two periods, so that their rows cancel out: a run of this length would have more rows than packets of some links.
     Case {
         ends: ["4 us", "8 us"],
         ..traffic(

@@ -197,6 +197,12 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
     /// `last` tells whether it is the last packet of its message on this port.
     fn depart(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool);
 
+    /// As [`NicOutputs::depart`], for a message of one packet that was not queued.
+    #[inline]
+    fn depart_at_once(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time) {
+        self.depart(packet, source, wait, serialization, true);
+    }
+
     /// Whether a reservation of the link that begins at this time may be made now.
     #[inline]
     fn sends_ahead(&self, start: Time) -> bool {
@@ -330,7 +336,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         if let Some(report) = message.report {
             out.injected(report, wait + serialization);
         }
-        out.depart(packet, self.source_of(message), wait, serialization, true);
+        out.depart_at_once(packet, self.source_of(message), wait, serialization);
     }
 
     /// A packet of a message, at its first link.

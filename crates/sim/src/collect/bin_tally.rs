@@ -33,6 +33,8 @@ pub enum TallyStep {
     InjectionStalled { since: Time, until: Time },
     /// A message that a job sends at `time`.
     Sent { time: Time, job: u16, bytes: u64 },
+    /// Messages of one packet each, and the reservations of an injection link for them.
+    SentAtOnce(SentAtOnce),
     /// A message of ranks that has arrived.
     Received { job: u16, bytes: u64 },
     /// A packet that arrives at `time`. `bytes`: its payload, unless its message counts when it has arrived.
@@ -45,10 +47,25 @@ pub enum TallyStep {
     Sample(Record),
 }
 
+/// Messages of one packet each that a host makes in one bin, in which their packets leave as well.
+#[derive(Clone, Copy)]
+pub struct SentAtOnce {
+    /// When one of them is made.
+    pub time: Time,
+    pub job: u16,
+    pub messages: u32,
+    /// Bytes of the packets, and thus of the messages and headers.
+    pub packet_bytes: u64,
+    /// Serialization of the packets.
+    pub busy: Time,
+}
+
 /// The tally of a worker.
 pub struct BinTally {
     bins: Bins,
     is_on: bool,
+    /// Bytes of the header of a packet.
+    header: u32,
     /// Bins in a row, around the times of the latest events. Nearly all additions are to these.
     near: NearBins,
     /// All other bins to which something was added.
@@ -110,16 +127,17 @@ impl BinTally {
             ..BinTally::new(
                 Periods::new(Bins::constant(Time(1)), Time(1), 1),
                 SumsShape::default(),
-                0,
+                (0, 0),
             )
         }
     }
 
-    /// An empty tally for this number of jobs.
-    pub fn new(periods: Periods, shape: SumsShape, jobs: usize) -> BinTally {
+    /// An empty tally for this number of jobs, and headers of packets of so many bytes.
+    pub fn new(periods: Periods, shape: SumsShape, (jobs, header): (usize, u32)) -> BinTally {
         BinTally {
             bins: periods.bins(),
             is_on: true,
+            header,
             near: NearBins::around(periods.bins(), 0, |_| BinSums::new(shape.classes, jobs)),
             others: BTreeMap::new(),
             periods,
@@ -154,6 +172,23 @@ impl BinTally {
         self.spread(now, (start, start + serialization), |sums, part| {
             sums.injection.busy_ps += part.ps();
         });
+    }
+
+    /// Adds messages of one packet each, and the reservations for them.
+    #[inline(always)]
+    fn sent_at_once(&mut self, now: Time, sent: SentAtOnce) {
+        let header = self.header;
+        let sums = match self.near.place(sent.time) {
+            Some((place, _)) => &mut self.near.sums[place],
+            None => self.sums_at(now, sent.time),
+        };
+        let messages = u64::from(sent.messages);
+        let job = &mut sums.jobs[usize::from(sent.job)];
+        job.messages_sent += messages;
+        job.bytes_sent += sent.packet_bytes - messages * u64::from(header);
+        sums.injection.packets += messages;
+        sums.injection.bytes += sent.packet_bytes;
+        sums.injection.busy_ps += sent.busy.ps();
     }
 
     /// Adds the time in which an injection link was free and its next packet lacked credits.
@@ -294,6 +329,7 @@ impl SampleSink for BinTally {
     fn record(&mut self, record: Record) {
         match record {
             Record::ClassSample { bin, class, flow } => self.class(bin, class, flow),
+            Record::JobSample { bin, job, flow } => self.job(bin, job, flow),
             Record::TileSample { period, tile, load } => self.links_of(period).links.add_tile(tile, load),
             Record::LinkUse { period, pair, link } => self.link(period, pair, link),
             _ => {}
@@ -303,6 +339,11 @@ impl SampleSink for BinTally {
     #[inline]
     fn class(&mut self, bin: u32, class: u8, flow: BinFlow) {
         self.sums_of(bin).of_class(class).add(&flow);
+    }
+
+    #[inline]
+    fn job(&mut self, bin: u32, job: u16, flow: JobFlow) {
+        self.sums_of(bin).jobs[usize::from(job)].add(&flow);
     }
 
     #[inline]
@@ -418,6 +459,7 @@ impl Tally<Record> for BinTally {
             } => self.injection(now, start, serialization, bytes),
             TallyStep::InjectionStalled { since, until } => self.injection_stalled(now, (since, until)),
             TallyStep::Sent { time, job, bytes } => self.sent(now, time, job, bytes),
+            TallyStep::SentAtOnce(sent) => self.sent_at_once(now, sent),
             TallyStep::Received { job, bytes } => self.received(now, job, bytes),
             TallyStep::Delivered { time, job, bytes } => self.delivered(now, time, job, bytes),
             TallyStep::Sample(record) => self.record(record),
@@ -446,6 +488,7 @@ mod tests {
     use proptest::prelude::*;
 
     const CLASS: u8 = INJECTION;
+    const HEADER: u32 = 3;
 
     /// A tally of two link classes and two jobs.
     fn tally(bins: Bins) -> BinTally {
@@ -453,7 +496,7 @@ mod tests {
             classes: 2,
             ..SumsShape::default()
         };
-        BinTally::new(Periods::new(bins, Time(1), 1), shape, 2)
+        BinTally::new(Periods::new(bins, Time(1), 1), shape, (2, HEADER))
     }
 
     fn drained(tally: &mut BinTally) -> BTreeMap<u32, (BinFlow, JobFlow)> {
@@ -504,6 +547,32 @@ mod tests {
             drained(&mut tally).is_empty(),
             "what was passed on does not come again"
         );
+    }
+
+    #[test]
+    fn messages_sent_at_once_count_for_their_job_and_for_links() {
+        let mut together = tally(Bins::constant(Time(100)));
+        let mut apart = tally(Bins::constant(Time(100)));
+        // In a near bin, then in one far ahead.
+        for time in [40, 5_000] {
+            together.sent_at_once(
+                Time(40),
+                SentAtOnce {
+                    time: Time(time),
+                    job: 1,
+                    messages: 2,
+                    packet_bytes: u64::from(30 + 20 + 2 * HEADER),
+                    busy: Time(25),
+                },
+            );
+            for (bytes, serialization) in [(30, 15), (20, 10)] {
+                apart.sent(Time(40), Time(time), 1, u64::from(bytes));
+                apart.injection(Time(40), Time(time), Time(serialization), bytes + HEADER);
+            }
+        }
+        let sums = drained(&mut together);
+        assert_eq!(sums.keys().copied().collect::<Vec<_>>(), [0, 50]);
+        assert_eq!(sums, drained(&mut apart));
     }
 
     #[test]

@@ -413,12 +413,7 @@ impl Collector {
             }
             Record::JobSample { bin, job, flow } => {
                 self.turn_to(bin)?;
-                let sum = &mut self.sum_of_job(job).flow;
-                sum.messages_sent += flow.messages_sent;
-                sum.bytes_sent += flow.bytes_sent;
-                sum.messages_received += flow.messages_received;
-                sum.bytes_received += flow.bytes_received;
-                sum.packets_delivered += flow.packets_delivered;
+                self.sum_of_job(job).flow.add(&flow);
             }
             Record::Trace(record) => match self.trace_builder.take(time, record) {
                 Some(TraceRow::Timeline(row)) => self.tables.timeline.push(row)?,
@@ -646,7 +641,7 @@ impl Collector {
             };
             match process {
                 NetworkLp::Router(router) => {
-                    router.sampler.finish(plan, &router.switch, end, not_begun, emit);
+                    router.finish(plan, end, not_begun, emit);
                 }
                 NetworkLp::Host(host) if !tallies => host.finish(simulation, end, emit),
                 NetworkLp::Host(host) => {

@@ -10,6 +10,7 @@ mod bin_tally;
 mod bins;
 mod blocks;
 mod collector;
+mod deliveries;
 mod host_sampler;
 mod link_sums;
 pub mod message_history;
@@ -19,7 +20,7 @@ mod router_sampler;
 mod sampled_link;
 pub(crate) mod setting;
 
-pub use bin_tally::{BinTally, TallyStep};
+pub use bin_tally::{BinTally, SentAtOnce, TallyStep};
 pub use bins::Bins;
 pub use blocks::MOST_BLOCKS;
 pub use collector::{COLLECTED, Collector, CollectorState};

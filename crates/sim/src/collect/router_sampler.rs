@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
 use topology::{Port, RouterId};
 
+use super::deliveries::SampledDeliveries;
 use super::link_sums::percent;
 use super::plan::{Plan, RouterLinks};
 use super::sampled_link::{SampledLink, SampledVc, bytes_of_links};
-use crate::lp::net_event::{BinFlow, PeriodLink, Record};
+use crate::lp::counts::JobCounts;
+use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
@@ -41,6 +43,8 @@ pub struct RouterSamples {
     received: u64,
     /// What each link did up to the last period, by port.
     links: Vec<LinkTimes>,
+    /// Deliveries that the router counts early.
+    deliveries: SampledDeliveries,
 }
 
 /// What a link has done.
@@ -104,6 +108,11 @@ pub trait SampleSink {
         self.record(Record::ClassSample { bin, class, flow });
     }
 
+    /// What a job has delivered in a bin.
+    fn job(&mut self, bin: u32, job: u16, flow: JobFlow) {
+        self.record(Record::JobSample { bin, job, flow });
+    }
+
     /// A link of a pair of blocks in a period.
     fn link(&mut self, period: u32, pair: u32, link: PeriodLink) {
         self.record(Record::LinkUse { period, pair, link });
@@ -138,6 +147,15 @@ pub enum RouterSamplerUndo {
     LaterReservation {
         /// Output port.
         port: u16,
+        /// Bytes.
+        bytes: u32,
+        /// The bin.
+        bin: u64,
+    },
+    /// A delivery in a later bin was counted.
+    LaterDelivery {
+        /// The job.
+        job: u16,
         /// Bytes.
         bytes: u32,
         /// The bin.
@@ -270,6 +288,7 @@ impl RouterSampler {
             waiting,
             received: 0,
             links: vec![LinkTimes::default(); classes.len()],
+            deliveries: SampledDeliveries::default(),
         };
         RouterSampler {
             due: Time::ZERO,
@@ -371,14 +390,14 @@ impl RouterSampler {
         }
     }
 
-    /// Samples up to the bin of the event that is executed next. Returns the state before, if it may have to be
-    /// restored.
+    /// Samples up to the bin of the event that is executed next. `delivered`: the deliveries that the router counts early.
+    /// Returns the state before, if it may have to be restored.
     #[cold]
     #[inline(never)]
     pub fn sample(
         &mut self,
         plan: &Plan,
-        switch: &Router,
+        (switch, delivered): (&Router, &[JobCounts]),
         now: Time,
         reversible: bool,
         sink: &mut impl SampleSink,
@@ -398,6 +417,7 @@ impl RouterSampler {
                 plan,
                 router_slots,
                 switch,
+                delivered,
                 received: self.received,
                 not_begun: None,
             };
@@ -414,7 +434,7 @@ impl RouterSampler {
     pub fn finish(
         &self,
         plan: &Plan,
-        switch: &Router,
+        (switch, delivered): (&Router, &[JobCounts]),
         end: Time,
         not_begun: &NotBegun,
         sink: &mut impl SampleSink,
@@ -427,6 +447,7 @@ impl RouterSampler {
             plan,
             router_slots,
             switch,
+            delivered,
             received: self.received,
             not_begun: Some(not_begun),
         };
@@ -464,6 +485,19 @@ impl RouterSampler {
         slot.add_elsewhere(plan, (open, start), bytes)
     }
 
+    /// Notes a delivery that is counted early, if its packet's tail arrives in a later bin. Returns the bin.
+    #[inline(always)]
+    pub fn note_later_delivery(&mut self, plan: &Plan, arrival: Time, job: u16, bytes: u32) -> Option<u64> {
+        let samples = &mut self.sampled.as_mut()?.1;
+        let open = samples.open?;
+        let bin = match arrival < samples.next_end {
+            true => open + 1,
+            false => plan.bins().of(arrival),
+        };
+        samples.deliveries.add_later(bin, job, bytes);
+        Some(bin)
+    }
+
     /// Undoes one step.
     pub fn undo(&mut self, plan: &Plan, step: RouterSamplerUndo) {
         let Some(sampled) = &mut self.sampled else { return };
@@ -479,6 +513,9 @@ impl RouterSampler {
                 if let (Some(open), Some(slot)) = (samples.open, samples.slots.get_mut(slot)) {
                     slot.take_later(open, bin, bytes);
                 }
+            }
+            RouterSamplerUndo::LaterDelivery { job, bytes, bin } => {
+                samples.deliveries.take_later(bin, job, bytes);
             }
             RouterSamplerUndo::WaitBegan { vc_index } => samples.waiting.undo_begin(vc_index),
             RouterSamplerUndo::WaitEnded { vc_index } => samples.waiting.add(vc_index, 1),
@@ -700,6 +737,8 @@ struct SampleInput<'a> {
     plan: &'a Plan,
     router_slots: &'a RouterSlots,
     switch: &'a Router,
+    /// Deliveries that the router counts early, by job; empty unless sums are tallied.
+    delivered: &'a [JobCounts],
     received: u64,
     /// At the end of the run: reservations that had not begun.
     not_begun: Option<&'a NotBegun>,
@@ -884,7 +923,8 @@ impl SampleInput<'_> {
                 sink.class(bin as u32, class, flow);
             }
         }
-        goes_on
+        let emit = |job, flow| sink.job(bin as u32, job, flow);
+        goes_on | samples.deliveries.sample(bin, self.delivered, emit)
     }
 
     /// Adds up what the links of a slot have carried until `end`. Sets `goes_on` if one of them is active then.

@@ -18,17 +18,17 @@ const BINS: u64 = 128;
 
 /// Bins are shorter than the times of so many packets only if there would be fewer than [`FEW_BINS`]. A load that is
 /// a share of few packets has large steps, and a sample costs as much as some packets.
-const PACKETS_OF_BIN: u64 = 50;
+const PACKETS_OF_BIN: u64 = 100;
 
 /// See [`PACKETS_OF_BIN`].
-const FEW_BINS: u64 = 16;
+const FEW_BINS: u64 = 8;
 
 /// Periods are at least as long as so many packets take, unless a run would have fewer than [`FEW_PERIODS`]. A sum
 /// over single links costs as much as some packets for each link and row.
 const PACKETS_OF_PERIOD: u64 = 400;
 
 /// See [`PACKETS_OF_PERIOD`].
-const FEW_PERIODS: u64 = 4;
+const FEW_PERIODS: u64 = 2;
 
 /// Width of the first bins of other runs, in ps: 1 us.
 const FIRST_PS: u64 = 1_000_000;

@@ -111,7 +111,8 @@ impl Model for Simulation {
     fn tally(&self) -> BinTally {
         match self.plan.blocks() {
             Some(blocks) if self.plan.tallies() => {
-                BinTally::new(self.plan.periods(), blocks.shape(), self.jobs.len())
+                let sizes = (self.jobs.len(), self.packet_header);
+                BinTally::new(self.plan.periods(), blocks.shape(), sizes)
             }
             _ => BinTally::off(),
         }

@@ -283,6 +283,18 @@ pub struct JobFlow {
     pub packets_delivered: u64,
 }
 
+impl JobFlow {
+    /// Adds another flow.
+    #[inline]
+    pub fn add(&mut self, other: &JobFlow) {
+        self.messages_sent += other.messages_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.messages_received += other.messages_received;
+        self.bytes_received += other.bytes_received;
+        self.packets_delivered += other.packets_delivered;
+    }
+}
+
 /// The flow of one link, or of all links of a class, in one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinFlow {

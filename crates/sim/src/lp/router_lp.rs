@@ -11,7 +11,7 @@ use fabric::{Packet, Wait, WaitOutputs, WaitTracker};
 use routing::{At, Random};
 use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
 
-use crate::collect::{RouterSampler, RouterSamplerUndo, RouterSamples, TallyStep};
+use crate::collect::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples, TallyStep};
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
 use crate::lp::model::{self, LpUndo};
@@ -21,6 +21,7 @@ use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
+use crate::outcome::not_begun::NotBegun;
 
 /// A router and what its ports are connected to.
 pub struct RouterLp {
@@ -240,14 +241,15 @@ impl RouterLp {
         self.sampler
             .settle(&mut |step| context.undo(LpUndo::RouterSampler(step)));
         let (plan, tallies) = (&simulation.plan, simulation.shortcuts.tallies.is_on());
+        let state = (&self.switch, &*self.delivered);
         let before = match context.certain_tally() {
-            Some(tally) if tallies => self.sampler.sample(plan, &self.switch, now, C::REVERSIBLE, tally),
+            Some(tally) if tallies => self.sampler.sample(plan, state, now, C::REVERSIBLE, tally),
             _ => {
                 let sink = &mut |record| match tallies {
                     true => context.tally(TallyStep::Sample(record)),
                     false => context.emit(record),
                 };
-                self.sampler.sample(plan, &self.switch, now, C::REVERSIBLE, sink)
+                self.sampler.sample(plan, state, now, C::REVERSIBLE, sink)
             }
         };
         if let Some(before) = before {
@@ -317,6 +319,12 @@ impl RouterLp {
             (LpUndo::Router(step), _) => self.switch.undo(step),
             _ => unreachable!("a router undoes its own steps"),
         }
+    }
+
+    /// Takes the last samples, at the end of the run.
+    pub fn finish(&self, plan: &Plan, end: Time, not_begun: &NotBegun, emit: &mut impl FnMut(Record)) {
+        let state = (&self.switch, &*self.delivered);
+        self.sampler.finish(plan, state, end, not_begun, emit);
     }
 
     /// Early committed deliveries of a job.
@@ -527,19 +535,21 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         let counts = counts_of(self.delivered, packet.job, journal);
         let payload = self.simulation.payload(packet);
         counts.delivered(arrival, (packet, payload), self.simulation.measured, journal);
-        if self.simulation.shortcuts.tallies.is_on() {
-            self.tally_delivered(arrival, packet.job, payload);
+        if self.sampler.is_later(arrival) {
+            self.note_later_delivery(arrival, packet.job, payload);
         }
     }
 
-    // Not inlined, to keep the code of runs without series small.
+    #[cold]
     #[inline(never)]
-    fn tally_delivered(&mut self, arrival: Time, job: u16, payload: u32) {
-        self.context.tally(TallyStep::Delivered {
-            time: arrival,
-            job,
-            bytes: Some(payload),
-        });
+    fn note_later_delivery(&mut self, arrival: Time, job: u16, bytes: u32) {
+        let plan = &self.simulation.plan;
+        if let Some(bin) = self.sampler.note_later_delivery(plan, arrival, job, bytes)
+            && C::REVERSIBLE
+        {
+            let step = RouterSamplerUndo::LaterDelivery { job, bytes, bin };
+            self.context.undo(LpUndo::RouterSampler(step));
+        }
     }
 
     /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part

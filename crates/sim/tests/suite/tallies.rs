@@ -133,6 +133,7 @@ proptest! {
         buffer in prop::sample::select(vec!["600 B", "2 KiB", "64 KiB"]),
         routing in prop::sample::select(vec!["minimal", "valiant", "ugal"]),
         arrival in prop::sample::select(vec!["exponential", "fixed", "on-off"]),
+        header in prop::sample::select(vec!["0 B", "16 B"]),
         seed in 0u64..1000,
     ) {
         let ns = until / 1000;
@@ -140,6 +141,7 @@ proptest! {
         compare(&format!(
             "[network]\n{DRAGONFLY}\nrouting = {{ algorithm = \"{routing}\"{bias} }}\nrouter = {{ buffer = \"{buffer}\" }}\n\
              link = {{ bandwidth = \"100 Gbps\", latency = \"20 ns\" }}\npacket = \"{}\"\n\
+             packet_header = \"{header}\"\n\
              [[job]]\ntraffic = {{ pattern = \"uniform\", load = {load}, arrival = \"{arrival}\" }}\n\
              [run]\nuntil = \"{ns} ns\"\nseed = {seed}\n[collect]\nbin = \"{bin}\"\n",
             if buffer == "600 B" { "64 B" } else { "256 B" },

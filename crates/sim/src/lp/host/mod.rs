@@ -3,6 +3,7 @@
 
 mod rails;
 mod ranks;
+mod sent_run;
 mod tracing;
 mod traffic;
 mod transit;

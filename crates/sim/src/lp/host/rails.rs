@@ -10,6 +10,7 @@ use fabric::{
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
 
+use super::sent_run::SentRun;
 use super::tracing::Tracer;
 use super::undo::{HostJournal, HostUndo, Injected};
 use crate::collect::{HostView, RailView, TallyStep};
@@ -73,6 +74,8 @@ pub struct NicLinkAdapter<'a, C> {
     link_end: LinkEnd,
     counts: &'a mut AllCounts,
     tracer: Option<&'a mut Tracer>,
+    /// Where the message that the NIC gets is added, if the tally of the worker lacks it.
+    untallied: Option<&'a mut SentRun>,
     simulation: &'a Simulation,
     context: &'a mut C,
 }
@@ -127,6 +130,7 @@ impl HostNic {
             link_end: port.injection,
             counts: &mut self.counts,
             tracer: self.tracer.as_deref_mut(),
+            untallied: None,
             simulation,
             context,
         };
@@ -134,23 +138,32 @@ impl HostNic {
     }
 
     /// Hands a message that is made at `created_at` to the NIC. Its `destination` is still the number of a host.
-    /// `receiver` is the slot of the receiving rank, if a rank sends it.
+    /// `receiver` is the slot of the receiving rank, if a rank sends it. `untallied`: where it is added, if the tally
+    /// of the worker lacks it.
     #[inline]
-    pub fn inject<C: Context<Simulation>>(
-        &mut self,
-        simulation: &Simulation,
+    pub fn inject<'a, C: Context<Simulation>>(
+        &'a mut self,
+        simulation: &'a Simulation,
         created_at: Time,
         (message, receiver): (Outgoing<Injected>, Option<u16>),
-        context: &mut C,
+        untallied: Option<&'a mut SentRun>,
+        context: &'a mut C,
     ) {
         if self.more.is_some() {
+            if untallied.is_some() {
+                tally_sent(created_at, message.job, message.bytes, context);
+            }
             return self.deal_out(simulation, (message, receiver), context);
         }
         // With one rail, hosts and end points have the same numbers.
         let now = context.now();
         let (nic, mut adapter) = self.port(simulation, 0, context);
+        adapter.untallied = untallied;
         adapter.take(now, || nic.source_of(&message));
         nic.send((now, created_at), &message, &mut adapter);
+        if adapter.untallied.is_some() {
+            tally_sent(created_at, message.job, message.bytes, adapter.context);
+        }
     }
 
     /// Divides a message among several rails.
@@ -241,19 +254,16 @@ impl HostNic {
         left == 0
     }
 
-    /// Counts a message that this host makes at `made_at`. `offered`: the time since the warm-up, if the NIC gets it in the measured part.
+    /// Counts a message that this host makes. `offered`: the time since the warm-up, if the NIC gets it in the measured
+    /// part.
     #[inline]
     pub fn count_message<C: Context<Simulation>>(
         &mut self,
-        simulation: &Simulation,
         job: u16,
         bytes: u64,
-        (made_at, offered): (Time, Option<Time>),
+        offered: Option<Time>,
         context: &mut C,
     ) {
-        if simulation.shortcuts.tallies.is_on() {
-            tally_sent(made_at, job, bytes, context);
-        }
         let notes = &mut HostJournal(context);
         counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
     }
@@ -440,7 +450,7 @@ impl MoreRails {
 /// Adds a message to the tally of the worker.
 // Not inlined, to keep the code of runs without series small.
 #[inline(never)]
-fn tally_sent(made_at: Time, job: u16, bytes: u64, context: &mut impl Context<Simulation>) {
+pub fn tally_sent(made_at: Time, job: u16, bytes: u64, context: &mut impl Context<Simulation>) {
     context.tally(TallyStep::Sent {
         time: made_at,
         job,
@@ -490,6 +500,37 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
         });
     }
 
+    /// Sends a packet to its router, and counts it.
+    #[inline(always)]
+    fn send(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
+        if self.tracer.is_some() {
+            self.trace_departure(packet, source, serialization, last);
+        }
+        let notes = &mut HostJournal(&mut *self.context);
+        let counts = counts_of(self.counts, packet.job, notes);
+        counts.injected(notes);
+        if !packet.standalone() {
+            let start = notes.0.now() + wait;
+            counts.message_injected((start, serialization), &packet, last, notes);
+        } else if self.simulation.uses_source_wait {
+            let start = notes.0.now() + wait;
+            if self.simulation.drains {
+                counts.waited(start, &packet, self.simulation.measured, notes);
+            }
+            if self.simulation.network_latency {
+                packet.set_source_wait(start.saturating_sub(packet.created_at()));
+            }
+        }
+        let classes = &self.simulation.network.traffic_classes;
+        let event = NetEvent::PacketArrived {
+            port: self.link_end.port,
+            vc: classes.first_vc(self.simulation.class_of(packet.job)),
+            packet,
+        };
+        self.context
+            .send(self.link_end.lp, wait + self.link_end.arrival, event);
+    }
+
     /// Traces a message that the NIC takes.
     #[inline]
     fn take(&mut self, now: Time, source: impl FnOnce() -> NicSource) {
@@ -519,36 +560,21 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
 
 impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
     #[inline]
-    fn depart(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
-        if self.tracer.is_some() {
-            self.trace_departure(packet, source, serialization, last);
-        }
+    fn depart(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
         if self.simulation.shortcuts.tallies.is_on() {
             self.tally_injection(wait, serialization, packet.bytes);
         }
-        let notes = &mut HostJournal(&mut *self.context);
-        let counts = counts_of(self.counts, packet.job, notes);
-        counts.injected(notes);
-        if !packet.standalone() {
-            let start = notes.0.now() + wait;
-            counts.message_injected((start, serialization), &packet, last, notes);
-        } else if self.simulation.uses_source_wait {
-            let start = notes.0.now() + wait;
-            if self.simulation.drains {
-                counts.waited(start, &packet, self.simulation.measured, notes);
-            }
-            if self.simulation.network_latency {
-                packet.set_source_wait(start.saturating_sub(packet.created_at()));
-            }
+        self.send(packet, source, wait, serialization, last);
+    }
+
+    #[inline]
+    fn depart_at_once(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time) {
+        if let Some(run) = self.untallied.take() {
+            run.add(self.simulation, &packet, (wait, serialization), self.context);
+        } else if self.simulation.shortcuts.tallies.is_on() {
+            self.tally_injection(wait, serialization, packet.bytes);
         }
-        let classes = &self.simulation.network.traffic_classes;
-        let event = NetEvent::PacketArrived {
-            port: self.link_end.port,
-            vc: classes.first_vc(self.simulation.class_of(packet.job)),
-            packet,
-        };
-        self.context
-            .send(self.link_end.lp, wait + self.link_end.arrival, event);
+        self.send(packet, source, wait, serialization, true);
     }
 
     #[inline]

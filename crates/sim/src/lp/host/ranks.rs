@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use topology::HostId;
 use workload::{Operation, Program, TraceError};
 
-use super::rails::HostNic;
+use super::rails::{HostNic, tally_sent};
 use super::tracing::{trace_asked, trace_note};
 use super::transit::{through_memory, through_network};
 use super::undo::{HostJournal, HostUndo, Injected};
@@ -326,7 +326,10 @@ impl Ranks {
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
         let (now, measured) = (context.now(), simulation.measured);
         let offered = (destination != nic.id && measured.contains(now)).then(|| now - measured.from);
-        nic.count_message(simulation, job, bytes, (now, offered), context);
+        if simulation.shortcuts.tallies.is_on() {
+            tally_sent(now, job, bytes, context);
+        }
+        nic.count_message(job, bytes, offered, context);
         let in_flight = &mut self.slots[usize::from(slot)].in_flight;
         *in_flight = in_flight.wrapping_add(1);
         let (number, numbered) = (nic.next_message, destination != nic.id);
@@ -457,7 +460,13 @@ pub fn hand_over<C: Context<Simulation>>(
         report: message.reports_injection().then_some(Injected { slot, request }),
     };
     let receiver = simulation.occupants.slot(job, message.to);
-    nic.inject(simulation, context.now(), (outgoing, Some(receiver)), context);
+    nic.inject(
+        simulation,
+        context.now(),
+        (outgoing, Some(receiver)),
+        None,
+        context,
+    );
     let announced = NetEvent::MessageAnnounced(HostMessage::to_receiver(receiver, number, &message));
     // The lookahead is at most the latency of one link, and a packet crosses two.
     context.send(

@@ -5,6 +5,7 @@ use fabric::Outgoing;
 use smallvec::SmallVec;
 
 use super::rails::HostNic;
+use super::sent_run::SentRun;
 use super::undo::HostUndo;
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
@@ -53,11 +54,12 @@ impl Sources {
     ) {
         let now = context.now();
         let mut due = now;
+        let mut sent = SentRun::new(self.0[usize::from(source)].job);
         loop {
             let of = &mut self.0[usize::from(source)];
             let (job, index, traffic) = (of.job, of.index, of.traffic(simulation));
             let Some(destination) = traffic.destination(index, of.sent, &mut LpRandom(context)) else {
-                return;
+                return sent.finish(context);
             };
             of.sent += 1;
             let number = nic.next_message;
@@ -79,14 +81,16 @@ impl Sources {
             };
             let measured = simulation.measured;
             let offered = measured.contains(due).then(|| due - measured.from);
-            nic.count_message(simulation, job, bytes, (due, offered), context);
-            nic.inject(simulation, due, (message, None), context);
+            nic.count_message(job, bytes, offered, context);
+            let untallied = simulation.shortcuts.tallies.is_on().then_some(&mut sent);
+            nic.inject(simulation, due, (message, None), untallied, context);
             due += gap;
             // What may be undone is made at its time.
             if due > now && (C::REVERSIBLE || !self.sends_ahead(nic, simulation, now, due)) {
                 break;
             }
         }
+        sent.finish(context);
         context.send(context.lp(), due - now, NetEvent::TrafficDue { source });
     }
 
