@@ -85,7 +85,7 @@ fn links_of_routers(result: &RunResult) -> Vec<Seen> {
         let begin_ps = of("begin_ps", row) / (BINS * BIN_PS) * BINS * BIN_PS;
         let seen = seen.entry((begin_ps, link)).or_insert_with(|| Seen {
             begin_ps,
-            width_ps: (53_500_000 - begin_ps).min(BINS * BIN_PS),
+            width_ps: (57_500_000 - begin_ps).min(BINS * BIN_PS),
             link,
             class: classes[link as usize].clone(),
             blocks: (from[link as usize], to[link as usize]),
