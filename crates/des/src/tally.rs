@@ -3,7 +3,7 @@
 use crate::Time;
 
 /// Events of a worker after which it drains its tally, so that readers of a running simulation see the sums.
-pub(crate) const DRAIN_INTERVAL: u64 = 1 << 18;
+pub(crate) const DRAIN_INTERVAL: u64 = 1 << 20;
 
 /// Sums of the LPs of one worker. Addition has no order, so that the total does not depend on how LPs are divided among
 /// workers. It is drained into records now and then, before each snapshot and at the end of the run. These records have

@@ -109,7 +109,7 @@ impl<'a, M: Model> Worker<'a, M> {
         let interrupted = loop {
             if self.part.processed >= next_drain {
                 next_drain = self.part.processed + DRAIN_INTERVAL;
-                self.part.context.drain_tally();
+                self.part.context.drain_tally(&mut observer);
             }
             self.post();
             let sync_state = SyncState {
@@ -212,7 +212,7 @@ impl<'a, M: Model> Worker<'a, M> {
         committer: &mut Committer<M::Record>,
         observer: &mut Option<&mut dyn Observer<M>>,
     ) {
-        self.part.context.drain_tally();
+        self.part.context.drain_tally(observer);
         self.team.post_records(&mut self.part.context.records);
         self.meet(SyncState::NOTHING);
         if let Some(observer) = observer {

@@ -102,7 +102,7 @@ impl<'a, M: Model> Worker<'a, M> {
         let interrupted = loop {
             if self.part.processed >= next_drain {
                 next_drain = self.part.processed + DRAIN_INTERVAL;
-                self.part.context.drain_tally();
+                self.part.context.drain_tally(&mut observer);
             }
             // A thread that could not begin executes nothing, and ends the run at the first synchronisation.
             let may_speculate = broken.is_none() && gvt_rounds > 0;
@@ -368,7 +368,7 @@ impl<'a, M: Model> Worker<'a, M> {
         committer: &mut Committer<M::Record>,
         observer: &mut Option<&mut dyn Observer<M>>,
     ) {
-        self.part.context.drain_tally();
+        self.part.context.drain_tally(observer);
         self.team.post_records(&mut self.part.context.records);
         self.meet(SyncState::NOTHING);
         if let Some(observer) = observer {

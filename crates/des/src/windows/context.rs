@@ -12,7 +12,7 @@ use crate::run::Run;
 use crate::slot::Slot;
 use crate::snapshot::{SavedLp, SnapshotPart};
 use crate::team::{Mail, SnapshotParts};
-use crate::{Context, Event, LpId, Model, Partition, Tally, TallyStep, Time};
+use crate::{Context, Event, LpId, Model, Observer, Partition, Tally, TallyStep, Time};
 
 /// The part of a worker that handlers access through [`Context`], where nothing is undone. `T`: a message to another
 /// thread.
@@ -180,8 +180,13 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
             .push(part);
     }
 
-    /// Turns the tally into records. They have no place in the total order.
-    pub(crate) fn drain_tally(&mut self) {
+    /// Passes on the tally: to the observer, or as records if another thread has it. They have no place in the total order.
+    pub(crate) fn drain_tally(&mut self, observer: &mut Option<&mut dyn Observer<M>>) {
+        if let Some(observer) = observer {
+            return self
+                .tally
+                .drain(&mut |record| observer.commit(Time::ZERO, record));
+        }
         let mut index = 0;
         self.tally.drain(&mut |record| {
             let key = Key::FIRST;

@@ -146,6 +146,15 @@ impl BinTally {
         }
     }
 
+    /// End of the bin that contains a time.
+    #[inline]
+    pub fn end_of_bin(&self, time: Time) -> Time {
+        match self.near.place(time) {
+            Some((_, end)) => end,
+            None => self.bins.end_of_bin(time),
+        }
+    }
+
     /// Adds the reservation of an injection link.
     #[inline(always)]
     fn injection(&mut self, now: Time, start: Time, serialization: Time, bytes: u32) {
@@ -223,10 +232,7 @@ impl BinTally {
     fn spread(&mut self, now: Time, (from, to): (Time, Time), mut add: impl FnMut(&mut BinSums, Time)) {
         let mut from = from;
         while from < to {
-            let end = match self.near.place(from) {
-                Some((_, end)) => end,
-                None => self.bins.end(self.bins.of(from)),
-            };
+            let end = self.end_of_bin(from);
             let part = to.min(end) - from;
             add(self.sums_at(now, from), part);
             from = end;

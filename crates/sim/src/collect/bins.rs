@@ -90,6 +90,11 @@ impl Bins {
         self.begin(bin + 1)
     }
 
+    /// End of the bin that contains a time.
+    pub fn end_of_bin(self, time: Time) -> Time {
+        self.end(self.of(time))
+    }
+
     /// Width of a bin, and how many bins in a row, from this one on, have it: at least one, and none that is the last.
     pub fn in_a_row(self, bin: u64) -> (Time, u64) {
         let count = match self.grow {

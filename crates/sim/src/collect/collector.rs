@@ -161,7 +161,10 @@ pub struct Collector {
     bin: BinSums,
     /// Sums of the other bins.
     sums: BTreeMap<u32, Sums>,
-    /// Sums over the links of routers by period.
+    /// The period of the latest record about links in a period, with their sums. The next one nearly always belongs to
+    /// the same period.
+    period: Option<(u32, LinkSums)>,
+    /// Sums over the links of routers in the other periods.
     links: BTreeMap<u32, LinkSums>,
     /// The busiest of the periods that are written.
     busiest: Option<Busiest>,
@@ -220,6 +223,7 @@ impl Collector {
             names,
             bin: BinSums::default(),
             sums: BTreeMap::new(),
+            period: None,
             links: BTreeMap::new(),
             busiest: None,
             records: Chain::new(),
@@ -277,6 +281,7 @@ impl Collector {
 
     /// The state from which [`Collector::restored`] continues.
     pub fn state(&mut self) -> CollectorState {
+        self.store_period();
         CollectorState {
             setting: format!("{:?}", self.setting),
             records: self.records,
@@ -464,8 +469,20 @@ impl Collector {
         };
     }
 
-    /// The sums over links of a period. Writes the oldest ones if there are many.
+    /// The sums over links of a period.
+    #[inline]
     fn links_of(&mut self, period: u32) -> io::Result<&mut LinkSums> {
+        if self.period.as_ref().is_none_or(|(number, _)| *number != period) {
+            self.turn_to_period(period)?;
+        }
+        let shape = self.names.shape;
+        let (_, links) = self.period.get_or_insert_with(|| (period, LinkSums::new(shape)));
+        Ok(links)
+    }
+
+    /// Makes a period the current one, if it has sums. Writes the oldest ones if there are many.
+    fn turn_to_period(&mut self, period: u32) -> io::Result<()> {
+        self.store_period();
         let shape = self.names.shape;
         let most = OPEN_LINK_SUMS / (shape.pairs + shape.tiles).max(1);
         while self.links.len() > most.max(2) {
@@ -473,7 +490,13 @@ impl Collector {
                 self.write_links(oldest, &links)?;
             }
         }
-        Ok(self.links.entry(period).or_insert_with(|| LinkSums::new(shape)))
+        self.period = self.links.remove_entry(&period);
+        Ok(())
+    }
+
+    /// Stores the sums of the current period.
+    fn store_period(&mut self) {
+        self.links.extend(self.period.take());
     }
 
     fn sum_of_job(&mut self, job: u16) -> &mut JobSum {
@@ -544,6 +567,7 @@ impl Collector {
             return Ok(());
         }
         let sums = self.all_sums();
+        self.store_period();
         let (names, tables) = (&self.names, &mut self.tables);
         tables.write_tails()?;
         let classes = sums.iter().flat_map(|(bin, sums)| names.class_rows(*bin, sums));
@@ -593,6 +617,7 @@ impl Collector {
         for (bin, sums) in std::mem::take(&mut self.sums) {
             self.write_sums(bin, &sums)?;
         }
+        self.store_period();
         for (period, links) in std::mem::take(&mut self.links) {
             self.write_links(period, &links)?;
         }

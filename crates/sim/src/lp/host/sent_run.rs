@@ -62,9 +62,11 @@ impl SentRun {
         context: &mut C,
     ) {
         self.finish(context);
-        let bins = simulation.plan.bins();
         let (time, job) = (packet.created_at(), packet.job);
-        let end = bins.end(bins.of(time));
+        let end = match context.certain_tally() {
+            Some(tally) => tally.end_of_bin(time),
+            None => simulation.plan.bins().end_of_bin(time),
+        };
         if start + serialization > end {
             let bytes = u64::from(simulation.payload(packet));
             context.tally(TallyStep::Sent { time, job, bytes });
