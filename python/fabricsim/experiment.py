@@ -708,7 +708,7 @@ class Collect(Given):
     ----------
     series : {"auto", "off", "classes", "links", "vcs"}
         Samples per class of links; also per link, host and router; also per virtual channel
-        (default: auto: links up to 4,096 links, otherwise classes).
+        (default: auto: links up to 512 links, otherwise classes).
     bin : Time, such as "1 us", or "auto"
         Width of a time bin (default: auto: 1/128 of `until`; without it, bins grow with time).
     routers : "all" or Sequence[int]

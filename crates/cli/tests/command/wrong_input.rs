@@ -716,8 +716,27 @@ fn bins_that_never_end() {
         &[
             "collect.bin: 1 ps is too short: until 1 ms there are 1000000000 bins, and ",
             " links is more than 10000000000 samples; expected ",
-            "or \"auto\"",
+            "or \"auto\", or fewer routers",
         ],
+    );
+    let classes = ["--set", "run.until=1 ms", "--set", "collect.series=classes"];
+    bench.refuses(
+        &[
+            &["check", "experiment.toml", "--set", "collect.bin=1 ps"],
+            &classes[..],
+        ]
+        .concat(),
+        &[
+            "collect.bin: 1 ps is too short: until 1 ms there are 1000000000 bins, and ",
+            " flows of routers and hosts is more than 10000000000 samples; expected ",
+        ],
+    );
+    bench.succeeds(
+        &[
+            &["check", "experiment.toml", "--set", "collect.bin=1 ns"],
+            &classes[..],
+        ]
+        .concat(),
     );
     bench.succeeds(
         &[

@@ -1,14 +1,19 @@
-//! Networks under uniform random traffic, which several benches run.
+//! Networks and what runs on them, for several benches: mostly uniform random traffic.
 
-/// One network and its load. Links of 100 Gbps and 50 ns, routers of 100 ns, 100 KB per port, packets of 256 B, as in
-/// the Slim Fly study of CODES.
+/// One network and what runs on it. Links of 100 Gbps and 50 ns, routers of 100 ns, 100 KB per port, packets of 256 B, as
+/// in the Slim Fly study of CODES.
 pub struct Case {
     pub name: &'static str,
     topology: &'static str,
     routing: &'static str,
-    load: f64,
-    /// Simulated time.
-    microseconds: u32,
+    job: Job,
+}
+
+enum Job {
+    /// Uniform traffic.
+    Uniform { load: f64, microseconds: u32 },
+    /// The keys of a job.
+    Keys(&'static str),
 }
 
 pub const CASES: &[Case] = &[
@@ -36,6 +41,20 @@ pub const CASES: &[Case] = &[
     ),
 ];
 
+/// Cases that take minutes.
+#[allow(dead_code, reason = "not all benches run them")]
+pub const LARGE: &[Case] = &[
+    Case {
+        name: "halo3d-26/32768-ranks/32-cells",
+        topology: DRAGONFLY_PLUS_8K,
+        routing: "minimal",
+        job: Job::Keys(
+            "workload = { motif = \"halo3d-26\", ranks = 32768, nx = 32, ny = 32, nz = 32 }\nranks_per_host = 4",
+        ),
+    },
+    case("slim-fly-1009622/minimal/0.1", SLIM_FLY_1M, "minimal", 0.1, 20),
+];
+
 const fn case(
     name: &'static str,
     topology: &'static str,
@@ -47,8 +66,7 @@ const fn case(
         name,
         topology,
         routing,
-        load,
-        microseconds,
+        job: Job::Uniform { load, microseconds },
     }
 }
 
@@ -66,12 +84,14 @@ impl Case {
     /// The experiment. Tables may be appended.
     pub fn toml(&self) -> String {
         let Case {
-            topology,
-            routing,
-            load,
-            microseconds,
-            ..
+            topology, routing, ..
         } = self;
+        let job = match self.job {
+            Job::Uniform { load, microseconds } => format!(
+                "traffic = {{ pattern = \"uniform\", load = {load} }}\n[run]\nuntil = \"{microseconds} us\""
+            ),
+            Job::Keys(keys) => keys.into(),
+        };
         format!(
             r#"
             [network]
@@ -81,9 +101,7 @@ impl Case {
             router = {{ delay = "100 ns", buffer = "100 KB" }}
             packet = "256 B"
             [[job]]
-            traffic = {{ pattern = "uniform", load = {load} }}
-            [run]
-            until = "{microseconds} us"
+            {job}
             "#
         )
     }
@@ -99,6 +117,9 @@ const DRAGONFLY_83K: &str =
     r#"kind = "dragonfly", hosts_per_router = 12, routers_per_group = 24, global_links_per_router = 12"#;
 const DRAGONFLY_262K: &str =
     r#"kind = "dragonfly", hosts_per_router = 16, routers_per_group = 32, global_links_per_router = 16"#;
+/// 16 links between any two groups, routers of 47 ports.
+const DRAGONFLY_PLUS_8K: &str = r#"kind = "dragonfly-plus", leaves_per_group = 16, hosts_per_leaf = 16, global_links_per_spine = 31, groups = 32"#;
 const SLIM_FLY_3K: &str = r#"kind = "slim-fly", q = 13, hosts_per_router = 9"#;
+const SLIM_FLY_1M: &str = r#"kind = "slim-fly", q = 163, hosts_per_router = 19"#;
 const FAT_TREE: &str = r#"kind = "fat-tree", levels = 3, radix = 16"#;
 const TORUS: &str = r#"kind = "torus", sizes = [8, 8, 8]"#;

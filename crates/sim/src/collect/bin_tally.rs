@@ -16,8 +16,8 @@ use super::bins::Periods;
 use super::blocks::SumsShape;
 use super::link_sums::LinkSums;
 use super::plan::INJECTION;
-use super::router_sampler::SampleSink;
-use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record};
+use super::router_sampler::{PeriodSink, SampleSink};
+use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record, TileLoad};
 
 /// One addition to the tally of a worker.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ pub struct BinTally {
 }
 
 /// Sums over the links of routers in one period.
-struct PeriodSums {
+pub struct PeriodSums {
     period: u32,
     width: Time,
     links: LinkSums,
@@ -208,14 +208,6 @@ impl BinTally {
         });
     }
 
-    /// The sums over links of a period.
-    #[inline]
-    fn links_of(&mut self, period: u32) -> &mut PeriodSums {
-        let place = self.links.iter().rposition(|sums| sums.period == period);
-        let place = place.unwrap_or_else(|| self.open_period(period));
-        &mut self.links[place]
-    }
-
     #[cold]
     fn open_period(&mut self, period: u32) -> usize {
         let number = u64::from(period);
@@ -332,12 +324,14 @@ impl BinTally {
 }
 
 impl SampleSink for BinTally {
+    type Period<'a> = &'a mut PeriodSums;
+
     fn record(&mut self, record: Record) {
         match record {
             Record::ClassSample { bin, class, flow } => self.class(bin, class, flow),
             Record::JobSample { bin, job, flow } => self.job(bin, job, flow),
-            Record::TileSample { period, tile, load } => self.links_of(period).links.add_tile(tile, load),
-            Record::LinkUse { period, pair, link } => self.link(period, pair, link),
+            Record::TileSample { period, tile, load } => self.period(period).tile(tile, load),
+            Record::LinkUse { period, pair, link } => self.period(period).link(pair, link),
             _ => {}
         }
     }
@@ -352,10 +346,24 @@ impl SampleSink for BinTally {
         self.sums_of(bin).jobs[usize::from(job)].add(&flow);
     }
 
+    /// The sums over links of a period.
     #[inline]
-    fn link(&mut self, period: u32, pair: u32, link: PeriodLink) {
-        let PeriodSums { width, links, .. } = self.links_of(period);
-        links.add(*width, pair, link);
+    fn period(&mut self, period: u32) -> &mut PeriodSums {
+        let place = self.links.iter().rposition(|sums| sums.period == period);
+        let place = place.unwrap_or_else(|| self.open_period(period));
+        &mut self.links[place]
+    }
+}
+
+impl PeriodSink for &mut PeriodSums {
+    #[inline]
+    fn link(&mut self, pair: u32, link: PeriodLink) {
+        self.links.add(self.width, pair, link);
+    }
+
+    #[inline]
+    fn tile(&mut self, tile: u32, load: TileLoad) {
+        self.links.add_tile(tile, load);
     }
 }
 

@@ -53,8 +53,8 @@ impl SampledDeliveries {
             return;
         };
         let delivered = &mut self.later[place].delivered;
-        delivered.packets -= 1;
-        delivered.bytes -= u64::from(bytes);
+        delivered.packets = delivered.packets.saturating_sub(1);
+        delivered.bytes = delivered.bytes.saturating_sub(bytes.into());
         if delivered.packets == 0 {
             self.later.remove(place);
         }
@@ -73,14 +73,14 @@ impl SampledDeliveries {
             };
             for later in &self.later {
                 if later.job == counts.job {
-                    now.packets -= later.delivered.packets;
-                    now.bytes -= later.delivered.bytes;
+                    now.packets = now.packets.saturating_sub(later.delivered.packets);
+                    now.bytes = now.bytes.saturating_sub(later.delivered.bytes);
                 }
             }
             if now.packets > last.packets {
                 let flow = JobFlow {
                     packets_delivered: now.packets - last.packets,
-                    bytes_received: now.bytes - last.bytes,
+                    bytes_received: now.bytes.saturating_sub(last.bytes),
                     ..JobFlow::default()
                 };
                 *last = now;

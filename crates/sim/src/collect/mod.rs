@@ -28,4 +28,5 @@ pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
 pub use plan::Plan;
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use sampled_link::SampledVc;
+pub(crate) use setting::MOST_TALLIED;
 pub use setting::{CollectSetting, Series};

@@ -15,7 +15,7 @@ use super::link_sums::percent;
 use super::plan::{Plan, RouterLinks};
 use super::sampled_link::{SampledLink, SampledVc, bytes_of_links};
 use crate::lp::counts::JobCounts;
-use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record};
+use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record, TileLoad};
 use crate::lp::simulation::Simulation;
 use crate::outcome::not_begun::NotBegun;
 
@@ -100,6 +100,11 @@ struct RouterSlots {
 
 /// The receiver of a router's samples: a tally, or a function of records.
 pub trait SampleSink {
+    /// The receiver of the links of a router in one period.
+    type Period<'a>: PeriodSink
+    where
+        Self: 'a;
+
     /// A sample, or a sum of some.
     fn record(&mut self, record: Record);
 
@@ -113,15 +118,49 @@ pub trait SampleSink {
         self.record(Record::JobSample { bin, job, flow });
     }
 
-    /// A link of a pair of blocks in a period.
-    fn link(&mut self, period: u32, pair: u32, link: PeriodLink) {
-        self.record(Record::LinkUse { period, pair, link });
-    }
+    /// What receives the links of a router in a period.
+    fn period(&mut self, period: u32) -> Self::Period<'_>;
+}
+
+/// The receiver of the links of a router in one period.
+pub trait PeriodSink {
+    /// A link of a pair of blocks.
+    fn link(&mut self, pair: u32, link: PeriodLink);
+
+    /// The greatest loads of a link of a tile.
+    fn tile(&mut self, tile: u32, load: TileLoad);
 }
 
 impl<F: FnMut(Record)> SampleSink for F {
+    type Period<'a>
+        = PeriodRecords<'a, F>
+    where
+        Self: 'a;
+
     fn record(&mut self, record: Record) {
         self(record);
+    }
+
+    fn period(&mut self, period: u32) -> PeriodRecords<'_, F> {
+        PeriodRecords { period, sink: self }
+    }
+}
+
+/// Passes on the links of a period as records.
+pub struct PeriodRecords<'a, F> {
+    period: u32,
+    sink: &'a mut F,
+}
+
+impl<F: FnMut(Record)> PeriodSink for PeriodRecords<'_, F> {
+    fn link(&mut self, pair: u32, link: PeriodLink) {
+        let period = self.period;
+        (self.sink)(Record::LinkUse { period, pair, link });
+    }
+
+    fn tile(&mut self, tile: u32, load: TileLoad) {
+        let period = self.period;
+        (self.sink)(Record::TileSample { period, tile, load });
     }
 }
 
@@ -679,31 +718,25 @@ impl WaitingPackets {
 }
 
 /// The links of a router in a period that ends.
-struct OpenPeriod<'a> {
-    number: u32,
+struct OpenPeriod<'a, S> {
     router_slots: &'a RouterSlots,
+    sink: S,
     /// Longest times of a link so far: busy, and with full buffers.
     greatest: [u64; 2],
 }
 
-impl OpenPeriod<'_> {
-    fn new(number: u64, router_slots: &RouterSlots) -> OpenPeriod<'_> {
+impl<'a, S: PeriodSink> OpenPeriod<'a, S> {
+    fn new(router_slots: &'a RouterSlots, sink: S) -> OpenPeriod<'a, S> {
         OpenPeriod {
-            number: number as u32,
             router_slots,
+            sink,
             greatest: [0; 2],
         }
     }
 
     /// Adds a link.
     #[inline(always)]
-    fn add(
-        &mut self,
-        (port, number): (u16, u32),
-        flow: &Flow,
-        links: &mut [LinkTimes],
-        sink: &mut impl SampleSink,
-    ) {
+    fn add(&mut self, (port, number): (u16, u32), flow: &Flow, links: &mut [LinkTimes]) {
         let port = usize::from(port);
         if let Some([busy_ps, buffer_full_ps]) = links[port].advance(flow) {
             self.greatest = [
@@ -716,18 +749,15 @@ impl OpenPeriod<'_> {
                 busy_ps,
                 buffer_full_ps,
             };
-            sink.link(self.number, self.router_slots.pairs[port], link);
+            self.sink.link(self.router_slots.pairs[port], link);
         }
     }
 
     /// Ends a period of this width.
-    fn close(self, width: Time, sink: &mut impl SampleSink) {
+    fn close(mut self, width: Time) {
         if self.greatest != [0; 2] {
-            sink.record(Record::TileSample {
-                period: self.number,
-                tile: self.router_slots.tile,
-                load: self.greatest.map(|time_ps| percent(time_ps, width)),
-            });
+            let load = self.greatest.map(|time_ps| percent(time_ps, width));
+            self.sink.tile(self.router_slots.tile, load);
         }
     }
 }
@@ -879,15 +909,16 @@ impl SampleInput<'_> {
     ) {
         for number in periods {
             let end = self.plan.periods().end(number).min(run_end.unwrap_or(Time::MAX));
-            let (mut goes_on, mut period) = (false, OpenPeriod::new(number, self.router_slots));
+            let mut goes_on = false;
+            let mut period = OpenPeriod::new(self.router_slots, sink.period(number as u32));
             for LinkRun { ports, link } in self.router_slots.runs.iter().flatten() {
                 self.switch.flows(ports.clone(), end, |port, flow, is_active| {
                     let number = link + u32::from(port - ports.start);
-                    period.add((port, number), &flow, &mut samples.links, sink);
+                    period.add((port, number), &flow, &mut samples.links);
                     goes_on |= is_active;
                 });
             }
-            period.close(end.saturating_sub(self.plan.periods().begin(number)), sink);
+            period.close(end.saturating_sub(self.plan.periods().begin(number)));
             if !goes_on {
                 break;
             }

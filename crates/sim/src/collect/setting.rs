@@ -10,8 +10,9 @@ use super::bins::{Bins, PER_WIDTH, Periods};
 use crate::setup::limits::at_most;
 use crate::setup::network::{LinkSetting, NetworkModel};
 
-/// Number of links up to which each link has a series by default.
-const FEW_LINKS: u64 = 4096;
+/// Number of links up to which each link has a series by default: those of some hundred hosts at most. Runs of such
+/// networks are short, and 128 bins have at most 65,536 rows. In larger ones single links cost a third of the speed.
+const FEW_LINKS: u64 = 512;
 
 /// Most bins of a run whose end is known, if their width is not given.
 const BINS: u64 = 128;
@@ -38,8 +39,11 @@ const LONGEST: Duration = Duration {
     ps: 86_400_000_000_000_000,
 };
 
-/// Greatest number of bins times links: rows of some hundred GB, and an hour of writing them.
+/// Greatest number of samples. Those of single links are rows of some hundred GB, and an hour of writing them.
 const MOST_SAMPLES: u64 = 10_000_000_000;
+
+/// Most bins whose sums are tallied. They are kept until the end of the run.
+pub(crate) const MOST_TALLIED: u64 = 1 << 20;
 
 /// What is sampled. Each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -78,7 +82,7 @@ pub struct CollectSetting {
 /// Keys of `[collect]`.
 pub const PARAMETERS: &[Parameter] = parameters! {
     choice("series", &["auto", "off", "classes", "links", "vcs"],
-        "samples per time bin; auto: links up to 4096 links, otherwise classes");
+        "samples per time bin; auto: links up to 512 links, otherwise classes");
     new("bin", Type::Either(&[Type::Time, Type::Choice(&["auto"])]), DefaultValue::Text("auto"),
         "width of a time bin");
     new("routers", Type::Either(&[Type::Choice(&["all"]), Type::INTEGERS]), DefaultValue::Text("all"),
@@ -163,25 +167,33 @@ impl CollectSetting {
 
     /// Refuses bins so short that the run cannot end.
     fn refuse_endless(&self, section: &Section, network: &NetworkModel, until: Time) -> Result<(), Error> {
-        let links = match self.series {
-            Series::Off => return Ok(()),
-            Series::Classes => network.links.len() as u64,
-            Series::Links | Series::Vcs => count_links(network, u64::MAX, self.routers.as_deref()),
-        };
         let width = self.bins.first();
         let bins = until.ps().div_ceil(width.ps());
-        if self.bins.grow() || bins.saturating_mul(links) <= MOST_SAMPLES {
+        let (sampled, of, instead) = match self.series {
+            Series::Off => return Ok(()),
+            Series::Classes => {
+                let routers = u64::from(network.topology.routers()) * network.links.len() as u64;
+                // Few bins are tallied, which needs no samples of hosts.
+                let hosts = if bins > MOST_TALLIED { network.hosts() } else { 0 };
+                (routers + u64::from(hosts), "flows of routers and hosts", "")
+            }
+            Series::Links | Series::Vcs => {
+                let links = count_links(network, u64::MAX, self.routers.as_deref());
+                (links, "links", ", or fewer routers")
+            }
+        };
+        if self.bins.grow() || bins.saturating_mul(sampled) <= MOST_SAMPLES {
             return Ok(());
         }
         let [width, until, least] = [
             width.ps(),
             until.ps(),
-            until.ps().div_ceil(MOST_SAMPLES / links.max(1)),
+            until.ps().div_ceil(MOST_SAMPLES / sampled.max(1)),
         ]
         .map(|ps| Duration { ps });
         let message = format!(
-            "{width} is too short: until {until} there are {bins} bins, and {bins} x {links} links is more than \
-             {MOST_SAMPLES} samples; expected {least} or longer, or \"auto\", or fewer routers"
+            "{width} is too short: until {until} there are {bins} bins, and {bins} x {sampled} {of} is more than \
+             {MOST_SAMPLES} samples; expected {least} or longer, or \"auto\"{instead}"
         );
         Err(section.error("bin", message))
     }

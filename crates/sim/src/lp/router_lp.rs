@@ -32,7 +32,7 @@ pub struct RouterLp {
     /// Loads that other routers reported, if routing asks for them.
     load_reports: Option<Box<LoadReports>>,
     /// Samples the router.
-    pub sampler: RouterSampler,
+    sampler: RouterSampler,
     /// What its observations are for, if anything.
     observer: Option<Box<RouterObserver>>,
     /// Credits that wait for a complete batch.

@@ -25,7 +25,7 @@
 //! collected data on all executors.
 
 use super::{Declared, Observed};
-use crate::collect::Series;
+use crate::collect::{MOST_TALLIED, Series};
 
 /// Whether sums by link class and job are tallied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +42,9 @@ impl Tallies {
     }
 }
 
-/// Most bins whose sums are kept until the end of the run.
-const MOST_BINS: u64 = 1 << 20;
-
 /// The shortcut, if its preconditions hold.
 pub fn applies(observed: &Observed, _: &Declared) -> Option<Tallies> {
-    let few_bins = observed.bins.is_some_and(|bins| bins <= MOST_BINS);
+    let few_bins = observed.bins.is_some_and(|bins| bins <= MOST_TALLIED);
     let applies = observed.series == Series::Classes && few_bins && observed.whole;
     applies.then_some(Tallies(true))
 }
