@@ -3,9 +3,14 @@
 PYTHON ?= python3
 VENV := .venv
 RUST := --workspace --exclude fabricsim-py
+MPI := fabricsim-cluster/mpi,fabricsim-cli/mpi
 
 .DEFAULT_GOAL := build
-.PHONY: build mpi demo test lint test-rust test-instructions record-instructions test-loom test-without-otf2 test-mpi python test-python studies packages clean help
+.PHONY: build mpi demo test record-times lint test-rust test-instructions record-instructions test-loom test-without-otf2 \
+	test-mpi python test-python test-long studies packages clean help
+
+# Tests are not optimised, the libraries that they test are. Somebody's own wrapper (a cache of compilers) stays.
+export RUSTC_WRAPPER ?= $(CURDIR)/scripts/rustc-for-tests.sh
 
 build: ## the release binary
 	cargo build --release --locked --package fabricsim-cli
@@ -19,23 +24,22 @@ demo: ## install what is missing, build, replay LAMMPS on two networks and compa
 	scripts/demo.sh
 
 # Not compiled incrementally, as instructions are counted so, and all is compiled once only.
-test: export CARGO_INCREMENTAL := 0
-test: ## install what is missing, pass all checks and tests
-	PYTHON=$(PYTHON) scripts/install-packages.sh --python --mpi
-	$(MAKE) --no-print-directory lint
-	$(MAKE) --no-print-directory test-rust
-	$(MAKE) --no-print-directory test-instructions
-	$(MAKE) --no-print-directory test-loom
-	$(MAKE) --no-print-directory test-without-otf2
-	$(MAKE) --no-print-directory test-mpi
-	$(MAKE) --no-print-directory test-python
+test record-times: export CARGO_INCREMENTAL := 0
+test: packages ## install what is missing, pass all checks and tests, say at the end what happened
+	$(PYTHON) scripts/test.py
 
+record-times: packages ## the same; writes the time of each stage into tests/times.csv
+	$(PYTHON) scripts/test.py --record
+
+# With MPI, where it is installed, as all libraries have the same features then; without it, what differs.
 lint: ## formatting, clippy, shell scripts
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
-		cargo clippy --package fabricsim-cluster --package fabricsim-cli --features mpi --all-targets --locked -- --deny warnings; fi
-	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; fi
+		cargo clippy --workspace --all-targets --features $(MPI) --locked -- --deny warnings && \
+		cargo clippy --package fabricsim-cluster --package fabricsim-cli --all-targets --locked -- --deny warnings; \
+	else cargo clippy --workspace --all-targets --locked -- --deny warnings; fi
+	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; \
+	else echo "SKIPPED shellcheck: it is not installed (make packages)"; fi
 
 test-rust: ## all crates
 	cargo test --locked --no-fail-fast $(RUST)
@@ -53,21 +57,25 @@ record-instructions: ## write that record anew: crates/cli/tests/instructions.tx
 # In a folder of its own, since the flag holds for all crates. Interleavings with up to three preemptions: few
 # faults take more, and all of them would take hours.
 test-loom: ## what threads share in the kernel, in all interleavings
-	RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --locked --package fabricsim-des --lib \
-		--target-dir "$${CARGO_TARGET_DIR:-target}/loom" loom
+	RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_PROFILE_DEV_OPT_LEVEL=0 \
+	cargo test --locked --package fabricsim-des --lib --target-dir "$${CARGO_TARGET_DIR:-target}/loom" \
+		--config profile.dev.package.fabricsim-des.opt-level=0 loom
 
 # In a folder of its own, so that the other builds keep what they have compiled; not optimised, as there is
 # little to run.
 test-without-otf2: ## the crates that read and write OTF2 as they are without the library
-	FABRICSIM_WITHOUT_OTF2=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --package fabricsim-otf2 \
-		--package fabricsim-workload \
-		--target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2"
+	FABRICSIM_WITHOUT_OTF2=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 \
+	cargo test --locked --package fabricsim-otf2 --package fabricsim-workload \
+		--target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2" \
+		--config profile.dev.package.fabricsim-des.opt-level=0 \
+		--config profile.dev.package.fabricsim-workload.opt-level=0
 
+# One command, so that cargo gives both packages' libraries the features of `test-rust`.
 test-mpi: ## what runs on several processes, under mpirun
-	cargo test --locked --package fabricsim-cluster --features mpi
-	cargo test --locked --package fabricsim-cli --features mpi --test distributed
+	cargo test --locked --no-fail-fast --package fabricsim-cluster --package fabricsim-cli --features $(MPI) \
+		--test mpirun --test distributed
 
-# The development profile, which `cargo test` and clippy use as well: dependencies are compiled once.
+# The development profile and the features of `cargo test`: only the module itself is compiled.
 python: $(VENV)/ready ## the Python package for development, in .venv
 	. $(VENV)/bin/activate && maturin develop --locked --extras plot,notebook,sweep,test,dev
 
@@ -76,6 +84,13 @@ test-python: python ## the Python package, and what the documentation says
 	. $(VENV)/bin/activate && ruff check python studies examples && ruff format --check python studies examples
 	. $(VENV)/bin/activate && mypy
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile
+
+# Tests that other tests mostly prove, in an hour on two cores. docs/testing.md has the last time that they passed.
+test-long: packages python ## what takes too long for `make test`: the whole corpus everywhere, all small runs of studies
+	cargo test --locked --no-fail-fast $(RUST) --test suite -- --ignored
+	cargo test --locked --no-fail-fast --package fabricsim-cluster --package fabricsim-cli --features $(MPI) \
+		--test distributed -- --ignored
+	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile -m long
 
 # Each takes up to 40 minutes on two cores, continues where it was interrupted, and ends with an error if an
 # expectation fails; then the others still run.

@@ -2,13 +2,13 @@
 # Installs the Debian packages that FabricSim needs and this machine lacks; does nothing if it lacks none.
 #
 #   scripts/install-packages.sh            the needs of the simulator
-#   scripts/install-packages.sh --python   also the needs of its Python package
+#   scripts/install-packages.sh --python   also the needs of its Python package and of the tests
 #   scripts/install-packages.sh --mpi      also the needs of runs on several processes; with or without --python
 #
 # Needs root or sudo only if something is missing. A missing package is an error, with these exceptions, which are
 # warnings. Without the OTF2 library FabricSim builds, but neither reads nor writes OTF2 traces. Without Chromium,
-# otf2-print and valgrind (of --python), the tests of `fabricsim view`, some of OTF2 archives, and the count of
-# instructions are skipped.
+# otf2-print, valgrind and shellcheck (of --python), the tests of `fabricsim view`, some of OTF2 archives, the count of
+# instructions, and the check of shell scripts are skipped.
 set -euo pipefail
 
 with_python=false
@@ -69,6 +69,7 @@ if "$with_python"; then
     command -v otf2-print >/dev/null || optional+=(otf2-tools)
     # A test counts the instructions of the hot paths with it.
     command -v valgrind >/dev/null || optional+=(valgrind)
+    command -v shellcheck >/dev/null || optional+=(shellcheck)
 fi
 if "$with_mpi"; then
     # Any MPI that compiles and starts programs.
@@ -92,6 +93,7 @@ give_up() {
         case $package in
         chromium) echo "Going on without chromium: tests of fabricsim view are skipped." >&2 ;;
         valgrind) echo "Going on without valgrind: instructions of the hot paths are not counted." >&2 ;;
+        shellcheck) echo "Going on without shellcheck: shell scripts are not checked." >&2 ;;
         *) echo "Going on without $package: OTF2 traces can be neither read nor written." >&2 ;;
         esac
     done

@@ -14,8 +14,8 @@ A study is a folder with a script ``run.py`` that defines a :class:`Study` and c
 rows of the others, whatever program made them; ``provenance.json`` has an entry for each such addition.
 ``--again COLUMN=VALUE...`` runs the cases with these values anew, and keeps the other rows: a change of the
 program may have changed their times only. The entry of the addition says which time it replaces.
-``--smoke`` runs the small cases and their checks, and writes nothing. ``--render`` draws figures and README
-again from the table. ``--verify`` compares README and checks with the table and writes nothing. Neither of
+``--smoke`` runs the small cases and their checks, and writes nothing; ``--smoke part`` leaves out what takes long.
+``--render`` draws figures and README again from the table. ``--verify`` compares README and checks with the table and writes nothing. Neither of
 both runs the simulator.
 """
 
@@ -90,6 +90,8 @@ class Study:
     )
     # Whether the times of runs are measured, so that only one runs at a time.
     alone: bool = False
+    # Whether ``--smoke part`` runs this case of the smoke run.
+    in_part: Callable[[Case], bool] = lambda case: True
 
     def main(self) -> None:
         """The command line of the study."""
@@ -108,7 +110,7 @@ class Study:
         if options.again is not None:
             sys.exit(self._run_again(program, at_once, dict(options.again)))
         rows, details, cpu_s = self._run(program, options.smoke, at_once)
-        failed = _print_checks(self.checks(rows, options.smoke))
+        failed = _print_checks(self.checks(rows, bool(options.smoke)))
         if not options.smoke:
             for name, table in {"table": rows, **details}.items():
                 _write_table(table, self.folder / f"{name}.csv")
@@ -173,8 +175,10 @@ class Study:
         self._write(table)
         return 1 if failed else 0
 
-    def _run(self, program: Path, smoke: bool, at_once: int) -> tuple[list[Row], dict[str, list[Row]], float]:
-        cases = self.cases(smoke)
+    def _run(self, program: Path, smoke: str, at_once: int) -> tuple[list[Row], dict[str, list[Row]], float]:
+        cases = self.cases(bool(smoke))
+        if smoke == "part":
+            cases = [case for case in cases if self.in_part(case)]
         # A smoke run shows that the program of today does all of it, so it takes nothing from earlier runs.
         temporary = tempfile.TemporaryDirectory() if smoke else contextlib.nullcontext()
         with temporary as folder:
@@ -279,7 +283,12 @@ def _arguments(name: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=f"The study {name}: see README.md beside the script.")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
-        "--smoke", action="store_true", help="run the small cases and their checks; write nothing"
+        "--smoke",
+        nargs="?",
+        const="whole",
+        default="",
+        choices=["whole", "part"],
+        help="run the small cases, or part of them, and their checks; write nothing",
     )
     kind.add_argument(
         "--missing",

@@ -71,9 +71,19 @@ def start(script: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.parent.name)
 def test_the_expectations_hold_in_a_small_run(script: Path) -> None:
+    holds(script, "part")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.parent.name)
+def test_the_expectations_hold_in_the_whole_small_run(script: Path) -> None:
+    holds(script, "whole")
+
+
+def holds(script: Path, smoke: str) -> None:
     program = shutil.which("fabricsim")
     assert program, "the command `fabricsim` of the package is not on the path"
-    ended = start(script, "--smoke", "--fabricsim", program)
+    ended = start(script, "--smoke", smoke, "--fabricsim", program)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 

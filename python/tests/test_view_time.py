@@ -29,6 +29,9 @@ RUNS = {
     "torus-1056": (NETWORKS["torus-1056"], "uniform", 0.3),
     "ring-150": (RING, "uniform", 0.1),
 }
+#: The map of this size is tested in test_view_map.py.
+LARGEST = pytest.param("dragonfly-8320", marks=pytest.mark.long)
+ANY_RUN = [LARGEST if name == "dragonfly-8320" else name for name in RUNS]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +81,7 @@ def at_each_period(page: Any, result: Path) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-@pytest.mark.parametrize("result", RUNS, indirect=True)
+@pytest.mark.parametrize("result", ANY_RUN, indirect=True)
 def test_the_map_at_a_time_is_made_of_the_sums_of_its_period(browser: Any, result: Path) -> None:
     sums = pq.read_table(result / "pair_series.parquet").to_pylist()
     units = pq.read_table(result / "units.parquet").to_pylist()
@@ -155,7 +158,7 @@ def test_blocks_join_units_where_there_are_too_many(browser: Any, result: Path) 
         page.wait_for_selector("#detail[data-shows='overview']")
 
 
-@pytest.mark.parametrize("result", RUNS, indirect=True)
+@pytest.mark.parametrize("result", ANY_RUN, indirect=True)
 def test_numbers_of_a_strip_add_up_to_the_links_of_its_class(browser: Any, result: Path) -> None:
     links = pq.read_table(result / "links.parquet", columns=["class"])["class"].to_pylist()
     rows = pq.read_table(result / "load_histogram_series.parquet").to_pylist()
@@ -210,7 +213,7 @@ def test_numbers_of_a_strip_add_up_to_the_links_of_its_class(browser: Any, resul
         page.wait_for_function("() => document.querySelectorAll('.strip').length === 1")
 
 
-@pytest.mark.parametrize("result", ["dragonfly-72", "dragonfly-1056", "dragonfly-8320"], indirect=True)
+@pytest.mark.parametrize("result", ["dragonfly-72", "dragonfly-1056", LARGEST], indirect=True)
 def test_the_page_opens_at_the_worst_period_and_names_its_causes(browser: Any, result: Path) -> None:
     rows = pq.read_table(result / "load_histogram_series.parquet").to_pylist()
     shares: dict[int, dict[str, list[int]]] = {}

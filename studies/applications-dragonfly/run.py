@@ -314,6 +314,8 @@ def scales(smoke: bool) -> list[tuple[str, str]]:
 def checks(rows: list[Row], smoke: bool) -> list[Check]:
     found = []
     for scale, code in scales(smoke):
+        if smoke and not select(rows, scale=scale, code=code):
+            continue
         of = {statement: (measured, holds) for statement, measured, holds in claims(rows, scale, code)}
         found += [
             Check(f"{code}, {scale}: {STATEMENTS[statement]}", *result)
@@ -542,4 +544,13 @@ def figures(rows: list[Row], folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    Study(HERE, cases, measure, checks, blocks, figures, {"curves": curves}).main()
+    Study(
+        HERE,
+        cases,
+        measure,
+        checks,
+        blocks,
+        figures,
+        {"curves": curves},
+        in_part=lambda case: case.columns["code"] == SMOKE[0],
+    ).main()

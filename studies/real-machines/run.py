@@ -449,6 +449,11 @@ def cases(smoke: bool) -> list[Case]:
     return found + [case(point, "reductions") for point in points if is_larger_reduction(point)]
 
 
+def in_part(case: Case) -> bool:
+    """Fewer of the small runs: those of two nodes and of collectives of 8 bytes."""
+    return case.columns["nodes"] == "2" or case.columns["bytes"] == "8"
+
+
 def measure(summary: dict, folder: Path | None) -> dict[str, object]:
     import pyarrow.parquet as pq
 
@@ -1024,4 +1029,4 @@ def figures(rows: list[Row], folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    Study(HERE, cases, measure, checks, blocks, figures).main()
+    Study(HERE, cases, measure, checks, blocks, figures, in_part=in_part).main()

@@ -30,7 +30,7 @@ fn corpus(name: &str) -> String {
 /// Whether OTF2 traces can be read. Prints a note if not.
 fn otf2() -> bool {
     if !workload::otf2::is_available() {
-        eprintln!("SKIPPED: this build has no OTF2 library (Debian: libotf2-trace-dev)");
+        testkit::skipped!("this build has no OTF2 library (Debian: libotf2-trace-dev)");
     }
     workload::otf2::is_available()
 }
@@ -118,25 +118,43 @@ const LIMIT_OF_CORPUS: Duration = Duration::from_secs(600);
 /// Selects the executor of [`a_process_of_the_corpus`].
 const EXECUTOR: &str = "FABRICSIM_TEST_EXECUTOR";
 
-/// The experiments of the corpus with their recorded digests.
-fn record() -> BTreeMap<String, Value> {
+/// Selects its experiments: those that tests/corpus/everywhere.txt names, or with `rest` the others.
+const PART: &str = "FABRICSIM_TEST_PART";
+
+/// The experiments of a part of the corpus with their recorded digests.
+fn record(part: &str) -> BTreeMap<String, Value> {
     let record = fs::read_to_string(corpus("expected.json")).expect("there is a record");
     let mut record: BTreeMap<String, Value> = serde_json::from_str(&record).expect("it is JSON");
     let otf2 = otf2();
-    record.retain(|name, _| otf2 || !fs::read_to_string(corpus(name)).unwrap().contains("otf2"));
+    let everywhere = fs::read_to_string(corpus("everywhere.txt")).expect("there is a list");
+    record.retain(|name, _| {
+        let can_run = otf2 || !fs::read_to_string(corpus(name)).unwrap().contains("otf2");
+        can_run && everywhere.lines().any(|line| line == name) != (part == "rest")
+    });
     record
+}
+
+#[test]
+fn each_kind_of_part_has_the_digest_on_record() {
+    has_the_digest_on_record("everywhere");
+}
+
+#[test]
+#[ignore = "make test-long runs it"]
+fn the_rest_of_the_corpus_has_the_digest_on_record() {
+    has_the_digest_on_record("rest");
 }
 
 /// The recorded digests are those of the sequential executor, among others. All experiments run in one start of
 /// `mpirun`, which takes longer than most of them.
-#[test]
-fn every_experiment_of_the_corpus_has_the_digest_on_record() {
+fn has_the_digest_on_record(part: &str) {
     let this = std::env::current_exe().expect("this test is a program");
     let process = ["--ignored", "--exact", "a_process_of_the_corpus", "--nocapture"];
-    let record = record();
+    let record = record(part);
+    assert!(!record.is_empty(), "a part of the corpus has experiments");
     for executor in ["conservative", "optimistic"] {
         for processes in 1..=4 {
-            let environment = [(EXECUTOR, executor)];
+            let environment = [(EXECUTOR, executor), (PART, part)];
             let output = mpirun_with(processes, &this, &process, &environment, LIMIT_OF_CORPUS);
             let (stdout, stderr) = texts(&output);
             let what = format!("{executor}, {processes} processes");
@@ -157,9 +175,9 @@ fn every_experiment_of_the_corpus_has_the_digest_on_record() {
 }
 
 #[test]
-#[ignore = "one of several processes under mpirun: every_experiment_of_the_corpus_has_the_digest_on_record starts them"]
+#[ignore = "one of several processes under mpirun, which other tests start"]
 fn a_process_of_the_corpus() {
-    let Ok(executor) = std::env::var(EXECUTOR) else {
+    let (Ok(executor), Ok(part)) = (std::env::var(EXECUTOR), std::env::var(PART)) else {
         return;
     };
     let processes = cluster::join().expect("MPI is there");
@@ -170,7 +188,7 @@ fn a_process_of_the_corpus() {
         ("collect.waits", "true".into()),
     ]
     .map(|(key, value)| (key.to_string(), value));
-    for name in record().keys() {
+    for name in record(&part).keys() {
         let experiment = Experiment::load(Path::new(&corpus(name)), &set).unwrap_or_else(|e| panic!("{e}"));
         let way = RunContext {
             processes: &processes,

@@ -96,7 +96,7 @@ fn packet_hops_take_the_instructions_that_are_on_record() {
     let compiler = match compiler_if_countable() {
         Ok(compiler) => compiler,
         Err(why) if update => panic!("nothing can be recorded: {why}"),
-        Err(why) => return eprintln!("SKIPPED: {why}"),
+        Err(why) => return testkit::skipped!("{why}"),
     };
     let recorded = (!update).then(|| {
         let text = std::fs::read_to_string(&file);
@@ -104,8 +104,8 @@ fn packet_hops_take_the_instructions_that_are_on_record() {
         Record::parse(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
     });
     if let Some(recorded) = recorded.as_ref().filter(|recorded| recorded.compiler != compiler) {
-        return eprintln!(
-            "SKIPPED: instructions were recorded with {}, and this is {compiler}",
+        return testkit::skipped!(
+            "instructions were recorded with {}, and this is {compiler}",
             recorded.compiler
         );
     }

@@ -159,7 +159,7 @@ impl Pending {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::LpId;

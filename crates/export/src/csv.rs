@@ -1,12 +1,20 @@
 //! CSV: all tables, or one, as text. RFC 4180: commas, CRLF, quotes where a cell needs them, a header of column names
 //! with units. Cells without a value are empty.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use arrow_csv::WriterBuilder;
-use arrow_csv::writer::Terminator;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use csv::{Terminator, WriterBuilder};
+use results::BatchColumns;
 
 use crate::Error;
 use crate::folder::ExportSource;
@@ -45,16 +53,81 @@ fn table_to(folder: &ExportSource, table: &str, path: &Path) -> Result<(), Error
         path: path.into(),
         source,
     };
-    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    let file = File::create(path).map_err(failed)?;
     let mut csv = WriterBuilder::new()
-        .with_header(true)
-        .with_line_terminator(Terminator::CRLF)
-        .build(&mut file);
+        .terminator(Terminator::CRLF)
+        .from_writer(BufWriter::new(file));
+    let mut is_first = true;
     folder.batches(table, |batch| {
-        csv.write(&batch).map_err(|e| failed(io::Error::other(e)))
+        if std::mem::take(&mut is_first) {
+            let names = batch.schema();
+            csv.write_record(names.fields().iter().map(|field| field.name()))
+                .map_err(|e| failed(e.into()))?;
+        }
+        rows_to(&batch, &mut csv).map_err(failed)
     })?;
-    drop(csv);
-    file.flush().map_err(failed)
+    csv.flush().map_err(failed)
+}
+
+/// Writes the rows of a batch. A column of a type that no table of FabricSim has is an error.
+fn rows_to(batch: &RecordBatch, csv: &mut csv::Writer<impl Write>) -> io::Result<()> {
+    let columns = BatchColumns::new(batch);
+    let schema = batch.schema();
+    let writers: Vec<CellWriter<'_>> = (schema.fields().iter().zip(batch.columns()))
+        .map(|(field, column)| cell_writer(field.name(), column, &columns))
+        .collect::<io::Result<_>>()?;
+    let mut cell = String::new();
+    for row in 0..batch.num_rows() {
+        for write in &writers {
+            cell.clear();
+            write(row, &mut cell);
+            csv.write_field(&cell)?;
+        }
+        csv.write_record(None::<&[u8]>)?;
+    }
+    Ok(())
+}
+
+/// Appends the text of the cell of a row; nothing for an empty cell.
+type CellWriter<'b> = Box<dyn Fn(usize, &mut String) + 'b>;
+
+fn cell_writer<'b>(
+    name: &str,
+    column: &'b dyn Array,
+    columns: &BatchColumns<'b>,
+) -> io::Result<CellWriter<'b>> {
+    macro_rules! values {
+        ($format:literal, $array:expr) => {{
+            let array = $array;
+            Ok(Box::new(move |row, cell: &mut String| {
+                if array.is_valid(row) {
+                    write!(cell, $format, array.value(row)).expect("a String takes all text");
+                }
+            }))
+        }};
+    }
+    match column.data_type() {
+        DataType::UInt8 => values!("{}", column.as_primitive::<UInt8Type>()),
+        DataType::UInt16 => values!("{}", column.as_primitive::<UInt16Type>()),
+        DataType::UInt32 => values!("{}", column.as_primitive::<UInt32Type>()),
+        DataType::UInt64 => values!("{}", column.as_primitive::<UInt64Type>()),
+        DataType::Int8 => values!("{}", column.as_primitive::<Int8Type>()),
+        DataType::Int16 => values!("{}", column.as_primitive::<Int16Type>()),
+        DataType::Int32 => values!("{}", column.as_primitive::<Int32Type>()),
+        DataType::Int64 => values!("{}", column.as_primitive::<Int64Type>()),
+        // The shortest text that reads back as the same number, always with a point or an exponent.
+        DataType::Float32 => values!("{:?}", column.as_primitive::<Float32Type>()),
+        DataType::Float64 => values!("{:?}", column.as_primitive::<Float64Type>()),
+        DataType::Boolean => values!("{}", column.as_boolean()),
+        _ => {
+            let texts = columns
+                .texts(name)
+                .map_err(|wrong| io::Error::new(io::ErrorKind::InvalidData, wrong.0))?;
+            Ok(Box::new(move |row, cell: &mut String| {
+                cell.push_str(texts.or_empty(row))
+            }))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn written(folder: &Path, all: [&[TimedEvent]; 2]) -> Result<(), String> {
 #[test]
 fn without_the_library_the_error_says_what_to_install() {
     if is_available() {
-        eprintln!("SKIPPED: this build has the OTF2 library (FABRICSIM_WITHOUT_OTF2=1 builds without)");
+        testkit::skipped!("this build has the OTF2 library (FABRICSIM_WITHOUT_OTF2=1 builds without)");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +108,7 @@ fn without_the_library_the_error_says_what_to_install() {
 #[test]
 fn what_is_written_comes_back() {
     if !is_available() {
-        eprintln!("SKIPPED: this build has no OTF2 library");
+        testkit::skipped!("this build has no OTF2 library");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -140,7 +140,7 @@ fn what_is_written_comes_back() {
 #[test]
 fn groups_of_very_many_ranks_can_be_written() {
     if !is_available() {
-        eprintln!("SKIPPED: this build has no OTF2 library");
+        testkit::skipped!("this build has no OTF2 library");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -161,7 +161,7 @@ fn groups_of_very_many_ranks_can_be_written() {
 #[test]
 fn one_sided_transfers_are_written() {
     if !is_available() {
-        eprintln!("SKIPPED: this build has no OTF2 library");
+        testkit::skipped!("this build has no OTF2 library");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +191,7 @@ fn one_sided_transfers_are_written() {
 #[test]
 fn wrong_order_and_wrong_records_are_errors() {
     if !is_available() {
-        eprintln!("SKIPPED: this build has no OTF2 library");
+        testkit::skipped!("this build has no OTF2 library");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

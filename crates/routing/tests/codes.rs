@@ -17,8 +17,8 @@ fn recorded() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!(
-        "SKIPPED: {} is missing; clone the reference data beside the repository",
+    testkit::skipped!(
+        "{} is missing; clone the reference data beside the repository",
         folder.display()
     );
     None

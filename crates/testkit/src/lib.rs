@@ -4,3 +4,4 @@ pub mod executors;
 pub mod mpirun;
 pub mod phold;
 pub mod processes;
+pub mod skip;

@@ -37,10 +37,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "py",
         &[
-            "analysis", "cli", "config", "export", "results", "sim", "workload",
+            "analysis",
+            "cli",
+            "config",
+            "export",
+            "results",
+            "same-features",
+            "sim",
+            "workload",
         ],
     ),
     ("testkit", &["des"]),
+    ("same-features", &[]),
 ];
 
 /// Terms of networks, which the kernel must not contain. ("Message" is allowed: Time Warp has anti-messages.)

@@ -57,7 +57,7 @@ fn incast() -> PathBuf {
 fn shared(name: &str) -> Option<PathBuf> {
     let folder = repository().join("../shared/traces").join(name);
     if !folder.is_dir() {
-        eprintln!("SKIPPED: {} is not there", folder.display());
+        testkit::skipped!("{} is not there", folder.display());
         return None;
     }
     Some(folder)

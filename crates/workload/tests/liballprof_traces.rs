@@ -13,7 +13,7 @@ use pairing::pair_up;
 fn sweep3d() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/liballprof-sweep3d-4");
     if !folder.is_dir() {
-        eprintln!("SKIPPED: {} is not there", folder.display());
+        testkit::skipped!("{} is not there", folder.display());
         return None;
     }
     Some(folder)

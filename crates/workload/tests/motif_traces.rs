@@ -14,7 +14,7 @@ fn recorded(name: &str) -> Option<Arc<dyn Workload>> {
         .join("../../../shared/traces")
         .join(name);
     if !folder.is_dir() {
-        eprintln!("SKIPPED: {} is not there", folder.display());
+        testkit::skipped!("{} is not there", folder.display());
         return None;
     }
     match open(&folder) {
@@ -23,7 +23,7 @@ fn recorded(name: &str) -> Option<Arc<dyn Workload>> {
             let text = e.to_string();
             let cannot_be_read = ["cannot be read yet", "without a trace", "library", "known format"];
             assert!(cannot_be_read.iter().any(|why| text.contains(why)), "{text}");
-            eprintln!("SKIPPED: {text}");
+            testkit::skipped!("{text}");
             None
         }
     }

@@ -24,7 +24,7 @@ fn lammps() -> Option<PathBuf> {
 fn shared(name: &str) -> Option<PathBuf> {
     let folder = repository().join("../shared/traces").join(name);
     if !folder.is_dir() {
-        eprintln!("SKIPPED: {} is not there", folder.display());
+        testkit::skipped!("{} is not there", folder.display());
         return None;
     }
     readable(folder)
@@ -32,7 +32,7 @@ fn shared(name: &str) -> Option<PathBuf> {
 
 fn readable(folder: PathBuf) -> Option<PathBuf> {
     if !otf2::is_available() {
-        eprintln!("SKIPPED: this build cannot read OTF2");
+        testkit::skipped!("this build cannot read OTF2");
         return None;
     }
     Some(folder)
@@ -82,7 +82,7 @@ fn failure(folder: &Path) -> String {
 #[test]
 fn without_the_library_the_error_says_what_to_install() {
     if otf2::is_available() {
-        eprintln!("SKIPPED: this build has the OTF2 library (FABRICSIM_WITHOUT_OTF2=1 builds without)");
+        testkit::skipped!("this build has the OTF2 library (FABRICSIM_WITHOUT_OTF2=1 builds without)");
         return;
     }
     let error = open(repository().join("examples/traces/otf2-lammps-melt-27"))

@@ -44,7 +44,7 @@ pub fn lammps() -> Option<PathBuf> {
 /// Whether OTF2 traces can be read. Prints a note if not.
 pub fn otf2() -> bool {
     if !workload::otf2::is_available() {
-        eprintln!("SKIPPED: this build has no OTF2 library (Debian: libotf2-trace-dev)");
+        testkit::skipped!("this build has no OTF2 library (Debian: libotf2-trace-dev)");
     }
     workload::otf2::is_available()
 }

@@ -60,7 +60,7 @@ fn printed(bench: &Bench) -> Option<BTreeMap<String, u64>> {
     {
         Ok(output) => output,
         Err(e) => {
-            eprintln!("SKIPPED: no otf2-print ({e})");
+            testkit::skipped!("no otf2-print ({e})");
             return None;
         }
     };

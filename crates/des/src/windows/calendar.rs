@@ -575,7 +575,7 @@ impl<P> Window<P> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::LpId;

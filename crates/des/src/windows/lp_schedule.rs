@@ -274,7 +274,7 @@ fn sort_few(entries: &mut [u64]) {
     entries.copy_from_slice(&sorted[..entries.len()]);
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::LpId;

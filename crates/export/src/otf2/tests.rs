@@ -109,7 +109,7 @@ fn read(folder: &Path, locations: &[u64]) -> (Vec<Definition>, Vec<Vec<TimedEven
 
 fn available() -> bool {
     if !::otf2::is_available() {
-        eprintln!("SKIPPED: this build has no OTF2 library (Debian: libotf2-trace-dev)");
+        testkit::skipped!("this build has no OTF2 library (Debian: libotf2-trace-dev)");
     }
     ::otf2::is_available()
 }
@@ -117,7 +117,7 @@ fn available() -> bool {
 #[test]
 fn without_the_library_the_error_says_what_to_install() {
     if ::otf2::is_available() {
-        eprintln!("SKIPPED: this build has the OTF2 library (FABRICSIM_WITHOUT_OTF2=1 builds without)");
+        testkit::skipped!("this build has the OTF2 library (FABRICSIM_WITHOUT_OTF2=1 builds without)");
         return;
     }
     let here = tempfile::tempdir().unwrap();

@@ -1,13 +1,13 @@
 //! The corpus of small experiments and the examples: every executor gives the recorded result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use results::RunResult;
 use serde_json::{Value, json};
 use sim::Experiment;
 
-use crate::support::{otf2_is_available, root, run, run_everywhere};
+use crate::support::{otf2_is_available, root, run, run_in_processes_and_collections, run_on_every_executor};
 use crate::tracing::everything_traced;
 
 /// If set, the record is written instead of compared.
@@ -25,26 +25,71 @@ const SHORTENED: &[(&str, &str, &str)] = &[
     ("uniform-dragonfly.toml", "6 us", "2 us"),
 ];
 
+/// The experiments that run in several processes and with other collected data in `make test`, one name in a line.
+/// All others do in `make test-long`. `crates/cli/tests/distributed.rs` runs the same ones under `mpirun`.
+const EVERYWHERE: &str = "everywhere.txt";
+
 #[test]
-fn the_corpus_gives_the_same_result_everywhere() {
+fn the_corpus_gives_the_same_result_on_every_executor() {
     let folder = root().join("tests/corpus");
-    assert!(experiments(&folder).len() >= 15, "the corpus is not empty");
+    let everywhere = everywhere();
     // Everything that can be collected is collected; `run_everywhere` compares with less of it.
-    compare_with_record(&folder, &folder.join("expected.json"), |_| everything_traced());
+    compare_with_record(&folder, |_| true, &everywhere, |_| everything_traced());
 }
 
 #[test]
+#[ignore = "make test-long runs it"]
+fn the_whole_corpus_gives_the_same_result_everywhere() {
+    let folder = root().join("tests/corpus");
+    let fast = everywhere();
+    let is_left_out = |name: &str| !fast.contains(name);
+    let all = experiments(&folder).iter().map(|path| file_name(path)).collect();
+    compare_with_record(&folder, is_left_out, &all, |_| everything_traced());
+}
+
+/// Names in [`EVERYWHERE`].
+fn everywhere() -> BTreeSet<String> {
+    let file = root().join("tests/corpus").join(EVERYWHERE);
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    text.lines().map(String::from).collect()
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().expect("a file");
+    name.to_string_lossy().into_owned()
+}
+
+#[test]
+fn the_examples_give_the_same_result_on_every_executor() {
+    compare_examples_with_record(&BTreeSet::new());
+}
+
+#[test]
+#[ignore = "make test-long runs it"]
 fn the_examples_give_the_same_result_everywhere() {
-    let record = root().join("tests/corpus/expected-examples.json");
-    compare_with_record(&root().join("examples"), &record, |file| {
-        let shortened = SHORTENED.iter().find(|(name, ..)| *name == file);
-        shortened.map_or(vec![], |(_, until, warmup)| {
-            vec![
-                ("run.until".into(), until.to_string()),
-                ("run.warmup".into(), warmup.to_string()),
-            ]
-        })
-    });
+    compare_examples_with_record(
+        &experiments(&root().join("examples"))
+            .iter()
+            .map(|path| file_name(path))
+            .collect(),
+    );
+}
+
+fn compare_examples_with_record(everywhere: &BTreeSet<String>) {
+    compare_with_record(
+        &root().join("examples"),
+        |_| true,
+        everywhere,
+        |file| {
+            let shortened = SHORTENED.iter().find(|(name, ..)| *name == file);
+            shortened.map_or(vec![], |(_, until, warmup)| {
+                vec![
+                    ("run.until".into(), until.to_string()),
+                    ("run.warmup".into(), warmup.to_string()),
+                ]
+            })
+        },
+    );
 }
 
 /// A network whose buffers wait for each other would deliver nothing in the second half of such a run.
@@ -63,33 +108,50 @@ fn full_buffers_keep_moving() {
     }
 }
 
+/// The kinds of parts of which the corpus uses every one.
+const KINDS: [&str; 9] = [
+    "topologies",
+    "routings",
+    "router-models",
+    "patterns",
+    "arrivals",
+    "message-sizes",
+    "motifs",
+    "placements",
+    "mappings",
+];
+
 /// A new topology, routing, pattern, arrival process, distribution of sizes, motif, placement or mapping comes with
-/// an experiment that uses it.
+/// an experiment that uses it, and that runs everywhere.
 #[test]
 fn the_corpus_uses_every_part() {
-    let mut used = String::new();
+    let everywhere = everywhere();
+    let mut settings: BTreeMap<String, String> = BTreeMap::new();
     for path in experiments(&root().join("tests/corpus")) {
         if can_be_read(&path) {
             // The experiment with all defaults, as a result prints it.
-            used += &Experiment::load(&path, &[]).unwrap().settings.to_string();
+            let text = Experiment::load(&path, &[]).unwrap().settings.to_string();
+            settings.insert(file_name(&path), text);
         }
     }
-    for kind in [
-        "topologies",
-        "routings",
-        "router-models",
-        "patterns",
-        "arrivals",
-        "message-sizes",
-        "motifs",
-        "placements",
-        "mappings",
-    ] {
+    for name in &everywhere {
+        let exists = root().join("tests/corpus").join(name).exists();
+        assert!(exists, "{EVERYWHERE} names {name}, which does not exist");
+    }
+    for kind in KINDS {
         for part in sim::listing(kind).unwrap() {
-            let is_used = used.contains(&format!("\"{}\"", part.name));
+            let word = format!("\"{}\"", part.name);
+            let users: Vec<&String> = (settings.iter())
+                .filter_map(|(name, text)| text.contains(&word).then_some(name))
+                .collect();
             assert!(
-                is_used,
+                !users.is_empty(),
                 "{kind}: no experiment of tests/corpus uses {}",
+                part.name
+            );
+            assert!(
+                users.iter().any(|name| everywhere.contains(*name)),
+                "{kind}: no experiment of tests/corpus/{EVERYWHERE} uses {}; put in one of {users:?}",
                 part.name
             );
         }
@@ -121,7 +183,20 @@ fn experiments(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn compare_with_record(folder: &Path, record: &Path, overrides: impl Fn(&str) -> Vec<(String, String)>) {
+/// Runs the experiments of a folder that `which` selects, those of `everywhere` in several processes and with other
+/// collected data as well.
+fn compare_with_record(
+    folder: &Path,
+    which: impl Fn(&str) -> bool,
+    everywhere: &BTreeSet<String>,
+    overrides: impl Fn(&str) -> Vec<(String, String)>,
+) {
+    let record = &root()
+        .join("tests/corpus")
+        .join(match folder.ends_with("corpus") {
+            true => "expected.json",
+            false => "expected-examples.json",
+        });
     let update = std::env::var_os(UPDATE).is_some();
     let only = std::env::var(ONLY).unwrap_or_default();
     let mut expected: BTreeMap<String, Value> = match std::fs::read_to_string(record) {
@@ -132,14 +207,17 @@ fn compare_with_record(folder: &Path, record: &Path, overrides: impl Fn(&str) ->
     let mut wrong = Vec::new();
     let files = experiments(folder);
     for path in &files {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.contains(&only) || !can_be_read(path) {
+        let name = file_name(path);
+        if !name.contains(&only) || !which(&name) || !can_be_read(path) {
             continue;
         }
         let experiment = Experiment::load(path, &overrides(&name));
         let mut experiment = experiment.unwrap_or_else(|e| panic!("{e}"));
         eprintln!("{name}");
-        let result = run_everywhere(&mut experiment);
+        let result = run_on_every_executor(&mut experiment);
+        if everywhere.contains(&name) {
+            run_in_processes_and_collections(&mut experiment, &result);
+        }
         crate::verdict::proposals_can_be_read(path, &overrides(&name), &result);
         let found = key_numbers(&result);
         if expected.get(&name) != Some(&found) {

@@ -19,6 +19,7 @@ mod energy;
 mod host_latency;
 mod idle_time;
 mod job_ends;
+mod job_trace;
 mod jobs;
 mod machines;
 mod memory;

@@ -392,7 +392,7 @@ fn dumpi_and_otf2_of_one_recording_agree() {
     let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let [dumpi, otf2] = ["lammps-melt-27", "otf2-lammps-melt-27"].map(|name| traces.join(name));
     if !dumpi.is_dir() || !otf2.is_dir() {
-        println!("SKIPPED: {} is missing", traces.display());
+        testkit::skipped!("{} is missing", traces.display());
         return;
     }
     if !otf2_is_available() {

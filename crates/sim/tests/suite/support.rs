@@ -31,8 +31,8 @@ pub fn shared_trace(name: &str) -> Option<PathBuf> {
 pub fn shared_dumpi_trace(name: &str) -> Option<PathBuf> {
     let path = root().join("../shared/traces").join(name);
     if !path.is_dir() {
-        eprintln!(
-            "SKIPPED: {} is missing; clone the traces beside the repository",
+        testkit::skipped!(
+            "{} is missing; clone the traces beside the repository",
             path.display()
         );
         return None;
@@ -43,7 +43,7 @@ pub fn shared_dumpi_trace(name: &str) -> Option<PathBuf> {
 /// Whether OTF2 traces can be read. Prints a message if they cannot.
 pub fn otf2_is_available() -> bool {
     if !workload::otf2::is_available() {
-        eprintln!("SKIPPED: this build has no OTF2 library (Debian: libotf2-trace-dev)");
+        testkit::skipped!("this build has no OTF2 library (Debian: libotf2-trace-dev)");
     }
     workload::otf2::is_available()
 }
@@ -60,8 +60,16 @@ pub fn run(experiment: &Experiment) -> RunResult {
     try_run(experiment).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Runs on all executors, which have to agree on everything except the costs of the run. Returns one of the results.
+/// Runs on all executors, in several processes and with other collected data. All have to agree on everything except
+/// the costs of the run. Returns one of the results.
 pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
+    let reference = run_on_every_executor(experiment);
+    run_in_processes_and_collections(experiment, &reference);
+    reference
+}
+
+/// Runs on all executors in one process, and with the reverse check. Returns one of the results.
+pub fn run_on_every_executor(experiment: &mut Experiment) -> RunResult {
     // So that the executor that chooses uses all others.
     experiment.run.pace = Pace::Events(300);
     let mut reference: Option<RunResult> = None;
@@ -79,6 +87,13 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
         );
     }
     let reference = reference.expect("there are executors");
+    reverse_check(experiment, &reference);
+    times_are_accounted_for(&reference);
+    reference
+}
+
+/// Runs in several processes, and with other collected data: the result is this one.
+pub fn run_in_processes_and_collections(experiment: &mut Experiment, reference: &RunResult) {
     for (executor, processes, threads) in OF_DISTRIBUTED_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
         let result = run_together(experiment, processes);
@@ -86,12 +101,9 @@ pub fn run_everywhere(experiment: &mut Experiment) -> RunResult {
             "{} in {processes} processes of {threads} threads",
             executor.name()
         );
-        assert_same(&reference, &result, &what);
+        assert_same(reference, &result, &what);
     }
-    reverse_check(experiment, &reference);
-    collection_changes_nothing(experiment, &reference);
-    times_are_accounted_for(&reference);
-    reference
+    collection_changes_nothing(experiment, reference);
 }
 
 /// Computation and calls fill the time of each rank, whether it has finished or was cut off.

@@ -41,8 +41,8 @@ struct Recording {
 fn recordings() -> Vec<Recording> {
     let folder = root().join("../shared/traces");
     let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!(
-            "SKIPPED: {} is missing; clone the traces beside the repository",
+        testkit::skipped!(
+            "{} is missing; clone the traces beside the repository",
             folder.display()
         );
         return vec![];
@@ -57,7 +57,7 @@ fn recording(path: PathBuf) -> Option<Recording> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let format = known_format(&path);
     let Some(format) = format else {
-        eprintln!("SKIPPED: {name} is of no format that can be read");
+        testkit::skipped!("{name} is of no format that can be read");
         return None;
     };
     if format == "otf2" && !crate::support::otf2_is_available() {

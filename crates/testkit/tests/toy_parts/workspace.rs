@@ -99,12 +99,12 @@ impl Copied {
     /// Compiles the program, and runs those conformance tests that need an edit for each new part. Gives the path of
     /// the program.
     ///
-    /// The crates of the copy are not optimised. Their dependencies are those of the workspace, compiled with the same
-    /// profile into the same folder.
+    /// The crates of the copy are not optimised. They are compiled in a folder of their own, so that other tests that
+    /// start cargo meanwhile are not disturbed, with the libraries that the workspace has compiled.
     pub fn build(&self) -> PathBuf {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .parent()
-            .expect("the target folder");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let target = &folder.join("toy-target");
+        copy_libraries(&folder.with_file_name("debug"), &target.join("debug"));
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             .current_dir(&self.folder)
@@ -132,6 +132,30 @@ impl Copied {
             "the copy fails:\n{messages}\n{tests}"
         );
         target.join("debug").join(PROGRAM)
+    }
+}
+
+/// Copies what cargo has compiled of the libraries of others, so that it is not compiled again. Time stamps are kept:
+/// cargo compares them. What is missing here is compiled.
+fn copy_libraries(from: &Path, to: &Path) {
+    for kind in ["deps", ".fingerprint", "build"] {
+        for file in files(from, Path::new(kind)) {
+            let is_ours = file.to_string_lossy().contains("fabricsim");
+            let source = from.join(&file);
+            let (Ok(meta), false) = (source.metadata(), is_ours || to.join(&file).exists()) else {
+                continue;
+            };
+            let copied = to.join(&file);
+            fs::create_dir_all(copied.parent().expect("below the folder")).expect("the folder can be made");
+            let modified = meta.modified().expect("the system keeps time stamps");
+            let done = fs::copy(&source, &copied).and_then(|_| {
+                fs::File::options()
+                    .append(true)
+                    .open(&copied)?
+                    .set_modified(modified)
+            });
+            done.unwrap_or_else(|e| panic!("{}: {e}", copied.display()));
+        }
     }
 }
 

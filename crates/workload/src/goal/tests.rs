@@ -578,7 +578,7 @@ fn parsed(made: &DrawnSchedule) -> GoalBlock {
 fn the_binary_tree_of_loggopsim() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/goal-binary-tree-32");
     if !folder.is_dir() {
-        eprintln!("SKIPPED: {} is not there", folder.display());
+        testkit::skipped!("{} is not there", folder.display());
         return;
     }
     let info = crate::info(&folder).unwrap();

@@ -257,7 +257,7 @@ mod tests {
 
     fn lammps() -> Option<Otf2Archive> {
         if !::otf2::is_available() {
-            eprintln!("SKIPPED: this build cannot read OTF2");
+            testkit::skipped!("this build cannot read OTF2");
             return None;
         }
         let trace = "../../examples/traces/otf2-lammps-melt-27/traces.otf2";

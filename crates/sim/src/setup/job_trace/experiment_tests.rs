@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Experiment, JobKind, RunControl, check, run};
+use crate::{Experiment, JobKind, check};
 
 /// A runs, B waits for it, C is short, D is long: see the tests of schedules.
 const BACKFILL: &str = "arrival,nodes,duration,application\n0,3,4,a\n1,4,3,b\n2,1,2,a\n2,1,5,b\n";
@@ -60,44 +60,6 @@ fn jobs_start_when_and_where_the_schedule_says() {
             "schedule  easy-backfill: 4 of 4 jobs on 4 hosts, utilisation 64.6 %, wait 2 s in the mean, 5 s at most"
         ),
         "{text}"
-    );
-}
-
-/// All jobs are stopped at the end that the schedule gives, and their results have a row of the schedule.
-#[test]
-fn jobs_of_a_trace_run_until_their_ends() {
-    // One rank communicates with nobody, and a repetition without computation would take no time.
-    let application = ANY.replace("\"allreduce\"", "\"allreduce\", compute = \"100 ns\"");
-    let experiment = built(("t.csv", BACKFILL), &format!("{EASY}{application}"));
-    let result = run(&experiment, &RunControl::new()).unwrap();
-    let times: Vec<(&str, bool, f64)> = result
-        .summary
-        .jobs
-        .iter()
-        .map(|job| (job.name.as_str(), job.stopped, job.time_ns))
-        .collect();
-    let expected = [
-        ("job1", 4000.0),
-        ("job2", 3000.0),
-        ("job3", 2000.0),
-        ("job4", 5000.0),
-    ];
-    assert_eq!(times, expected.map(|(name, time)| (name, true, time)));
-    let complete = |job: &results::JobSummary| {
-        job.repetition_times
-            .as_ref()
-            .is_some_and(|times| times.complete > 0)
-    };
-    assert!(result.summary.jobs.iter().all(complete));
-    let schedule = result
-        .tables
-        .iter()
-        .find(|table| table.name() == "schedule")
-        .unwrap();
-    assert_eq!(schedule.rows(), 4);
-    assert_eq!(
-        result.summary.schedule,
-        Some(experiment.schedule.as_ref().unwrap().summary.clone())
     );
 }
 

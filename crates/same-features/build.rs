@@ -1,0 +1,3 @@
+//! Does nothing: cargo counts the features of build-dependencies only where a build script exists.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Has no code: its `Cargo.toml` says why it exists.
