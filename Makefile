@@ -31,6 +31,7 @@ test: ## install what is missing, pass all checks and tests
 	$(MAKE) --no-print-directory test-python
 
 lint: ## formatting, clippy, shell scripts
+	$(PYTHON) scripts/third-party.py --check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
