@@ -33,6 +33,7 @@ record-times: packages ## the same; writes the time of each stage into tests/tim
 
 # With MPI, where it is installed, as all libraries have the same features then; without it, what differs.
 lint: ## formatting, clippy, shell scripts
+	$(PYTHON) scripts/third-party.py --check
 	cargo fmt --all --check
 	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
 		cargo clippy --workspace --all-targets --features $(MPI) --locked -- --deny warnings && \
@@ -81,7 +82,7 @@ python: $(VENV)/ready ## the Python package for development, in .venv
 
 # In two processes, each file in one of them, as its tests share what they run.
 test-python: python ## the Python package, and what the documentation says
-	. $(VENV)/bin/activate && ruff check python studies examples && ruff format --check python studies examples
+	. $(VENV)/bin/activate && ruff check python studies examples scripts && ruff format --check python studies examples scripts
 	. $(VENV)/bin/activate && mypy
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile
 
