@@ -64,12 +64,15 @@ test-loom: ## what threads share in the kernel, in all interleavings
 
 # In a folder of its own, so that the other builds keep what they have compiled; not optimised, as there is
 # little to run.
+WITHOUT_OTF2 := FABRICSIM_WITHOUT_OTF2=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked \
+	--target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2" \
+	--config profile.dev.package.fabricsim-des.opt-level=0 \
+	--config profile.dev.package.fabricsim-workload.opt-level=0
+
 test-without-otf2: ## the crates that read and write OTF2 as they are without the library
-	FABRICSIM_WITHOUT_OTF2=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 \
-	cargo test --locked --package fabricsim-otf2 --package fabricsim-workload \
-		--target-dir "$${CARGO_TARGET_DIR:-target}/without-otf2" \
-		--config profile.dev.package.fabricsim-des.opt-level=0 \
-		--config profile.dev.package.fabricsim-workload.opt-level=0
+	$(WITHOUT_OTF2) --package fabricsim-otf2
+	$(WITHOUT_OTF2) --package fabricsim-workload --lib otf2
+	$(WITHOUT_OTF2) --package fabricsim-workload --test otf2_traces
 
 # One command, so that cargo gives both packages' libraries the features of `test-rust`.
 test-mpi: ## what runs on several processes, under mpirun

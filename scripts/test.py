@@ -6,10 +6,11 @@
     scripts/test.py --record              all stages; writes their times into tests/times.csv
 
 A stage that fails does not keep the others from running; the command fails at the end. Rust's tests say
-`SKIPPED test: reason` where they cannot run (`testkit::skipped!`); they count as skipped here, not as passed.
+`SKIPPED test: reason` where they cannot run (`testkit::skipped!`); here they count as skipped, not as passed.
 
-CPU seconds are user and system time of all processes that a stage has started. They are compared with the record
-of the same kind of machine in tests/times.csv: a stage that takes half more prints a warning, and nothing fails.
+CPU seconds are user and system time of all processes that a stage has started. They are compared with the
+record of the same kind of machine in tests/times.csv: a stage that takes half more prints a warning, and
+nothing fails.
 """
 
 from __future__ import annotations
@@ -42,9 +43,13 @@ STAGES = [
     "test-python",
 ]
 
-# Libraries of ours that a stage compiles although `test-rust` has compiled them, because its features are others.
-# All others are shared: crates/same-features. Stages with a folder of their own (loom, without OTF2) are not seen.
-COMPILED_AGAIN = {"test-mpi": {"cluster", "cli"}, "test-python": set(), "test-instructions": set()}
+# Libraries of ours that a stage compiles although `test-rust` has compiled them, as it has other features.
+# All others are shared: crates/same-features. Stages with a target folder of their own are not seen here.
+COMPILED_AGAIN: dict[str, set[str]] = {
+    "test-mpi": {"cluster", "cli"},
+    "test-python": set(),
+    "test-instructions": set(),
+}
 
 # A stage that needs this much more CPU time than its record is named.
 TOO_LONG = 1.5
@@ -178,12 +183,14 @@ def run(stage: str, has_compiled: bool) -> Ended:
         again = compiled_again(before, COMPILED_AGAIN[stage])
         if again:
             complaints.append(
-                f"{stage} compiled again what test-rust had compiled: {', '.join(again)}. A dependency has other "
-                "features there: compare `cargo tree -e features` of both and add them to "
+                f"{stage} compiled again what test-rust had compiled: {', '.join(again)}. A dependency has "
+                "other features there: compare `cargo tree -e features` of both and add them to "
                 "crates/same-features/Cargo.toml"
             )
     if process.returncode != 0 and not outcome.failures:
-        complaints.append(f"{stage} ended with status {process.returncode} and names no test: see its output above")
+        complaints.append(
+            f"{stage} ended with status {process.returncode} and names no test: see its output above"
+        )
     return Ended(stage, process.returncode, outcome, cpu_s, wall_s, os.getloadavg()[1], complaints)
 
 
@@ -201,7 +208,10 @@ def table(ended: list[Ended]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths))]
+        cells = [
+            cell.ljust(width) if at < 2 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
@@ -217,7 +227,9 @@ def recorded(path: Path, kind: str) -> dict[str, float]:
 def warnings(ended: list[Ended], record: dict[str, float], kind: str) -> list[str]:
     """The stages that took much longer than on record."""
     if not record:
-        return [f"tests/times.csv has no record of this kind of machine ({kind}); `make record-times` writes one"]
+        return [
+            f"tests/times.csv has no record of this kind of machine ({kind}); `make record-times` writes one"
+        ]
     found = []
     for one in ended:
         usual = record.get(one.stage)
@@ -239,8 +251,15 @@ def write_record(path: Path, kind: str, ended: list[Ended]) -> None:
         ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.strip()
     for one in ended:
-        values = [datetime.date.today().isoformat(), commit, kind, one.stage, f"{one.cpu_s:.0f}", f"{one.wall_s:.0f}"]
-        rows.append(dict(zip(COLUMNS, values)))
+        values = [
+            datetime.date.today().isoformat(),
+            commit,
+            kind,
+            one.stage,
+            f"{one.cpu_s:.0f}",
+            f"{one.wall_s:.0f}",
+        ]
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
@@ -249,7 +268,9 @@ def write_record(path: Path, kind: str, ended: list[Ended]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Runs the stages of `make test`.")
-    parser.add_argument("stages", nargs="*", metavar="STAGE", help=f"one of {', '.join(STAGES)}; all by default")
+    parser.add_argument(
+        "stages", nargs="*", metavar="STAGE", help=f"one of {', '.join(STAGES)}; all by default"
+    )
     parser.add_argument("--record", action="store_true", help="write the times into tests/times.csv")
     options = parser.parse_args()
     unknown = [stage for stage in options.stages if stage not in STAGES]

@@ -14,9 +14,9 @@ A study is a folder with a script ``run.py`` that defines a :class:`Study` and c
 rows of the others, whatever program made them; ``provenance.json`` has an entry for each such addition.
 ``--again COLUMN=VALUE...`` runs the cases with these values anew, and keeps the other rows: a change of the
 program may have changed their times only. The entry of the addition says which time it replaces.
-``--smoke`` runs the small cases and their checks, and writes nothing; ``--smoke part`` leaves out what takes long.
-``--render`` draws figures and README again from the table. ``--verify`` compares README and checks with the table and writes nothing. Neither of
-both runs the simulator.
+``--smoke`` runs the small cases and their checks, and writes nothing; ``--smoke part`` leaves out what takes
+long. ``--render`` draws figures and README again from the table. ``--verify`` compares README and checks with
+the table and writes nothing. Neither of both runs the simulator.
 """
 
 import argparse

@@ -117,7 +117,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Commands:
-    """Commands of pages. A run that has been made under another name is copied, as both give the same result."""
+    """Commands of pages. A run that has been made under another name is copied: both give the same result."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

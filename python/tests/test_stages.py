@@ -68,14 +68,17 @@ PYTEST = """\
 FAILED python/tests/test_new.py::test_wrong - assert 1 == 2
 ERROR python/tests/test_view.py::test_page - no browser
 SKIPPED [2] python/tests/test_calibrate.py:429: a is neither here nor there
-\x1b[31m== \x1b[31m1 failed\x1b[0m, \x1b[32m90 passed\x1b[0m, \x1b[33m2 skipped\x1b[0m, 3 deselected, 1 error in 9.10s (0:00:09) ==\x1b[0m
+\x1b[31m== 1 failed\x1b[0m, 90 passed, \x1b[33m2 skipped\x1b[0m, 1 error in 9.10s (0:00:09) ==\x1b[0m
 """
 
 
 def test_the_last_line_of_pytest_is_counted(stages: ModuleType) -> None:
     outcome = read(stages, PYTEST)
     assert (outcome.passed, outcome.failed, outcome.skipped) == (90, 2, 2)
-    assert outcome.failures == ["python/tests/test_new.py::test_wrong", "python/tests/test_view.py::test_page"]
+    assert outcome.failures == [
+        "python/tests/test_new.py::test_wrong",
+        "python/tests/test_view.py::test_page",
+    ]
     assert outcome.reasons == {"a is neither here nor there": 2}
 
 
@@ -99,7 +102,9 @@ def test_only_a_stage_that_needs_half_more_is_named(stages: ModuleType) -> None:
         ended(stages, "test-rust", stages.Outcome(), cpu_s=901),
     ]
     [warning] = stages.warnings(rows, {"lint": 100, "test-rust": 600}, "some machine")
-    assert warning.startswith("test-rust took 901 CPU s; on record for this kind of machine: 600 (load average 1.5 ")
+    assert warning.startswith(
+        "test-rust took 901 CPU s; on record for this kind of machine: 600 (load average 1.5 "
+    )
     [missing] = stages.warnings(rows, {}, "some machine")
     assert "no record of this kind of machine (some machine); `make record-times` writes one" in missing
 
