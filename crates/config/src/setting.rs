@@ -190,6 +190,32 @@ impl Setting for AutoOrNumber {
     }
 }
 
+/// A value, or `none` for its absence where a key that is not given has a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrNone<T>(pub Option<T>);
+
+impl<T: Setting> Setting for OrNone<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+    fn read(value: &Value) -> Result<Self, String> {
+        match value {
+            Value::String(text) if text == "none" => Ok(OrNone(None)),
+            _ => match T::read(value) {
+                Ok(value) => Ok(OrNone(Some(value))),
+                Err(message) => Err(format!("{message}, or \"none\"")),
+            },
+        }
+    }
+    fn show(&self) -> Json {
+        match &self.0 {
+            Some(value) => value.show(),
+            None => Json::from("none"),
+        }
+    }
+    fn rounded_rates(value: &Value) -> Vec<RoundedRate> {
+        T::rounded_rates(value)
+    }
+}
+
 /// A name that stands for a set of items, or a list of items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameOrSome {

@@ -354,6 +354,7 @@ pub(crate) mod tests {
             notes: Vec::new(),
             verdict: None,
             rounded_rates: Vec::new(),
+            assumptions: results::Assumptions::default(),
             schedule: None,
             interference: None,
             bounds: None,

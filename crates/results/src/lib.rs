@@ -4,6 +4,7 @@
 //! [`RunResult`], which is one folder on disk. Nothing here reads a clock or depends on the machine. The [`Digest`]
 //! covers everything on which two runs of one experiment must agree.
 
+mod assumed;
 mod batch;
 mod bound_by;
 mod bounds;
@@ -31,6 +32,7 @@ mod summary;
 mod table;
 mod verdict;
 
+pub use assumed::{AssumedValue, Assumptions, MeasuredError};
 pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
 pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};

@@ -2,8 +2,11 @@
 //!
 //! Each kind of note is a file here and an entry of [`NOTE_KINDS`]. `docs/trust.md` describes every kind.
 
+mod assumed_reductions;
+mod assumed_values;
 mod backlog;
 mod cut_off;
+mod default_overheads;
 mod free_reductions;
 mod implausible_times;
 mod jobs_left_out;
@@ -116,6 +119,18 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: free_reductions::NAME,
         find: free_reductions::find,
+    },
+    NoteKind {
+        name: assumed_reductions::NAME,
+        find: assumed_reductions::find,
+    },
+    NoteKind {
+        name: default_overheads::NAME,
+        find: default_overheads::find,
+    },
+    NoteKind {
+        name: assumed_values::NAME,
+        find: assumed_values::find,
     },
     NoteKind {
         name: rounded_rate::NAME,

@@ -16,8 +16,8 @@ use crate::summary::{
     Summary, TrafficSummary, Unreceived, nanoseconds,
 };
 use crate::{
-    Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals, MpiPartsTotals,
-    Note, PathTotals, RecordingTotals, RepetitionTimes, ScheduleSummary, Table, notes,
+    Assumptions, Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals,
+    MpiPartsTotals, Note, PathTotals, RecordingTotals, RepetitionTimes, ScheduleSummary, Table, notes,
 };
 
 /// All measurements of a simulation that its digest covers.
@@ -34,6 +34,8 @@ pub struct Outcome {
     /// Data rates of the experiment that are not whole numbers of bits per second, with the rates that are used.
     /// Settings, not part of the digest.
     pub rounded_rates: Vec<RoundedRate>,
+    /// Values that the experiment takes from presets and defaults without a source. Settings, not part of the digest.
+    pub assumptions: Assumptions,
     /// The schedule of a job trace. It follows from the experiment and is not part of the digest, nor is the table
     /// `schedule`.
     pub schedule: Option<ScheduleSummary>,
@@ -214,6 +216,7 @@ impl RunResult {
             mut tables,
             records,
             rounded_rates,
+            assumptions,
             schedule,
             energy,
         } = outcome;
@@ -261,6 +264,7 @@ impl RunResult {
             notes: Vec::new(),
             verdict: None,
             rounded_rates,
+            assumptions,
             schedule,
             interference: None,
             bounds: None,

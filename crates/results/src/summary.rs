@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BoundBy, Bounds, EnergySummary, Fairness, Histogram, Interference, JobEnergy, MpiParts, Note,
-    RecordingSummary, RepetitionSummary, ScheduleSummary, Verdict,
+    Assumptions, BoundBy, Bounds, EnergySummary, Fairness, Histogram, Interference, JobEnergy, MpiParts,
+    Note, RecordingSummary, RepetitionSummary, ScheduleSummary, Verdict,
 };
 
 /// Version of the keys and their meaning.
@@ -39,6 +39,10 @@ pub struct Summary {
     /// part of the digest. Empty in results of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounded_rates: Vec<RoundedRate>,
+    /// Values that the experiment takes from presets and defaults without a source. Not part of the digest. Empty in
+    /// results of older versions.
+    #[serde(default, skip_serializing_if = "Assumptions::is_empty")]
+    pub assumptions: Assumptions,
     /// Utilisation and waits of the schedule of a job trace. `None` without one. Not part of the digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleSummary>,

@@ -5,8 +5,8 @@ mod sample;
 use std::collections::BTreeSet;
 
 use fabricsim_results::{
-    BacklogGrowth, CutSummary, Histogram, NOTE_KINDS, Note, Outcome, RecordingTotals, RunResult, RunSummary,
-    Severity, Summary, Unreceived, compare, report, rows,
+    AssumedValue, Assumptions, BacklogGrowth, CutSummary, Histogram, MeasuredError, NOTE_KINDS, Note,
+    Outcome, RecordingTotals, RunResult, RunSummary, Severity, Summary, Unreceived, compare, report, rows,
 };
 
 fn kinds(result: &RunResult) -> Vec<&str> {
@@ -540,7 +540,13 @@ fn measured_traffic_that_is_missing_after_the_drain_phase_is_told() {
 /// A result of the sample's application whose ranks spend `per_mille` of their time in reductions with messages of
 /// `bytes`, with these settings of MPI.
 fn reducing(per_mille: u64, bytes: u64, mpi: serde_json::Value) -> RunResult {
+    assuming(per_mille, bytes, mpi, Assumptions::default())
+}
+
+/// The same with assumptions.
+fn assuming(per_mille: u64, bytes: u64, mpi: serde_json::Value, assumptions: Assumptions) -> RunResult {
     let mut outcome = sample::outcome();
+    outcome.assumptions = assumptions;
     let rank = rows::RankRow {
         job: "lammps".into(),
         time_ps: 1_000_000,
@@ -580,6 +586,8 @@ fn large_reductions_whose_arithmetic_takes_no_time_are_told() {
         "{note}"
     );
     only(&reducing(100, 4096, unset()), "free-reductions");
+    let without_time = serde_json::json!({ "reduction_bandwidth": "none" });
+    only(&reducing(250, 1 << 20, without_time), "free-reductions");
     let set = serde_json::json!({ "reduction_bandwidth": "4 GB/s" });
     for none in [
         reducing(99, 1 << 20, unset()),
@@ -588,4 +596,95 @@ fn large_reductions_whose_arithmetic_takes_no_time_are_told() {
     ] {
         assert_eq!(kinds(&none), [""; 0]);
     }
+}
+
+fn assumed(key: &str, value: &str, preset: Option<&str>) -> AssumedValue {
+    AssumedValue {
+        key: key.into(),
+        value: value.into(),
+        preset: preset.map(String::from),
+        reason: "a reason".into(),
+    }
+}
+
+#[test]
+fn large_reductions_at_an_assumed_rate_are_told() {
+    let mpi = || serde_json::json!({ "reduction_bandwidth": "4 GB/s" });
+    let rate = || Assumptions {
+        values: vec![assumed("mpi.reduction_bandwidth", "4 GB/s", None)],
+        measured: None,
+    };
+    let note = only(&assuming(250, 1 << 20, mpi(), rate()), "assumed-reductions");
+    let says = "and mpi.reduction_bandwidth = 4 GB/s is assumed: a reason";
+    assert!(note.found.ends_with(says), "{note}");
+    assert_eq!(kinds(&assuming(99, 1 << 20, mpi(), rate())), [""; 0]);
+    assert_eq!(kinds(&assuming(250, 4095, mpi(), rate())), [""; 0]);
+}
+
+#[test]
+fn default_overheads_are_told_where_they_count() {
+    let with = |overhead_ps, values| {
+        let mut outcome = sample::outcome();
+        let rank = rows::RankRow {
+            job: "lammps".into(),
+            time_ps: 1_000_000,
+            overhead_ps,
+            ..rows::RankRow::default()
+        };
+        outcome.tables = vec![rows::ranks(vec![rank])];
+        outcome.assumptions.values = values;
+        RunResult::new(sample::experiment(), outcome, sample::run())
+    };
+    let sends = || assumed("mpi.send_overhead", "300 ns", None);
+    let receives = || assumed("mpi.receive_overhead", "300 ns", Some("lumi"));
+    let note = only(&with(50_000, vec![sends()]), "default-overheads");
+    let says = "CPU time of MPI calls is 5.0 % of the time of all ranks, and mpi.send_overhead = 300 ns are defaults";
+    assert!(note.found.starts_with(says), "{note}");
+    assert_eq!(kinds(&with(49_999, vec![sends()])), [""; 0]);
+    assert_eq!(kinds(&with(900_000, vec![])), [""; 0]);
+    let both = with(900_000, vec![sends(), receives()]);
+    assert_eq!(kinds(&both), ["default-overheads", "assumed-values"]);
+}
+
+#[test]
+fn assumed_values_of_presets_are_one_note_with_the_error_of_its_study() {
+    let with = |assumptions| {
+        let outcome = fabricsim_results::Outcome {
+            assumptions,
+            ..sample::outcome()
+        };
+        RunResult::new(sample::experiment(), outcome, sample::run())
+    };
+    let preset = |key, value| assumed(key, value, Some("lumi"));
+    let mut assumptions = Assumptions {
+        values: vec![
+            preset("network.rail_choice", "by-rank"),
+            preset("network.routing.algorithm", "ugal"),
+            assumed("network.router.delay", "100 ns", Some("slingshot-11")),
+            preset("mpi.preset", "cxi"),
+            assumed("mpi.reduction_bandwidth", "4 GB/s", None),
+        ],
+        measured: None,
+    };
+    let note = only(&with(assumptions.clone()), "assumed-values");
+    assert_eq!(
+        note.found,
+        "4 values of lumi and slingshot-11 have no public source: network.rail_choice = by-rank, \
+         network.routing.algorithm = ugal, network.router.delay = 100 ns, 1 more"
+    );
+    assumptions.measured = Some(MeasuredError {
+        preset: "lumi".into(),
+        study: "real-machines".into(),
+        points: 130,
+        median_percent: 38,
+    });
+    let note = only(&with(assumptions), "assumed-values");
+    let says = "; with the preset lumi the study real-machines predicts 130 measured times with a median error of 38 %";
+    assert!(note.found.ends_with(says), "{note}");
+    let default = assumed("mpi.reduction_bandwidth", "4 GB/s", None);
+    let without = with(Assumptions {
+        values: vec![default],
+        measured: None,
+    });
+    assert_eq!(kinds(&without), [""; 0]);
 }

@@ -104,6 +104,7 @@ impl Experiment {
             power: self.power.clone(),
             settings: self.settings.clone(),
             rounded_rates: self.rounded_rates.clone(),
+            assumptions: self.assumptions.clone(),
             sizing: self.sizing.clone(),
             routing_is_default: self.routing_is_default,
             schedule: self.schedule.clone(),

@@ -236,6 +236,7 @@ fn result(
         .map_err(Error::Collect)?;
     let mut outcome = Outcome {
         rounded_rates: experiment.rounded_rates.clone(),
+        assumptions: experiment.assumptions.clone(),
         ..final_state.outcome()
     };
     if let Some(schedule) = &experiment.schedule {

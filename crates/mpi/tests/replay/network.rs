@@ -281,10 +281,11 @@ pub fn drive(
     Ok(Outcome { ranks, sent, traced })
 }
 
-/// 10 ns and 20 ns overhead, 4 B control, 2 B header, eager up to 100 B.
+/// 10 ns and 20 ns overhead, 4 B control, 2 B header, eager up to 100 B, reductions without time.
 pub fn settings() -> MpiSettings {
     MpiSettings {
         eager_threshold: 100,
+        reduction_bandwidth: None,
         send_overhead: Time::from_ns(10),
         receive_overhead: Time::from_ns(20),
         control_bytes: 4,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    BacklogGrowth, Bounds, Chain, EnergyTotals, Fairness, Histogram, Interference, JobBounds,
+    Assumptions, BacklogGrowth, Bounds, Chain, EnergyTotals, Fairness, Histogram, Interference, JobBounds,
     JobEnergyTotals, JobTotals, MpiPartsTotals, NetworkTotals, Outcome, PartSummary, PartTotals, PathTotals,
     Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals, TransferWeight, ZeroLoad,
 };
@@ -130,6 +130,7 @@ pub fn outcome() -> Outcome {
         tables: vec![rows::ranks(ranks), rows::calls(calls), links(&mut sequence)],
         records,
         rounded_rates: Vec::new(),
+        assumptions: Assumptions::default(),
         schedule: None,
         energy: Some(energy()),
     }

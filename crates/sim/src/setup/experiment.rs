@@ -12,6 +12,8 @@ use fabric::Measured;
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
 
+use results::{AssumedValue, Assumptions};
+
 use crate::Error;
 use crate::collect::CollectSetting;
 use crate::setup::job::{self, Job, JobKind};
@@ -40,6 +42,8 @@ pub struct Experiment {
     pub settings: serde_json::Value,
     /// Data rates that are not whole numbers of bits per second, with the rates that are used.
     pub rounded_rates: Vec<RoundedRate>,
+    /// Values from presets and defaults that have no source.
+    pub assumptions: Assumptions,
     /// How the network got its size; `None` without `network.radix`.
     pub sizing: Option<NetworkSizing>,
     /// Whether the experiment names no routing algorithm, and the network has the default of its topology.
@@ -199,7 +203,8 @@ impl Experiment {
         if let Some(unknown) = names.iter().find(|name| !TABLES.contains(&name.as_str())) {
             return Err(root.unknown_key(unknown, TABLES).into());
         }
-        network_preset::apply(&mut root)?;
+        let mut assumptions = network_preset::apply(&mut root)?;
+        assumptions.values.extend(assumed_defaults(&root));
         let sizing = sizing::apply(&mut root)?;
         let routing_is_default = !root.gives("network.routing.algorithm");
         // The result prints tables in the order in which they are read.
@@ -225,6 +230,9 @@ impl Experiment {
         };
         let folder = folder_of(folder);
         let (jobs, schedule) = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
+        if jobs.iter().all(Job::is_traffic) {
+            assumptions.values.retain(|value| !value.key.starts_with("mpi."));
+        }
         let settings = root.finish()?;
         if run.until.is_none() && jobs.iter().all(|job| matches!(job.kind, JobKind::Traffic(_))) {
             let message =
@@ -249,12 +257,31 @@ impl Experiment {
             power,
             settings,
             rounded_rates: root.rounded_rates(),
+            assumptions,
             sizing,
             routing_is_default,
             schedule,
             source: None,
         })
     }
+}
+
+/// Values of `[mpi]` that neither the experiment nor its presets give, and that depend on the machine.
+fn assumed_defaults(root: &Section) -> Vec<AssumedValue> {
+    let assumed = mpi::MpiSettings::ASSUMED.iter().filter_map(|(name, reason)| {
+        let key = format!("mpi.{name}");
+        let parameter = mpi::MpiSettings::PARAMETERS
+            .iter()
+            .find(|parameter| parameter.name == *name)?;
+        let value = parameter.default.to_json();
+        (!root.gives(&key)).then(|| AssumedValue {
+            key,
+            value: value.as_str().unwrap_or_default().into(),
+            preset: None,
+            reason: (*reason).into(),
+        })
+    });
+    assumed.collect()
 }
 
 fn folder_of(folder: &Path) -> PathBuf {

@@ -48,6 +48,8 @@ pub struct PresetFile {
     pub hardware: Option<String>,
     /// What a machine has and the preset does not model.
     pub left_out: Option<String>,
+    /// Study, number of measured times, and median error in percent of their predictions.
+    pub study: Option<(String, u32, u32)>,
     /// Size and parts; only machines have them.
     pub machine: Option<Machine>,
     /// The values, in the order of the file.
@@ -82,7 +84,19 @@ impl PresetFile {
             true => Some(Machine::read(file.section("hosts")?, file.section("part")?)?),
             false => None,
         };
+        let study = match file.has("study") {
+            true => {
+                let table = file.section("study")?;
+                Some((
+                    table.required("name")?,
+                    table.required("points")?,
+                    table.required("median_percent")?,
+                ))
+            }
+            false => None,
+        };
         let preset = PresetFile {
+            study,
             summary: file.required("summary")?,
             hardware: file.optional("hardware")?,
             left_out: file.optional("left_out")?,

@@ -10,6 +10,7 @@ mod file;
 mod part;
 
 use config::{Error, Parameter, Section, Type, parameters};
+use results::{AssumedValue, Assumptions, MeasuredError};
 
 use file::PresetFile;
 pub use file::{Origin, PresetValue};
@@ -113,14 +114,15 @@ pub fn check_hosts(network: &Section, hosts: u32) -> Result<(), Error> {
 }
 
 /// Writes the values of the presets that an experiment names into its tables, where it does not give them itself. The
-/// machine comes before its hardware. Without a preset nothing changes.
+/// machine comes before its hardware. Without a preset nothing changes. Gives the written values that are assumed.
 ///
 /// # Errors
 /// Unknown names; `hosts` without a machine, or not in its range; a broken preset.
-pub fn apply(root: &mut Section) -> Result<(), Error> {
+pub fn apply(root: &mut Section) -> Result<Assumptions, Error> {
+    let mut assumptions = Assumptions::default();
     let given = |key: &str| root.gives(&format!("network.{key}"));
     if PARAMETERS.iter().all(|parameter| !given(parameter.name)) {
-        return Ok(());
+        return Ok(assumptions);
     }
     let network = root.section("network")?;
     let machine = named(network, "preset", MACHINES)?;
@@ -129,16 +131,29 @@ pub fn apply(root: &mut Section) -> Result<(), Error> {
         return Err(network.error("hosts", message));
     }
     if let Some(machine) = machine {
-        apply_machine(root, machine)?;
+        let name: String = network.required("preset")?;
+        assumptions.measured = machine
+            .study
+            .clone()
+            .map(|(study, points, median_percent)| MeasuredError {
+                preset: name.clone(),
+                study,
+                points,
+                median_percent,
+            });
+        assumptions.values = apply_machine(root, machine, &name)?;
     }
     let network = root.section("network")?;
     if let Some(hardware) = named(network, "hardware", HARDWARE)? {
-        write(root, &hardware.values, |_| true);
+        let name: String = network.required("hardware")?;
+        let values = write(root, &hardware.values, &name, |_| true);
+        assumptions.values.extend(values);
     }
-    Ok(())
+    Ok(assumptions)
 }
 
-fn apply_machine(root: &mut Section, file: PresetFile) -> Result<(), Error> {
+/// Writes the values of the machine `name`. Gives those that are assumed.
+fn apply_machine(root: &mut Section, file: PresetFile, name: &str) -> Result<Vec<AssumedValue>, Error> {
     let network = root.section("network")?;
     // A topology or a routing of the user's own has parameters of its own.
     let own = |table: &str, key: &str| -> Result<bool, Error> {
@@ -184,20 +199,34 @@ fn apply_machine(root: &mut Section, file: PresetFile) -> Result<(), Error> {
     if let Some(hardware) = &file.hardware {
         values.push(file.own_value("network.hardware", hardware));
     }
-    write(root, &values, is_wanted);
-    Ok(())
+    Ok(write(root, &values, name, is_wanted))
 }
 
-/// Writes the values that are wanted and not given.
-fn write(root: &mut Section, values: &[PresetValue], is_wanted: impl Fn(&str) -> bool) {
+/// Writes the values of a preset that are wanted and not given. Gives those that are assumed.
+fn write(
+    root: &mut Section,
+    values: &[PresetValue],
+    preset: &str,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Vec<AssumedValue> {
+    let mut assumed = Vec::new();
     for value in values {
         let is_replaced = value.instead.as_ref().is_some_and(|key| root.gives(key));
         if is_wanted(&value.key) && !is_replaced && !root.gives(&value.key) {
             // This fails only where the experiment has no table on the way. The part that reads the table says so, with
             // the line of the experiment.
             let _ = root.set_from(&value.key, &value.value, value.location.clone());
+            if let Origin::Assumed(reason) = &value.origin {
+                assumed.push(AssumedValue {
+                    key: value.key.clone(),
+                    value: value.value.clone(),
+                    preset: Some(preset.into()),
+                    reason: reason.clone(),
+                });
+            }
         }
     }
+    assumed
 }
 
 #[cfg(test)]
