@@ -10,10 +10,13 @@ mod bounds;
 mod compare;
 mod compared_runs;
 mod critical_path;
+mod delivery;
 mod digest;
 mod energy;
+mod extremes;
 mod fairness;
 mod folder;
+mod headline;
 mod histogram;
 mod interference;
 mod mpi_parts;
@@ -42,6 +45,7 @@ pub use critical_path::{
 };
 pub use digest::{Chain, Digest, hash};
 pub use energy::{EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals, PartEnergy, PartTotals};
+pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
 pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,
