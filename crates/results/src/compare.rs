@@ -221,12 +221,12 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
         } else {
             rows.push(Row::new(format!("job {name}"), jobs.iter().map(|j| sent(*j))));
         }
-        // The loads of a job that is alone are those of the network.
-        if runs.iter().any(|(_, run)| run.jobs.len() > 1) {
-            rows.extend(loads(&jobs));
-        }
-        if runs.len() > 1 {
-            rows.extend(deliveries(runs, &jobs));
+        // The loads of a job that is alone are those of the network. They are fractions of a bandwidth that may differ.
+        let has_others = runs.iter().any(|(_, run)| run.jobs.len() > 1);
+        match runs.len() {
+            0 | 1 if has_others => rows.extend(loads(&jobs)),
+            0 | 1 => {}
+            _ => rows.extend(deliveries(runs, &jobs)),
         }
         if jobs.iter().flatten().any(|job| job.packets > 0) {
             rows.push(Row::times(
@@ -646,4 +646,55 @@ fn aligned(rows: &[Row]) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headline::tests::{Run, traffic};
+    use serde_json::json;
+
+    fn run(digest: &str, algorithm: &str, threads: u64, accepted: f64) -> Summary {
+        let mut run = Run::new(digest)
+            .with(traffic("load", 64, 50.0, accepted, 900.0))
+            .summary;
+        run.experiment = json!({ "network": { "algorithm": algorithm }, "run": { "threads": threads } });
+        run
+    }
+
+    #[test]
+    fn several_runs_have_a_headline_marks_and_the_keys_in_which_they_differ() {
+        let text = compare(&[
+            ("A", run("a", "minimal", 1, 5.0)),
+            ("B", run("b", "ugal", 2, 50.0)),
+        ]);
+        let headline = "B delivers more of the traffic that job load offers, 100.0 % (50 Gbps per host); A delivers 10.0 % (5 \
+                        Gbps per host).\n\n";
+        assert!(text.starts_with(headline), "{text}");
+        for line in [
+            "\n  offered per host            50 Gbps",
+            "\n  delivered of offered ↑      10.0 %",
+            "\n  packet latency, mean ↓      900 ns",
+            "\n↓ lower is better, ↑ higher is better\n",
+            "\nthe experiments differ in  A        B\n",
+            "\nnetwork.algorithm          minimal  ugal\n",
+            "\nkeys that differ and on which no result depends: run.threads\n",
+            "\nresults: differ (digest)\n",
+        ] {
+            assert!(text.contains(line), "{line} is missing in\n{text}");
+        }
+        let same = compare(&[("A", run("a", "ugal", 1, 5.0)), ("B", run("a", "ugal", 2, 5.0))]);
+        assert!(
+            same.contains("\nthe experiments do not differ in a key on which results depend\n"),
+            "{same}"
+        );
+    }
+
+    #[test]
+    fn one_run_is_not_compared() {
+        let text = compare(&[("A", run("a", "minimal", 1, 5.0))]);
+        for of_several in ["delivers", "↓", "differ", "digest)"] {
+            assert!(!text.contains(of_several), "{text}");
+        }
+    }
 }

@@ -93,7 +93,9 @@ pub fn compare_runs(runs: &[(&str, Summary)]) -> ComparedRuns {
         let better = judged.as_ref().map(|(better, _)| *better);
         let known = judged.map_or(Vec::new(), |(_, values)| values);
         // The latencies of a job that is alone are those of the network.
-        values.retain(|value| (value.label.as_str(), &value.cells) != (name, &cells));
+        if of.as_deref() == Some("network") {
+            values.retain(|value| (value.label.as_str(), &value.cells) != (name, &cells));
+        }
         values.push(ComparedValue {
             of,
             label: name.into(),
@@ -250,6 +252,21 @@ mod tests {
             "a fraction of the bandwidth of all hosts"
         );
         assert!(value("routers").best.is_empty(), "all tie");
+    }
+
+    #[test]
+    fn equal_values_of_two_jobs_are_both_there() {
+        let run = |digest| {
+            let run = Run::new(digest).with(traffic("reads", 64, 50.0, 50.0, 900.0));
+            run.with(traffic("writes", 64, 50.0, 50.0, 900.0)).summary
+        };
+        let found = compare_runs(&[("A", run("a")), ("B", run("b"))]);
+        let delivered = found
+            .values
+            .iter()
+            .filter(|value| value.label == "delivered of offered");
+        let of: Vec<Option<&str>> = delivered.map(|value| value.of.as_deref()).collect();
+        assert_eq!(of, [Some("job reads"), Some("job writes")]);
     }
 
     #[test]

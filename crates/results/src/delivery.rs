@@ -3,12 +3,16 @@
 //! Both amounts are those of the job's own hosts. Idle hosts, other jobs and the bandwidth of links change fractions of
 //! the injection bandwidth, but not these values.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
 use crate::verdict::DELIVERED;
 use crate::{JobSummary, Summary};
 
 /// Offered and delivered traffic of a job of synthetic traffic, after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Delivery {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Delivery {
     /// Delivered over offered bytes, at most 1. Bytes that were generated in the warm-up may arrive after it.
     pub share: f64,
     /// Offered traffic for each host of the job, in Gbps. `None` in results of older versions.
@@ -21,7 +25,7 @@ pub(crate) struct Delivery {
 
 impl Delivery {
     /// `None` for a job of ranks, and if the job offered nothing after the warm-up.
-    pub fn of(run: &Summary, job: &JobSummary) -> Option<Delivery> {
+    pub(crate) fn of(run: &Summary, job: &JobSummary) -> Option<Delivery> {
         let latency_ns = job.latency_ns.mean;
         let Some(traffic) = job.traffic.as_ref().filter(|_| job.ranks == 0) else {
             return Delivery::of_older_version(run, job, latency_ns);
@@ -51,7 +55,14 @@ impl Delivery {
     }
 
     /// Whether the network delivers what is offered, beyond noise.
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.share >= DELIVERED
     }
+}
+
+/// What the network delivers of each job of synthetic traffic that offered any, by the name of the job.
+pub fn deliveries(run: &Summary) -> BTreeMap<String, Delivery> {
+    let jobs = run.jobs.iter();
+    jobs.filter_map(|job| Some((job.name.clone(), Delivery::of(run, job)?)))
+        .collect()
 }

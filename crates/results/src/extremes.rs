@@ -39,11 +39,12 @@ impl Extremes {
             .filter(|(_, value)| near(*value))
             .map(|(run, _)| *run)
             .collect();
-        (known.len() > 1).then(|| Extremes {
+        let tie = leaders.len() == known.len();
+        (known.len() > 1).then_some(Extremes {
             best,
             worst,
-            tie: leaders.len() == known.len(),
             leaders,
+            tie,
         })
     }
 

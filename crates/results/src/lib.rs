@@ -43,6 +43,7 @@ pub use critical_path::{
     CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
     PathWait,
 };
+pub use delivery::{Delivery, deliveries};
 pub use digest::{Chain, Digest, hash};
 pub use energy::{EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals, PartEnergy, PartTotals};
 pub use extremes::Better;
