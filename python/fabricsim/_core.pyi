@@ -18,7 +18,9 @@ __all__ = [
     "collective",
     "collective_of_parts",
     "compare",
+    "compare_runs",
     "compute",
+    "deliveries",
     "exchange",
     "explain",
     "export",
@@ -80,6 +82,8 @@ def export(
     links: int | None = None,
 ) -> str: ...
 def compare(folders: list[tuple[str, str | PathLike[str]]]) -> str: ...
+def compare_runs(folders: list[tuple[str, str | PathLike[str]]]) -> str: ...
+def deliveries(summary: str) -> str: ...
 def program_operations(
     given: tuple[Any, Any, list[str], str],
     rank: int,

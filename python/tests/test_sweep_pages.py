@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from fabricsim import sweep
 from fabricsim.sweep import comparison
 
 pytest.importorskip("plotly", reason="fabricsim[sweep] is not installed")
+
+# The job of traffic in these experiments, and the column of what arrives of it.
+JOB = "noise"
+DELIVERED = f"job.{JOB}.delivered_share"
 
 EVIL = "<script>alert(1)</script>&\"'|`</pre>"
 
@@ -82,10 +87,10 @@ def test_the_page_of_a_sweep(bench: Path) -> None:
     check_offline(page)
     assert EVIL not in page and "<script>alert" not in page
     assert headings(page) == [
-        "accepted load",
+        f"{JOB}: delivered of offered",
         "packet latency, mean",
         "packet latency, p99",
-        "accepted load, relative",
+        f"{JOB}: delivered of offered, relative",
         "packet latency, mean, relative",
         "packet latency, p99, relative",
         "Cost against performance: job.0.traffic.pattern = uniform",
@@ -102,8 +107,8 @@ def test_the_page_of_a_sweep(bench: Path) -> None:
     assert line["name"] == "mesh, uniform"
     assert line["x"] == [0.1, 0.2, 0.3]
     mine = summary[6:9]
-    assert line["y"] == pytest.approx([100 * row["network.accepted_load"] for row in mine])
-    half = [100 * (row["network.accepted_load.high"] - row["network.accepted_load"]) for row in mine]
+    assert line["y"] == pytest.approx([100 * row[DELIVERED] for row in mine])
+    half = [100 * abs(row[f"{DELIVERED}.high"] - row[DELIVERED]) for row in mine]
     assert line["error_y"]["array"] == pytest.approx(half)
     assert "&lt;script&gt;" in plots[0]["data"][0]["name"]
     # Bars: relative to the mesh under the same pattern and load.
@@ -116,7 +121,7 @@ def test_the_page_of_a_sweep(bench: Path) -> None:
     assert [summary[0]["network.cost"], summary[6]["network.cost"]] == [8480, 6400 + 400]
     marks = [trace for trace in plots[6]["data"] if trace["mode"] == "markers"]
     assert [trace["x"] for trace in marks] == [[8480], [6800]]
-    assert marks[1]["y"] == pytest.approx([max(row["network.accepted_gbps_per_host"] for row in mine)])
+    assert marks[1]["y"] == pytest.approx([max(row[f"job.{JOB}.delivered_gbps_per_host"] for row in mine)])
     assert "Made up." in page and "<td>all</td>" in page
     assert "Made up." in (done.folder / "summary.md").read_text()
 
@@ -230,7 +235,11 @@ values = [0.05, 0.1, 0.15, 0.2, 0.25]
 def test_many_lines_are_small_plots_with_one_scale(bench: Path) -> None:
     done = sweep.run(write(MANY), engine=Here())
     page = (done.folder / "sweep.html").read_text()
-    assert headings(page)[:3] == ["accepted load", "packet latency, mean", "packet latency, p99"]
+    assert headings(page)[:3] == [
+        f"{JOB}: delivered of offered",
+        "packet latency, mean",
+        "packet latency, p99",
+    ]
     plot = figures(page)[0]
     lines = [trace for trace in plot["data"] if trace["mode"] == "lines+markers"]
     assert [trace["name"] for trace in lines] == ["64 KiB", "32 KiB", "16 KiB", "8 KiB"] * 2
@@ -273,6 +282,8 @@ def test_the_page_of_a_comparison(tmp_path: Path, results: list[Path]) -> None:
     page = (tmp_path / "page.html").read_text()
     check_offline(page)
     assert headings(page) == [
+        "Which is better",
+        "The experiments differ in",
         "The network, relative to low",
         "Latency of packets",
         "Load of links between routers",
@@ -283,9 +294,18 @@ def test_the_page_of_a_comparison(tmp_path: Path, results: list[Path]) -> None:
     low, high = (fabricsim.load(folder) for folder in results)
     bars, latency, busy, costs = figures(page)
     assert [trace["name"] for trace in bars["data"]] == ["low", "high"]
-    assert bars["data"][0]["y"] == [1, 1, 1, 1]
+    assert set(bars["data"][0]["y"]) == {1}
     ratio = high.summary.network.latency_ns.mean / low.summary.network.latency_ns.mean
-    assert bars["data"][1]["y"][1] == pytest.approx(ratio)
+    shown = dict(zip(bars["data"][1]["x"], bars["data"][1]["y"], strict=True))
+    assert shown["packet latency, mean<br>(lower is better)"] == pytest.approx(ratio)
+    # No fraction of the bandwidth of all hosts ranks results, and each bar says what is better.
+    assert not any("accepted load" in title for title in shown)
+    assert all(title.endswith(" is better)") for title in shown)
+    # The words are those of the command; different loads make no run deliver better.
+    assert not any("delivered" in title for title in shown)
+    headline = plain.partition("\n")[0]
+    assert escape(headline) in page
+    assert f"<td>job.{JOB}.traffic.load</td><td>0.1</td><td>0.4</td>" in page
     # Distributions rise to all packets, and the median agrees with the summary.
     ends, shares = latency["data"][1]["x"], latency["data"][1]["y"]
     assert shares == sorted(shares) and shares[-1] == 100
@@ -293,6 +313,29 @@ def test_the_page_of_a_comparison(tmp_path: Path, results: list[Path]) -> None:
     assert median == pytest.approx(high.summary.network.latency_ns.p50 / 1000, rel=0.02)
     assert busy["data"][0]["y"][-1] == 100
     assert [trace["x"] for trace in costs["data"]] == [[8480], [8480]]
+
+
+def test_bars_say_what_is_better_and_leave_parts_and_unknown_values_out() -> None:
+    def value(label: str, better: str | None, values: list[float | None], **more: Any) -> dict[str, Any]:
+        of = {"of": "job halo", "is_part": False, "best": [], "cells": ["x", "y"], **more}
+        return {**of, "label": label, "better": better, "values": values}
+
+    values = [
+        value("job halo: time", "lower", [2.0, 3.0], of=None),
+        value("delivered of offered", "higher", [1.0, 0.5]),
+        value("offered per host", None, []),
+        value("overhead", "lower", [1.0, 2.0], is_part=True),
+        value("energy", "lower", [0.0, 2.0]),
+        value("packet latency, p99", "lower", [4.0, None], of="network"),
+    ]
+    jobs, network = comparison._bars(values, ["a", "b"])
+    assert jobs.heading == "Jobs, relative to a" and network.heading == "The network, relative to a"
+    assert jobs.traces[1]["x"] == [
+        "job halo: time<br>(lower is better)",
+        "job halo: delivered of offered<br>(higher is better)",
+    ]
+    assert jobs.traces[1]["y"] == [1.5, 0.5] and jobs.traces[1]["text"] == ["y", "y"]
+    assert network.traces[1]["y"] == [None]
 
 
 def test_a_comparison_names_what_is_wrong(tmp_path: Path, results: list[Path]) -> None:

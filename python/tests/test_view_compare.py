@@ -83,15 +83,18 @@ def test_what_differs_comes_first_and_then_the_values(
         first_map = page.locator(".panel canvas").first.bounding_box()
         assert boxes[0]["y"] < boxes[1]["y"] < first_map["y"]
         values = rows(page, "Values that differ")
-        loads = [summary["network"]["accepted_load"] for summary in summaries]
-        shown = [f"{100 * load:.1f} %" for load in loads]
-        if max(loads) > 1.02 * min(loads):
-            best = loads.index(max(loads))
+        traffic = [summary["jobs"][0]["traffic"] for summary in summaries]
+        shares = [min(1.0, of["accepted_bytes"] / of["offered_bytes"]) for of in traffic]
+        shown = [f"{100 * share:.1f} %" for share in shares]
+        if max(shares) > 1.02 * min(shares):
+            best = shares.index(max(shares))
             marked = [words + (" ◂" if best == at else "") for at, words in enumerate(shown)]
-            assert values["network: accepted load"] == marked
+            job = summaries[0]["jobs"][0]["name"]
+            assert values[f"job {job}: delivered of offered ↑"] == marked
             headline = page.inner_text("#comparison summary >> nth=0").replace("\u00a0", " ")
-            if max(loads) > 1.06 * min(loads):
-                assert headline.startswith(f"{'AB'[best]} delivers {shown[best]}")
+            if max(shares) > 1.06 * min(shares) and min(shares) < 0.95:
+                start = f"{'AB'[best]} delivers more of the traffic that job {job} offers, {shown[best]}"
+                assert headline.startswith(start)
         for words in values.values():
             assert any(word.endswith("◂") for word in words)
         assert page.locator(".panel h2 .badge").all_inner_texts() == ["A", "B"]

@@ -65,8 +65,8 @@ impl MpiSettings {
         computed("receive_copy_bandwidth", Type::Rate, "copies take no time",
             "bandwidth at which the receiver copies eager messages, in CPU time");
         new("reduction_bandwidth", Type::Either(&[Type::Rate, Type::Choice(&["none"])]),
-            DefaultValue::Text("4 GB/s"),
-            "bandwidth at which a rank combines a received vector with its own, in CPU time; none: in no time");
+            DefaultValue::Text("32 Gbps"),
+            "bandwidth at which a rank combines a received vector with its own, in CPU time (the default is 4 GB/s); none: in no time");
         time("send_overhead", "300 ns", "CPU time of the sender per message");
         time("receive_overhead", "300 ns", "CPU time of the receiver per message");
         time("matching_overhead", "0 ps", "CPU time per entry of a matching queue that is looked at");
@@ -85,7 +85,7 @@ impl MpiSettings {
         ),
         (
             "reduction_bandwidth",
-            "one core adds two vectors from memory at 3 to 5 GB/s",
+            "4 GB/s, as one core adds two vectors from memory at 3 to 5 GB/s",
         ),
     ];
 

@@ -30,7 +30,9 @@ mod _core {
     #[pymodule_export]
     use super::program::program_operations;
     #[pymodule_export]
-    use super::{compare, explain, export, list_parts, main, regenerate_report, trace_info};
+    use super::{
+        compare, compare_runs, deliveries, explain, export, list_parts, main, regenerate_report, trace_info,
+    };
 
     /// Version of the core.
     #[pymodule_export]
@@ -106,14 +108,40 @@ fn export(
 /// A table that compares results, given as pairs of a name and a folder.
 #[pyfunction]
 fn compare(py: Python<'_>, folders: Vec<(String, std::path::PathBuf)>) -> PyResult<String> {
+    Ok(results::compare(&loaded(py, &folders)?))
+}
+
+/// Which of several results is better, as JSON: {differs, found}. `differs` are the keys in which the experiments differ.
+#[pyfunction]
+fn compare_runs(py: Python<'_>, folders: Vec<(String, std::path::PathBuf)>) -> PyResult<String> {
+    let runs = loaded(py, &folders)?;
+    let experiments: Vec<_> = runs.iter().map(|(_, run)| &run.experiment).collect();
+    let differs = results::differing_keys(&experiments);
+    let found = results::compare_runs(&runs);
+    Ok(json(&serde_json::json!({ "differs": differs, "found": found })))
+}
+
+/// Delivered traffic by the name of the job, as JSON, of a summary as JSON.
+#[pyfunction]
+fn deliveries(py: Python<'_>, summary: &str) -> PyResult<String> {
+    let summary: results::Summary = serde_json::from_str(summary)
+        .map_err(|e| error::of_class(py, "ResultError", &format!("this is no summary of a result: {e}")))?;
+    Ok(json(&results::deliveries(&summary)))
+}
+
+/// The summaries of results with their names.
+fn loaded<'n>(
+    py: Python<'_>,
+    folders: &'n [(String, std::path::PathBuf)],
+) -> PyResult<Vec<(&'n str, results::Summary)>> {
     let mut runs = Vec::new();
-    for (name, folder) in &folders {
+    for (name, folder) in folders {
         let wrong = |e: results::ReadError| error::of_class(py, "ResultError", &e.to_string());
         let mut summary = results::Summary::load(folder).map_err(wrong)?;
         summary.verdict = Some(results::verdict_of_folder(folder, &summary).map_err(wrong)?);
         runs.push((name.as_str(), summary));
     }
-    Ok(results::compare(&runs))
+    Ok(runs)
 }
 
 /// Plain data as JSON.

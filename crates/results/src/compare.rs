@@ -1,17 +1,66 @@
 //! Compares several runs, as text for a terminal.
 
+use crate::compared_runs::{DifferingKey, differing_keys};
+use crate::delivery::Delivery;
+use crate::extremes::{Better, Extremes};
+use crate::headline::{TIE_OF_TRAFFIC, headline, not_ranked};
 use crate::{
     BoundBy, EnergySummary, JobBounds, JobSummary, Latency, MpiParts, ScheduleDistribution, ScheduleSummary,
     SlowDown, Summary, TrafficSummary, show,
 };
 
 /// A table that compares runs: one column per run, one row per value, times also as a ratio to the first run. The
-/// heads of the columns are the names; a missing value is a dash. Notes follow, and the verdicts if there are several
-/// runs.
+/// heads of the columns are the names; a missing value is a dash. Notes follow. If there are several runs, a headline
+/// says first which is better, rows have marks of what is better, and the differing keys and the verdicts follow.
 pub fn compare(runs: &[(&str, Summary)]) -> String {
-    let mut all = vec![Row::new("", runs.iter().map(|(name, _)| (*name).to_string()))];
+    let mut all = vec![head(runs)];
     all.extend(rows(runs));
-    aligned(&all) + &topologies(runs) + &digests(runs) + &ties(runs) + &notes(runs) + &verdicts(runs)
+    if runs.len() < 2 {
+        return aligned(&all) + &topologies(runs) + &notes(runs);
+    }
+    all.iter_mut().for_each(Row::mark);
+    let paragraphs = ties(runs).into_iter().chain(not_ranked(runs));
+    let paragraphs: String = paragraphs.map(|line| format!("\n{line}\n")).collect();
+    let table = aligned(&all) + "\n↓ lower is better, ↑ higher is better\n";
+    let below = topologies(runs) + &differences(runs) + &digests(runs) + &paragraphs;
+    format!(
+        "{}\n\n{table}{below}{}{}",
+        headline(runs),
+        notes(runs),
+        verdicts(runs)
+    )
+}
+
+/// The names of the runs.
+fn head(runs: &[(&str, Summary)]) -> Row {
+    Row::new("", runs.iter().map(|(name, _)| (*name).to_string()))
+}
+
+/// The keys in which the experiments differ, with their values.
+fn differences(runs: &[(&str, Summary)]) -> String {
+    let experiments: Vec<_> = runs.iter().map(|(_, run)| &run.experiment).collect();
+    let (own, idle): (Vec<DifferingKey>, Vec<DifferingKey>) = differing_keys(&experiments)
+        .into_iter()
+        .partition(|key| key.has_effect);
+    let row = |key: DifferingKey| {
+        let values = key.values.into_iter();
+        Row::new(key.key, values.map(|value| value.unwrap_or("-".into())))
+    };
+    let idle: Vec<String> = idle.into_iter().map(|key| key.key).collect();
+    let without_effect = match idle.as_slice() {
+        [] => String::new(),
+        keys => format!(
+            "\nkeys that differ and on which no result depends: {}\n",
+            keys.join(", ")
+        ),
+    };
+    if own.is_empty() {
+        return format!("\nthe experiments do not differ in a key on which results depend\n{without_effect}");
+    }
+    let mut all = vec![head(runs)];
+    all[0].label = "the experiments differ in".into();
+    all.extend(own.into_iter().map(row));
+    format!("\n{}{without_effect}", aligned(&all))
 }
 
 /// The values of all runs.
@@ -37,9 +86,6 @@ fn notes(runs: &[(&str, Summary)]) -> String {
 
 /// The verdict on each of several runs, without what to try: that is a question about one run.
 fn verdicts(runs: &[(&str, Summary)]) -> String {
-    if runs.len() < 2 {
-        return String::new();
-    }
     let known = runs
         .iter()
         .filter_map(|(name, run)| Some((name, run.verdict.as_ref()?)));
@@ -52,9 +98,6 @@ fn digests(runs: &[(&str, Summary)]) -> String {
     let [(_, first), others @ ..] = runs else {
         return String::new();
     };
-    if others.is_empty() {
-        return String::new();
-    }
     let same = |of: fn(&Summary) -> Option<&str>| others.iter().all(|(_, run)| of(run) == of(first));
     let results = if same(|run| Some(&run.digest)) {
         "the same in all runs"
@@ -97,13 +140,6 @@ pub(crate) struct Row {
     pub judged: Option<(Better, Vec<Option<f64>>)>,
 }
 
-/// Which values of a row are better.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Better {
-    Lower,
-    Higher,
-}
-
 impl Row {
     fn new(label: impl Into<String>, cells: impl IntoIterator<Item = String>) -> Row {
         Row {
@@ -122,17 +158,37 @@ impl Row {
         let judged = Some((better, values.to_vec()));
         Row { judged, ..self }
     }
+
+    /// The row without judgement, unless this holds.
+    fn judged_if(self, is_fair: bool) -> Row {
+        let judged = self.judged.filter(|_| is_fair);
+        Row { judged, ..self }
+    }
+
+    /// Adds what is better to the label.
+    fn mark(&mut self) {
+        match self.judged {
+            Some((Better::Lower, _)) => self.label += " ↓",
+            Some((Better::Higher, _)) => self.label += " ↑",
+            None => {}
+        }
+    }
 }
 
-fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
+/// The jobs of all runs, each once.
+pub(crate) fn names_of_jobs<'a>(runs: &'a [(&str, Summary)]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for job in runs.iter().flat_map(|(_, run)| &run.jobs) {
         if !names.contains(&job.name.as_str()) {
             names.push(&job.name);
         }
     }
+    names
+}
+
+fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
     let mut rows = Vec::new();
-    for name in names {
+    for name in names_of_jobs(runs) {
         let jobs: Vec<_> = runs
             .iter()
             .map(|(_, run)| run.jobs.iter().find(|j| j.name == name))
@@ -151,19 +207,26 @@ fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
                 (false, true) => " (interrupted by the end of the run)",
                 (false, false) => "",
             };
-            rows.push(Row::times(format!("job {name}: time{note}"), &of(&|j| j.time_ns)));
+            // Times of work that was cut off rank nothing.
+            let is_whole = !stopped && !unfinished;
+            let time = Row::times(format!("job {name}: time{note}"), &of(&|j| j.time_ns));
+            let mpi = Row::times("  MPI per rank", &of(&|j| j.mpi_ns));
+            rows.push(time.judged_if(is_whole));
             rows.push(Row::new("  computation per rank", times(&of(&|j| j.compute_ns))));
-            rows.push(Row::times("  MPI per rank", &of(&|j| j.mpi_ns)));
-            rows.extend(mpi_parts(&jobs));
+            rows.push(mpi.judged_if(is_whole));
+            rows.extend(mpi_parts(&jobs).into_iter().map(|row| row.judged_if(is_whole)));
             rows.extend(bound_by(&jobs));
             rows.extend(repetitions(&jobs));
             rows.extend(slow_downs(runs, name));
         } else {
             rows.push(Row::new(format!("job {name}"), jobs.iter().map(|j| sent(*j))));
         }
-        // The loads of a job that is alone are those of the network.
-        if runs.iter().any(|(_, run)| run.jobs.len() > 1) {
-            rows.extend(loads(&jobs));
+        // The loads of a job that is alone are those of the network. They are fractions of a bandwidth that may differ.
+        let has_others = runs.iter().any(|(_, run)| run.jobs.len() > 1);
+        match runs.len() {
+            0 | 1 if has_others => rows.extend(loads(&jobs)),
+            0 | 1 => {}
+            _ => rows.extend(deliveries(runs, &jobs)),
         }
         if jobs.iter().flatten().any(|job| job.packets > 0) {
             rows.push(Row::times(
@@ -224,8 +287,30 @@ fn loads(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
     };
     vec![
         Row::new("  offered load of its hosts", shown(&offered)),
-        Row::new("  accepted load of its hosts", shown(&accepted)).judged(Better::Higher, &accepted),
+        Row::new("  accepted load of its hosts", shown(&accepted)),
     ]
+}
+
+/// Traffic of a job per host, and what arrives of it. Higher is better if all runs offer the same.
+fn deliveries(runs: &[(&str, Summary)], jobs: &[Option<&JobSummary>]) -> Vec<Row> {
+    let pairs = runs.iter().zip(jobs);
+    let found: Vec<Option<Delivery>> = pairs.map(|((_, run), job)| Delivery::of(run, (*job)?)).collect();
+    let of = |value: fn(Delivery) -> Option<f64>| -> Vec<Option<f64>> {
+        found.iter().map(|of| value((*of)?)).collect()
+    };
+    let (offered, delivered) = (of(|of| of.offered_gbps), of(|of| of.delivered_gbps));
+    let same = Extremes::of(Better::Higher, &offered, TIE_OF_TRAFFIC).is_none_or(|of| of.tie);
+    let row = |label: &str, values: &[Option<f64>], shown: fn(f64) -> String| -> Option<Row> {
+        let cells = values.iter().map(|value| value.map_or("-".into(), shown));
+        let is_known = values.iter().any(Option::is_some);
+        is_known.then(|| Row::new(label, cells).judged(Better::Higher, values))
+    };
+    let rows = [
+        row("  offered per host", &offered, show::gbps).map(|row| row.judged_if(false)),
+        row("  delivered per host", &delivered, show::gbps).map(|row| row.judged_if(same)),
+        row("  delivered of offered", &of(|of| Some(of.share)), show::percent).map(|row| row.judged_if(same)),
+    ];
+    rows.into_iter().flatten().collect()
 }
 
 /// The parts of the time in MPI calls that take more than a hundredth of it in some run.
@@ -291,9 +376,9 @@ pub(crate) const TIE: f64 = 0.02;
 const NETWORK_BOUNDS: f64 = 0.2;
 
 /// Says of which jobs the times tie because the network is not what bounds them.
-pub(crate) fn ties(runs: &[(&str, Summary)]) -> String {
+pub(crate) fn ties(runs: &[(&str, Summary)]) -> Vec<String> {
     let Some((_, first)) = runs.first().filter(|_| runs.len() > 1) else {
-        return String::new();
+        return Vec::new();
     };
     let tie = |job: &JobSummary| -> Option<String> {
         let all: Option<Vec<&JobSummary>> = runs
@@ -313,8 +398,8 @@ pub(crate) fn ties(runs: &[(&str, Summary)]) -> String {
         let main = bounds.first()?.greatest().into_iter().next()?;
         (most - least <= TIE * least && network < NETWORK_BOUNDS).then(|| {
             format!(
-                "\njob {}: the times differ by {}, and the network is at most {} of the critical path ({} is {}): these \
-                 runs do not rank the networks\n",
+                "job {}: the times differ by {}, and the network is at most {} of the critical path ({} is {}): these \
+                 runs do not rank the networks",
                 job.name,
                 show::percent((most - least) / least),
                 show::percent(network),
@@ -349,12 +434,16 @@ fn repetitions(jobs: &[Option<&JobSummary>]) -> Option<Row> {
         .iter()
         .flatten()
         .any(|job| job.repetitions > 1 || job.repetition_times.is_some());
-    let each = |job: &JobSummary| match job.repetition_times {
+    let each: Vec<Option<f64>> = jobs.iter().map(|job| job.and_then(time_per_repetition)).collect();
+    repeats.then(|| Row::times("  time per repetition, mean", &each))
+}
+
+/// Mean time of a repetition, in nanoseconds. `None` if the job was stopped before it ended one.
+pub(crate) fn time_per_repetition(job: &JobSummary) -> Option<f64> {
+    match job.repetition_times {
         Some(times) => Some(times.mean_ns),
         None => (!job.stopped).then(|| job.time_ns / job.repetitions.max(1) as f64),
-    };
-    let each: Vec<Option<f64>> = jobs.iter().map(|job| job.and_then(each)).collect();
-    repeats.then(|| Row::times("  time per repetition, mean", &each))
+    }
 }
 
 /// The slow-down of a job by other jobs, if known.
@@ -424,13 +513,19 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         of(|network| network.network_latency_ns?.p99),
         of(|network| network.source_wait_ns?.mean),
     );
+    // Fewer routers are better only for as many hosts.
+    let same_hosts = runs
+        .windows(2)
+        .all(|two| two[0].1.network.hosts == two[1].1.network.hosts);
     let mut rows = vec![
         Row::new("network", runs.iter().map(|_| String::new())),
         Row::new("  hosts", text(&show::hosts)),
         Row::new("  routers", text(&|n| show::count(n.routers)))
-            .judged(Better::Lower, &of(|n| Some(n.routers as f64))),
+            .judged(Better::Lower, &of(|n| Some(n.routers as f64)))
+            .judged_if(same_hosts),
         Row::new("  links", text(&|n| show::count(n.links)))
-            .judged(Better::Lower, &of(|n| Some(n.links as f64))),
+            .judged(Better::Lower, &of(|n| Some(n.links as f64)))
+            .judged_if(same_hosts),
         Row::times("  packet latency, mean", &latency(&|latency| latency.mean)),
         Row::times("  packet latency, p99", &latency(&|latency| latency.p99)),
         Row::times("  packet latency, max", &latency(&|latency| latency.max)),
@@ -440,8 +535,7 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         Row::new("  hops, mean", text(&|n| n.mean_hops.map_or("-".into(), hops)))
             .judged(Better::Lower, &of(|n| n.mean_hops)),
         Row::new("  offered load", text(&|n| show::percent(n.offered_load))),
-        Row::new("  accepted load", text(&|n| show::percent(n.accepted_load)))
-            .judged(Better::Higher, &of(|n| Some(n.accepted_load))),
+        Row::new("  accepted load", text(&|n| show::percent(n.accepted_load))),
     ]);
     let energy = |of: fn(&EnergySummary) -> Option<f64>| -> Vec<Option<f64>> {
         let energies = runs.iter().map(|(_, run)| run.network.energy.as_ref());
@@ -552,4 +646,55 @@ fn aligned(rows: &[Row]) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headline::tests::{Run, traffic};
+    use serde_json::json;
+
+    fn run(digest: &str, algorithm: &str, threads: u64, accepted: f64) -> Summary {
+        let mut run = Run::new(digest)
+            .with(traffic("load", 64, 50.0, accepted, 900.0))
+            .summary;
+        run.experiment = json!({ "network": { "algorithm": algorithm }, "run": { "threads": threads } });
+        run
+    }
+
+    #[test]
+    fn several_runs_have_a_headline_marks_and_the_keys_in_which_they_differ() {
+        let text = compare(&[
+            ("A", run("a", "minimal", 1, 5.0)),
+            ("B", run("b", "ugal", 2, 50.0)),
+        ]);
+        let headline = "B delivers more of the traffic that job load offers, 100.0 % (50 Gbps per host); A delivers 10.0 % (5 \
+                        Gbps per host).\n\n";
+        assert!(text.starts_with(headline), "{text}");
+        for line in [
+            "\n  offered per host            50 Gbps",
+            "\n  delivered of offered ↑      10.0 %",
+            "\n  packet latency, mean ↓      900 ns",
+            "\n↓ lower is better, ↑ higher is better\n",
+            "\nthe experiments differ in  A        B\n",
+            "\nnetwork.algorithm          minimal  ugal\n",
+            "\nkeys that differ and on which no result depends: run.threads\n",
+            "\nresults: differ (digest)\n",
+        ] {
+            assert!(text.contains(line), "{line} is missing in\n{text}");
+        }
+        let same = compare(&[("A", run("a", "ugal", 1, 5.0)), ("B", run("a", "ugal", 2, 5.0))]);
+        assert!(
+            same.contains("\nthe experiments do not differ in a key on which results depend\n"),
+            "{same}"
+        );
+    }
+
+    #[test]
+    fn one_run_is_not_compared() {
+        let text = compare(&[("A", run("a", "minimal", 1, 5.0))]);
+        for of_several in ["delivers", "↓", "differ", "digest)"] {
+            assert!(!text.contains(of_several), "{text}");
+        }
+    }
 }

@@ -11,10 +11,13 @@ mod bounds;
 mod compare;
 mod compared_runs;
 mod critical_path;
+mod delivery;
 mod digest;
 mod energy;
+mod extremes;
 mod fairness;
 mod folder;
+mod headline;
 mod histogram;
 mod interference;
 mod mpi_parts;
@@ -42,8 +45,10 @@ pub use critical_path::{
     CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
     PathWait,
 };
+pub use delivery::{Delivery, deliveries};
 pub use digest::{Chain, Digest, hash};
 pub use energy::{EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals, PartEnergy, PartTotals};
+pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
 pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,

@@ -64,6 +64,11 @@ pub(crate) fn rate(per_s: f64) -> String {
     scaled(per_s, &["/s", "k/s", "M/s", "G/s", "T/s"])
 }
 
+/// `48.5 Gbps`.
+pub(crate) fn gbps(gbps: f64) -> String {
+    format!("{} Gbps", four_digits(gbps))
+}
+
 /// `16`, or with rails `16 with 4 rails in 2 planes`.
 pub(crate) fn hosts(network: &NetworkSummary) -> String {
     let hosts = count(network.hosts);

@@ -347,6 +347,13 @@ pub struct TrafficSummary {
     pub fairness: Option<Fairness>,
 }
 
+impl TrafficSummary {
+    /// Delivered over offered bytes. Above 1 if bytes of the warm-up arrived after it; `None` if nothing was offered.
+    pub(crate) fn delivered_share(&self) -> Option<f64> {
+        (self.offered_bytes > 0).then(|| self.accepted_bytes as f64 / self.offered_bytes as f64)
+    }
+}
+
 /// Growth of the backlog of synthetic traffic in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BacklogInterval {

@@ -27,6 +27,7 @@ use class_loads::ClassLoads;
 use link_loads::{ClassLinks, LinkLoads};
 
 pub use text::RepeatedRun;
+pub(crate) use thresholds::DELIVERED;
 pub use thresholds::VERDICT_THRESHOLDS;
 
 /// The verdict on a run.
@@ -311,9 +312,9 @@ impl<'a> Evidence<'a> {
 
     /// The job of traffic that lacks the greatest share of what it offered, if it lacks more than noise.
     fn lacking(&self) -> Option<LackingJob<'a>> {
-        let share = |job: &LackingJob| job.traffic.accepted_bytes as f64 / job.traffic.offered_bytes as f64;
+        let share = |job: &LackingJob| job.traffic.delivered_share().unwrap_or(1.0);
         let least = self.traffic().min_by(|a, b| share(a).total_cmp(&share(b)))?;
-        (share(&least) < thresholds::DELIVERED).then_some(least)
+        (share(&least) < DELIVERED).then_some(least)
     }
 
     /// Delivered and offered load of a job in words: `the network delivers 3.1 % of the injection bandwidth, of 50.0 %

@@ -20,9 +20,10 @@ export function comparisonBox({ differs, found }, results) {
   const keys = (of) => of.map(({ key, values }) => [key, values]);
   const [own, idle] = [differs.filter((key) => key.has_effect), differs.filter((key) => !key.has_effect)];
   parts.push(own.length > 0 ? columns("The experiments differ in", results, keys(own)) : element("p", "The experiments do not differ in a key on which results depend."));
-  const values = (of) => of.map(({ of: part, label, cells, best }) => [part ? `${part}: ${label}` : label, cells, best]);
+  const mark = { lower: " ↓", higher: " ↑" };
+  const values = (of) => of.map(({ of: part, label, cells, best, better }) => [`${part ? `${part}: ` : ""}${label}${mark[better] ?? ""}`, cells, best]);
   const [judged, rest] = [(found?.values ?? []).filter(({ best }) => best.length > 0), (found?.values ?? []).filter(({ best }) => best.length === 0)];
-  if (judged.length > 0) parts.push(columns("Values that differ by more than 2 %; ◂ marks the best", results, values(judged)));
+  if (judged.length > 0) parts.push(columns("Values that differ by more than 2 %: ↓ lower is better, ↑ higher is better, ◂ marks the best", results, values(judged)));
   if (rest.length + idle.length > 0) {
     const more = element("details", element("summary", `${number(rest.length + idle.length)} other values and keys`));
     parts.push(more);

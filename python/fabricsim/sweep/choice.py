@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fabricsim.sweep.metrics import describe
+from collections.abc import Iterable
+
 from fabricsim.sweep.plan import Axis, Plan
 from fabricsim.sweep.table import Row
 
-__all__ = ["along", "families", "performance", "results"]
+__all__ = ["along", "families", "first_performance", "performance", "results"]
 
 # Fewer values make no curve.
 FEWEST = 3
@@ -26,7 +27,7 @@ def families(plan: Plan, x: Axis | None) -> list[Axis]:
 
 
 def results(plan: Plan, rows: list[Row]) -> list[str]:
-    """Columns to show: times of jobs of ranks; accepted load and latencies of traffic."""
+    """Columns to show: times of jobs of ranks; what arrives of the traffic of jobs, and latencies."""
     columns = list(dict.fromkeys(name for row in rows for name in row.measures))
     if plan.report.y is not None:
         return [name for name in plan.report.y if name in columns]
@@ -34,7 +35,8 @@ def results(plan: Plan, rows: list[Row]) -> list[str]:
     slower = [name for name in columns if name.endswith(".slowdown")]
     if times:
         return [*times[:4], *slower[:4], "network.latency_mean_ns"]
-    known = ["network.accepted_load", "network.latency_mean_ns", "network.latency_p99_ns"]
+    delivered = [name for name in columns if name.endswith(".delivered_share")]
+    known = [*delivered[:4], "network.latency_mean_ns", "network.latency_p99_ns"]
     return [name for name in known if name in columns]
 
 
@@ -43,7 +45,12 @@ def performance(plan: Plan, rows: list[Row]) -> str | None:
     columns = list(dict.fromkeys(name for row in rows for name in row.measures))
     if plan.report.performance is not None:
         return plan.report.performance if plan.report.performance in columns else None
-    times = [name for name in columns if name.startswith("job.") and name.endswith(".time_ns")]
-    chosen = times[0] if times else "network.accepted_gbps_per_host"
-    known = describe(chosen)
-    return chosen if chosen in columns and known is not None else None
+    return first_performance(columns)
+
+
+def first_performance(columns: Iterable[str]) -> str | None:
+    """The time of the first job of ranks, or what arrives of the first job of traffic; None with neither."""
+    of_jobs = [name for name in columns if name.startswith("job.")]
+    times = [name for name in of_jobs if name.endswith(".time_ns")]
+    delivered = [name for name in of_jobs if name.endswith(".delivered_gbps_per_host")]
+    return next(iter([*times, *delivered]), None)

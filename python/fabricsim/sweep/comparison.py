@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from fabricsim import _core
 from fabricsim._errors import SweepError
 from fabricsim.result import Result, compare
-from fabricsim.sweep import charts, metrics, show
+from fabricsim.sweep import charts, choice, metrics, show
 from fabricsim.sweep.cache import Outcome
 from fabricsim.sweep.costs import CostTable, Item, total
 from fabricsim.sweep.inventory import inventory
@@ -24,6 +27,7 @@ from fabricsim.sweep.page import (
     escape,
     label,
     layout,
+    table,
 )
 from fabricsim.sweep.report import bills
 
@@ -49,13 +53,15 @@ def page(results: Mapping[str, Result], costs: CostTable | None) -> str:
 
 
 def _parts(results: Mapping[str, Result], costs: CostTable | None) -> Iterator[str | Figure]:
-    outcomes = {name: _outcome(result) for name, result in results.items()}
-    measured = {name: metrics.measures(outcome) for name, outcome in outcomes.items()}
-    yield from _bars(measured)
+    folders: list[tuple[str, str | PathLike[str]]] = [(name, one.folder) for name, one in results.items()]
+    compared = json.loads(_core.compare_runs(folders))
+    yield _headline(compared["found"])
+    yield _differences(compared["differs"], list(results))
+    yield from _bars(compared["found"]["values"], list(results))
     yield from _latencies(results)
     yield from _loads(results)
     if costs is not None:
-        yield from _costs(outcomes, measured, costs)
+        yield from _costs({name: _outcome(result) for name, result in results.items()}, costs)
     text = escape(compare(results))
     yield f"<section>\n<h2>All figures</h2>\n<pre>{text}</pre>\n</section>\n"
 
@@ -64,44 +70,63 @@ def _outcome(result: Result) -> Outcome:
     return Outcome(result.summary, inventory(result.links, result.summary))
 
 
-def _bars(measured: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
-    """Times of jobs and figures of the network, relative to the first result."""
-    first = next(iter(measured.values()))
-    base = next(iter(measured))
-    jobs = [c for c in first if c.startswith("job.") and c.endswith((".time_ns", ".mpi_ns", ".slowdown"))]
-    network = [f"network.{n}" for n in ("accepted_load", "latency_mean_ns", "latency_p99_ns", "mean_hops")]
-    for heading, columns in {"Jobs": jobs, "The network": network}.items():
-        known = [c for c in columns if first.get(c) and describe(c) is not None]
-        if not known:
-            continue
-        titles = [metric.title for c in known if (metric := describe(c)) is not None]
-        traces = []
-        for number, (name, found) in enumerate(measured.items()):
-            shown = [show.with_interval(dict(found), c, m) for c in known if (m := describe(c)) is not None]
-            units = [m.unit for c in known if (m := describe(c)) is not None]
-            traces.append(
-                {
-                    "type": "bar",
-                    "name": label(name),
-                    "x": [label(title) for title in titles],
-                    "y": [None if found.get(c) is None else found[c] / first[c] for c in known],
-                    "text": [f"{value} {unit}".strip() for value, unit in zip(shown, units, strict=True)],
-                    "textposition": "none",
-                    "marker": {"color": COLOURS[number % len(COLOURS)]},
-                    "hovertemplate": f"{label(name)}<br>%{{x}}: %{{text}} (%{{y:.3f}})<extra></extra>",
-                }
-            )
-        yield Figure(
-            heading=f"{heading}, relative to {base}",
-            explanation=f"{base} is 1. Hover for the values.",
-            traces=traces,
-            layout=layout(
-                axis("", type="category"),
-                axis(f"relative to {base}", rangemode="tozero"),
-                barmode="group",
-                shapes=[charts.line_at_one()],
-            ),
-        )
+def _headline(found: Mapping[str, Any]) -> str:
+    """Which result is better, and what is not ranked, in the core's words."""
+    notes = "".join(f"<p>{escape(note)}</p>\n" for note in found["notes"])
+    headline = f"<p><b>{escape(found['headline'])}</b></p>\n"
+    return f"<section>\n<h2>Which is better</h2>\n{headline}{notes}</section>\n"
+
+
+def _differences(differs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    """The keys in which the experiments differ and on which results depend."""
+    lines = [[of["key"], *(value or "-" for value in of["values"])] for of in differs if of["has_effect"]]
+    shown = table(["key", *names], lines, texts=len(names) + 1) if lines else "<p>no key with an effect</p>\n"
+    return f"<section>\n<h2>The experiments differ in</h2>\n{shown}</section>\n"
+
+
+def _bars(values: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Iterator[Figure]:
+    """The values of which lower or higher ones are better, relative to the first result."""
+    judged = [of for of in values if of["better"] is not None and not of["is_part"] and of["values"][0]]
+    network = [of for of in judged if of["of"] == "network"]
+    for heading, part in {"Jobs": [of for of in judged if of not in network], "The network": network}.items():
+        if part:
+            yield _bars_of(heading, part, names)
+
+
+def _bars_of(heading: str, values: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Figure:
+    base = names[0]
+    of_job = [f"{of['of']}: " if of["of"] not in (None, "network") else "" for of in values]
+    titles = [
+        f"{label(job + of['label'])}<br>({of['better']} is better)"
+        for job, of in zip(of_job, values, strict=True)
+    ]
+    traces = [
+        {
+            "type": "bar",
+            "name": label(name),
+            "x": titles,
+            "y": [
+                None if of["values"][number] is None else of["values"][number] / of["values"][0]
+                for of in values
+            ],
+            "text": [of["cells"][number] for of in values],
+            "textposition": "none",
+            "marker": {"color": COLOURS[number % len(COLOURS)]},
+            "hovertemplate": f"{label(name)}<br>%{{x}}: %{{text}} (%{{y:.3f}})<extra></extra>",
+        }
+        for number, name in enumerate(names)
+    ]
+    return Figure(
+        heading=f"{heading}, relative to {base}",
+        explanation=f"{base} is 1. Below each value stands what is better. Hover for the values.",
+        traces=traces,
+        layout=layout(
+            axis("", type="category"),
+            axis(f"relative to {base}", rangemode="tozero"),
+            barmode="group",
+            shapes=[charts.line_at_one()],
+        ),
+    )
 
 
 def _latencies(results: Mapping[str, Result]) -> Iterator[Figure]:
@@ -183,9 +208,8 @@ def _distribution(
     return Figure(heading, explanation, traces, layout(x, axis("share (%)", range=[0, 101]), showlegend=True))
 
 
-def _costs(
-    outcomes: Mapping[str, Outcome], measured: Mapping[str, Mapping[str, Any]], costs: CostTable
-) -> Iterator[str | Figure]:
+def _costs(outcomes: Mapping[str, Outcome], costs: CostTable) -> Iterator[str | Figure]:
+    measured = {name: metrics.measures(outcome) for name, outcome in outcomes.items()}
     found: list[tuple[str, list[Item], str | None]] = []
     known: dict[str, list[Item]] = {}
     for name, outcome in outcomes.items():
@@ -196,10 +220,9 @@ def _costs(
             found.append((heading, known[name], None))
         except SweepError as error:
             found.append((heading, [], str(error)))
-    columns = [c for c in next(iter(measured.values())) if c.startswith("job.") and c.endswith(".time_ns")]
-    column = columns[0] if columns else "network.accepted_gbps_per_host"
-    metric = describe(column)
-    if known and metric is not None:
+    column = choice.first_performance(next(iter(measured.values())))
+    metric = None if column is None else describe(column)
+    if known and column is not None and metric is not None:
         yield _cost_figure(outcomes, measured, known, column, metric, costs.currency)
     yield bills(found, costs)
 

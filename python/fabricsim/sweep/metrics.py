@@ -5,10 +5,12 @@ Facts are the same for all seeds, such as sizes and costs. Measures have means a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fabricsim import _core
 from fabricsim.sweep.cache import Outcome
 
 __all__ = ["COLUMNS", "Metric", "describe", "facts", "measures", "notes"]
@@ -87,6 +89,9 @@ _JOB = {
     "links_share": Metric("critical path: bandwidth of links", "%", 100, None),
     "offered_load": Metric("offered load of its hosts", "%", 100, None),
     "accepted_load": Metric("accepted load of its hosts", "%", 100, True),
+    "offered_gbps_per_host": Metric("offered per host", "Gbps", 1, None),
+    "delivered_gbps_per_host": Metric("delivered per host", "Gbps", 1, True),
+    "delivered_share": Metric("delivered of offered", "%", 100, True),
     "least_share": Metric("traffic that its worst host injected", "%", 100, True),
     "jain": Metric("Jain's index of fairness", "", 1, True),
     "slowdown": Metric("slow-down by other jobs", "", 1, False),
@@ -146,6 +151,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
     slowdowns = {
         job["name"]: job["slowdown"] for job in (outcome.summary.get("interference") or {}).get("jobs", ())
     }
+    delivered = json.loads(_core.deliveries(json.dumps(outcome.summary)))
     for job in outcome.summary["jobs"]:
         name = f"job.{job['name']}"
         if job["ranks"] > 0:
@@ -159,6 +165,7 @@ def measures(outcome: Outcome) -> dict[str, Any]:
             if job["name"] in slowdowns:
                 row[f"{name}.slowdown"] = slowdowns[job["name"]]
         row |= _traffic(name, job.get("traffic"))
+        row |= _delivered(name, delivered.get(job["name"]))
         row |= _latency(name, job["latency_ns"])
         row |= _parts_of_latency(name, job)
         row |= _energy(name, job.get("energy"))
@@ -254,6 +261,17 @@ def _traffic(name: str, traffic: Mapping[str, Any] | None) -> dict[str, Any]:
         f"{name}.accepted_load": traffic["accepted_load"],
         f"{name}.least_share": fairness.get("least_share"),
         f"{name}.jain": fairness.get("jain"),
+    }
+
+
+def _delivered(name: str, delivered: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What arrives of the traffic of a job; no column for ranks."""
+    if delivered is None:
+        return {}
+    return {
+        f"{name}.offered_gbps_per_host": delivered["offered_gbps"],
+        f"{name}.delivered_gbps_per_host": delivered["delivered_gbps"],
+        f"{name}.delivered_share": delivered["share"],
     }
 
 

@@ -97,13 +97,15 @@ fn assert_counted(name: &str, job: &JobSummary, path: &CriticalPath) {
         .as_ref()
         .unwrap_or_else(|| panic!("{name}: {}", job.name));
     let compute = counted.computation + counted.imbalance;
+    // They may differ by one interval between two messages of a NIC, of 40 ns in these runs.
+    let tolerance = 0.001 + 40.0 / path.time_ns;
     for (what, counted, found) in [
         ("computation", compute, path.compute_ns),
         ("overhead", counted.overhead, path.overhead_ns),
     ] {
         let found = found / path.time_ns;
         assert!(
-            (counted - found).abs() < 0.001,
+            (counted - found).abs() < tolerance,
             "{name}, job {}: {counted} of {what} was counted, {found} found: {}",
             job.name,
             path.text

@@ -82,6 +82,7 @@ traffic = {{ pattern = "uniform", load = 0.6 }}
 [mpi]
 send_overhead = "200 ns"
 receive_overhead = "150 ns"
+reduction_bandwidth = "none"
 "#
         ));
         let result = run_everywhere(&mut experiment);
