@@ -575,8 +575,8 @@ class Mpi(Given):
     receive_copy_bandwidth : Rate, such as "10 GB/s"
         Bandwidth at which the CPU of the receiver copies eager messages (default: copies take no time).
     reduction_bandwidth : Rate, such as "6 GB/s"
-        Bandwidth at which a rank combines a received vector with its own in a reduction (default: reductions
-        take no time).
+        Bandwidth at which a rank combines a received vector with its own in a reduction; "none" for no time
+        (default: 32 Gbps, which is 4 GB/s).
     send_overhead : Time, such as "300 ns"
         CPU time of the sender per message (default: 300 ns).
     receive_overhead : Time, such as "300 ns"
@@ -600,7 +600,7 @@ class Mpi(Given):
     short_threshold: Size | None = None
     send_copy_bandwidth: Rate | None = None
     receive_copy_bandwidth: Rate | None = None
-    reduction_bandwidth: Rate | None = None
+    reduction_bandwidth: Rate | Literal["none"] | None = None
     send_overhead: Time | None = None
     receive_overhead: Time | None = None
     matching_overhead: Time | None = None

@@ -328,6 +328,7 @@ fn summary() -> Summary {
         notes: Vec::new(),
         verdict: None,
         rounded_rates: Vec::new(),
+        assumptions: crate::Assumptions::default(),
         schedule: None,
         interference: None,
         bounds: None,

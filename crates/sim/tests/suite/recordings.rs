@@ -117,9 +117,7 @@ fn job_of(result: &RunResult) -> &JobSummary {
 /// The only note of a result about its recording, which is of this kind.
 fn only_note<'a>(result: &'a RunResult, kind: &str) -> &'a Note {
     let notes = result.summary.notes.iter();
-    let notes: Vec<&Note> = notes
-        .filter(|note| note.kind != "default-overheads")
-        .collect();
+    let notes: Vec<&Note> = notes.filter(|note| note.kind != "default-overheads").collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!(notes[0].kind, kind);
     println!("{}", notes[0]);

@@ -447,6 +447,7 @@ mod tests {
             notes: Vec::new(),
             verdict: None,
             rounded_rates: Vec::new(),
+            assumptions: crate::Assumptions::default(),
             schedule: None,
             interference: None,
             bounds: None,
