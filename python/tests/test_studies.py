@@ -193,6 +193,21 @@ def test_the_readme_says_how_well_real_machines_are_predicted() -> None:
     assert f"larger ones have a median error of {cells[4]} instead of {cells[1]}" in readme
 
 
+def test_presets_have_the_errors_that_the_study_of_their_machine_finds() -> None:
+    study = (STUDIES / "real-machines/README.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| \*\*all\*\* \| (\d+) \| (\d+) % \|", study, re.MULTILINE)
+    presets = STUDIES.parent / "crates/sim/presets/machines"
+    found = {}
+    for name, points, median in rows:
+        text = (presets / f"{name.lower()}.toml").read_text()
+        numbers = re.search(r"^points = (\d+)\nmedian_percent = (\d+)$", text, re.MULTILINE)
+        assert numbers, f"the preset {name.lower()} has no table [study]"
+        found[name] = (numbers[1], numbers[2]) == (points, median)
+    assert len(found) >= 4 and all(found.values()), found
+    others = [file.stem for file in presets.glob("*.toml") if "[study]" in file.read_text()]
+    assert set(others) == {name.lower() for name in found}
+
+
 def test_our_numbers_on_the_page_of_the_papers_are_those_of_the_studies() -> None:
     """Each is in the README or in a table of the study that its row names, or in the record of benches."""
     form = r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\w|\.\d)"

@@ -936,9 +936,9 @@ this rate also contains the slow hosts of the next item, so that of the arithmet
 with and without arithmetic, below, differ by {percentile(pairs, 0.25):.1f} to \
 {percentile(pairs, 0.75):.1f} GB/s (quartiles). The key `mpi.reduction_bandwidth` has this \
 rate; nobody has published it for these machines, so the predictions above have the default of 4 GB/s. \
-Reductions on more than 8 nodes have a median error of {100 * statistics.median(default_rate):.0f} % with it, \
-{100 * statistics.median(without_rate):.0f} % without arithmetic, and {100 * statistics.median(with_rate):.0f} % \
-with the rate of the jobs on 8 nodes of each machine.
+Reductions on more than 8 nodes have a median error of {100 * statistics.median(default_rate):.0f} % \
+with it, {100 * statistics.median(without_rate):.0f} % without arithmetic, and \
+{100 * statistics.median(with_rate):.0f} % with the rate of the jobs on 8 nodes of each machine.
 - **Hosts of LUMI** send and receive at {host["measured_us"]:.1f} GB/s where two hosts of Alps, which \
 stand for them, send at {alps:.0f} GB/s: a ring of 16 nodes, 15 of them side by side, is predicted at \
 {host["predicted_us"]:.1f} GB/s. Congestion is unlikely, as all messages but two stay inside a \

@@ -348,7 +348,10 @@ static UNIT_ALIASES: &[(&[&str], &[&str])] = &[
     (&["T", "Tb", "Tbit", "Tb/s", "TbE"], &["Tbps", "TB"]),
     (&["G", "Gb", "Gbit", "Gb/s", "GbE", "GE", "Gig"], &["Gbps", "GB"]),
     (&["M", "Mb", "Mbit", "Mb/s"], &["Mbps", "MB", "MW"]),
-    (&["k", "K", "kb", "Kb", "kbit", "kb/s"], &["kbps", "KB", "kW"]),
+    (
+        &["k", "K", "kb", "Kb", "kbit", "kb/s", "Kb/s"],
+        &["kbps", "KB", "kW"],
+    ),
     (&["TBps", "TB"], &["TB/s"]),
     (&["GBps", "GB"], &["GB/s"]),
     (&["MBps", "MB"], &["MB/s"]),

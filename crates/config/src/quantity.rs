@@ -236,12 +236,8 @@ impl Rational {
             return Err(fail("has no unit"));
         }
         let Some((_, factor)) = units.iter().find(|u| u.0 == unit) else {
-            let guess = alias::unit(unit, units.iter().map(|unit| unit.0));
-            let guess = guess.map(|unit| format!(" (did you mean \"{number} {unit}\"?)"));
-            return Err(fail(&format!(
-                "has the unknown unit '{unit}'{}",
-                guess.unwrap_or_default()
-            )));
+            let hint = hint(&number, unit, units).unwrap_or_default();
+            return Err(fail(&format!("has the unknown unit '{unit}'{hint}")));
         };
         let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
         let digits = format!("{whole}{fraction}");
@@ -269,6 +265,83 @@ impl Rational {
     fn too_fine(&self, text: &str, expected: &str) -> String {
         refused(text, "is finer than this simulator resolves", expected)
     }
+}
+
+/// Whether a unit counts bits or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counts {
+    Bits,
+    Bytes,
+    /// It may be read as either.
+    Either,
+    /// It names neither.
+    Neither,
+}
+
+impl Counts {
+    /// What a unit counts, as it is written: `Gb/s`, `Kib` and `gbps` bits, `GBps` and `KB` bytes, `gb/s` and `GBPS`
+    /// either.
+    fn of(unit: &str) -> Counts {
+        let folded = unit.to_ascii_lowercase();
+        let letter = unit.find(['b', 'B']).map(|at| &unit[at..=at]);
+        let in_one_case = |is_upper: bool| {
+            let mut letters = unit.chars().filter(char::is_ascii_alphabetic);
+            letters.all(|letter| letter.is_ascii_uppercase() == is_upper)
+        };
+        match letter {
+            None => Counts::Neither,
+            _ if folded.contains("bit") => Counts::Bits,
+            _ if folded.contains("byte") => Counts::Bytes,
+            Some("b") if folded.ends_with("bps") => Counts::Bits,
+            Some("b") if in_one_case(false) => Counts::Either,
+            Some("b") => Counts::Bits,
+            Some(_) if folded.len() > 3 && in_one_case(true) => Counts::Either,
+            Some(_) => Counts::Bytes,
+        }
+    }
+}
+
+/// What an unknown unit may mean, with the value in a known one. Bits are never taken for bytes.
+fn hint(number: &str, unit: &str, units: Units) -> Option<String> {
+    let guess = alias::unit(unit, units.iter().map(|unit| unit.0))?;
+    let eighth = || eighth(number);
+    let in_bits = |unit: &str| {
+        let prefix = unit.trim_end_matches("B/s").to_owned();
+        let name = format!("{prefix}bps");
+        units.iter().any(|known| known.0 == name).then_some(name)
+    };
+    Some(match (Counts::of(unit), Counts::of(guess)) {
+        (Counts::Bits, Counts::Bytes) => {
+            let bytes = eighth()?;
+            format!(" (bits; did you mean \"{bytes} {guess}\"?)")
+        }
+        (Counts::Either, Counts::Bytes) => {
+            let bits = match in_bits(guess) {
+                Some(name) => format!("{number} {name}"),
+                None => format!("{} {guess}", eighth()?),
+            };
+            format!(" (did you mean \"{bits}\" for bits or \"{number} {guess}\" for bytes?)")
+        }
+        (Counts::Either, Counts::Bits) => {
+            let bytes = guess.replace("bps", "B/s");
+            format!(" (did you mean \"{number} {guess}\" for bits or \"{number} {bytes}\" for bytes?)")
+        }
+        _ => format!(" (did you mean \"{number} {guess}\"?)"),
+    })
+}
+
+/// An eighth of a decimal number, exactly. `None` for what is none, or has too many digits.
+fn eighth(number: &str) -> Option<String> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let decimals = fraction.len() + 3;
+    let mantissa: u128 = format!("{whole}{fraction}").parse().ok()?;
+    let digits = format!("{:0>width$}", mantissa.checked_mul(125)?, width = decimals + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - decimals);
+    let fraction = fraction.trim_end_matches('0');
+    Some(match fraction {
+        "" => whole.into(),
+        _ => format!("{whole}.{fraction}"),
+    })
 }
 
 fn refused(text: &str, why: &str, expected: &str) -> String {
@@ -317,6 +390,55 @@ mod tests {
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn hints_keep_bits_and_bytes_apart() {
+        let both =
+            |bits: &str, bytes: &str| format!("(did you mean \"{bits}\" for bits or \"{bytes}\" for bytes?)");
+        let sizes = [
+            ("4 kbit", "(bits; did you mean \"0.5 KB\"?)".to_owned()),
+            ("4 Kib", "(bits; did you mean \"0.5 KiB\"?)".to_owned()),
+            ("1 Mb", "(bits; did you mean \"0.125 MB\"?)".to_owned()),
+            ("4 kb", both("0.5 KB", "4 KB")),
+            ("4 gib", both("0.5 GiB", "4 GiB")),
+            ("8 b", both("1 B", "8 B")),
+            ("4 kiB", "(did you mean \"4 KiB\"?)".to_owned()),
+            ("4 bytes", "(did you mean \"4 B\"?)".to_owned()),
+        ];
+        for (text, hint) in sizes {
+            let message = Bytes::parse(text).unwrap_err();
+            assert!(message.contains(&hint), "{message}");
+        }
+        let rates = [
+            ("100 GBPS", both("100 Gbps", "100 GB/s")),
+            ("100 gb/s", both("100 Gbps", "100 GB/s")),
+            ("2 GIB/S", both("0.25 GiB/s", "2 GiB/s")),
+            ("2 Gib/s", "(bits; did you mean \"0.25 GiB/s\"?)".to_owned()),
+            ("100 gbps", "(did you mean \"100 Gbps\"?)".to_owned()),
+            ("100 Gb/s", "(did you mean \"100 Gbps\"?)".to_owned()),
+            ("100 gbit/s", "(did you mean \"100 Gbit/s\"?)".to_owned()),
+            ("100 GBps", "(did you mean \"100 GB/s\"?)".to_owned()),
+        ];
+        for (text, hint) in rates {
+            let message = Bandwidth::parse(text).unwrap_err();
+            assert!(message.contains(&hint), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_eighth_is_exact() {
+        for (number, expected) in [
+            ("4", "0.5"),
+            ("1", "0.125"),
+            ("8", "1"),
+            ("1.5", "0.1875"),
+            ("0", "0"),
+            ("1600", "200"),
+        ] {
+            assert_eq!(eighth(number).as_deref(), Some(expected), "{number}");
+        }
+        assert_eq!(eighth(&"9".repeat(40)), None);
     }
 
     #[test]

@@ -679,7 +679,7 @@ fn assumed_values_of_presets_are_one_note_with_the_error_of_its_study() {
         median_percent: 38,
     });
     let note = only(&with(assumptions), "assumed-values");
-    let says = "; with the preset lumi the study real-machines predicts 130 measured times with a median error of 38 %";
+    let says = "; the study real-machines, which calibrates lumi on two nodes, predicts 130 measured times with a median error of 38 %";
     assert!(note.found.ends_with(says), "{note}");
     let default = assumed("mpi.reduction_bandwidth", "4 GB/s", None);
     let without = with(Assumptions {

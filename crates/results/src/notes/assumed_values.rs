@@ -31,8 +31,8 @@ pub(super) fn find(result: &RunResult) -> Vec<Note> {
     }
     let error = match &assumptions.measured {
         Some(measured) => format!(
-            "; with the preset {} the study {} predicts {} measured times with a median error of {} %",
-            measured.preset, measured.study, measured.points, measured.median_percent
+            "; the study {}, which calibrates {} on two nodes, predicts {} measured times with a median error of {} %",
+            measured.study, measured.preset, measured.points, measured.median_percent
         ),
         None => String::new(),
     };

@@ -229,6 +229,13 @@ impl fmt::Display for CheckReport {
         if let Some(schedule) = &self.schedule {
             writeln!(f, "schedule  {schedule}")?;
         }
+        let processors = self.experiment.pointer("/job_trace/processors_per_node");
+        if let Some(processors) = processors.and_then(serde_json::Value::as_u64) {
+            writeln!(
+                f,
+                "nodes     of the trace have {processors} processors each (job_trace.processors_per_node)"
+            )?;
+        }
         // A trace may have thousands of jobs.
         let shown = match self.schedule {
             Some(_) => SHOWN_JOBS.min(self.jobs.len()),

@@ -117,6 +117,12 @@ fn processors_become_nodes_and_ranks() {
         .map(|(reason, jobs)| (reason.as_str(), *jobs))
         .collect();
     assert_eq!(one, [("more nodes than the machine has", 1)]);
+    assert!(
+        check(&experiment)
+            .unwrap()
+            .to_string()
+            .contains("nodes     of the trace have 4 processors each")
+    );
     let keys = format!("processors_per_node = 9\n{keys}");
     let names: Vec<_> = jobs(&built(("t.swf", &trace), &keys))
         .into_iter()
@@ -254,5 +260,37 @@ fn wrong_traces_are_refused_by_key_and_line() {
             .map(|_| ())
             .unwrap_err();
         assert!(message.contains(needle), "{lines} {keys}: {message}");
+    }
+}
+
+#[test]
+fn headers_that_give_no_processors_of_a_node_are_refused() {
+    let keys =
+        "file = \"t.swf\"\n[[job_trace.application]]\nname = \"7\"\nworkload = { motif = \"allreduce\" }\n";
+    let lines = "1 0 -1 10 4 -1 -1 4 -1 -1 1 1 1 7 1 1 -1 -1\n";
+    let refused = |header: &str, keys: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = format!("{header}\n{lines}");
+        load(folder.path(), ("t.swf", &trace), keys)
+            .map(|experiment| jobs(&experiment)[0].2.len())
+            .unwrap_err()
+    };
+    let message = refused("; MaxNodes: 128\n; MaxProcs: 1000", keys);
+    let says =
+        "job_trace.processors_per_node: MaxProcs 1000 and MaxNodes 128 of the file give no whole number";
+    assert!(message.contains(says), "{message}");
+    for wrong in ["~1024", "1,24", "many", "", "0"] {
+        let message = refused(&format!("; MaxNodes: 4\n; MaxProcs: {wrong}"), keys);
+        let says = format!("the header MaxProcs is '{wrong}'; expected a whole number of at least 1");
+        assert!(message.contains("t.swf") && message.contains(&says), "{message}");
+    }
+    for header in [
+        "; MaxNodes: 4\n; MaxProcs: 1,024",
+        ";maxnodes = 4\n;MAXPROCS=1024 (four racks)",
+        "; MaxNodes: 4\n; MaxProcs: -1",
+    ] {
+        let hosts = built(("t.swf", &format!("{header}\n{lines}")), keys);
+        let expected = if header.contains("-1") { 4 } else { 1 };
+        assert_eq!(jobs(&hosts)[0].2.len(), expected, "{header}");
     }
 }

@@ -204,7 +204,16 @@ fn processors_per_node(
         return Err(section.error(key, message));
     }
     let known = match (header.max_processors, header.max_nodes) {
-        (Some(processors), Some(nodes)) if nodes > 0 => (processors / nodes).max(1),
+        (Some(processors), Some(nodes)) if !section.has(key) => {
+            if processors < nodes || processors % nodes > 0 {
+                let message = format!(
+                    "MaxProcs {processors} and MaxNodes {nodes} of the file give no whole number of processors in \
+                     a node; expected this key"
+                );
+                return Err(section.error(key, message));
+            }
+            processors / nodes
+        }
         _ => 1,
     };
     match format.name {

@@ -44,7 +44,7 @@ fn read(lines: &mut LineReader<'_>, receive: Receive<'_>) -> Result<TraceHeader,
     while let Some((line, text)) = lines.next()? {
         let text = text.trim();
         if let Some(comment) = text.strip_prefix(';') {
-            read_comment(comment, &mut header);
+            read_comment(comment, &mut header).map_err(|message| lines.error(line, &message))?;
             continue;
         }
         if text.is_empty() {
@@ -67,20 +67,47 @@ fn read(lines: &mut LineReader<'_>, receive: Receive<'_>) -> Result<TraceHeader,
     Ok(header)
 }
 
-/// `MaxNodes: 128` and `MaxProcs: 512`. Other comments, and values that are no numbers, are for people.
-fn read_comment(comment: &str, header: &mut TraceHeader) {
-    let Some((name, value)) = comment.split_once(':') else {
-        return;
+/// `MaxNodes: 128` and `MaxProcs: 512`, in any case, with `=` in place of the colon, and with commas between thousands.
+/// Other comments are for people, and so is what follows the number.
+///
+/// # Errors
+/// One of both headers has no number of at least 1. `-1` says that it is not known.
+fn read_comment(comment: &str, header: &mut TraceHeader) -> Result<(), String> {
+    let Some((name, value)) = comment.split_once([':', '=']) else {
+        return Ok(());
     };
-    let value = value
-        .split_whitespace()
-        .next()
-        .and_then(|value| value.parse().ok());
-    match name.trim() {
-        "MaxNodes" => header.max_nodes = value.or(header.max_nodes),
-        "MaxProcs" => header.max_processors = value.or(header.max_processors),
-        _ => {}
+    let known = match name.trim().to_ascii_lowercase().as_str() {
+        "maxnodes" => &mut header.max_nodes,
+        "maxprocs" => &mut header.max_processors,
+        _ => return Ok(()),
+    };
+    let written = value.split_whitespace().next().unwrap_or_default();
+    if written == "-1" {
+        return Ok(());
     }
+    match grouped_number(written) {
+        Some(number) if number > 0 => {
+            *known = Some(number);
+            Ok(())
+        }
+        _ => Err(format!(
+            "the header {} is '{}'; expected a whole number of at least 1 such as 1024 or 1,024, or -1: not known",
+            name.trim(),
+            value.trim()
+        )),
+    }
+}
+
+/// A whole number, with or without commas between groups of three digits.
+fn grouped_number<T: std::str::FromStr>(written: &str) -> Option<T> {
+    let mut groups = written.split(',');
+    let first = groups.next()?;
+    let rest: Vec<&str> = groups.collect();
+    let is_grouped =
+        rest.is_empty() || (1..=3).contains(&first.len()) && rest.iter().all(|group| group.len() == 3);
+    let digits = written.replace(',', "");
+    let is_number = !first.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    (is_grouped && is_number).then(|| digits.parse().ok())?
 }
 
 /// The fields of a line; `None`: -1.
