@@ -53,6 +53,11 @@ pub struct JobBounds {
     /// Estimate of the longest time of the job's largest message in an empty network, in nanoseconds, on the longest
     /// path of any routing. `None` in results of older versions.
     pub longest_idle_ns: Option<f64>,
+    /// Whether a hash of source and destination chooses among equal paths, and loads of links between routers are those
+    /// of an even spread: expected ones. The hash puts more pairs on some links, which are full earlier. False in
+    /// results of older versions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub expected: bool,
     /// Reason why some values are not known; empty if all are.
     pub not_computed: String,
 }
@@ -67,10 +72,19 @@ pub struct ZeroLoad {
     pub max: f64,
 }
 
+/// What an expected bound is, for people.
+pub(crate) const EXPECTED: &str = "expected if the hash that chooses among equal paths spread all pairs of hosts evenly: \
+                                   it does not, and some links are full earlier";
+
 /// Least excess of the requested loads over the bound, against rounding.
 const ROUNDING: f64 = 0.001;
 
 impl Bounds {
+    /// Whether loads of links are those of an evenly spread hash.
+    pub(crate) fn is_expected(&self) -> bool {
+        self.jobs.iter().any(|job| job.expected)
+    }
+
     /// `scale`, if the requested loads exceed the bound.
     pub(crate) fn exceeded(&self) -> Option<f64> {
         self.scale.filter(|scale| *scale < 1.0 - ROUNDING)
@@ -121,7 +135,8 @@ impl fmt::Display for JobBounds {
         match self.throughput {
             Some(throughput) => write!(
                 f,
-                "at most {throughput:.4} of the injection bandwidth; first full link: {}",
+                "{} {throughput:.4} of the injection bandwidth; first full link: {}",
+                if self.expected { "expected" } else { "at most" },
                 self.limited_by
             )?,
             None => write!(f, "none known")?,
@@ -144,6 +159,9 @@ impl fmt::Display for JobBounds {
                 show::time(latency.mean),
                 show::time(latency.max)
             )?;
+        }
+        if self.expected {
+            write!(f, "{indent}{EXPECTED}")?;
         }
         if !self.not_computed.is_empty() {
             write!(f, "{indent}not computed: {}", self.not_computed)?;

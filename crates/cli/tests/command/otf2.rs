@@ -19,6 +19,10 @@ link = {{ bandwidth = "100 Gbps", latency = "50 ns" }}
 router = {{ delay = "100 ns", buffer = "32 KiB" }}
 packet = "1 KiB"
 
+# The archive has the rounds of collectives as messages, and not the arithmetic of reductions between them.
+[mpi]
+reduction_bandwidth = "none"
+
 [[job]]
 name = "it"
 workload = {workload}

@@ -1,6 +1,7 @@
 //! Bounds beside simulated values.
 
 use super::html::{HtmlSection, escape, numbers, paragraph, table, words};
+use crate::bounds::EXPECTED;
 use crate::{JobBounds, JobSummary, Summary, Table, ZeroLoad, show};
 
 /// Maximum number of jobs with bounds.
@@ -16,6 +17,9 @@ pub(super) fn bounds(summary: &Summary, links: Option<&Table>) -> Option<HtmlSec
     );
     for bound in bounds.jobs.iter().take(MOST_JOBS) {
         body += &job(summary, bound, links);
+    }
+    if bounds.is_expected() {
+        body += &paragraph(&format!("Loads of links between routers are {EXPECTED}."));
     }
     if bounds.jobs.len() > MOST_JOBS {
         body += &paragraph(&format!(

@@ -266,13 +266,17 @@ fn bound(evidence: &Evidence<'_>) -> Option<String> {
     }
     let accepted = evidence.summary.network.accepted_load;
     let most_text = show::percent(most);
+    let lost = show::percent(most - accepted);
+    if bounds.is_expected() && accepted < BOUND_REACHED * most {
+        return Some(format!(
+            "The expected bound of this routing is {most_text}; {lost} of it are lost where the hash puts more pairs \
+             of hosts on one link than on others, or to contention"
+        ));
+    }
     Some(if accepted >= BOUND_REACHED * most {
         format!("The computed bound of this routing is {most_text}: only other paths or more bandwidth help")
     } else {
-        format!(
-            "The computed bound of this routing is {most_text}, and {} of it are lost to contention",
-            show::percent(most - accepted)
-        )
+        format!("The computed bound of this routing is {most_text}, and {lost} of it are lost to contention")
     })
 }
 

@@ -73,6 +73,8 @@ pub struct FlowPattern {
     pub most: Vec<u32>,
     /// Number of situations so far.
     pub situations: u64,
+    /// Whether packets of some situation take several ports: at random, or by a hash.
+    pub is_split: bool,
 }
 
 /// A situation of a packet to the destination.
@@ -108,6 +110,7 @@ pub struct FlowWalk<'a> {
     first: Vec<usize>,
     steps: Vec<FlowStep>,
     chances: Vec<(Port, RouteState, f64)>,
+    is_split: bool,
 }
 
 impl<'a> FlowWalk<'a> {
@@ -128,6 +131,7 @@ impl<'a> FlowWalk<'a> {
             first: Vec::new(),
             steps: Vec::new(),
             chances: Vec::new(),
+            is_split: false,
         }
     }
 
@@ -141,6 +145,7 @@ impl<'a> FlowWalk<'a> {
             longest: 0.0,
             most: vec![0; self.topology.link_classes().len()],
             situations: 0,
+            is_split: false,
         }
     }
 
@@ -190,6 +195,7 @@ impl<'a> FlowWalk<'a> {
             self.push_on(*situation as usize, flow);
         }
         self.longest_paths(&order, starts, injection as f64, flow);
+        flow.is_split |= self.is_split;
         Ok(())
     }
 
@@ -212,6 +218,7 @@ impl<'a> FlowWalk<'a> {
         let mut chances = std::mem::take(&mut self.chances);
         chances.clear();
         self.routing.chances(router, destination, state, &mut chances);
+        self.is_split |= chances.len() > 1;
         for (port, state, chance) in &chances {
             let class = self.topology.link_class(router, *port);
             let step = match self.topology.peer(router, *port) {

@@ -7,6 +7,7 @@
 
 mod demand;
 mod flow;
+mod pairs;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -22,6 +23,7 @@ use crate::setup::job::{Job, JobKind};
 use crate::setup::network::NetworkModel;
 use demand::Demand;
 use flow::{Channels, FlowPattern, FlowWalk};
+use pairs::{PairFlow, pair_flow};
 use timing::{Timing, longest_idle_ps};
 
 /// Limits of the computation.
@@ -221,7 +223,10 @@ fn of_job(
     let flow = match (oblivious, channels) {
         (None, _) => Err("where packets go depends on congestion: only links of hosts have a bound".into()),
         (_, Err(why)) => Err(why.clone()),
-        (Some(oblivious), Ok(channels)) => flow(network, channels, &demand, oblivious, &timing, effort),
+        (Some(oblivious), Ok(channels)) => {
+            let even = flow(network, channels, &demand, oblivious, &timing, effort);
+            even.map(|even| exact_where_known(network, channels, traffic, &timing, effort, even, &mut bounds))
+        }
     };
     let on_wire = |mut loads: Vec<f64>| {
         loads.iter_mut().for_each(|load| *load *= traffic.wire_factor);
@@ -291,6 +296,37 @@ fn flow(
         spread_evenly(topology, channels, used.len(), &mut flow);
     }
     Ok(flow)
+}
+
+/// The loads of single pairs in place of even ones, where a hash gives each pair one path. Notes in `bounds` if there are
+/// too many pairs for that.
+fn exact_where_known(
+    network: &NetworkModel,
+    channels: &Channels,
+    traffic: &Traffic<'_>,
+    timing: &Timing,
+    effort: Effort,
+    even: FlowPattern,
+    bounds: &mut JobBounds,
+) -> FlowPattern {
+    if !even.is_split {
+        return even;
+    }
+    let empty = FlowWalk::new(
+        network.topology.as_ref(),
+        network.routing.as_ref(),
+        channels,
+        timing,
+    )
+    .flow();
+    match pair_flow(network, channels, traffic, timing, effort.situations, empty) {
+        PairFlow::Exact(flow) => flow,
+        PairFlow::RandomPaths => even,
+        PairFlow::TooManyPairs => {
+            bounds.expected = true;
+            even
+        }
+    }
 }
 
 /// Extends the flow to one destination to all destinations, if all destinations and all links of a class are

@@ -307,3 +307,93 @@ fn adaptive_routing_has_the_bounds_of_hosts() {
     assert!((host - 1.0).abs() < 1e-9 && bounds.host_throughput == Some(host));
     assert_eq!(bounds.mean_hops, None);
 }
+
+/// The network of a file with these keys, and a pattern among all its hosts: the bounds.
+fn of_text(topology: &str, routing: &str, text: &str) -> JobBounds {
+    let network = network(topology, routing);
+    of(&network, pattern(&network, text).as_ref(), Effort::CHECK).0
+}
+
+/// Four parallel links and four hosts on each side. The hash of `minimal` decides, pair by pair.
+#[test]
+fn pairs_with_one_path_each_have_exact_bounds() {
+    let topology = "kind = \"graph\", hosts_per_router = 4, edges = [[\"A\", \"B\", 4]]";
+    let network = network(topology, "algorithm = \"minimal\"");
+    let bisection = pattern(&network, "pattern = \"bisection\"");
+    let (bounds, loads) = of(&network, bisection.as_ref(), Effort::CHECK);
+    assert!(!bounds.expected);
+    // What the routing does with each pair, counted here again.
+    let mut counts = std::collections::BTreeMap::new();
+    for source in 0..8u32 {
+        bisection.shares(source, 8, &mut |to, share| {
+            let (router, input) = network.topology.attachment(HostId(source));
+            let at = routing::At {
+                router,
+                input,
+                vc: 0,
+                source: HostId(source),
+                destination: HostId(to),
+            };
+            assert_eq!(share, 1.0, "one partner");
+            let hop = network
+                .routing
+                .route(at, &mut Default::default(), &NoLoad, &mut NoDraw);
+            *counts.entry((router.0, hop.port.0)).or_insert(0u32) += 1;
+        });
+    }
+    let most = *counts.values().max().unwrap();
+    assert!(most >= 2, "this hash puts two pairs on one link: {counts:?}");
+    close(bounds.router_throughput.unwrap(), 1.0 / f64::from(most));
+    let used = loads.unwrap().routers.unwrap();
+    assert_eq!(used.iter().filter(|load| **load > 0.0).count(), counts.len());
+    close(used.iter().sum::<f64>(), 8.0);
+}
+
+struct NoLoad;
+
+impl routing::Congestion for NoLoad {
+    fn load(&self, _: Port) -> u64 {
+        0
+    }
+
+    fn free_space(&self, _: Port, _: u8) -> u64 {
+        0
+    }
+}
+
+struct NoDraw;
+
+impl routing::Random for NoDraw {
+    fn below(&mut self, _: u32) -> u32 {
+        unreachable!("nothing is drawn")
+    }
+}
+
+#[test]
+fn bounds_say_where_they_are_expected_ones() {
+    let tree = "kind = \"fat-tree\", levels = 3, radix = 16";
+    let hashed = "algorithm = \"source-destination-hashed\"";
+    let uniform = of_text(tree, hashed, "pattern = \"uniform\"");
+    assert!(uniform.expected, "a million pairs");
+    assert!(uniform.to_string().contains("expected 1.0"), "{uniform}");
+    let pairs = of_text(tree, hashed, "pattern = \"bisection\"");
+    assert!(
+        !pairs.expected && pairs.router_throughput.unwrap() < 0.6,
+        "{pairs}"
+    );
+    assert!(pairs.to_string().contains("at most 0."), "{pairs}");
+    // One path by the destination alone needs no hash, and random paths have their mean.
+    for (routing, pattern) in [
+        ("algorithm = \"destination-mod-k\"", "pattern = \"bisection\""),
+        ("algorithm = \"scatter\"", "pattern = \"bisection\""),
+    ] {
+        let bounds = of_text(tree, routing, pattern);
+        assert!(!bounds.expected, "{routing}: {bounds}");
+    }
+    close(
+        of_text(tree, "algorithm = \"scatter\"", "pattern = \"bisection\"")
+            .router_throughput
+            .unwrap(),
+        1.0,
+    );
+}
