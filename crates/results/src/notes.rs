@@ -12,6 +12,7 @@ mod implausible_times;
 mod jobs_left_out;
 mod late_detours;
 mod near_saturation;
+mod no_back_pressure;
 mod not_drained;
 mod not_replayed;
 mod not_steady;
@@ -87,6 +88,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: unfair::NAME,
         find: unfair::find,
+    },
+    NoteKind {
+        name: no_back_pressure::NAME,
+        find: no_back_pressure::find,
     },
     NoteKind {
         name: late_detours::NAME,

@@ -288,6 +288,20 @@ fn detours_that_begin_above_a_full_buffer_are_noted() {
 }
 
 #[test]
+fn detours_without_back_pressure_are_noted() {
+    let with = |model: &str, detour_load_bytes| {
+        let mut outcome = sample::outcome();
+        outcome.network.detour_load_bytes = detour_load_bytes;
+        let mut experiment = sample::experiment();
+        experiment["network"]["router"]["model"] = model.into();
+        RunResult::new(experiment, outcome, sample::run())
+    };
+    assert_eq!(kinds(&with("output-queued", Some(64))), ["no-back-pressure"]);
+    assert_eq!(kinds(&with("output-queued", None)), [""; 0]);
+    assert_eq!(kinds(&with("packet", Some(64))), [""; 0]);
+}
+
+#[test]
 fn rounded_rates_are_one_note() {
     let with = |count: usize| {
         let rate = |n: usize| {
