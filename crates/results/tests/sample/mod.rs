@@ -68,6 +68,7 @@ pub fn bounds() -> Bounds {
                 max: 620.48,
             }),
             longest_idle_ns: Some(1500.0),
+            expected: false,
             not_computed: String::new(),
         }],
         scale: Some(2.5),
