@@ -211,6 +211,8 @@ struct Finding {
     comparisons: Vec<Comparison>,
     /// Why it is not known, if the rule says so.
     unknown: Option<String>,
+    /// What of it is an estimate, and how to know it.
+    estimate: Option<String>,
 }
 
 /// What rules see.

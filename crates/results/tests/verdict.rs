@@ -320,13 +320,34 @@ fn what_is_not_known_is_said() {
 #[test]
 fn jobs_of_ranks_come_before_traffic() {
     let mut result = sample::result();
+    let link = serde_json::json!({ "bandwidth": "100 Gbps" });
+    result.summary.experiment["network"]["links"] = serde_json::json!({ "host": link, "global": link });
     result.judge();
     let found = result.summary.verdict.clone().unwrap();
     assert_eq!(found.rule, "network-bound", "{}", found.headline);
     assert!(
         found
             .headline
-            .contains("15.6 % global links, 11.7 % injection links, 6.2 % latency")
+            .contains("divided by estimate into 15.6 % global links, 11.7 % injection links, 6.2 % latency")
+    );
+    assert_eq!(found.confidence.level, ConfidenceLevel::Medium);
+    assert!(found.confidence.reasons[0].contains("`fabricsim explain` measures it"));
+    let first = &found.comparisons[0];
+    assert!(
+        first.differs.starts_with("twice the bandwidth of all links"),
+        "{first:?}"
+    );
+    let set: Vec<(&str, &str)> = first
+        .set
+        .iter()
+        .map(|changed| (changed.key.as_str(), changed.value.as_str()))
+        .collect();
+    assert_eq!(
+        set,
+        [
+            ("network.links.host.bandwidth", "\"200 Gbps\""),
+            ("network.links.global.bandwidth", "\"200 Gbps\"")
+        ]
     );
     let shares = |computation: f64, overhead: f64, latency: f64, memory: f64| {
         let mut result = result.clone();

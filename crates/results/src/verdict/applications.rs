@@ -87,23 +87,36 @@ pub(super) fn network_bound(evidence: &Evidence<'_>) -> Option<Finding> {
         .filter(|part| part.2 > 0.0)
         .map(|(name, _, share)| format!("{} {name}", show::percent(*share)))
         .collect();
+    let is_estimate = explained(evidence, job).is_none();
     let headline = format!(
-        "The network takes {} of the {} of job {}: {}.",
+        "The network takes {} of the {} of job {}{} {}.",
         show::percent(bound_by.network()),
         show::time(job.time_ns),
         job.name,
+        if is_estimate {
+            ", divided by estimate into"
+        } else {
+            ":"
+        },
         shares.join(", ")
     );
     let (_, worst, _) = parts.first()?;
-    let mut tries = match worst {
+    // Whatever the division, more than this no network can give.
+    let mut tries = comparisons::faster_network(evidence.summary);
+    tries.extend(match worst {
         Some(class) => comparisons::bandwidth(evidence, class),
         None => comparisons::latency(evidence.summary),
-    };
+    });
     tries.extend(comparisons::placements(evidence.summary, job));
     if worst.is_some_and(|class| class != super::link_loads::EJECTION) {
         tries.extend(comparisons::routings(evidence.summary).into_iter().take(1));
     }
     let mut found = finding(evidence, (job, bound_by), headline, tries);
+    found.estimate = is_estimate.then(|| {
+        "the division of the network's share among link classes is an estimate, by the messages of the whole job: \
+         `fabricsim explain` measures it"
+            .into()
+    });
     found.places = match explained(evidence, job) {
         Some(path) => path_places(path),
         None => parts

@@ -43,6 +43,7 @@ pub(super) fn hot_hosts(evidence: &Evidence<'_>) -> Option<Finding> {
         ],
         comparisons: tries,
         unknown: None,
+        estimate: None,
     })
 }
 
@@ -91,6 +92,7 @@ pub(super) fn queues(evidence: &Evidence<'_>) -> Option<Finding> {
         causes,
         comparisons: tries,
         unknown: None,
+        estimate: None,
     })
 }
 
@@ -123,6 +125,7 @@ pub(super) fn at_ease(evidence: &Evidence<'_>) -> Option<Finding> {
         causes,
         comparisons: tries,
         unknown: None,
+        estimate: None,
     })
 }
 

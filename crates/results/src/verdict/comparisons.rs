@@ -133,6 +133,18 @@ pub(super) fn latency(summary: &Summary) -> Vec<Comparison> {
     )
 }
 
+/// Twice the bandwidth of all links: what a network with these paths can give at most.
+pub(super) fn faster_network(summary: &Summary) -> Vec<Comparison> {
+    let twice = |text: &str| {
+        let bits_per_s = config::Bandwidth::parse(text).ok()?.bits_per_s.checked_mul(2)?;
+        Some(quoted(config::Bandwidth { bits_per_s }))
+    };
+    if_any(
+        "twice the bandwidth of all links: what a network can give at most",
+        of_all_links(summary, "bandwidth", twice),
+    )
+}
+
 /// Half the bandwidth of all links.
 pub(super) fn slower_network(summary: &Summary) -> Vec<Comparison> {
     let half = |text: &str| {

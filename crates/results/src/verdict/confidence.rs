@@ -24,6 +24,9 @@ pub(super) fn of(evidence: &Evidence<'_>, finding: &Finding) -> Confidence {
     if let Some(unknown) = &finding.unknown {
         lower(ConfidenceLevel::Low, unknown.clone());
     }
+    if let Some(estimate) = &finding.estimate {
+        lower(ConfidenceLevel::Medium, estimate.clone());
+    }
     for note in evidence
         .summary
         .notes

@@ -41,6 +41,7 @@ impl Overload<'_> {
             causes: causes.into_iter().chain(bound(evidence)).collect(),
             comparisons,
             unknown: None,
+            estimate: None,
         }
     }
 }

@@ -292,6 +292,9 @@ fn what_bounds_ranks_is_said() {
     };
     let words = [
         "The network takes",
+        "divided by estimate into",
+        "twice the bandwidth of all links: what a network can give at most",
+        "trust   medium",
         "job app placed linear",
         "--set 'job.0.placement=\"linear\"'",
     ];
