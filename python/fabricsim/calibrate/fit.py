@@ -8,7 +8,7 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import stdev
+from statistics import median, stdev
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.model import COPY, GAP, LATENCY, OVERHEAD, Framing, Thresholds, coefficients
@@ -223,13 +223,16 @@ def fit(times: Mapping[int, float], framing: Framing, limits: Limits) -> Fit:
     )
 
 
-def time_per_byte(times: Mapping[int, float], framing: Framing, limits: Limits) -> float:
-    """The time of a byte on the link in nanoseconds of the fit with these limits, without the rest of it.
+def time_per_byte(times: Mapping[int, float], framing: Framing, limits: Limits) -> tuple[float, float]:
+    """Of the fit with these limits the time of a byte on the link in nanoseconds, and the median of the
+    absolute residuals.
 
-    Where copies begin hardly matters for it, so fewer sizes are tried there.
+    Where copies begin hardly matters for them, so fewer sizes are tried there.
     """
-    best, _ = _search(_Times(times, framing, limits), _COARSE_SHORT)
-    return best.values[GAP]
+    data = _Times(times, framing, limits)
+    best, _ = _search(data, _COARSE_SHORT)
+    predicted = _predict(data, best.thresholds, best.values)
+    return best.values[GAP], median(abs(p / t - 1) for p, t in zip(predicted, data.times, strict=True))
 
 
 def _search(data: _Times, every: int = 1) -> tuple[_Trial, list[_Trial]]:

@@ -14,7 +14,10 @@ from fabricsim.calibrate.tail import LARGE, LEAST_SIZES, largest_proof, slope
 __all__ = ["Link", "by_buses", "by_times", "by_windows"]
 
 # A bandwidth with a larger relative uncertainty is none.
-_MOST_ERROR = 0.5
+_MOST_ERROR = 1.0
+# Of a normal distribution: 99.7 %, and the standard deviation per median absolute deviation.
+_QUANTILE, _SIGMA = 3.0, 1.4826
+_MOST_NOISE = 0.03
 # Repetitions on one machine differ by this, however straight the times of each are.
 _LEAST_ERROR = 0.01
 # Less than this is not worth a warning.
@@ -80,11 +83,12 @@ def by_times(
             most_gap=most_gap,
         )
     limits = Limits(eager=eager, most_gap=most_gap, any_handshake=True)
-    model = time_per_byte(latency, framing, limits)
+    model, residual = time_per_byte(latency, framing, limits)
     # The fastest and the slowest link that both allow.
     apart = abs(model - tail.value)
-    low, high = tail.value - tail.error - apart, tail.value + tail.error + apart
-    if low <= 0 or 1 / low - 1 / high > 2 * _MOST_ERROR / tail.value:
+    within = _scattered(tail, residual) + apart
+    low, high = tail.value - within, tail.value + within
+    if low <= 0 or 1 / low - 1 / tail.value > _MOST_ERROR / tail.value:
         return Link(
             None,
             f"the largest half round-trip times are on no line, their slope is {_gbps(1 / high)} or more; "
@@ -106,6 +110,15 @@ def by_times(
             "uncertainty covers both; expected times that a constant and the bytes explain"
         )
     return Link(Estimate(value, error), "slope of the largest half round-trip times", tuple(doubts), most_gap)
+
+
+def _scattered(tail: Estimate, residual: float) -> float:
+    """The error of the slope where all sizes scatter: few times are on a line by chance.
+
+    Where the model does not fit, its residuals are no noise, so they count up to a limit only.
+    """
+    noise = _QUANTILE * _SIGMA * residual * tail.value
+    return max(tail.error, min(noise, max(2 * tail.error, _MOST_NOISE * tail.value)))
 
 
 def by_buses(buses: Sequence[Measurement]) -> Link:
