@@ -92,7 +92,7 @@ def by_times(
         return Link(
             None,
             f"the largest half round-trip times are on no line, their slope is {_gbps(1 / high)} or more; "
-            f"{least}",
+            f"{least}; measure again, or osu_bw",
             most_gap=most_gap,
         )
     value = max(1 / tail.value, proof.rate)

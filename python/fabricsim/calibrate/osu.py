@@ -84,6 +84,10 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
                 continue
             if len(words) < 2:
                 raise CalibrationError(f"expected a size and a value in {unit}; found {line!r}", file, place)
+            if not _others(words):
+                raise CalibrationError(
+                    f"expected a number in each column after the size; found {line!r}", file, place
+                )
             size = whole(words[0], file, place, "the size of a message")
             value = number(words[1], file, place, f"a value in {unit}")
             rows.add(place, size, value if kind == "latency" else value / 1e3)
@@ -96,8 +100,12 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
 
 def _well_formed(words: list[str]) -> bool:
     """Whether these are a size, a value, and other columns."""
-    others = all(is_number(word) or word.lower() in _VALIDATION for word in words[2:])
-    return len(words) >= 2 and is_size(words[0]) and is_number(words[1]) and others
+    return len(words) >= 2 and is_size(words[0]) and is_number(words[1]) and _others(words)
+
+
+def _others(words: list[str]) -> bool:
+    """Whether the columns after the value are those of a benchmark."""
+    return all(is_number(word) or word.lower() in _VALIDATION for word in words[2:])
 
 
 def _unit(found: str, before: str | None, kind: Kind, file: str, line: int) -> str:

@@ -86,14 +86,14 @@ def row_lines(
     for index in range(start, end):
         words = lines[index].split()
         if not words or not words[0][0].isdigit():
-            apart = True
+            apart = bool(seen)
         elif well_formed(words):
             size = int(words[0])
-            if not apart or size > last or size in seen:
+            if not apart or (len(words) == length and (size > last or size in seen)):
                 yield index
                 seen.add(size)
                 last, length, apart = max(last, size), len(words), False
-        elif not seen or _goes_on(lines, index + 1, end, last, well_formed):
+        elif not seen or _goes_on(lines[index + 1 : end], last, length, well_formed):
             yield index
         elif apart or not _like_a_row(words, last, length):
             apart = True
@@ -101,11 +101,10 @@ def row_lines(
             yield index
 
 
-def _goes_on(
-    lines: Sequence[str], start: int, end: int, last: int, well_formed: Callable[[list[str]], bool]
-) -> bool:
-    rest = (line.split() for line in lines[start:end])
-    return any(words and is_size(words[0]) and well_formed(words) and int(words[0]) > last for words in rest)
+def _goes_on(lines: Sequence[str], last: int, length: int, well_formed: Callable[[list[str]], bool]) -> bool:
+    """Whether a row of a larger size follows."""
+    rest = (line.split() for line in lines)
+    return any(len(words) == length and well_formed(words) and int(words[0]) > last for words in rest)
 
 
 def _like_a_row(words: Sequence[str], last: int, length: int) -> bool:

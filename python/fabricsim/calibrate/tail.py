@@ -22,9 +22,12 @@ LARGE = 64 * 1024
 LEAST_SIZES = 4
 # A line over more than this factor of sizes says nothing more about the slope, only about the constant.
 _SPAN = 128
-# Quantiles by degrees of freedom, from 1: of |t|, 99.5 %, and of F with one degree in the numerator, 95 %.
+# The shortest line. Its error is large unless the rows are on it to the last digit.
+_SHORTEST = 3
+# Quantiles by degrees of freedom, from 1: of |t|, 99.5 %, and of F with one degree in the numerator, 95 % (of
+# the first, 99 %, so that noise seldom leaves a line of three rows).
 _T = (127.3, 14.09, 7.453, 5.598, 4.773, 4.317, 4.029, 3.833, 3.690, 3.581)
-_F = (161.4, 18.51, 10.13, 7.709, 6.608, 5.987, 5.591, 5.318, 5.117, 4.965)
+_F = (4052.0, 18.51, 10.13, 7.709, 6.608, 5.987, 5.591, 5.318, 5.117, 4.965)
 # Benchmarks print hundredths of a microsecond: half of one, as a standard deviation.
 _ROUNDING_US = 0.005 / 3**0.5
 
@@ -101,9 +104,8 @@ def slope(times: Mapping[int, float], framing: Framing) -> Estimate | None:
         return None
     largest = max(times)
     rows = [(float(framing.message(b)), times[b]) for b in sorted(times) if b * _SPAN >= largest]
-    count = LEAST_SIZES
-    found = _line(rows[-count:])
-    for count in range(LEAST_SIZES + 1, len(rows) + 1):
+    found = _line(rows[-_SHORTEST:])
+    for count in range(_SHORTEST + 1, len(rows) + 1):
         longer = _line(rows[-count:])
         # The F test of one more row.
         if longer.squares - found.squares > _quantile(_F, found.freedom) * found.variance:
