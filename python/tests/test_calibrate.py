@@ -766,6 +766,28 @@ def test_real_latencies_alone_give_the_link(
     assert found - error <= 97.3 <= found + error < 105
 
 
+def test_the_row_that_proves_most_counts_of_all_files(tmp_path: Path) -> None:
+    """The median of the files is slower; the fastest one is possible."""
+    tables = []
+    for gbps in (80.0, 82.0, 95.0):
+        tables += calibrate.read(written(tmp_path, as_osu(times_of(gbps)), f"{gbps}.out"))
+    calibration = calibrate.calibrate(tables)
+    assert calibration.link is not None
+    assert calibration.link.value * 8 == pytest.approx(95.0, rel=0.01)
+    assert (calibration.link.value - calibration.link.error) * 8 <= 82.0
+    texts = [one.text for one in warnings(calibration) if one.name == "bandwidth-in-doubt"]
+    assert any("95.0.out:26: 4194304 B prove" in text for text in texts)
+
+
+def test_windows_without_large_sizes_leave_the_link_to_the_times(tmp_path: Path) -> None:
+    small = {size: rate for size, rate in RATES.items() if size <= 1 << 12}
+    calibration = fitted(tmp_path, STRAIGHT, small)
+    assert calibration.link is not None and calibration.link.value == pytest.approx(10.0, rel=0.005)
+    calibration = fitted(tmp_path, {size: time for size, time in STRAIGHT.items() if size <= 1 << 14}, small)
+    assert calibration.link is None
+    assert "256 KiB in a window" in calibration.link_source and "prove" in calibration.link_source
+
+
 def test_rows_of_one_direction_alone_give_the_link(raw: Callable[[str], Path]) -> None:
     (table,) = calibrate.read(raw("stackhpc-alaska-ib-ompi-osu_bw.out"))
     calibration = calibrate.calibrate([table])

@@ -192,15 +192,17 @@ def _link(
     given: Given,
 ) -> Link:
     """The best source of the link's bandwidth: windows, then half round-trip times, then bus bandwidths."""
-    if bandwidth:
-        return by_windows(bandwidth, window, latency, given.framing)
-    other = by_buses(buses)
+    other = by_windows(bandwidth, window, latency, given.framing) if bandwidth else by_buses(buses)
+    if bandwidth and other.bandwidth is not None:
+        return other
     if not latency:
         return other
     times = by_times(latency, tables, given.framing, given.eager_threshold)
-    if times.bandwidth is None and other.bandwidth is not None:
+    if times.bandwidth is not None:
+        return times
+    if other.bandwidth is not None:
         return replace(other, most_gap=times.most_gap)
-    return times
+    return replace(times, source=f"{other.source}; {times.source}") if bandwidth else times
 
 
 def _separate(

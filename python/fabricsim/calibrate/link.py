@@ -13,6 +13,8 @@ from fabricsim.calibrate.tail import LARGE, LEAST_SIZES, largest_proof, slope
 
 __all__ = ["Link", "by_buses", "by_times", "by_windows"]
 
+# One direction of one link.
+_PROVING = ("latency", "bandwidth", "message-rate")
 # A bandwidth with a larger relative uncertainty is none.
 _MOST_ERROR = 1.0
 # Of a normal distribution: 99.7 %, and the standard deviation per median absolute deviation.
@@ -69,9 +71,9 @@ def by_times(
     latency: Mapping[int, float], tables: Sequence[Measurement], framing: Framing, eager: int | None
 ) -> Link:
     """By the slope of the largest half round-trip times, and at least what a row proves."""
-    proof = largest_proof((table for table in tables if table.kind == "latency"), framing)
+    proof = largest_proof((table for table in tables if table.kind in _PROVING), framing)
     if proof is None:
-        return Link(None, "no half round-trip time of a payload")
+        return Link(None, "no time of a payload")
     least = f"at least {_gbps(proof.rate)}, which {proof.size} B in {proof.file}:{proof.line} prove"
     most_gap = 1 / proof.rate
     tail = slope(latency, framing)
