@@ -9,7 +9,7 @@ from fabricsim.calibrate.fit import Limits, time_per_byte
 from fabricsim.calibrate.measurement import Measurement
 from fabricsim.calibrate.model import Framing
 from fabricsim.calibrate.stream import Estimate, bus_bandwidth, plateau
-from fabricsim.calibrate.tail import LARGE, LEAST_SIZES, largest_proof, slope
+from fabricsim.calibrate.tail import LARGE, LEAST_SIZES, Slope, largest_proof, slope
 
 __all__ = ["Link", "by_buses", "by_times", "by_windows"]
 
@@ -17,8 +17,9 @@ __all__ = ["Link", "by_buses", "by_times", "by_windows"]
 _PROVING = ("latency", "bandwidth", "message-rate")
 # A bandwidth with a larger relative uncertainty is none.
 _MOST_ERROR = 1.0
-# Of a normal distribution: 99.7 %, and the standard deviation per median absolute deviation.
-_QUANTILE, _SIGMA = 3.0, 1.4826
+# Of a normal distribution: a quantile above 99.9 %, as residuals of a fit are too small, and the standard
+# deviation per median absolute deviation.
+_QUANTILE, _SIGMA = 4.0, 1.4826
 _MOST_NOISE = 0.03
 # Repetitions on one machine differ by this, however straight the times of each are.
 _LEAST_ERROR = 0.01
@@ -114,13 +115,16 @@ def by_times(
     return Link(Estimate(value, error), "slope of the largest half round-trip times", tuple(doubts), most_gap)
 
 
-def _scattered(tail: Estimate, residual: float) -> float:
-    """The error of the slope where all sizes scatter: few times are on a line by chance.
+def _scattered(tail: Slope, residual: float) -> float:
+    """The error of the slope, with the scatter of all sizes besides that of the few on the line.
 
-    Where the model does not fit, its residuals are no noise, so they count up to a limit only.
+    Few times may be on a line by chance, and few show their scatter badly. Where the model does not fit, its
+    residuals are no noise, so they make the error larger up to a limit only.
     """
-    noise = _QUANTILE * _SIGMA * residual * tail.value
-    return max(tail.error, min(noise, max(2 * tail.error, _MOST_NOISE * tail.value)))
+    noise = _QUANTILE * _SIGMA * residual * tail.per_noise
+    if noise < tail.error:
+        return max(noise, _QUANTILE * tail.deviation)
+    return min(noise, max(2 * tail.error, _MOST_NOISE * tail.value))
 
 
 def by_buses(buses: Sequence[Measurement]) -> Link:

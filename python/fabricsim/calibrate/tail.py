@@ -15,7 +15,7 @@ from fabricsim.calibrate.measurement import Measurement
 from fabricsim.calibrate.model import Framing
 from fabricsim.calibrate.stream import Estimate
 
-__all__ = ["LARGE", "LEAST_SIZES", "Proof", "largest_proof", "slope"]
+__all__ = ["LARGE", "LEAST_SIZES", "Proof", "Slope", "largest_proof", "slope"]
 
 # Sizes from here on take longer than their latency on usual links; fewer of them leave too much open.
 LARGE = 64 * 1024
@@ -95,8 +95,18 @@ def _line(rows: Sequence[tuple[float, float]]) -> _Line:
     return _Line(rows, slope * 1e3, max(squares, rounding), 1e6 / spread)
 
 
-def slope(times: Mapping[int, float], framing: Framing) -> Estimate | None:
-    """Nanoseconds per byte on the wire with a half width of 99.5 %; None with too few large sizes.
+@dataclass(frozen=True)
+class Slope(Estimate):
+    """Nanoseconds per byte on the wire with a half width of 99.5 %."""
+
+    deviation: float
+    """Standard deviation by the scatter about the line, which few rows show badly."""
+    per_noise: float
+    """Standard deviation per relative deviation of the times."""
+
+
+def slope(times: Mapping[int, float], framing: Framing) -> Slope | None:
+    """The slope of the largest times; None with too few large sizes.
 
     `times` are half round-trip times in microseconds by payload.
     """
@@ -111,8 +121,9 @@ def slope(times: Mapping[int, float], framing: Framing) -> Estimate | None:
         if longer.squares - found.squares > _quantile(_F, found.freedom) * found.variance:
             break
         found = longer
-    error = _quantile(_T, found.freedom) * (found.variance * found.leverage) ** 0.5
-    return Estimate(found.slope, error)
+    deviation = (found.variance * found.leverage) ** 0.5
+    error = _quantile(_T, found.freedom) * deviation
+    return Slope(found.slope, error, deviation, found.leverage**0.5)
 
 
 def _quantile(table: Sequence[float], freedom: int) -> float:
