@@ -13,11 +13,12 @@ import pytest
 
 import fabricsim
 from fabricsim import CalibrationError, Program, calibrate, mpi
-from fabricsim.calibrate import Framing, Given
+from fabricsim.calibrate import Framing, Given, Measurement, Row
 from fabricsim.calibrate.calibration import Calibration
 from fabricsim.calibrate.checks import WARNINGS, warnings
 from fabricsim.calibrate.command import main
-from fabricsim.calibrate.model import Thresholds, coefficients
+from fabricsim.calibrate.link import Link, by_times
+from fabricsim.calibrate.model import GAP, Thresholds, coefficients
 from fabricsim.calibrate.robust import minimise
 from fabricsim.calibrate.simulation import simulate
 
@@ -100,6 +101,114 @@ def test_wrong_files_are_refused_with_file_and_line(text: str, line: int, error:
         calibrate.read(path)
     assert (raised.value.file, raised.value.line) == (str(path), line)
     assert str(raised.value).startswith(f"{path}:{line}: ")
+
+
+OSU_CHECKED = OSU.replace("Latency (us)", "Latency (us)    Validation")
+IMB_CHECKED = IMB.replace("Mbytes/sec", "Mbytes/sec  defects")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "error"),
+    [
+        (
+            OSU_CHECKED + "8 1.0 Pass\n16 1.0 Fail\n32 1.0 Pass\n",
+            4,
+            "16 B: validation Fail: the benchmark says",
+        ),
+        (OSU_BANDWIDTH + "8 1.0 Fail\n", 3, "8 B: validation Fail"),
+        (
+            OSU + "8 1.0\nDATA VALIDATION ERROR: osu_latency exited with status 1 on message size 16.\n",
+            4,
+            "on message size 16.*Find the fault and measure again",
+        ),
+        (IMB_CHECKED + "8 1000 1.0 8.0 0.00\n16 1000 1.0 16.0 3.00\n", 5, "16 B: 3.00 defects"),
+        (IMB + "8 1000 1.0 8.0\n1: Error PingPong,size = 16,sample #0\n", 5, "size = 16"),
+        (IMB + "8 1000 1.0 8.0\nProcess 1: Got invalid buffer:\n", 5, "Got invalid buffer"),
+        (
+            IMB + "8 1000 1.0 8.0\n16 time-out.; Time limit reached\n32 1000 1.0 32.0\n",
+            5,
+            "16 B: IMB gave up: time-out.*Delete this line",
+        ),
+        (NCCL + "8 1 float none -1 1 1 1 0\n16 2 float none -1 1 1 1 7\n", 5, "16 B: wrong 7: the benchmark"),
+        (
+            NCCL.replace("#wrong", "error  time algbw busbw error")
+            + "8 1 float none -1 1 1 1 0 1 1 1 2e+01*\n",
+            4,
+            r"8 B: error 2e\+01\*",
+        ),
+        (NCCL + "8 1 float none -1 1 1 1 N/A\n# Out of bounds values : 2 FAILED\n", 5, "values : 2 FAILED"),
+        (NCCL + "8 1 float none -1 1 1 1 0\n Out of bounds values : 1 FAILED\n", 5, "values : 1 FAILED"),
+    ],
+)
+def test_measurements_that_say_they_are_wrong_are_refused(
+    text: str, line: int, error: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(CalibrationError, match=error) as raised:
+        calibrate.read(path)
+    assert (raised.value.file, raised.value.line) == (str(path), line)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OSU_CHECKED + "8 1.0 Pass\n16 1.5 Pass\n",
+        IMB_CHECKED + "8 1000 1.0 8.0 0.00\n16 1000 1.5 11.0 0.00\n",
+        NCCL + "8 1 float none -1 1 1 1.0 0\n16 2 float none -1 1 1 1.5 N/A\n# Out of bounds values : 0 OK\n",
+    ],
+)
+def test_measurements_that_pass_their_checks_are_read(text: str, tmp_path: Path) -> None:
+    (table,) = calibrate.read(written(tmp_path, text))
+    assert [(row.size, row.value) for row in table.rows] == [(8, 1.0), (16, 1.5)]
+
+
+TABLES = {
+    "osu": OSU + "8 1.0\n16 1.5\n",
+    "imb": IMB + "8 1000 1.0 8.0\n16 1000 1.5 11.0\n",
+    "nccl": NCCL + "8 1 float none -1 1 1 1.0 0\n16 2 float none -1 1 1 1.5 0\n",
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 nodes were used\n",
+        "12:30:01 job 4711 is finished\n",
+        "\n2026-11-02T12:30:01\n",
+        "\n3 of 4\n24 8.5 GB\n",
+        "\n42\n",
+        "0 errors\n\n17 1.2 3.4\n",
+        "done\n4096\n",
+    ],
+)
+def test_text_after_a_table_may_begin_with_a_digit(table: str, text: str, tmp_path: Path) -> None:
+    (read,) = calibrate.read(written(tmp_path, TABLES[table] + text))
+    assert [row.size for row in read.rows] == [8, 16]
+    # Before a table, too.
+    (read,) = calibrate.read(written(tmp_path, "2 nodes\n12:30:01 begin\n" + TABLES[table]))
+    assert [row.size for row in read.rows] == [8, 16]
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("damaged", ["32\n", "32 1#7\n", "4x\n", "32.5 1\n", "32 1 fl\n"])
+def test_damaged_rows_are_errors(table: str, damaged: str, tmp_path: Path) -> None:
+    lines = TABLES[table].splitlines(keepends=True)
+    last = len(lines)
+    # As the last row, cut off, and between two rows.
+    texts = [("".join([*lines[:-1], damaged, lines[-1]]), last)]
+    if damaged.startswith("32 ") or damaged == "32\n":
+        texts.append((TABLES[table] + damaged, last + 1))
+    for text, line in texts:
+        path = written(tmp_path, text)
+        with pytest.raises(CalibrationError, match="expected") as raised:
+            calibrate.read(path)
+        assert (raised.value.file, raised.value.line) == (str(path), line)
+
+
+def test_a_table_goes_on_after_a_message_of_the_library(tmp_path: Path) -> None:
+    (table,) = calibrate.read(written(tmp_path, OSU + "8 1.0\n[host1] UCX WARN x\n\n16 1.5\n2 hosts\n"))
+    assert [row.size for row in table.rows] == [8, 16]
 
 
 @pytest.mark.parametrize(
@@ -519,6 +628,173 @@ def raised(folder: Path, latency: Rates, bandwidth: Rates | None = None, **given
 
 def changed(values: Rates, factor: float, least: int, most: int = 1 << 30) -> Rates:
     return {size: value * (factor if least <= size <= most else 1) for size, value in values.items()}
+
+
+# The link from half round-trip times alone. Times are in closed form: a handshake may take any time.
+
+
+def times_of(
+    gbps: float,
+    base: float = 1.2,
+    handshake: float = 0.0,
+    eager: int = 16384,
+    copy: float = 0.0,
+    largest: int = 1 << 22,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> dict[int, float]:
+    """Half round-trip times in us as printed; `copy` in ns per byte."""
+    generator = random.Random(seed)
+    found = {}
+    for size in SIZES:
+        if size <= largest:
+            time = base + 8e-3 / gbps * (size + 32) + (handshake if size > eager else copy * 1e-3 * size)
+            found[size] = round(time * (1 + generator.gauss(0, noise)), 2)
+    return found
+
+
+def link_of(times: Mapping[int, float]) -> Link:
+    rows = tuple(Row(3 + at, size, time) for at, (size, time) in enumerate(times.items()))
+    return by_times(times, [Measurement("file.out", "OSU", "latency", rows)], Framing(), None)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("handshake", [0.0, 1.0, 3.0, 6.0, 10.0, 15.0, 20.0])
+def test_the_uncertainty_holds_the_link(handshake: float, noise: float) -> None:
+    generator = random.Random(int(handshake * 100 + noise * 1000))
+    for seed in range(4):
+        gbps = 10 * 40 ** generator.random()
+        largest = generator.choice([1 << 20, 1 << 22])
+        times = times_of(
+            gbps,
+            generator.uniform(0.5, 5.0),
+            handshake,
+            # At least three sizes after it, which exact times need.
+            largest >> generator.randint(3, 12),
+            generator.choice([0.0, 0.05, 0.2]),
+            largest,
+            noise,
+            seed,
+        )
+        link = link_of(times)
+        if link.bandwidth is None:
+            assert noise and "measure again" in link.source
+            continue
+        found, error = link.bandwidth.value * 8, link.bandwidth.error * 8
+        assert abs(found - gbps) <= error, (gbps, found, error, times)
+        assert link.bandwidth.value >= max(size / (time * 1e3) for size, time in times.items()) * (1 - 1e-9)
+        if not noise:
+            assert found == pytest.approx(gbps, rel=0.005)
+            assert error <= 0.02 * gbps
+            assert not link.doubts
+
+
+@pytest.mark.parametrize("eager", [1 << 19, 1 << 20, 1 << 21])
+def test_a_handshake_among_the_largest_sizes_makes_the_link_uncertain(eager: int) -> None:
+    """A protocol change where the slope is looked for: the uncertainty holds the truth, or there is none."""
+    for gbps in (10.0, 50.0, 100.0, 400.0):
+        for handshake in (2.0, 20.0):
+            link = link_of(times_of(gbps, handshake=handshake, eager=eager))
+            if link.bandwidth is not None:
+                assert abs(link.bandwidth.value * 8 - gbps) <= link.bandwidth.error * 8
+
+
+@pytest.mark.parametrize("eager", [1 << 12, 1 << 15, 1 << 22])
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_sizes_up_to_64_kib_do_not_determine_the_link(eager: int, noise: float, tmp_path: Path) -> None:
+    times = times_of(100.0, handshake=6.0, eager=eager, copy=0.1, largest=1 << 16, noise=noise)
+    calibration = fitted(tmp_path, times)
+    assert calibration.link is None
+    found = calibrate.preset(calibration)
+    reason = next(one.reason for one in found.missing if one.key == "network.link.bandwidth")
+    least = 8e-3 * (1 << 16) / times[1 << 16]
+    assert "fewer than 4 half round-trip times of at least 64 KiB" in reason
+    assert f"at least {least:.4g} Gbps, which 65536 B in {tmp_path}/osu_latency.out:20 prove" in reason
+
+
+@pytest.mark.parametrize("handshake", [0.0, 6.0, 15.0])
+def test_a_long_handshake_does_not_make_the_link_slow(handshake: float, tmp_path: Path) -> None:
+    calibration = fitted(tmp_path, times_of(100.0, handshake=handshake))
+    assert mbps(keys(calibration)["network.link.bandwidth"]) == pytest.approx(100_000, rel=0.002)
+    names = {warning.name for warning in warnings(calibration)}
+    assert ("large-handshake" in names) == (handshake > 0)
+    assert "bandwidth-in-doubt" not in names
+    # The fit has the link's bandwidth, so that a simulation with the preset repeats it.
+    assert calibration.link is not None and calibration.fit is not None
+    assert calibration.fit.values[GAP] == pytest.approx(1 / calibration.link.value)
+
+
+def test_a_row_bounds_the_link_and_what_contradicts_it_is_said(tmp_path: Path) -> None:
+    times = times_of(100.0)
+    # From 64 KiB on ever slower: the slope is 20 % less than what 64 KiB prove.
+    times.update({size: times[1 << 16] * 1.02 * (size >> 16) for size in times if size > 1 << 16})
+    times[1 << 16] *= 0.8
+    calibration = fitted(tmp_path, times)
+    proven = (1 << 16) / (times[1 << 16] * 1e3)
+    assert calibration.link is not None and calibration.fit is not None
+    assert calibration.link.value == pytest.approx(proven, rel=1e-3)
+    slope = ((1 << 22) - (1 << 17)) / (times[1 << 22] - times[1 << 17]) * 1e-3
+    assert calibration.link.value - calibration.link.error <= slope
+    texts = [one.text for one in warnings(calibration) if one.name == "bandwidth-in-doubt"]
+    assert any("osu_latency.out:20: 65536 B prove" in text and "covers both" in text for text in texts)
+    # Windows: a single message that is faster than all windows.
+    calibration = fitted(tmp_path, STRAIGHT, changed(RATES, 0.7, 0))
+    assert calibration.link is not None
+    assert calibration.link.value == pytest.approx(10.0, rel=0.005)
+    assert calibration.link.value - calibration.link.error <= 7.0
+    assert "bandwidth-in-doubt" in {one.name for one in warnings(calibration)}
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("stackhpc-alaska-ib-ompi-osu_latency.out", 96, 98),
+        ("stackhpc-alaska-ib-ompi-imb_pingpong.out", 96, 98),
+        ("stackhpc-csd3-ib-impi-imb_pingpong.out", 97, 99),
+    ],
+)
+def test_real_latencies_alone_give_the_link(
+    raw: Callable[[str], Path], name: str, least: float, most: float
+) -> None:
+    """Ports of 100 Gbps. The windows of the first machine reach 97.3 Gbps."""
+    (table,) = calibrate.read(raw(name))
+    calibration = calibrate.calibrate([table])
+    assert calibration.link is not None
+    found, error = calibration.link.value * 8, calibration.link.error * 8
+    assert found >= max(8e-3 * row.size / row.value for row in table.rows)
+    assert least <= found <= most
+    assert found - error <= 97.3 <= found + error < 105
+
+
+def test_the_row_that_proves_most_counts_of_all_files(tmp_path: Path) -> None:
+    """The median of the files is slower; the fastest one is possible."""
+    tables = []
+    for gbps in (80.0, 82.0, 95.0):
+        tables += calibrate.read(written(tmp_path, as_osu(times_of(gbps)), f"{gbps}.out"))
+    calibration = calibrate.calibrate(tables)
+    assert calibration.link is not None
+    assert calibration.link.value * 8 == pytest.approx(95.0, rel=0.01)
+    assert (calibration.link.value - calibration.link.error) * 8 <= 82.0
+    texts = [one.text for one in warnings(calibration) if one.name == "bandwidth-in-doubt"]
+    assert any("95.0.out:26: 4194304 B prove" in text for text in texts)
+
+
+def test_windows_without_large_sizes_leave_the_link_to_the_times(tmp_path: Path) -> None:
+    small = {size: rate for size, rate in RATES.items() if size <= 1 << 12}
+    calibration = fitted(tmp_path, STRAIGHT, small)
+    assert calibration.link is not None and calibration.link.value == pytest.approx(10.0, rel=0.005)
+    calibration = fitted(tmp_path, {size: time for size, time in STRAIGHT.items() if size <= 1 << 14}, small)
+    assert calibration.link is None
+    assert "256 KiB in a window" in calibration.link_source and "prove" in calibration.link_source
+
+
+def test_rows_of_one_direction_alone_give_the_link(raw: Callable[[str], Path]) -> None:
+    (table,) = calibrate.read(raw("stackhpc-alaska-ib-ompi-osu_bw.out"))
+    calibration = calibrate.calibrate([table])
+    assert calibration.link is not None and calibration.fit is None
+    assert calibration.link.value == pytest.approx(12.16, rel=0.005)
+    assert calibration.link.value >= max(row.value for row in table.rows)
+    assert list(keys(calibration)) == ["network.link.bandwidth"]
 
 
 @pytest.mark.parametrize(

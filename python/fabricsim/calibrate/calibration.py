@@ -10,9 +10,10 @@ from typing import Literal
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.fit import Fit, Limits, fit
 from fabricsim.calibrate.lines import Lines, lines
+from fabricsim.calibrate.link import Link, by_buses, by_times, by_windows
 from fabricsim.calibrate.measurement import Kind, Measurement
-from fabricsim.calibrate.model import GAP, LATENCY, OVERHEAD, Framing
-from fabricsim.calibrate.stream import Estimate, bus_bandwidth, message_gap, message_time, plateau
+from fabricsim.calibrate.model import LATENCY, OVERHEAD, Framing
+from fabricsim.calibrate.stream import Estimate, message_gap, message_time
 
 __all__ = ["Calibration", "Given", "Separation", "calibrate", "merged"]
 
@@ -60,6 +61,8 @@ class Calibration:
     """Bandwidth of the slowest link in bytes per nanosecond."""
     link_source: str
     """What determines the link, or why nothing does."""
+    link_doubts: tuple[str, ...]
+    """What contradicts this bandwidth; its uncertainty covers it."""
     message_time: Estimate | None
     """Time per small message in a window, in microseconds."""
     gap: Estimate | None
@@ -118,7 +121,8 @@ def calibrate(measurements: Sequence[Measurement], given: Given | None = None) -
             f"nothing to fit in {names}; expected osu_latency, osu_bw, IMB PingPong, nccl-tests or CSV of "
             "one pair of ranks"
         )
-    link, source = _link(bandwidth, window, latency, buses, given.framing)
+    found = _link(one_pair, latency, bandwidth, window, buses, given)
+    link = found.bandwidth
     each = message_time(bandwidth, window, latency) if bandwidth and latency else None
     fitted, unusable, handshake = None, False, False
     if latency and given.latency is not None and given.latency >= min(latency.values()):
@@ -128,10 +132,11 @@ def calibrate(measurements: Sequence[Measurement], given: Given | None = None) -
         )
     if latency:
         limits = Limits(
-            1 / link.value if link is not None and bandwidth else None,
+            1 / link.value if link is not None and found.fits_times else None,
             each.value if each else None,
             given.latency or 0.0,
             eager=given.eager_threshold,
+            most_gap=found.most_gap,
         )
         fitted = fit(latency, given.framing, limits)
         if fitted.jump and fitted.held & {OVERHEAD, LATENCY}:
@@ -143,8 +148,6 @@ def calibrate(measurements: Sequence[Measurement], given: Given | None = None) -
             elif given.latency is not None:
                 limits = replace(limits, exact=True)
             fitted = fit(latency, given.framing, limits)
-        if link is None or not bandwidth:
-            link, source = _slope(fitted, link, source)
     gap, reason = message_gap([m for m in measurements if m.kind == "message-rate"], link)
     separation, overhead, network, together = _separate(fitted, unusable, each, given)
     return Calibration(
@@ -156,7 +159,8 @@ def calibrate(measurements: Sequence[Measurement], given: Given | None = None) -
         fitted,
         lines(latency) if latency else None,
         link,
-        source,
+        found.source,
+        found.doubts,
         each,
         gap,
         reason,
@@ -180,39 +184,25 @@ def _refuse_zeros(measurements: Sequence[Measurement]) -> None:
 
 
 def _link(
+    tables: Sequence[Measurement],
+    latency: dict[int, float],
     bandwidth: dict[int, float],
     window: int,
-    latency: dict[int, float],
     buses: Sequence[Measurement],
-    framing: Framing,
-) -> tuple[Estimate | None, str]:
-    """The link's bandwidth by windows or bus bandwidths."""
-    if bandwidth:
-        found = plateau(bandwidth, framing, window, latency)
-        if found is not None:
-            return found, "plateau of the windows of messages"
-        return None, "fewer than three sizes of at least 256 KiB in a window"
-    alone = [(m, bus_bandwidth(m)) for m in buses if m.ranks_per_host == 1]
-    found = max((bus for _, bus in alone if bus is not None), key=lambda bus: bus.value, default=None)
-    if found is not None:
-        return found, "largest plateau of bus bandwidths of nccl-tests with one rank on each host"
-    if buses:
-        return None, (
-            "nccl-tests with several ranks on a host, or an unknown number: their bus bandwidth mixes "
-            "several NICs with links inside hosts"
-            if not alone
-            else "fewer than three buffers of at least 64 MiB"
-        )
-    return None, "no windows of messages"
-
-
-def _slope(fitted: Fit, link: Estimate | None, source: str) -> tuple[Estimate | None, str]:
-    """The link's bandwidth by the slope of the half round-trip times, if they reach large sizes."""
-    gap = fitted.values[GAP]
-    large = [size for size in fitted.sizes if size >= 64 * 1024]
-    if gap <= 0 or len(large) < 3:
-        return link, f"{source}; fewer than three half round-trip times of at least 64 KiB"
-    return Estimate(1 / gap, fitted.errors[GAP] / gap**2), "slope of the half round-trip times"
+    given: Given,
+) -> Link:
+    """The best source of the link's bandwidth: windows, then half round-trip times, then bus bandwidths."""
+    other = by_windows(bandwidth, window, latency, given.framing) if bandwidth else by_buses(buses)
+    if bandwidth and other.bandwidth is not None:
+        return other
+    if not latency:
+        return other
+    times = by_times(latency, tables, given.framing, given.eager_threshold)
+    if times.bandwidth is not None:
+        return times
+    if other.bandwidth is not None:
+        return replace(other, most_gap=times.most_gap)
+    return replace(times, source=f"{other.source}; {times.source}") if bandwidth else times
 
 
 def _separate(

@@ -8,13 +8,13 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import stdev
+from statistics import median, stdev
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.model import COPY, GAP, LATENCY, OVERHEAD, Framing, Thresholds, coefficients
 from fabricsim.calibrate.robust import Bounds, minimise
 
-__all__ = ["Fit", "Limits", "Threshold", "fit"]
+__all__ = ["Fit", "Limits", "Threshold", "fit", "time_per_byte"]
 
 _LEAST_SIZES = 5
 _MOST_SIZES = 2000
@@ -25,6 +25,7 @@ _LEAST_IN_SEGMENT = 2
 _PER_THRESHOLD = 2
 _COARSE, _FINE = 14, 60
 _SHORT_LIST = 6
+_COARSE_SHORT = 5
 # Equal overheads are at the limit of twice the time per message, which has an error itself.
 _SLACK = 0.1
 _REPLICATES = 100
@@ -49,6 +50,11 @@ class Limits:
     """Whether the network latency is exactly this one."""
     eager: int | None = None
     """Largest eager payload, where it is known; None: it is searched."""
+    most_gap: float | None = None
+    """Most nanoseconds per byte: those of a link that a row proves."""
+    any_handshake: bool = False
+    """Whether the jump may be larger than two network latencies can be. Overhead and network latency are
+    then not told apart, but no handshake makes the link slower."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +125,14 @@ class _Times:
     def bounds(self, jump: bool) -> Bounds:
         each = self.limits.message_time
         least = self.limits.latency
+        gap = (0.0, self.limits.most_gap)
+        if jump and self.limits.any_handshake:
+            return ((None, None), (0.0, None), gap, (0.0, None))
         if jump:
             most = least if self.limits.exact else None
             low, high = (each * (1 - _SLACK), 2 * each * (1 + _SLACK)) if each else (0.0, None)
-            return ((low, high), (least, most), (0.0, None), (0.0, None))
-        return ((least + (each or 0.0), None), (None, None), (0.0, None), (0.0, None))
+            return ((low, high), (least, most), gap, (0.0, None))
+        return ((least + (each or 0.0), None), (None, None), gap, (0.0, None))
 
     def fixed(self, thresholds: Thresholds) -> dict[int, float]:
         fixed = {}
@@ -199,27 +208,8 @@ def fit(times: Mapping[int, float], framing: Framing, limits: Limits) -> Fit:
     CalibrationError
         There are too few or too many sizes, or nothing fits.
     """
-    if not _LEAST_SIZES <= len(times) <= _MOST_SIZES:
-        raise CalibrationError(
-            f"half round-trip times of {len(times)} sizes; expected {_LEAST_SIZES} to {_MOST_SIZES:,}, for "
-            "example the powers of two to 4 MiB"
-        )
     data = _Times(times, framing, limits)
-    step = -(-len(data.sizes) // _MOST_CANDIDATES)
-    candidates = data.sizes[::step]
-    eager: list[int | None] = [None, *candidates]
-    if limits.eager is not None:
-        eager = [_last_eager(data.sizes, limits.eager)]
-    trials = data.search([None, -1, *candidates], eager)
-    if not trials:
-        raise CalibrationError(
-            "no parameters of the model fit these times; the latencies given may be too large"
-        )
-    if step > 1:
-        near = _near(data.sizes, trials[0].thresholds, step)
-        trials = sorted([*trials, *data.search(*near)], key=lambda trial: trial.score)
-    refined = [data.trial(trial.thresholds, _FINE) for trial in trials[:_SHORT_LIST]]
-    best = min((trial for trial in refined if trial), key=lambda trial: trial.score)
+    best, trials = _search(data)
     predicted = _predict(data, best.thresholds, best.values)
     return Fit(
         best.thresholds,
@@ -231,6 +221,43 @@ def fit(times: Mapping[int, float], framing: Framing, limits: Limits) -> Fit:
         data.times,
         predicted,
     )
+
+
+def time_per_byte(times: Mapping[int, float], framing: Framing, limits: Limits) -> tuple[float, float]:
+    """Of the fit with these limits the time of a byte on the link in nanoseconds, and the median of the
+    absolute residuals.
+
+    Where copies begin hardly matters for them, so fewer sizes are tried there.
+    """
+    data = _Times(times, framing, limits)
+    best, _ = _search(data, _COARSE_SHORT)
+    predicted = _predict(data, best.thresholds, best.values)
+    return best.values[GAP], median(abs(p / t - 1) for p, t in zip(predicted, data.times, strict=True))
+
+
+def _search(data: _Times, every: int = 1) -> tuple[_Trial, list[_Trial]]:
+    """The best thresholds and parameters, and all that were tried, with every n-th size as the short one."""
+    if not _LEAST_SIZES <= len(data.times) <= _MOST_SIZES:
+        raise CalibrationError(
+            f"half round-trip times of {len(data.times)} sizes; expected {_LEAST_SIZES} to {_MOST_SIZES:,}, "
+            "for example the powers of two to 4 MiB"
+        )
+    step = -(-len(data.sizes) // _MOST_CANDIDATES)
+    candidates = data.sizes[::step]
+    eager: list[int | None] = [None, *candidates]
+    if data.limits.eager is not None:
+        eager = [_last_eager(data.sizes, data.limits.eager)]
+    trials = data.search([None, -1, *candidates[::every]], eager)
+    if not trials:
+        raise CalibrationError(
+            "no parameters of the model fit these times; the latencies given may be too large"
+        )
+    if step > 1:
+        near = _near(data.sizes, trials[0].thresholds, step)
+        trials = sorted([*trials, *data.search(*near)], key=lambda trial: trial.score)
+    refined = [data.trial(trial.thresholds, _FINE) for trial in trials[:_SHORT_LIST]]
+    best = min((trial for trial in refined if trial), key=lambda trial: trial.score)
+    return best, trials
 
 
 def _last_eager(sizes: Sequence[int], threshold: int) -> int | None:

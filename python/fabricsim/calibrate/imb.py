@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Measurement
-from fabricsim.calibrate.table import Rows, number, whole
+from fabricsim.calibrate.table import Rows, is_number, is_size, number, refuse, row_lines, whole
 
 __all__ = ["is_title", "read"]
 
@@ -30,6 +30,11 @@ _CONDITIONS = {
 # Same measurement, one way or the other of calling MPI.
 _LATENCY = ("PingPong", "PingPongSpecificSource", "PingPongAnySource")
 _TIME = "t[usec]"
+# Printed by a program that was built with checks (-DCHECK).
+_DEFECTS = "defects"
+_DEFECT = re.compile(r"\d+:\s*Error\s.*size\s*=|.*Got invalid buffer")
+# Printed instead of a time.
+_GIVEN_UP = ("time-out", "out-of-mem", "int-overflow")
 
 
 def is_title(line: str) -> bool:
@@ -60,32 +65,49 @@ def read(path: Path, lines: list[str]) -> list[Measurement]:
 def _block(file: str, lines: list[str], start: int, end: int, conditions: dict[str, str]) -> Measurement:
     title = _BENCHMARK.match(lines[start])
     assert title is not None
-    name, processes, column = title["name"], 2, None
+    name, processes, columns = title["name"], 2, [""]
     rows = Rows(file)
     if name not in _LATENCY:
         return Measurement(file, f"IMB {name}", "collective", (), conditions=conditions)
+    head = next((at for at in range(start + 1, end) if lines[at].split()[:1] == ["#bytes"]), None)
+    if head is not None:
+        columns = lines[head].split()
+        if _TIME not in columns:
+            raise CalibrationError(
+                f"no column {_TIME}; expected microseconds, as IMB prints; found {' '.join(columns)}",
+                file,
+                head + 1,
+            )
+
+    def well_formed(words: list[str]) -> bool:
+        return len(words) == len(columns) and is_size(words[0]) and all(map(is_number, words[1:]))
+
     for index in range(start + 1, end):
-        words, place = lines[index].split(), index + 1
-        if counted := _PROCESSES.match(lines[index]):
+        line, place = lines[index].strip(), index + 1
+        if counted := _PROCESSES.match(line):
             processes = int(counted[1])
-        elif words[:1] == ["#bytes"]:
-            if _TIME not in words:
-                raise CalibrationError(
-                    f"no column {_TIME}; expected microseconds, as IMB prints; found {' '.join(words)}",
-                    file,
-                    place,
-                )
-            column = words.index(_TIME)
-        elif words and words[0][0].isdigit():
-            if column is None or len(words) <= column:
-                raise CalibrationError(
-                    f"expected a row of '#bytes #repetitions {_TIME} Mbytes/sec'; found "
-                    f"{lines[index].strip()!r}",
-                    file,
-                    place,
-                )
-            size = whole(words[0], file, place, "the size of a message")
-            rows.add(place, size, number(words[column], file, place, f"a time in {_TIME}"))
+        elif _DEFECT.match(line):
+            raise refuse(line, file, place)
+    for index in row_lines(lines, start + 1 if head is None else head + 1, end, well_formed):
+        words, place = lines[index].split(), index + 1
+        if any(word.startswith(_GIVEN_UP) for word in words):
+            raise CalibrationError(
+                f"{words[0]} B: IMB gave up: {' '.join(words[1:])}; expected a time. Delete this line, or "
+                "measure again",
+                file,
+                place,
+            )
+        if head is None or len(words) != len(columns):
+            expected = " ".join(columns) if head is not None else "#bytes #repetitions t[usec]"
+            raise CalibrationError(
+                f"expected a row of '{expected}'; found {lines[index].strip()!r}",
+                file,
+                place,
+            )
+        size = whole(words[0], file, place, "the size of a message")
+        rows.add(place, size, number(words[columns.index(_TIME)], file, place, f"a time in {_TIME}"))
+        if _DEFECTS in columns and number(words[columns.index(_DEFECTS)], file, place, "defects") > 0:
+            raise refuse(f"{size} B: {words[columns.index(_DEFECTS)]} defects", file, place)
     if not rows.all():
         raise CalibrationError(f"the table of '{name}' has no rows", file, start + 1)
     return Measurement(file, f"IMB {name}", "latency", rows.all(), processes // 2, None, None, conditions)

@@ -2,7 +2,8 @@
 
 The format is that of versions 3 to 7: a title ``# OSU MPI Latency Test v5.6.2`` (``MPI-CUDA`` and similar for
 device memory), comment lines, one comment with the names of the columns, rows. Columns after the second
-(minimum, maximum, iterations) are ignored. MB are 10^6 bytes.
+(minimum, maximum, iterations) are ignored, but for the result of the validation (option ``-c``). MB are 10^6
+bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Kind, Measurement
-from fabricsim.calibrate.table import Rows, number, whole
+from fabricsim.calibrate.table import Rows, is_number, is_size, number, refuse, row_lines, whole
 
 __all__ = ["is_title", "read"]
 
@@ -29,6 +30,7 @@ _KINDS: dict[str, Kind] = {
     "bi-directional bandwidth test": "bidirectional",
     "multiple bandwidth / message rate test": "message-rate",
 }
+_VALIDATION = ("pass", "fail")
 # What osu_bw and osu_bibw use unless they are told otherwise; they do not print it.
 _WINDOW = 64
 
@@ -57,6 +59,7 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
     pairs, window = 1, None if kind in ("latency", "collective") else _WINDOW
     unit: str | None = None
     rows = Rows(file)
+    table = set(row_lines(lines, start + 1, end, _well_formed))
     for index in range(start + 1, end):
         line, words, place = lines[index].strip(), lines[index].split(), index + 1
         if counts := _PAIRS.search(line):
@@ -65,7 +68,9 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
             conditions["datatype"] = datatype[1]
         elif columns := _COLUMNS.match(line) or _RATES.match(line):
             unit = _unit(columns["unit"], unit, kind, file, place)
-        elif words and words[0][0].isdigit():
+        elif "DATA VALIDATION ERROR" in line:
+            raise refuse(line, file, place)
+        elif index in table and not (unit is None and not _well_formed(words)):
             if unit is None:
                 raise CalibrationError(
                     "expected the line '# Size ...' with the names and units of the columns before the "
@@ -73,10 +78,16 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
                     file,
                     place,
                 )
+            if "fail" in map(str.lower, words):
+                raise refuse(f"{words[0]} B: validation {words[-1]}", file, place)
             if kind == "collective":
                 continue
             if len(words) < 2:
                 raise CalibrationError(f"expected a size and a value in {unit}; found {line!r}", file, place)
+            if not _others(words):
+                raise CalibrationError(
+                    f"expected a number in each column after the size; found {line!r}", file, place
+                )
             size = whole(words[0], file, place, "the size of a message")
             value = number(words[1], file, place, f"a value in {unit}")
             rows.add(place, size, value if kind == "latency" else value / 1e3)
@@ -85,6 +96,16 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
             f"the table of '{name}' has no rows; expected lines of a size and a value", file, start + 1
         )
     return Measurement(file, f"OSU {name}", kind, rows.all(), pairs, window, None, conditions)
+
+
+def _well_formed(words: list[str]) -> bool:
+    """Whether these are a size, a value, and other columns."""
+    return len(words) >= 2 and is_size(words[0]) and is_number(words[1]) and _others(words)
+
+
+def _others(words: list[str]) -> bool:
+    """Whether the columns after the value are those of a benchmark."""
+    return all(is_number(word) or word.lower() in _VALIDATION for word in words[2:])
 
 
 def _unit(found: str, before: str | None, kind: Kind, file: str, line: int) -> str:
