@@ -3,7 +3,6 @@
 PYTHON ?= python3
 VENV := .venv
 RUST := --workspace --exclude fabricsim-py
-MPI := fabricsim-cluster/mpi,fabricsim-cli/mpi
 
 .DEFAULT_GOAL := build
 .PHONY: build mpi demo test record-times lint test-rust test-instructions record-instructions test-loom test-without-otf2 \
@@ -36,7 +35,7 @@ lint: ## formatting, clippy, shell scripts
 	$(PYTHON) scripts/third-party.py --check
 	cargo fmt --all --check
 	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
-		cargo clippy --workspace --all-targets --features $(MPI) --locked -- --deny warnings && \
+		cargo clippy --workspace --all-targets --features mpi --locked -- --deny warnings && \
 		cargo clippy --package fabricsim-cluster --package fabricsim-cli --all-targets --locked -- --deny warnings; \
 	else cargo clippy --workspace --all-targets --locked -- --deny warnings; fi
 	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; \
@@ -76,7 +75,7 @@ test-without-otf2: ## the crates that read and write OTF2 as they are without th
 
 # One command, so that cargo gives both packages' libraries the features of `test-rust`.
 test-mpi: ## what runs on several processes, under mpirun
-	cargo test --locked --no-fail-fast --package fabricsim-cluster --package fabricsim-cli --features $(MPI) \
+	cargo test --locked --no-fail-fast --package fabricsim-cluster --package fabricsim-cli --features mpi \
 		--test mpirun --test distributed
 
 # The development profile and the features of `cargo test`: only the module itself is compiled.
@@ -92,7 +91,7 @@ test-python: python ## the Python package, and what the documentation says
 # Tests that other tests mostly prove, in an hour on two cores. docs/testing.md has the last time that they passed.
 test-long: packages python ## what takes too long for `make test`: the whole corpus everywhere, all small runs of studies
 	cargo test --locked --no-fail-fast $(RUST) --test suite -- --ignored
-	cargo test --locked --no-fail-fast --package fabricsim-cluster --package fabricsim-cli --features $(MPI) \
+	cargo test --locked --no-fail-fast --package fabricsim-cluster --package fabricsim-cli --features mpi \
 		--test distributed -- --ignored
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile -m long
 

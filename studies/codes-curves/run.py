@@ -462,6 +462,4 @@ def figures(rows: list[Row], folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    Study(
-        HERE, cases, measure, checks, blocks, figures, in_part=lambda case: case.columns["network"] == "d36"
-    ).main()
+    Study(HERE, cases, measure, checks, blocks, figures).main()

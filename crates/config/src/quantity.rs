@@ -269,7 +269,7 @@ impl Rational {
 
 /// Whether a unit counts bits or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counts {
+enum BitsOrBytes {
     Bits,
     Bytes,
     /// It may be read as either.
@@ -278,10 +278,10 @@ enum Counts {
     Neither,
 }
 
-impl Counts {
+impl BitsOrBytes {
     /// What a unit counts, as it is written: `Gb/s`, `Kib` and `gbps` bits, `GBps` and `KB` bytes, `gb/s` and `GBPS`
     /// either.
-    fn of(unit: &str) -> Counts {
+    fn of(unit: &str) -> BitsOrBytes {
         let folded = unit.to_ascii_lowercase();
         let letter = unit.find(['b', 'B']).map(|at| &unit[at..=at]);
         let in_one_case = |is_upper: bool| {
@@ -289,14 +289,14 @@ impl Counts {
             letters.all(|letter| letter.is_ascii_uppercase() == is_upper)
         };
         match letter {
-            None => Counts::Neither,
-            _ if folded.contains("bit") => Counts::Bits,
-            _ if folded.contains("byte") => Counts::Bytes,
-            Some("b") if folded.ends_with("bps") => Counts::Bits,
-            Some("b") if in_one_case(false) => Counts::Either,
-            Some("b") => Counts::Bits,
-            Some(_) if folded.len() > 3 && in_one_case(true) => Counts::Either,
-            Some(_) => Counts::Bytes,
+            None => BitsOrBytes::Neither,
+            _ if folded.contains("bit") => BitsOrBytes::Bits,
+            _ if folded.contains("byte") => BitsOrBytes::Bytes,
+            Some("b") if folded.ends_with("bps") => BitsOrBytes::Bits,
+            Some("b") if in_one_case(false) => BitsOrBytes::Either,
+            Some("b") => BitsOrBytes::Bits,
+            Some(_) if folded.len() > 3 && in_one_case(true) => BitsOrBytes::Either,
+            Some(_) => BitsOrBytes::Bytes,
         }
     }
 }
@@ -310,19 +310,19 @@ fn hint(number: &str, unit: &str, units: Units) -> Option<String> {
         let name = format!("{prefix}bps");
         units.iter().any(|known| known.0 == name).then_some(name)
     };
-    Some(match (Counts::of(unit), Counts::of(guess)) {
-        (Counts::Bits, Counts::Bytes) => {
+    Some(match (BitsOrBytes::of(unit), BitsOrBytes::of(guess)) {
+        (BitsOrBytes::Bits, BitsOrBytes::Bytes) => {
             let bytes = eighth()?;
             format!(" (bits; did you mean \"{bytes} {guess}\"?)")
         }
-        (Counts::Either, Counts::Bytes) => {
+        (BitsOrBytes::Either, BitsOrBytes::Bytes) => {
             let bits = match in_bits(guess) {
                 Some(name) => format!("{number} {name}"),
                 None => format!("{} {guess}", eighth()?),
             };
             format!(" (did you mean \"{bits}\" for bits or \"{number} {guess}\" for bytes?)")
         }
-        (Counts::Either, Counts::Bits) => {
+        (BitsOrBytes::Either, BitsOrBytes::Bits) => {
             let bytes = guess.replace("bps", "B/s");
             format!(" (did you mean \"{number} {guess}\" for bits or \"{number} {bytes}\" for bytes?)")
         }

@@ -149,7 +149,8 @@ fn free_network(ranks: u32) -> String {
         "[network]\ntopology = {{ kind = \"hyperx\", shape = [1], hosts_per_router = {ranks} }}\n\
          routing = {{ algorithm = \"minimal\" }}\nlink = {{ bandwidth = \"1000 Tbps\", latency = \"{LATENCY_PS} ps\" }}\n\
          router = {{ delay = \"0 ns\", buffer = \"64 MiB\" }}\npacket = \"1 MiB\"\n\
-         [mpi]\nsend_overhead = \"0 ns\"\nreceive_overhead = \"0 ns\"\neager_threshold = \"1 GiB\"\n"
+         [mpi]\nsend_overhead = \"0 ns\"\nreceive_overhead = \"0 ns\"\nreduction_bandwidth = \"none\"\n\
+         eager_threshold = \"1 GiB\"\n"
     )
 }
 
