@@ -30,16 +30,15 @@ test: packages ## install what is missing, pass all checks and tests, say at the
 record-times: packages ## the same; writes the time of each stage into tests/times.csv
 	$(PYTHON) scripts/test.py --record
 
-# With MPI, where it is installed, as all libraries have the same features then; without it, what differs.
-lint: ## formatting, clippy, shell scripts
-	$(PYTHON) scripts/third-party.py --check
+# With MPI, where it is installed, only what differs: all else has the same features in both.
+lint: ## formatting, clippy, shell scripts, licences
 	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
-		cargo clippy --workspace --all-targets --features mpi --locked -- --deny warnings && \
-		cargo clippy --package fabricsim-cluster --package fabricsim-cli --all-targets --locked -- --deny warnings; \
-	else cargo clippy --workspace --all-targets --locked -- --deny warnings; fi
+		cargo clippy --package fabricsim-cluster --package fabricsim-cli --features mpi --all-targets --locked -- --deny warnings; fi
 	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; \
 	else echo "SKIPPED shellcheck: it is not installed (make packages)"; fi
+	$(PYTHON) scripts/third-party.py --check
 
 test-rust: ## all crates
 	cargo test --locked --no-fail-fast $(RUST)

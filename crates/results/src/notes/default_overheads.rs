@@ -31,10 +31,7 @@ pub(super) fn find(result: &RunResult) -> Vec<Note> {
 fn note(result: &RunResult, job: &JobSummary, assumed: &str) -> Option<Note> {
     let part = total(result, &job.name, "overhead_ps")? / total(result, &job.name, "time_ps")?;
     // No time makes no number.
-    if !(part >= PART) {
-        return None;
-    }
-    Some(Note {
+    (part >= PART).then(|| Note {
         kind: NAME.into(),
         severity: Severity::Info,
         job: Some(job.name.clone()),
