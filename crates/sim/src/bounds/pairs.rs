@@ -10,8 +10,7 @@ use super::flow::{Channels, FlowPattern};
 use super::timing::Timing;
 use super::{NetworkModel, Traffic};
 
-/// Largest number of pairs of uniform traffic that are walked. More of them spread a hash nearly evenly: 65,536 pairs on
-/// a torus of 16x16 have 0.483 in place of 0.5.
+/// Largest number of pairs of uniform traffic that are walked. More of them spread a hash nearly evenly.
 const MOST_UNIFORM_PAIRS: u64 = 1 << 12;
 
 /// Steps after which paths of more pairs than can be walked are taken to be fixed if no choice was random.
