@@ -5,6 +5,10 @@ from typing import Any, TypeAlias, final
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "DELIVERED",
+    "NETWORK_BOUNDS",
+    "TIE_OF_TIMES",
+    "TIE_OF_TRAFFIC",
     "Experiment",
     "Operation",
     "Request",
@@ -40,6 +44,10 @@ __all__ = [
 _Size: TypeAlias = int | str
 
 __version__: str
+DELIVERED: float
+NETWORK_BOUNDS: float
+TIE_OF_TIMES: float
+TIE_OF_TRAFFIC: float
 
 @final
 class Experiment:

@@ -38,6 +38,15 @@ mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+    /// Thresholds of comparisons, for those of sweeps.
+    #[pymodule_export]
+    const DELIVERED: f64 = results::DELIVERED;
+    #[pymodule_export]
+    const NETWORK_BOUNDS: f64 = results::NETWORK_BOUNDS;
+    #[pymodule_export]
+    const TIE_OF_TIMES: f64 = results::TIE_OF_TIMES;
+    #[pymodule_export]
+    const TIE_OF_TRAFFIC: f64 = results::TIE_OF_TRAFFIC;
 }
 
 /// Runs the command line; returns the exit status. `arguments` begin with the program's name.

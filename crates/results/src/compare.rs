@@ -370,10 +370,10 @@ fn bound_by(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
 }
 
 /// Times that differ by less than this part are a tie.
-pub(crate) const TIE: f64 = 0.02;
+pub const TIE_OF_TIMES: f64 = 0.02;
 
 /// A network with less than this share of the critical path does not bound a job.
-const NETWORK_BOUNDS: f64 = 0.2;
+pub const NETWORK_BOUNDS: f64 = 0.2;
 
 /// Says of which jobs the times tie because the network is not what bounds them.
 pub(crate) fn ties(runs: &[(&str, Summary)]) -> Vec<String> {
@@ -396,7 +396,7 @@ pub(crate) fn ties(runs: &[(&str, Summary)]) -> Vec<String> {
             .map(|bound_by| bound_by.network())
             .fold(0.0, f64::max);
         let main = bounds.first()?.greatest().into_iter().next()?;
-        (most - least <= TIE * least && network < NETWORK_BOUNDS).then(|| {
+        (most - least <= TIE_OF_TIMES * least && network < NETWORK_BOUNDS).then(|| {
             format!(
                 "job {}: the times differ by {}, and the network is at most {} of the critical path ({} is {}): these \
                  runs do not rank the networks",

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Summary;
-use crate::compare::{Row, TIE, rows, ties};
+use crate::compare::{Row, TIE_OF_TIMES, rows, ties};
 use crate::extremes::{Better, Extremes};
 use crate::headline::{headline, not_ranked};
 
@@ -117,7 +117,7 @@ pub fn compare_runs(runs: &[(&str, Summary)]) -> ComparedRuns {
 
 /// Positions of the best values, with those that tie with it; empty if all do.
 fn best(better: Better, values: &[Option<f64>]) -> Vec<usize> {
-    let of = Extremes::of(better, values, TIE).filter(|of| !of.tie);
+    let of = Extremes::of(better, values, TIE_OF_TIMES).filter(|of| !of.tie);
     of.map_or(Vec::new(), |of| of.leaders)
 }
 

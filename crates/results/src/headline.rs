@@ -6,13 +6,13 @@
 
 use std::cmp::Ordering;
 
-use crate::compare::{TIE, names_of_jobs, time_per_repetition};
+use crate::compare::{TIE_OF_TIMES, names_of_jobs, time_per_repetition};
 use crate::delivery::Delivery;
 use crate::extremes::{Better, Extremes};
 use crate::{JobSummary, Summary, show};
 
 /// Loads and latencies of traffic tie up to this part: runs of random traffic differ by chance.
-pub(crate) const TIE_OF_TRAFFIC: f64 = 0.05;
+pub const TIE_OF_TRAFFIC: f64 = 0.05;
 
 /// Maximum jobs without a difference that are named.
 const MOST_TIES: usize = 3;
@@ -103,12 +103,12 @@ fn told(mut findings: Vec<Finding>) -> Vec<String> {
 /// The time of a job of ranks. `None` if it is not known of all runs.
 fn time(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<Finding> {
     let (what, times) = times_of_job(runs, job)?;
-    let of = Extremes::of(Better::Lower, &times, TIE)?;
+    let of = Extremes::of(Better::Lower, &times, TIE_OF_TIMES)?;
     if of.tie {
         let (low, high) = of.range();
         let range = match (show::time(low), show::time(high)) {
             (low, high) if low == high => format!("{low} in all runs"),
-            (low, high) => format!("{low} to {high}: equal within {}", limit(TIE)),
+            (low, high) => format!("{low} to {high}: equal within {}", limit(TIE_OF_TIMES)),
         };
         return Some(Finding::tie(format!("{what} takes {range}.")));
     }

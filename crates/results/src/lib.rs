@@ -39,7 +39,7 @@ pub use assumed::{AssumedValue, Assumptions, MeasuredError};
 pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
 pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
-pub use compare::compare;
+pub use compare::{NETWORK_BOUNDS, TIE_OF_TIMES, compare};
 pub use compared_runs::{ComparedRuns, ComparedValue, DifferingKey, compare_runs, differing_keys};
 pub use critical_path::{
     CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
@@ -53,6 +53,7 @@ pub use fairness::{Fairness, HostTraffic};
 pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,
 };
+pub use headline::TIE_OF_TRAFFIC;
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use mpi_parts::{MpiParts, MpiPartsTotals};
@@ -71,6 +72,6 @@ pub use summary::{
 };
 pub use table::Table;
 pub use verdict::{
-    ChangedKey, Comparison, Confidence, ConfidenceLevel, RepeatedRun, VERDICT_RULES, VERDICT_THRESHOLDS,
+    ChangedKey, Comparison, Confidence, ConfidenceLevel, DELIVERED, RepeatedRun, VERDICT_RULES, VERDICT_THRESHOLDS,
     Verdict, VerdictPlace, VerdictRule, VerdictTime, verdict, verdict_of_folder,
 };

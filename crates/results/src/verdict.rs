@@ -27,8 +27,7 @@ use class_loads::ClassLoads;
 use link_loads::{ClassLinks, LinkLoads};
 
 pub use text::RepeatedRun;
-pub(crate) use thresholds::DELIVERED;
-pub use thresholds::VERDICT_THRESHOLDS;
+pub use thresholds::{DELIVERED, VERDICT_THRESHOLDS};
 
 /// The verdict on a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

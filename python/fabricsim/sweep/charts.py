@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabricsim.sweep import show
-from fabricsim.sweep.metrics import Metric
+from fabricsim.sweep.choice import is_design
+from fabricsim.sweep.marks import Marks
+from fabricsim.sweep.metrics import SATURATED, Metric, is_latency
 from fabricsim.sweep.page import COLOURS, DASHES, MARKS, Figure, axis, label, layout
 from fabricsim.sweep.plan import Axis, Plan, Point
+from fabricsim.sweep.table import has_note
 
 __all__ = ["bars", "curves", "line_at_one", "pareto", "pareto_front"]
 
@@ -51,7 +54,7 @@ def series(plan: Plan, summaries: list[dict[str, Any]], x: Axis | None) -> list[
 
 
 def curves(
-    plan: Plan, summaries: list[dict[str, Any]], x: Axis, column: str, metric: Metric
+    plan: Plan, summaries: list[dict[str, Any]], x: Axis, column: str, metric: Metric, marks: Marks
 ) -> Iterator[Figure]:
     """A result along an axis, with a line for each combination of the other axes.
 
@@ -63,7 +66,7 @@ def curves(
     assert numbers is not None
     parts = list(_parts(plan, series(plan, summaries, x), x))
     shown = [family for _, part in parts for family in part[:MOST_LINES]]
-    found = [_valid(row, column).get(column) for family in shown for row in family.rows.values()]
+    found = [row.get(column) for family in shown for row in family.rows.values()]
     top = 1.06 * max((value * metric.scale for value in found if value is not None), default=1.0)
     looks = {name: number for number, name in enumerate(dict.fromkeys(family.name for family in shown))}
     traces: list[dict[str, Any]] = []
@@ -76,13 +79,17 @@ def curves(
                 "name": label(family.name),
                 "legendgroup": label(family.name),
             }
-            traces.append({**_line(family, numbers, column, metric), **common, "showlegend": first})
+            line = _line(family, numbers, column, metric)
+            noted = _noted(common["marker"], [family.rows[place] for place in _along(family, numbers)], marks)
+            traces.append({**line, **common, **noted, "showlegend": first})
             for end, own in _ends(family, numbers, column, metric, top):
                 styles = {key: {**common[key], **own.get(key, {})} for key in ("line", "marker")}
                 traces.append({**end, **common, **styles, "showlegend": False})
     note = _left_out(max(len(part) for _, part in parts), MOST_LINES, "lines")
-    if any(_is_saturated(row, column) for family in shown for row in family.rows.values()):
+    rows = [row for family in shown for row in family.rows.values()]
+    if any(_is_saturated(row, column) for row in rows):
         note += " Triangles at the top mark saturated points, whose latency depends on the length of the run."
+    note += _explained(rows, marks)
     along, of = axis(x.name, **_ticks(x, numbers)), axis(show.heading(metric), rangemode="tozero")
     several = len(looks) > 1
     yield Figure(
@@ -98,16 +105,35 @@ def curves(
 
 def _line(family: Series, numbers: Sequence[float], column: str, metric: Metric) -> dict[str, Any]:
     """A family along the axis, without the latencies of saturated networks."""
-    places = sorted(family.rows, key=lambda place: numbers[place])
-    rows = [_valid(family.rows[place], column) for place in places]
+    places = _along(family, numbers)
+    rows = [family.rows[place] for place in places]
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "x": [numbers[place] for place in places],
         "y": [_scaled(row.get(column), metric) for row in rows],
         "error_y": _errors(rows, column, metric.scale),
-        "hovertemplate": f"{label(family.name)}<br>%{{x}}: %{{y:.4~g}}<extra></extra>",
+        "hovertemplate": f"{label(family.name)}<br>%{{x}}: %{{y:.4~g}} %{{text}}<extra></extra>",
     }
+
+
+def _along(family: Series, numbers: Sequence[float]) -> list[int]:
+    """The places of a family in the order of the axis."""
+    return sorted(family.rows, key=lambda place: numbers[place])
+
+
+def _noted(marker: dict[str, Any], rows: Sequence[dict[str, Any]], marks: Marks) -> dict[str, Any]:
+    """The look of markers of which those with notes are open, and the text beside the value of each."""
+    texts = [marks.of_point(row) for row in rows]
+    symbol = marker["symbol"]
+    symbols = [f"{symbol}-open" if text else symbol for text in texts] if any(texts) else symbol
+    return {"marker": {**marker, "symbol": symbols}, "text": texts}
+
+
+def _explained(rows: Sequence[dict[str, Any]], marks: Marks) -> str:
+    """What the letters in a figure mean."""
+    legend = marks.legend(rows)
+    return f" Open marks, and letters in brackets, are points with notes: {legend}." if legend else ""
 
 
 def _ends(
@@ -117,7 +143,7 @@ def _ends(
 
     Each with what differs from the look of the family.
     """
-    places = sorted(family.rows, key=lambda place: numbers[place])
+    places = _along(family, numbers)
     full = [place for place in places if _is_saturated(family.rows[place], column)]
     if not full:
         return
@@ -184,7 +210,12 @@ def _panels(titles: Sequence[str], x: dict[str, Any], y: dict[str, Any], **more:
 
 
 def bars(
-    plan: Plan, summaries: list[dict[str, Any]], x: Axis | None, column: str, metric: Metric
+    plan: Plan,
+    summaries: list[dict[str, Any]],
+    x: Axis | None,
+    column: str,
+    metric: Metric,
+    marks: Marks,
 ) -> Iterator[Figure]:
     """A result relative to a baseline that differs in the axes that the file names, by default in the first.
 
@@ -193,12 +224,12 @@ def bars(
     """
     named = [a for a in plan.axes if len(a.steps) > 1]
     if (x is None or x.numbers is None) and len(named) > 1:
-        yield from _dots(plan, summaries, min(named, key=lambda a: len(a.steps)), column, metric)
+        yield from _dots(plan, summaries, min(named, key=lambda a: len(a.steps)), column, metric, marks)
         return
     families = series(plan, summaries, x)
     if x is None:
         points = [Series(family.name, family.labels, family.rows) for family in families]
-        yield from _bars_of(plan, points, {0: ""}, None, column, metric)
+        yield from _bars_of(plan, points, {0: ""}, None, column, metric, marks)
     elif len(families) == 1:
         (family,) = families
         places = _spread(sorted(family.rows))
@@ -206,15 +237,21 @@ def bars(
             Series(x.steps[place].label, {x.name: x.steps[place].label}, {0: family.rows[place]})
             for place in places
         ]
-        yield from _bars_of(plan, single, {0: ""}, None, column, metric)
+        yield from _bars_of(plan, single, {0: ""}, None, column, metric, marks)
     else:
         places = _spread(sorted({place for family in families for place in family.rows}))
         shown = {place: x.steps[place].label for place in places}
-        yield from _bars_of(plan, families, shown, x, column, metric)
+        yield from _bars_of(plan, families, shown, x, column, metric, marks)
 
 
 def _bars_of(
-    plan: Plan, families: list[Series], places: dict[int, str], x: Axis | None, column: str, metric: Metric
+    plan: Plan,
+    families: list[Series],
+    places: dict[int, str],
+    x: Axis | None,
+    column: str,
+    metric: Metric,
+    marks: Marks,
 ) -> Iterator[Figure]:
     """Bars of families at places; without an axis `x`, families are side by side along the plot."""
     if len(families) < 2:
@@ -240,8 +277,9 @@ def _bars_of(
     if x is None:
         shown = families[:MOST_LINES]
         rows = [family.rows.get(0, {}) for family in shown]
-        trace = _bar("", [f.name for f in shown], rows, [reference(f, 0) for f in shown], column, 0)
-        yield _bar_figure(metric.title, to, metric, [trace], " and ".join(families[0].labels), plan)
+        trace = _bar("", [f.name for f in shown], rows, [reference(f, 0) for f in shown], column, 0, marks)
+        said = _bar_notes(rows, column, marks)
+        yield _bar_figure(metric.title, to, metric, [trace], " and ".join(families[0].labels), plan, said)
         return
     for title, part in _parts(plan, families, x):
         traces = [
@@ -252,15 +290,25 @@ def _bars_of(
                 [reference(family, place) for place in places],
                 column,
                 number,
+                marks,
             )
             for number, family in enumerate(part[:MOST_LINES])
         ]
         heading = f"{metric.title}: {title}" if title else metric.title
-        yield _bar_figure(heading, to, metric, traces, x.name, plan)
+        said = _bar_notes([family.rows.get(place, {}) for family in part for place in places], column, marks)
+        yield _bar_figure(heading, to, metric, traces, x.name, plan, said)
+
+
+def _bar_notes(rows: Sequence[dict[str, Any]], column: str, marks: Marks) -> str:
+    """What letters mean, and why some points have no bar."""
+    missing = any(_is_saturated(row, column) for row in rows)
+    why = " Saturated points have no bar: their latency depends on the length of the run." if missing else ""
+    legend = marks.legend(rows)
+    return why + (f" Letters in brackets are notes: {legend}." if legend else "")
 
 
 def _dots(
-    plan: Plan, summaries: list[dict[str, Any]], by: Axis, column: str, metric: Metric
+    plan: Plan, summaries: list[dict[str, Any]], by: Axis, column: str, metric: Metric, marks: Marks
 ) -> Iterator[Figure]:
     """A row for each combination of the values of all axes but one, with a mark for each value of that."""
     points = series(plan, summaries, None)
@@ -277,7 +325,7 @@ def _dots(
             found.append((own, other))
         names = [row.name for row in rows[:MOST_ROWS]]
         own_rows, others = [own for own, _ in found], [other for _, other in found]
-        bar = _bar(step.label, names, own_rows, others, column, number)
+        bar = _bar(step.label, names, own_rows, others, column, number, marks)
         traces.append(
             {
                 "type": "scatter",
@@ -286,15 +334,17 @@ def _dots(
                 "x": bar["y"],
                 "y": bar["x"],
                 "error_x": bar["error_y"],
-                "marker": {**_look(number)["marker"], "size": 10},
-                "hovertemplate": f"{bar['name']}<br>%{{y}}: %{{x:.4~g}}<extra></extra>",
+                **_noted({**_look(number)["marker"], "size": 10}, own_rows, marks),
+                "hovertemplate": f"{bar['name']}<br>%{{y}}: %{{x:.4~g}} %{{text}}<extra></extra>",
             }
         )
     same = [name for name in points[0].labels if name not in wanted]
     to = ", ".join(wanted.values()) + (f" with the same {' and '.join(same)}" if same else "")
-    figure = _bar_figure(metric.title, to, metric, traces, "", plan)
+    figure = _bar_figure(metric.title, to, metric, traces, "", plan, "")
+    all_rows = [row for point in points for row in point.rows.values()]
     notes = [
         figure.explanation,
+        _explained(all_rows, marks).strip(),
         f"Marks are the values of {by.name}.",
         _left_out(len(by.steps), len(COLOURS), f"values of {by.name}"),
         _left_out(len(rows), MOST_ROWS, "rows"),
@@ -317,12 +367,12 @@ def _dots(
 
 
 def _bar_figure(
-    title: str, to: str, metric: Metric, traces: list[dict[str, Any]], x: str, plan: Plan
+    title: str, to: str, metric: Metric, traces: list[dict[str, Any]], x: str, plan: Plan, notes: str
 ) -> Figure:
     better = {True: "Higher is better. ", False: "Lower is better. ", None: ""}[metric.larger_is_better]
     return Figure(
         heading=f"{title}, relative",
-        explanation=f"Relative to {to}, which is 1. {better}{_interval(plan)}".strip(),
+        explanation=f"Relative to {to}, which is 1. {better}{_interval(plan)}".strip() + notes,
         traces=traces,
         layout=layout(
             axis(x, type="category"),
@@ -341,6 +391,7 @@ def _bar(
     references: Sequence[float | None],
     column: str,
     number: int,
+    marks: Marks,
 ) -> dict[str, Any]:
     heights: list[float | None] = []
     halves: list[float] = []
@@ -358,12 +409,20 @@ def _bar(
         "y": heights,
         "error_y": {"type": "data", "array": halves, "visible": any(halves), "thickness": 1.2},
         "marker": {"color": COLOURS[number % len(COLOURS)], "pattern": {"shape": _pattern(number)}},
-        "hovertemplate": f"{label(name)}<br>%{{x}}: %{{y:.4~g}}<extra></extra>",
+        "text": [marks.of_point(row) for row in rows],
+        "textposition": "outside",
+        "hovertemplate": f"{label(name)}<br>%{{x}}: %{{y:.4~g}} %{{text}}<extra></extra>",
     }
 
 
 def pareto(
-    plan: Plan, summaries: list[dict[str, Any]], x: Axis | None, column: str, metric: Metric, currency: str
+    plan: Plan,
+    summaries: list[dict[str, Any]],
+    x: Axis | None,
+    column: str,
+    metric: Metric,
+    currency: str,
+    marks: Marks,
 ) -> Iterator[Figure]:
     """Cost against performance, a figure for each use of the networks. None if all networks cost the same or
     costs are unknown. If the axis `x` concerns their use, its best value counts."""
@@ -371,20 +430,20 @@ def pareto(
     sizes = {row.get("network.hosts") for row in summaries if row.get("network.hosts") is not None}
     cost = "network.cost" if len(sizes) == 1 else "network.cost_per_host"
     points = {point.number: point for point in plan.points}
-    uses = [n for n, a in enumerate(plan.axes) if a is not x and not _is_design(a)]
+    uses = [n for n, a in enumerate(plan.axes) if a is not x and not is_design(a)]
     of_use: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in summaries:
         if row.get(cost) is not None and row.get(column) is not None:
             steps = points[row["point"]].steps
             of_use.setdefault(tuple(steps[n].label for n in uses), []).append(row)
-    best = x is not None and not _is_design(x)
+    best = x is not None and not is_design(x)
     for labels, rows in itertools.islice(of_use.items(), MOST_FIGURES):
         if best:
             rows = _best(plan, points, rows, column, metric)
         if len({row[cost] for row in rows}) > 1:
             named = ", ".join(f"{plan.axes[n].name} = {text}" for n, text in zip(uses, labels, strict=True))
             along = f"The best over {x.name}. " if best and x is not None else ""
-            yield _pareto_figure(plan, points, rows, (cost, column), metric, currency, (named, along))
+            yield _pareto_figure(plan, points, rows, (cost, column), metric, currency, (named, along), marks)
 
 
 def _pareto_figure(
@@ -395,6 +454,7 @@ def _pareto_figure(
     metric: Metric,
     currency: str,
     notes: tuple[str, str],
+    marks: Marks,
 ) -> Figure:
     cost, column = columns
     front = pareto_front([(row[cost], row[column]) for row in rows], bool(metric.larger_is_better))
@@ -423,12 +483,8 @@ def _pareto_figure(
                 "x": [row[cost] for row in mine],
                 "y": [row[column] * metric.scale for row in mine],
                 "error_y": _errors(mine, column, metric.scale),
-                "text": [label(points[row["point"]].label) for row in mine],
-                "marker": {
-                    "color": COLOURS[number % len(COLOURS)],
-                    "symbol": MARKS[number % len(MARKS)],
-                    "size": 12,
-                },
+                **_noted({**_look(number)["marker"], "size": 12}, mine, marks),
+                "text": [label(marks.after(points[row["point"]].label, row)) for row in mine],
                 "hovertemplate": "%{text}<br>%{x:,.6~g}, %{y:.4~g}<extra></extra>",
             }
         )
@@ -438,18 +494,13 @@ def _pareto_figure(
     return Figure(
         heading=f"Cost against performance{': ' if use else ''}{use}",
         explanation=f"{along}Left is cheaper, {better} is better. "
-        f"{_interval(plan)}{_left_out(len(names), MOST_LINES, 'kinds of points')}".strip(),
+        f"{_interval(plan)}{_left_out(len(names), MOST_LINES, 'kinds of points')}".strip()
+        + _explained(rows, marks),
         traces=traces,
         layout=layout(
             axis(f"{title}{unit}", rangemode="tozero"), axis(show.heading(metric), rangemode="tozero")
         ),
     )
-
-
-def _is_design(axis: Axis) -> bool:
-    """Whether an axis changes the network itself."""
-    experiments = any(step.experiment is not None for step in axis.steps)
-    return experiments or any(key.startswith("network.") for key in axis.keys)
 
 
 def _best(
@@ -460,7 +511,7 @@ def _best(
     best: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows:
         steps = points[row["point"]].steps
-        key = tuple(step.label for a, step in zip(plan.axes, steps, strict=True) if _is_design(a))
+        key = tuple(step.label for a, step in zip(plan.axes, steps, strict=True) if is_design(a))
         if key not in best or sign * row[column] < sign * best[key][column]:
             best[key] = row
     return list(best.values())
@@ -481,7 +532,7 @@ def pareto_front(points: Sequence[tuple[float, float]], larger_is_better: bool) 
 def _marks(plan: Plan, points: list[Point]) -> tuple[list[str], Callable[[Point], str]]:
     """Points with the same look: those of one step of the first axis that changes the network, preferably one
     with names."""
-    designs = [n for n, a in enumerate(plan.axes) if _is_design(a)]
+    designs = [n for n, a in enumerate(plan.axes) if is_design(a)]
     named = [n for n in designs if plan.axes[n].named]
     chosen = next(iter([*named, *designs]), None)
 
@@ -529,12 +580,7 @@ def _spread(places: list[int]) -> list[int]:
 
 def _is_saturated(row: dict[str, Any], column: str) -> bool:
     """Whether a latency comes from a saturated network, so that it depends on the length of the run."""
-    return "latency" in column and "saturated" in (row.get("notes") or "").split(", ")
-
-
-def _valid(row: dict[str, Any], column: str) -> dict[str, Any]:
-    """The row without the latency of a saturated network."""
-    return {**row, column: None, f"{column}.high": None} if _is_saturated(row, column) else row
+    return is_latency(column) and has_note(row, SATURATED)
 
 
 def _scaled(found: float | None, metric: Metric) -> float | None:

@@ -1,4 +1,4 @@
-"""Defaults of a sweep's report: the axis of its curves, and the results to show."""
+"""The roles of axes and columns in a sweep: defaults of its report, and what its answer compares."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fabricsim.sweep.plan import Axis, Plan
 from fabricsim.sweep.table import Row
 
-__all__ = ["along", "families", "first_performance", "performance", "results"]
+__all__ = ["along", "families", "first_performance", "is_design", "load_axis", "performance", "results"]
 
 # Fewer values make no curve.
 FEWEST = 3
@@ -19,6 +19,18 @@ def along(plan: Plan) -> Axis | None:
         return next(axis for axis in plan.axes if axis.name == plan.report.x)
     numbers = [axis for axis in plan.axes if axis.numbers is not None and len(axis.steps) >= FEWEST]
     return max(numbers, key=lambda axis: len(axis.steps), default=None)
+
+
+def is_design(axis: Axis) -> bool:
+    """Whether an axis changes the network itself."""
+    experiments = any(step.experiment is not None for step in axis.steps)
+    return experiments or any(key.startswith("network.") for key in axis.keys)
+
+
+def load_axis(plan: Plan) -> Axis | None:
+    """The axis of numbers along which the offered load of synthetic traffic changes; None without one."""
+    loads = (axis for axis in plan.axes if axis.numbers is not None and len(axis.steps) > 1)
+    return next((axis for axis in loads if axis.keys[0].endswith(".traffic.load")), None)
 
 
 def families(plan: Plan, x: Axis | None) -> list[Axis]:

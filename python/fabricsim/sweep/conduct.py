@@ -7,7 +7,8 @@ started again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -22,17 +23,23 @@ from fabricsim.sweep.cache import Cache, Outcome, Resolved, digest
 from fabricsim.sweep.cluster import ClusterSettings
 from fabricsim.sweep.costs import CostTable, Item, load_costs, total
 from fabricsim.sweep.engine import Dask, Engine
+from fabricsim.sweep.findings import Findings
 from fabricsim.sweep.folder import may_write, write
-from fabricsim.sweep.page import need_plots
-from fabricsim.sweep.plan import Case, Plan, load
+from fabricsim.sweep.page import Figure, need_plots
+from fabricsim.sweep.plan import Case, Plan, Point, load
 from fabricsim.sweep.progress import Progress
+from fabricsim.sweep.report import figures
 from fabricsim.sweep.table import Row
-from fabricsim.sweep.work import Failure, Task, resolve, simulate
+from fabricsim.sweep.work import Failure, Task, distinct, estimate, resolve, simulate
 
-__all__ = ["Network", "Sweep", "run"]
+__all__ = ["MOST_FAILURES", "Network", "Sweep", "estimates", "run"]
 
 RESULTS = Path("results")
 CACHE = RESULTS / "cache"
+# Different failures that are printed; failed.csv has all of them.
+MOST_FAILURES = 10
+# Letters of the heading in the name of a figure's file.
+MOST_LETTERS = 60
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,15 @@ class Sweep:
     ----------
     folder : Path
         Where its tables and its page are: ``sweep.html``.
+    answer : list of str
+        Sentences: which network wins at what cost, where each saturates, which points rank nothing.
     runs : pyarrow.Table
         One row for each run.
     summary : pyarrow.Table
         One row for each point: means over the seeds, with their confidence intervals.
+    figures : list of Figure
+        The figures of the page, the one that answers first. Each has `plotly()`, `matplotlib()` and
+        `save("figure.svg")`.
     failed : list of (str, Failure)
         Runs without a result: which, and why.
     cached, executed : int
@@ -68,12 +80,41 @@ class Sweep:
     """
 
     folder: Path
+    answer: list[str]
     runs: pyarrow.Table
     summary: pyarrow.Table
+    figures: list[Figure]
     failed: list[tuple[str, Failure]]
     cached: int
     executed: int
     problems: list[str]
+
+    def save_figures(self, kind: str = "svg") -> list[Path]:
+        """Writes each figure into ``figures`` in `folder`, with matplotlib; returns the files.
+
+        Parameters
+        ----------
+        kind : str
+            ``"svg"``, ``"pdf"`` or ``"png"``.
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed.
+        SweepError
+            A file cannot be written.
+        """
+        place = self.folder / "figures"
+        files = []
+        try:
+            place.mkdir(exist_ok=True)
+            for number, figure in enumerate(self.figures, start=1):
+                name = re.sub(r"[^a-z0-9]+", "-", figure.heading.lower()).strip("-")[:MOST_LETTERS]
+                files.append(place / f"{number:02}-{name}.{kind}")
+                figure.save(files[-1])
+        except OSError as error:
+            raise SweepError(f"cannot be written: {error}", str(place)) from None
+        return files
 
 
 def run(
@@ -137,6 +178,41 @@ def run(
     return conduct.written(folder)
 
 
+def estimates(
+    plan: Plan, engine: Engine, progress: TextIO | None = None
+) -> Iterator[tuple[Point, dict[str, Any] | Failure]]:
+    """The expected work of one run of each point, in the order of the points. Nothing is run.
+
+    Yields
+    ------
+    (Point, dict or Failure)
+        ``packet_hops``, ``messages``, ``cpu_s``, ``packet_hops_per_s``, ``is_lower_limit``; or why there is
+        no estimate.
+    """
+    shown = Progress(progress)
+    tasks = {
+        point.number: Task(
+            experiment=point.experiment.absolute(),
+            overrides=tuple(Case(point, plan.seeds[0]).overrides),
+            interference=False,
+            keep_result=False,
+            cache=CACHE,
+            key=str(point.number),
+        )
+        for point in plan.points
+    }
+    shown.begin("points checked", len(tasks))
+    found: dict[int, Any] = {}
+    try:
+        for task, came in engine.each(estimate, tasks.values()):
+            found[int(task.key)] = Failure.of(came) if isinstance(came, BaseException) else came
+            shown.one(isinstance(found[int(task.key)], Failure))
+    finally:
+        shown.end()
+    for point in plan.points:
+        yield point, found[point.number]
+
+
 class _Conduct:
     """A sweep during its run."""
 
@@ -163,8 +239,12 @@ class _Conduct:
                 else:
                     self._cached += len(rows)
                     self._take(rows, key, outcome)
-            failed = sum(row.failure is not None for row in self._rows)
-            self._progress.begin("runs", len(self._rows), cached=self._cached, failed=failed)
+            failed = [(row.name, row.failure) for row in self._rows if row.failure is not None]
+            if waiting:
+                # Before the others run, so that a mistake can be mended at once.
+                for which, failure in distinct(failed)[:MOST_FAILURES]:
+                    self._progress.say(f"{which} cannot run: {failure.kind}: {failure.message}")
+            self._progress.begin("runs", len(self._rows), cached=self._cached, failed=len(failed))
             tasks = [self._task(rows[0].case, key) for key, rows in waiting.items()]
             for task, came in engine.each(simulate, tasks, self._threads):
                 rows = waiting[task.key]
@@ -176,14 +256,23 @@ class _Conduct:
 
     def written(self, folder: Path) -> Sweep:
         """Writes tables and page."""
-        failed = [(_name(row.case), row.failure) for row in self._rows if row.failure is not None]
+        failed = [(row.name, row.failure) for row in self._rows if row.failure is not None]
         networks = list(self._networks.values())
         problems = [network.missing for network in networks if network.missing]
         problems += self._without_power
         problems += derived.add(self._plan, self._rows)
-        runs, summary = write(folder, self._plan, self._rows, networks, self._costs)
+        found = Findings.of(self._plan, self._rows, networks, self._costs)
+        runs, summary = write(folder, found)
         return Sweep(
-            folder, runs, summary, failed, self._cached, self._executed, list(dict.fromkeys(problems))
+            folder=folder,
+            answer=found.answer,
+            runs=runs,
+            summary=summary,
+            figures=list(figures(found)),
+            failed=failed,
+            cached=self._cached,
+            executed=self._executed,
+            problems=list(dict.fromkeys(problems)),
         )
 
     def _keys(self, engine: Engine) -> dict[str, list[Row]]:
@@ -292,8 +381,3 @@ def _other_version(resolved: Resolved) -> Failure | None:
         f"the workers have FabricSim {resolved.version}, here it is {_core.__version__}: "
         "expected the same version everywhere",
     )
-
-
-def _name(case: Case) -> str:
-    seed = "" if case.seed is None else f", seed {case.seed}"
-    return f"point {case.point.number} ({case.point.label}{seed})"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fabricsim.sweep.metrics import COLUMNS, DERIVED, describe
+from fabricsim.sweep.metrics import COLUMNS, DERIVED, SATURATED, describe, is_latency
 from fabricsim.sweep.section import Section, nearest
 
 if TYPE_CHECKING:
@@ -212,7 +212,11 @@ def _default(plan: Plan) -> dict[str, str]:
 
 
 def _columns(row: Row) -> Mapping[str, Any]:
-    return {**row.facts, **row.measures}
+    """The columns of a run. Latencies of a saturated run depend on its length: they have no value."""
+    found = {**row.facts, **row.measures}
+    if SATURATED in row.notes:
+        found |= {name: None for name in found if is_latency(name)}
+    return found
 
 
 def _matching(column: str, names: set[str]) -> list[str]:

@@ -8,7 +8,7 @@ import os
 import shutil
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow
 import pyarrow.csv
@@ -17,12 +17,8 @@ import pyarrow.parquet
 from fabricsim import _core
 from fabricsim._errors import SweepError
 from fabricsim.sweep import markdown, report
-from fabricsim.sweep.costs import CostTable
-from fabricsim.sweep.plan import Plan
-from fabricsim.sweep.table import Row, runs_table, summary_rows, summary_table
-
-if TYPE_CHECKING:
-    from fabricsim.sweep.conduct import Network
+from fabricsim.sweep.findings import Findings
+from fabricsim.sweep.table import Row, runs_table, summary_table
 
 __all__ = ["may_write", "write"]
 
@@ -49,9 +45,7 @@ def may_write(folder: Path) -> None:
         raise SweepError("is a file; expected a folder", str(folder))
 
 
-def write(
-    folder: Path, plan: Plan, rows: list[Row], networks: list[Network], costs: CostTable | None
-) -> tuple[pyarrow.Table, pyarrow.Table]:
+def write(folder: Path, found: Findings) -> tuple[pyarrow.Table, pyarrow.Table]:
     """Writes all files; returns the tables of runs and points.
 
     Raises
@@ -59,10 +53,9 @@ def write(
     SweepError
         The folder cannot be written.
     """
-    runs = runs_table(plan, rows)
-    summaries = summary_rows(plan, rows)
-    summary = summary_table(plan, summaries)
-    failed = [row for row in rows if row.failure is not None]
+    runs = runs_table(found.plan, found.rows)
+    summary = summary_table(found.plan, found.summaries)
+    failed = [row for row in found.rows if row.failure is not None]
     aside = folder.with_name(f".{folder.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
     try:
         aside.mkdir(parents=True)
@@ -71,11 +64,9 @@ def write(
             pyarrow.csv.write_csv(table, aside / f"{name}.csv")
         if failed:
             _write_failed(aside / "failed.csv", failed)
-        (aside / "summary.md").write_text(markdown.page(plan, summaries, rows, costs), encoding="utf-8")
-        (aside / "sweep.html").write_text(
-            report.page(plan, summaries, rows, networks, costs), encoding="utf-8"
-        )
-        (aside / MARK).write_text(json.dumps(_about(plan, rows, networks, costs), indent=2), encoding="utf-8")
+        (aside / "summary.md").write_text(markdown.page(found), encoding="utf-8")
+        (aside / "sweep.html").write_text(report.page(found), encoding="utf-8")
+        (aside / MARK).write_text(json.dumps(_about(found), indent=2), encoding="utf-8")
         _move(aside, folder)
     except OSError as error:
         raise SweepError(f"cannot be written: {error}", str(folder)) from None
@@ -97,12 +88,14 @@ def _write_failed(file: Path, failed: list[Row]) -> None:
             )
 
 
-def _about(plan: Plan, rows: list[Row], networks: list[Network], costs: CostTable | None) -> dict[str, Any]:
-    """The description of the sweep, and the bills of its networks."""
+def _about(found: Findings) -> dict[str, Any]:
+    """The description of the sweep, what it answers, and the bills of its networks."""
+    plan, rows = found.plan, found.rows
     return {
         "schema": SCHEMA,
         "version": _core.__version__,
         "name": plan.name,
+        "answer": found.answer,
         "file": str(plan.file),
         "points": len(plan.points),
         "runs": len(rows),
@@ -113,7 +106,7 @@ def _about(plan: Plan, rows: list[Row], networks: list[Network], costs: CostTabl
             {"name": axis.name, "keys": list(axis.keys), "values": [step.label for step in axis.steps]}
             for axis in plan.axes
         ],
-        "currency": None if costs is None else costs.currency,
+        "currency": None if found.costs is None else found.costs.currency,
         "networks": [
             {
                 "topology": network.topology,
@@ -124,7 +117,7 @@ def _about(plan: Plan, rows: list[Row], networks: list[Network], costs: CostTabl
                     for item in network.items
                 ],
             }
-            for network in networks
+            for network in found.networks
         ],
     }
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from fabricsim.sweep import choice, show
-from fabricsim.sweep.costs import CostTable
-from fabricsim.sweep.metrics import Metric, describe
-from fabricsim.sweep.plan import Plan
-from fabricsim.sweep.table import Row
+from fabricsim.sweep.findings import Findings
+from fabricsim.sweep.metrics import SATURATED, Metric, describe, is_latency
+from fabricsim.sweep.table import has_note
 
 __all__ = ["page", "table"]
 
 
-def table(
-    plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], costs: CostTable | None
-) -> tuple[list[str], list[list[str]]]:
-    """Headings, and a line of cells for each point."""
+def table(found: Findings) -> tuple[list[str], list[list[str]]]:
+    """Headings, and a line of cells for each point, whose last name has the marks of its notes."""
+    plan, summaries, costs = found.plan, found.summaries, found.costs
     columns: list[tuple[str, Metric]] = []
-    names = choice.results(plan, rows)
+    names = choice.results(plan, found.rows)
     if costs is not None:
         names += ["network.cost", "network.cost_per_host"]
     for name in dict.fromkeys(names):
@@ -27,23 +25,33 @@ def table(
             columns.append((name, metric))
     headings = [axis.name for axis in plan.axes] or ["experiment"]
     headings += [show.heading(metric) for _, metric in columns]
-    noted = any(row["notes"] for row in summaries)
     failures = any(row["failed"] for row in summaries)
     points = {point.number: point for point in plan.points}
     lines = []
     for row in summaries:
         line = [step.label for step in points[row["point"]].steps] or [plan.name]
-        line += [show.with_interval(row, name, metric) for name, metric in columns]
-        line += [row["notes"] or ""] if noted else []
+        line[-1] = found.marks.after(line[-1], row)
+        line += [_shown(row, name, metric) for name, metric in columns]
         line += [str(row["failed"] or "")] if failures else []
         lines.append(line)
-    return [*headings, *(["notes"] if noted else []), *(["failed"] if failures else [])], lines
+    return [*headings, *(["failed"] if failures else [])], lines
 
 
-def page(plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], costs: CostTable | None) -> str:
+def _shown(row: dict[str, Any], name: str, metric: Metric) -> str:
+    if is_latency(name) and has_note(row, SATURATED):
+        return "saturated"
+    return show.with_interval(row, name, metric)
+
+
+def page(found: Findings) -> str:
     """The page."""
-    headings, lines = table(plan, summaries, rows, costs)
-    text = f"# {_cell(plan.name)}\n\n| " + " | ".join(_cell(heading) for heading in headings) + " |\n"
+    plan, costs = found.plan, found.costs
+    headings, lines = table(found)
+    text = (
+        f"# {_cell(plan.name)}\n\n{' '.join(_cell(sentence) for sentence in found.answer)}\n\n| "
+        + " | ".join(_cell(heading) for heading in headings)
+        + " |\n"
+    )
     text += "|" + " --- |" * len(headings) + "\n"
     for line in lines:
         text += "| " + " | ".join(_cell(cell) for cell in line) + " |\n"
@@ -51,6 +59,10 @@ def page(plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], costs: Co
         text += (
             f"\nMeans of {len(plan.seeds)} seeds, ± half of the {plan.confidence:.4g} confidence interval.\n"
         )
+    text += "".join(
+        f"\n{mark} {kind} ({points} point{'s' * (points != 1)}): {_cell(message)}\n"
+        for mark, kind, points, message in found.marks.lines(found.rows)
+    )
     if costs is not None and costs.note:
         text += f"\nCosts: {_cell(costs.note)}\n"
     return text

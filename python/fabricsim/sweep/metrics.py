@@ -13,7 +13,18 @@ from typing import Any
 from fabricsim import _core
 from fabricsim.sweep.cache import Outcome
 
-__all__ = ["COLUMNS", "Metric", "describe", "facts", "measures", "notes"]
+__all__ = [
+    "COLUMNS",
+    "HOST_BOUND",
+    "SATURATED",
+    "Metric",
+    "describe",
+    "facts",
+    "host_shares",
+    "is_latency",
+    "measures",
+    "notes",
+]
 
 
 @dataclass(frozen=True)
@@ -121,6 +132,15 @@ _SCHEDULE = {
 }
 # First part of the names of derived columns.
 DERIVED = "derived"
+# The kind of note of a run whose latencies depend on its length.
+SATURATED = "saturated"
+# Kinds of notes that a sweep adds: the network has so small a part of the critical path of a job that its
+# time says little about the network.
+HOST_BOUND = {
+    "overhead-bound": "MPI overhead",
+    "computation-bound": "computation",
+    "memory-bound": "memory bandwidth",
+}
 # All columns, for messages.
 COLUMNS = [
     *(f"network.{name}" for name in _NETWORK),
@@ -193,9 +213,39 @@ def describe(column: str, currency: str = "") -> Metric | None:
     return Metric(f"{job}: {metric.title}", metric.unit, metric.scale, metric.larger_is_better)
 
 
-def notes(outcome: Outcome) -> list[str]:
-    """The kinds of the notes of a run, in their order and each once."""
-    return list(dict.fromkeys(note["kind"] for note in outcome.summary.get("notes", ())))
+def is_latency(column: str) -> bool:
+    """Whether a column is a latency of packets, or a part of it."""
+    name = column.rpartition(".")[2]
+    return "latency_" in name or name.startswith("source_wait_")
+
+
+def notes(outcome: Outcome) -> dict[str, str]:
+    """The notes of a run: the first message of each kind, in their order, with those that a sweep adds."""
+    found: dict[str, str] = {}
+    for note in outcome.summary.get("notes", ()):
+        of = f"job {note['job']}: " if note.get("job") else ""
+        found.setdefault(note["kind"], f"{of}{note['found']}. {note['advice']}.")
+    for job in outcome.summary["jobs"]:
+        bound_by = job.get("bound_by")
+        if bound_by and (network := _network_share(bound_by)) < _core.NETWORK_BOUNDS:
+            kind = max(zip(HOST_BOUND, host_shares(bound_by), strict=True), key=lambda of: of[1])[0]
+            message = (
+                f"job {job['name']}: the network is {100 * network:.3g} % of its critical path, so that its "
+                "time "
+                "says little about the network."
+            )
+            found.setdefault(kind, message)
+    return found
+
+
+def host_shares(of: Mapping[str, Any]) -> list[float]:
+    """The parts of a critical path in the order of `HOST_BOUND`, of the shares by their names."""
+    return [of["overhead"], of["computation"] + of["imbalance"], of["memory"]]
+
+
+def _network_share(bound_by: Mapping[str, Any]) -> float:
+    """The part of a critical path that a faster network would shorten."""
+    return float(bound_by["latency"] + sum(link["share"] for link in bound_by["links"]))
 
 
 def _busiest_period(collect: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import importlib.util
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ __all__ = [
     "escape",
     "label",
     "layout",
+    "need_matplotlib",
     "need_plots",
     "table",
 ]
@@ -50,6 +52,44 @@ class Figure:
     layout: dict[str, Any]
     height: int | None = None
     """In pixels, if it is not the usual one."""
+
+    def plotly(self) -> Any:
+        """The figure of Plotly, for notebooks: ``plotly.graph_objects.Figure``.
+
+        Raises
+        ------
+        ImportError
+            Plotly is not installed.
+        """
+        import plotly.graph_objects
+
+        layout = {**self.layout, "title": {"text": label(self.heading)}, "height": self.height}
+        return plotly.graph_objects.Figure(self.traces, layout)
+
+    def matplotlib(self) -> Any:
+        """The figure of matplotlib, for papers: ``matplotlib.figure.Figure``.
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed: ``pip install 'fabricsim[plot]'``.
+        """
+        from fabricsim.sweep.drawing import draw
+
+        return draw(self)
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Writes the figure of matplotlib; the ending of the name is the format: ``.svg``, ``.pdf``,
+        ``.png``.
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed.
+        ValueError
+            Matplotlib does not know the format.
+        """
+        self.matplotlib().savefig(file, dpi=200)
 
 
 def escape(text: object) -> str:
@@ -159,6 +199,18 @@ def need_plots() -> None:
     """
     if importlib.util.find_spec("plotly") is None:
         raise SweepError("pages need plotly, which is not installed: pip install 'fabricsim[sweep]'")
+
+
+def need_matplotlib() -> None:
+    """Checks requirements of files of figures before long work.
+
+    Raises
+    ------
+    SweepError
+        Matplotlib is not installed.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise SweepError("--figures needs matplotlib, which is not installed: pip install 'fabricsim[plot]'")
 
 
 def _library() -> str:

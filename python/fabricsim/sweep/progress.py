@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "duration"]
 
 _WIDTH = 24
 # Seconds between two lines without a terminal.
@@ -42,6 +42,13 @@ class Progress:
         self._failed += count * failed
         self._show()
 
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        if self._stream is not None:
+            self.end()
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
+
     def end(self) -> None:
         """Clears the bar."""
         if self._bar and self._stream is not None:
@@ -58,7 +65,7 @@ class Progress:
         new = self._done - self._cached
         left = self._total - self._done
         if left and new > 0:
-            parts.append(f"{_time(seconds / new * left)} left")
+            parts.append(f"{duration(seconds / new * left)} left")
         return ", ".join(parts)
 
     def _show(self) -> None:
@@ -75,7 +82,8 @@ class Progress:
         self._stream.flush()
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Minutes and seconds, or hours, minutes and seconds: ``3:05``, ``1:03:05``."""
     whole = round(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

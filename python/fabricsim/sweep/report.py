@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from fabricsim.sweep import charts, choice, markdown, show
 from fabricsim.sweep.costs import CostTable, total
+from fabricsim.sweep.findings import Findings
 from fabricsim.sweep.metrics import describe
 from fabricsim.sweep.page import Figure, card, document, escape
 from fabricsim.sweep.page import table as html_table
 from fabricsim.sweep.plan import Plan
-from fabricsim.sweep.table import Row
+from fabricsim.sweep.work import Failure, distinct
 
-if TYPE_CHECKING:
-    from fabricsim.sweep.conduct import Network
-
-__all__ = ["bills", "page"]
+__all__ = ["bills", "figures", "page"]
 
 MOST_LINES = 1000
 MOST_FAILURES = 100
 MOST_BILLS = 20
 
 
-def page(
-    plan: Plan,
-    summaries: list[dict[str, Any]],
-    rows: list[Row],
-    networks: list[Network],
-    costs: CostTable | None,
-) -> str:
+def page(found: Findings) -> str:
     """The page."""
-    parts = _parts(plan, summaries, rows, networks, costs)
-    return document(plan.name, f"{plan.file.name}: {' × '.join(axis.name for axis in plan.axes)}", parts)
+    plan = found.plan
+    subtitle = f"{plan.file.name}: {' × '.join(axis.name for axis in plan.axes)}"
+    return document(plan.name, subtitle, _parts(found))
 
 
-def _parts(
-    plan: Plan,
-    summaries: list[dict[str, Any]],
-    rows: list[Row],
-    networks: list[Network],
-    costs: CostTable | None,
-) -> Iterator[str | Figure]:
-    failed = [row for row in rows if row.failure is not None]
+def _parts(found: Findings) -> Iterator[str | Figure]:
+    plan = found.plan
+    yield _answer(found.answer)
+    failed = [(row.name, row.failure) for row in found.rows if row.failure is not None]
     yield '<div class="cards">\n'
     yield card(f"{len(plan.points):,}", "points")
     yield card(
@@ -52,59 +41,81 @@ def _parts(
     yield "</div>\n"
     if failed:
         yield _failures(failed)
-    if len(failed) < len(rows):
-        yield from _figures(plan, summaries, rows, costs)
-    yield _table(plan, summaries, rows, costs)
-    if costs is not None:
-        yield bills([(network.topology, network.items, network.missing) for network in networks], costs)
+    yield from figures(found)
+    yield _notes(found)
+    yield _table(found)
+    if found.costs is not None:
+        bill = [(network.topology, network.items, network.missing) for network in found.networks]
+        yield bills(bill, found.costs)
     yield _file(plan)
 
 
-def _figures(
-    plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], costs: CostTable | None
-) -> Iterator[Figure]:
+def figures(found: Findings) -> Iterator[Figure]:
+    """The figures, the one that answers first: cost against performance where there are costs, else
+    curves."""
+    plan, summaries, marks = found.plan, found.summaries, found.marks
+    if not any(row["seeds"] for row in summaries):
+        return
     x = choice.along(plan)
-    columns = [(name, describe(name)) for name in choice.results(plan, rows)]
+    against = choice.performance(plan, found.rows)
+    metric = None if against is None else describe(against)
+    if found.costs is not None and against is not None and metric is not None:
+        yield from charts.pareto(plan, summaries, x, against, metric, found.costs.currency, marks)
+    columns = [(name, describe(name)) for name in choice.results(plan, found.rows)]
     if x is not None and x.numbers is not None:
         for name, metric in columns:
             if metric is not None:
-                yield from charts.curves(plan, summaries, x, name, metric)
+                yield from charts.curves(plan, summaries, x, name, metric, marks)
     for name, metric in columns:
         if metric is not None:
-            yield from charts.bars(plan, summaries, x, name, metric)
-    against = choice.performance(plan, rows)
-    metric = None if against is None else describe(against)
-    if costs is not None and against is not None and metric is not None:
-        yield from charts.pareto(plan, summaries, x, against, metric, costs.currency)
+            yield from charts.bars(plan, summaries, x, name, metric, marks)
 
 
-def _failures(failed: list[Row]) -> str:
-    lines = ""
-    for row in failed[:MOST_FAILURES]:
-        assert row.failure is not None
-        seed = "" if row.case.seed is None else f", seed {row.case.seed}"
-        lines += (
-            f"<tr><td>{row.case.point.number}</td><td>{escape(row.case.point.label + seed)}</td>"
-            f'<td class="wide">{escape(row.failure.kind)}: {escape(row.failure.message)}</td></tr>\n'
-        )
+def _answer(sentences: list[str]) -> str:
+    first, *others = sentences
+    more = "".join(f"<p>{escape(sentence)}</p>\n" for sentence in others)
+    return f'<section class="answer">\n<h2>The answer</h2>\n<p><b>{escape(first)}</b></p>\n{more}</section>\n'
+
+
+def _notes(found: Findings) -> str:
+    """What the marks mean, with the message of the first point of each kind."""
+    lines = [
+        [mark, kind, f"{count:,}", message] for mark, kind, count, message in found.marks.lines(found.rows)
+    ]
+    if not lines:
+        return ""
+    shown = html_table(["mark", "note", "points", "of the first of them"], lines, texts=4)
+    return f"<section>\n<h2>Notes</h2>\n<p>How far these numbers are valid.</p>\n{shown}</section>\n"
+
+
+def _failures(failed: Sequence[tuple[str, Failure]]) -> str:
+    groups = distinct(failed)
+    lines = "".join(
+        f"<tr><td>{escape(which)}</td>"
+        f'<td class="wide">{escape(failure.kind)}: {escape(failure.message)}</td></tr>\n'
+        for which, failure in groups[:MOST_FAILURES]
+    )
     more = (
-        f"<p>{len(failed) - MOST_FAILURES} more are in failed.csv.</p>\n"
-        if len(failed) > MOST_FAILURES
+        f"<p>{len(groups) - MOST_FAILURES} more are in failed.csv.</p>\n"
+        if len(groups) > MOST_FAILURES
         else ""
     )
     return (
         '<section class="note">\n<h2>Runs that failed</h2>\n<div class="scroll"><table><thead><tr>'
-        f"<th>point</th><th>which</th><th>why</th></tr></thead><tbody>\n{lines}</tbody></table></div>\n{more}</section>\n"
+        f"<th>which</th><th>why</th></tr></thead><tbody>\n{lines}</tbody></table></div>\n{more}</section>\n"
     )
 
 
-def _table(plan: Plan, summaries: list[dict[str, Any]], rows: list[Row], costs: CostTable | None) -> str:
-    headings, lines = markdown.table(plan, summaries[:MOST_LINES], rows, costs)
+def _table(found: Findings) -> str:
+    plan, points = found.plan, len(found.summaries)
+    headings, lines = markdown.table(found)
     note = f"Means of {len(plan.seeds)} seeds, ± half of the interval. " if len(plan.seeds) > 1 else ""
-    if len(summaries) > MOST_LINES:
-        note += f"The first {MOST_LINES:,} of {len(summaries):,} points. "
+    legend = found.marks.legend(found.summaries)
+    note += f"Letters in brackets are notes: {legend}. " if legend else ""
+    if points > MOST_LINES:
+        note += f"The first {MOST_LINES:,} of {points:,} points. "
     note += "All columns are in summary.csv and summary.parquet, all runs in sweep.csv and sweep.parquet."
-    shown = html_table(headings, lines, texts=max(1, len(plan.axes)))
+    shown = html_table(headings, lines[:MOST_LINES], texts=max(1, len(plan.axes)))
     return f"<section>\n<h2>All points</h2>\n<p>{escape(note)}</p>\n{shown}</section>\n"
 
 

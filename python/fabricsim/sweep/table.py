@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow
 
 from fabricsim.sweep.confidence import mean
+from fabricsim.sweep.metrics import SATURATED, is_latency
 from fabricsim.sweep.plan import Axis, Case, Plan, Point
 from fabricsim.sweep.toml_value import inline
 from fabricsim.sweep.work import Failure
 
-__all__ = ["Row", "axis_columns", "runs_table", "summary_rows", "summary_table"]
+__all__ = ["Row", "axis_columns", "has_note", "note_kinds", "runs_table", "summary_rows", "summary_table"]
 
 
 @dataclass
@@ -26,8 +27,15 @@ class Row:
     digest: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     measures: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+    """The first message of each kind of note."""
     failure: Failure | None = None
+
+    @property
+    def name(self) -> str:
+        """``point 3 (torus, 0.4, seed 1)``."""
+        seed = "" if self.case.seed is None else f", seed {self.case.seed}"
+        return f"point {self.case.point.number} ({self.case.point.label}{seed})"
 
 
 def axis_columns(axis: Axis) -> dict[str, Callable[[Point, int], Any]]:
@@ -64,7 +72,7 @@ def runs_table(plan: Plan, rows: list[Row]) -> pyarrow.Table:
 def summary_rows(plan: Plan, rows: list[Row]) -> list[dict[str, Any]]:
     """One row for each point: facts unchanged; for each measure the mean and the ends ``.low`` and ``.high``
     of its confidence interval, None with fewer than two seeds; for a boolean, whether it holds for all
-    seeds."""
+    seeds. Latencies of saturated runs depend on the length of the run, so that they have no mean."""
     of_point: dict[int, list[Row]] = {}
     for row in rows:
         of_point.setdefault(row.case.point.number, []).append(row)
@@ -77,7 +85,9 @@ def summary_rows(plan: Plan, rows: list[Row]) -> list[dict[str, Any]]:
         for name in facts:
             summary[name] = done[0].facts.get(name) if done else None
         for name in measures:
-            summary |= _over_seeds(name, [row.measures.get(name) for row in done], plan.confidence)
+            is_valid = not (is_latency(name) and has_note(summary, SATURATED))
+            values = [row.measures.get(name) for row in done] if is_valid else []
+            summary |= _over_seeds(name, values, plan.confidence)
         summaries.append(summary)
     return summaries
 
@@ -90,6 +100,17 @@ def summary_table(plan: Plan, summaries: list[dict[str, Any]]) -> pyarrow.Table:
     for name in dict.fromkeys(name for row in summaries for name in row):
         columns.setdefault(name, [row.get(name) for row in summaries])
     return _table(columns)
+
+
+def note_kinds(row: Mapping[str, Any]) -> list[str]:
+    """The kinds of the notes of a point, or of a run, of one of the tables."""
+    return (row.get("notes") or "").split(", ") if row.get("notes") else []
+
+
+def has_note(row: Mapping[str, Any], kinds: str | Iterable[str]) -> bool:
+    """Whether a row of one of the tables has a note of one of these kinds."""
+    wanted = {kinds} if isinstance(kinds, str) else set(kinds)
+    return not wanted.isdisjoint(note_kinds(row))
 
 
 def _kinds(kinds: Iterable[str]) -> str | None:

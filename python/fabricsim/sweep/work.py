@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from fabricsim.sweep.cache import Cache, Outcome, Resolved, digest
 from fabricsim.sweep.inputs import input_files
 from fabricsim.sweep.inventory import inventory
 
-__all__ = ["Failure", "Task", "resolve", "simulate"]
+__all__ = ["Failure", "Task", "distinct", "estimate", "resolve", "simulate"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,18 @@ class Failure:
         return cls(type(error).__name__, str(error) or repr(error))
 
 
+def distinct(failed: Iterable[tuple[str, Failure]]) -> list[tuple[str, Failure]]:
+    """Each failure once, with the first run that has it and the number of the others: ``point 0 (torus) and 3
+    more``."""
+    found: dict[Failure, list[str]] = {}
+    for name, failure in failed:
+        found.setdefault(failure, []).append(name)
+    return [
+        (names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more", failure)
+        for failure, names in found.items()
+    ]
+
+
 def resolve(task: Task) -> Resolved | Failure:
     """The identity of an experiment. Nothing is run."""
     try:
@@ -51,6 +64,17 @@ def resolve(task: Task) -> Resolved | Failure:
         inputs = input_files(settings, task.experiment.parent)
         threads = settings["run"]["threads"]
         return Resolved(digest(settings), inputs, 1 if threads == "auto" else threads, _core.__version__)
+    except (FabricSimError, OSError, ValueError) as error:
+        return Failure.of(error)
+
+
+def estimate(task: Task) -> dict[str, Any] | Failure:
+    """The expected work of a run, see `Experiment.work`. Nothing is run."""
+    try:
+        found: dict[str, Any] = json.loads(
+            _core.Experiment.load(task.experiment, list(task.overrides)).work()
+        )
+        return found
     except (FabricSimError, OSError, ValueError) as error:
         return Failure.of(error)
 

@@ -5,7 +5,7 @@ pub(super) const FULL: f64 = 0.95;
 /// A link is blocked if a packet waits for buffer space behind it for at least this share of the measured time.
 pub(super) const BLOCKED: f64 = 0.10;
 /// Traffic is delivered if at least this share of the offered traffic arrives in the measured time.
-pub(crate) const DELIVERED: f64 = 0.95;
+pub const DELIVERED: f64 = 0.95;
 /// Few links of a class are full: at most this share.
 pub(super) const FEW_FULL: f64 = 0.20;
 /// Many links of a class are full: at least this share.
