@@ -86,19 +86,21 @@ def test_the_page_of_a_sweep(bench: Path) -> None:
     page = (done.folder / "sweep.html").read_text()
     check_offline(page)
     assert EVIL not in page and "<script>alert" not in page
+    # What answers stands first: the sentences, and cost against performance.
     assert headings(page) == [
+        "The answer",
+        "Cost against performance: job.0.traffic.pattern = uniform",
+        "Cost against performance: job.0.traffic.pattern = tornado",
         f"{JOB}: delivered of offered",
         "packet latency, mean",
         "packet latency, p99",
         f"{JOB}: delivered of offered, relative",
         "packet latency, mean, relative",
         "packet latency, p99, relative",
-        "Cost against performance: job.0.traffic.pattern = uniform",
-        "Cost against performance: job.0.traffic.pattern = tornado",
         "All points",
         "Costs",
     ]
-    plots = figures(page)
+    costs, plots = figures(page)[:2], figures(page)[2:]
     summary = done.summary.to_pylist()
     # Curves: a line for each network and pattern, along the load, in percent, with whiskers.
     assert len(plots[0]["data"]) == 4
@@ -119,7 +121,7 @@ def test_the_page_of_a_sweep(bench: Path) -> None:
     assert bars[1]["y"][2] == pytest.approx(torus[name] / mesh[name])
     # Costs: 16 routers of five ports or fewer, 48 cables of the torus and 40 of the mesh.
     assert [summary[0]["network.cost"], summary[6]["network.cost"]] == [8480, 6400 + 400]
-    marks = [trace for trace in plots[6]["data"] if trace["mode"] == "markers"]
+    marks = [trace for trace in costs[0]["data"] if trace["mode"] == "markers"]
     assert [trace["x"] for trace in marks] == [[8480], [6800]]
     assert marks[1]["y"] == pytest.approx([max(row[f"job.{JOB}.delivered_gbps_per_host"] for row in mine)])
     assert "Made up." in page and "<td>all</td>" in page
@@ -235,7 +237,7 @@ values = [0.05, 0.1, 0.15, 0.2, 0.25]
 def test_many_lines_are_small_plots_with_one_scale(bench: Path) -> None:
     done = sweep.run(write(MANY), engine=Here())
     page = (done.folder / "sweep.html").read_text()
-    assert headings(page)[:3] == [
+    assert headings(page)[1:4] == [
         f"{JOB}: delivered of offered",
         "packet latency, mean",
         "packet latency, p99",

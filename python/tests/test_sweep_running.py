@@ -187,7 +187,8 @@ def test_points_that_fail_leave_the_others(bench: Path) -> None:
     failed = (bench / "results/load/failed.csv").read_text()
     assert "job.0.traffic.load=7.5" in failed and "run.seed=1" in failed and "ExperimentError" in failed
     page = (bench / "results/load/sweep.html").read_text()
-    assert "Runs that failed" in page and "7.5, seed 2" in page
+    # Each different error stands on the page and in the terminal once.
+    assert "Runs that failed" in page and page.count("point 1 (7.5, seed 1) and 1 more") == 1
     # Failed runs are tried again; the others are not.
     engine = Here()
     sweep.run(write(FAILING), engine=engine)
@@ -356,14 +357,16 @@ def test_the_command_runs_on_dask(bench: Path) -> None:
     line = command(str(write(FAILING)), "--workers", "2", "--json", "--out", "out", "--cache", "kept")
     found = subprocess.run(line, capture_output=True, text=True, timeout=300)
     assert found.returncode == 1, found.stderr
-    assert "point 1 (7.5, seed 1) failed: ExperimentError: " in found.stderr
+    assert found.stderr.count("point 1 (7.5, seed 1) and 1 more failed: ExperimentError: ") == 1
     assert json.loads(found.stdout) == {
         "folder": "out",
+        "answer": ["Of the traffic of job noise, the network can carry all up to a load of 0.1."],
         "runs": 4,
         "executed": 2,
         "cached": 0,
         "failed": 2,
         "problems": [],
+        "figures": [],
     }
     assert (bench / "out/sweep.html").is_file()
 
@@ -375,8 +378,23 @@ def test_the_command_names_what_is_wrong(bench: Path) -> None:
     assert found.stderr.startswith("fabricsim: load.toml:2: axes: unknown key 'axes'; did you mean 'axis'?; ")
     assert found.stderr.count("\n") == 1
     listed = subprocess.run(command(str(write(LOADS)), "--list"), capture_output=True, text=True, timeout=300)
-    assert listed.stdout == "point 0: 0.1\npoint 1: 0.3\n2 points, 3 runs of each\n"
+    first, second, points, together = listed.stdout.splitlines()
+    assert first.startswith("point 0: 0.1: about ") and second.startswith("point 1: 0.3: about ")
+    assert points == "2 points, 3 runs of each"
+    assert together.startswith("all together: about ") and "million packet-hops per second" in together
+    found = subprocess.run(command("load.toml", "--list", "--json"), capture_output=True, text=True, timeout=300)
+    work = json.loads(found.stdout)
+    low, high = (point["packet_hops"] for point in work["points"])
+    assert high == pytest.approx(3 * low, rel=0.01) and work["packet_hops"] == pytest.approx(3 * (low + high))
+    assert work["runs"] == 6 and work["cpu_s"] > 0
     assert not Path("results").exists()
+
+
+def test_the_list_names_points_that_cannot_run(bench: Path) -> None:
+    listed = subprocess.run(command(str(write(FAILING)), "--list"), capture_output=True, text=True, timeout=300)
+    assert listed.returncode == 2
+    assert "point 1: 7.5: cannot run" in listed.stdout
+    assert listed.stderr.count("point 1 (7.5) failed: ExperimentError: ") == 1
 
 
 @pytest.mark.parametrize(("module", "name"), [("distributed", "Dask"), ("plotly", "plotly")])

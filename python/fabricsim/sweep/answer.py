@@ -337,9 +337,10 @@ def _saturation(of: _Candidate, whole: int) -> str:
     """Behind one name or several."""
     labels = [label for label, _ in of.rows]
     if whole == len(labels):
-        return f"can carry all up to a load of {labels[-1]}, the largest that was tried"
+        largest = ", the largest that was tried" if len(labels) > 1 else ""
+        return f"can carry all up to a load of {labels[-1]}{largest}"
     if whole == 0:
-        return f"can not carry a load of {labels[0]}, the least that was tried"
+        return f"cannot carry a load of {labels[0]}{', the least that was tried' if len(labels) > 1 else ''}"
     return f"can carry {labels[whole - 1]} and not {labels[whole]}"
 
 

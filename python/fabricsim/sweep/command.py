@@ -18,7 +18,7 @@ from typing import Any
 from fabricsim._errors import SweepError
 from fabricsim.sweep import show
 from fabricsim.sweep.conduct import CACHE, MOST_FAILURES, Sweep, estimates, run
-from fabricsim.sweep.engine import Dask
+from fabricsim.sweep.engine import Dask, Here
 from fabricsim.sweep.page import need_matplotlib
 from fabricsim.sweep.plan import Plan, load
 from fabricsim.sweep.progress import duration
@@ -28,6 +28,8 @@ __all__ = ["main"]
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 FORMATS = ("pdf", "png", "svg")
+# Points whose work is estimated without other processes.
+MOST_HERE = 32
 _SIZES = (("billion", 1e9), ("million", 1e6), ("thousand", 1e3))
 
 
@@ -112,8 +114,12 @@ def _with_options(plan: Plan, given: argparse.Namespace) -> Plan:
 
 def _list(plan: Plan, as_json: bool) -> int:
     """Prints the points, what each is expected to take, and what all of them take together."""
-    with Dask(plan.cluster) as dask:
-        found = list(estimates(plan, dask, None if as_json else sys.stderr))
+    stream = None if as_json else sys.stderr
+    if len(plan.points) <= MOST_HERE:
+        found = list(estimates(plan, Here(), stream))
+    else:
+        with Dask(plan.cluster) as dask:
+            found = list(estimates(plan, dask, stream))
     failed = [(f"point {point.number} ({point.label})", of) for point, of in found if isinstance(of, Failure)]
     known = [of for _, of in found if not isinstance(of, Failure)]
     seeds = len(plan.seeds)

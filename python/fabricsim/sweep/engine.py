@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from fabricsim._errors import SweepError
 from fabricsim.sweep.cluster import JOBQUEUES, ClusterSettings
 
-__all__ = ["Dask", "Engine"]
+__all__ = ["Dask", "Engine", "Here"]
 
 Given = TypeVar("Given")
 Gives = TypeVar("Gives")
@@ -38,6 +38,17 @@ class Engine(Protocol):
         """The result or exception of a function for each item, in the order of completion. Each call uses
         this many threads."""
         ...
+
+
+class Here:
+    """An engine in this process, one item after the other: for few and short tasks."""
+
+    def each(
+        self, function: Callable[[Given], Gives], items: Iterable[Given], threads: int = 1
+    ) -> Iterator[tuple[Given, Gives | BaseException]]:
+        """See `Engine`."""
+        for item in items:
+            yield item, function(item)
 
 
 class Dask:

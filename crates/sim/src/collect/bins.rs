@@ -106,11 +106,14 @@ impl Bins {
 }
 
 /// Periods of a power of two of bins each. Sums over single links have a row for each period.
+///
+/// Where the width of bins grows, a period has half as many bins each time, down to two: periods keep their length as
+/// long as bins allow, and a run of any length has few of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
     bins: Bins,
-    /// Bins of a period, as a power of two. [`PER_WIDTH`] is a multiple of them if the width of bins grows, so that all
-    /// bins of a period have one width.
+    /// Bins of the first periods, as a power of two. [`PER_WIDTH`] is a multiple of them if the width of bins grows, so
+    /// that all bins of a period have one width.
     bits: u32,
 }
 
@@ -139,25 +142,61 @@ impl Periods {
         self.bins
     }
 
-    /// Bins of a period.
-    pub fn length(self) -> u64 {
+    /// Bins of the first period.
+    pub fn first_length(self) -> u64 {
         1 << self.bits
     }
 
     /// The period of a bin.
     pub fn of_bin(self, bin: u64) -> u64 {
-        bin >> self.bits
+        if !self.bins.grow() {
+            return bin >> self.bits;
+        }
+        let (doublings, bin) = (bin / PER_WIDTH, bin % PER_WIDTH);
+        self.before(doublings) + (bin >> self.bits_after(doublings))
     }
 
     /// Begin of a period.
     pub fn begin(self, period: u64) -> Time {
-        self.bins.begin(period << self.bits)
+        self.bins.begin(self.first_bin(period))
     }
 
     /// End of a period.
     pub fn end(self, period: u64) -> Time {
-        self.bins
-            .end(((period << self.bits) + self.length() - 1).min(LAST))
+        self.bins.end((self.first_bin(period + 1) - 1).min(LAST))
+    }
+
+    /// Bins of a period, as a power of two, after this many doublings of the width.
+    fn bits_after(self, doublings: u64) -> u32 {
+        let least = self.bits.min(1);
+        self.bits.saturating_sub(doublings.min(64) as u32).max(least)
+    }
+
+    /// Doublings until a period has the fewest bins.
+    fn shrinking(self) -> u64 {
+        u64::from(self.bits - self.bits.min(1))
+    }
+
+    /// Periods before the bins of a width: they double with each width, and then each width has as many.
+    fn before(self, doublings: u64) -> u64 {
+        let first = PER_WIDTH >> self.bits;
+        let shrinking = doublings.min(self.shrinking());
+        let later = (doublings - shrinking) * (PER_WIDTH >> self.bits.min(1));
+        first * ((1 << shrinking) - 1) + later
+    }
+
+    /// The first bin of a period.
+    fn first_bin(self, period: u64) -> u64 {
+        if !self.bins.grow() {
+            return period << self.bits;
+        }
+        let first = PER_WIDTH >> self.bits;
+        let later = period.checked_sub(self.before(self.shrinking()));
+        let doublings = match later {
+            Some(later) => self.shrinking() + later / (PER_WIDTH >> self.bits.min(1)),
+            None => u64::from((period / first + 1).ilog2()),
+        };
+        PER_WIDTH * doublings + ((period - self.before(doublings)) << self.bits_after(doublings))
     }
 }
 
@@ -191,7 +230,7 @@ mod tests {
     #[test]
     fn periods_are_powers_of_two_of_bins() {
         let bins = Bins::constant(Time(10));
-        let length = |least, most| Periods::new(bins, Time(least), most).length();
+        let length = |least, most| Periods::new(bins, Time(least), most).first_length();
         assert_eq!(
             [length(0, 99), length(10, 99), length(11, 99), length(45, 99)],
             [1, 1, 2, 8]
@@ -209,8 +248,23 @@ mod tests {
         assert_eq!((periods.begin(2), periods.end(2)), (Time(80), Time(120)));
         assert_eq!([7, 8, 11, 12].map(|bin| periods.of_bin(bin)), [1, 2, 2, 3]);
         let growing = Periods::new(Bins::growing(Time(10)), Time(10_000), 1 << 20);
-        assert_eq!(growing.length(), PER_WIDTH);
-        assert_eq!((growing.begin(1), growing.end(1)), (Time(1280), Time(3840)));
+        assert_eq!(growing.first_length(), PER_WIDTH);
+        assert_eq!((growing.begin(1), growing.end(1)), (Time(1280), Time(2560)));
+    }
+
+    #[test]
+    fn periods_of_growing_bins_keep_their_length_as_long_as_bins_allow() {
+        // Bins that begin with 1 us, and periods of 128 us: a run of 6.8 ms had six of them.
+        let periods = Periods::new(Bins::growing(Time(1)), Time(128), u64::MAX);
+        let lengths: Vec<u64> = (0..200).map(|n| periods.end(n).ps() - periods.begin(n).ps()).collect();
+        assert!(lengths[..127].iter().all(|length| *length == 128), "{lengths:?}");
+        assert_eq!(lengths[127], 256);
+        assert_eq!(periods.of_bin(periods.bins().of(Time(6800))), 53);
+        // Runs of any length have few: 64 for each doubling.
+        assert!(periods.of_bin(periods.bins().of(Time(6_800_000))) < 127 + 64 * 10);
+        // Periods of one bin stay so.
+        let short = Periods::new(Bins::growing(Time(10)), Time(1), u64::MAX);
+        assert_eq!([127, 128, 1000].map(|bin| short.of_bin(bin)), [127, 128, 1000]);
     }
 
     proptest! {
@@ -220,6 +274,16 @@ mod tests {
             let bin = bins.of(Time(time));
             prop_assert!(u32::try_from(bin).is_ok());
             prop_assert!(bins.begin(bin) <= Time(time) && Time(time) < bins.end(bin));
+        }
+
+        #[test]
+        fn every_bin_is_in_its_period(least in 1u64..1 << 20, bin in 0u64..20_000, grow: bool) {
+            let bins = Bins { first: Time(1000), grow };
+            let periods = Periods::new(bins, Time(least), u64::MAX);
+            let period = periods.of_bin(bin);
+            prop_assert!(bin == 0 || periods.of_bin(bin - 1) == period || periods.of_bin(bin - 1) + 1 == period);
+            prop_assert!(periods.begin(period) <= bins.begin(bin) && bins.end(bin) <= periods.end(period));
+            prop_assert_eq!(periods.end(period), periods.begin(period + 1));
         }
 
         #[test]

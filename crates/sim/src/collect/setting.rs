@@ -205,7 +205,7 @@ impl CollectSetting {
             series: self.series.name().into(),
             first_bin_ps: self.bins.first().ps(),
             bins_per_width: self.bins.grow().then_some(PER_WIDTH),
-            bins_per_period: Some(self.periods.length()),
+            bins_per_period: Some(self.periods.first_length()),
             ..Collect::default()
         }
     }
