@@ -4,6 +4,7 @@
 //! long a run takes. Hops are those of [idle paths](crate::idle_path) of sampled pairs, so that detours under load are
 //! not counted. Synthetic traffic is what its hosts offer. A saturated network carries less.
 
+mod job_work;
 mod pair_hops;
 mod ranks;
 mod rates;
@@ -20,6 +21,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::setup::experiment::Experiment;
 use crate::setup::job::JobKind;
+use job_work::JobWork;
 use pair_hops::PairHops;
 use rates::CpuTime;
 
@@ -42,23 +44,6 @@ pub struct WorkEstimate {
     pub packet_hops_per_s: f64,
     /// Whether a part of the experiment was not looked at, so that there is more work.
     pub is_lower_limit: bool,
-}
-
-/// The expected work of a job.
-#[derive(Clone, Copy, Debug, Default)]
-struct JobWork {
-    packet_hops: f64,
-    messages: f64,
-    is_lower_limit: bool,
-}
-
-impl JobWork {
-    /// Adds the work of `times` ranks, hosts or repetitions like this one.
-    fn add(&mut self, work: JobWork, times: f64) {
-        self.packet_hops += work.packet_hops * times;
-        self.messages += work.messages * times;
-        self.is_lower_limit |= work.is_lower_limit;
-    }
 }
 
 /// Estimates the work of an experiment, in less than about a second.

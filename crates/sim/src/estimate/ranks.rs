@@ -4,7 +4,7 @@ use des::Time;
 use topology::HostId;
 use workload::Operation;
 
-use super::JobWork;
+use super::job_work::JobWork;
 use super::pair_hops::PairHops;
 use super::sample::sample;
 use crate::Error;
@@ -46,7 +46,7 @@ impl Steps {
         most.min(share).max(2)
     }
 
-    fn left(&self, is_program: bool) -> u64 {
+    fn remaining(&self, is_program: bool) -> u64 {
         if is_program {
             self.left.min(self.left_for_programs)
         } else {
@@ -98,7 +98,7 @@ pub fn work_of(
     let mut estimate = RanksEstimate::default();
     for (done, rank) in ranks.iter().enumerate() {
         // What a short program leaves is for the next ones.
-        let share = steps.left(is_program) / (ranks.len() - done) as u64;
+        let share = steps.remaining(is_program) / (ranks.len() - done) as u64;
         let mut reader = RankReader::new(job, rank.index, time, hops);
         reader.read(share).map_err(|error| error.of_job(name))?;
         steps.take(reader.steps, is_program);
@@ -254,7 +254,7 @@ impl<'a, 'n> RankReader<'a, 'n> {
                     overhead.ps() as f64 / PS_PER_S + message.wire_bytes as f64 * s_per_byte;
             }
         };
-        let steps = job.mpi.expected_messages(self.rank, operation, most, &mut add)?;
+        let steps = job.mpi.expected_messages(*rank, operation, most, &mut add)?;
         messages.work.is_lower_limit = steps > most;
         self.steps += steps;
         Ok(messages)

@@ -5,7 +5,7 @@
 
 use topology::RouterId;
 
-use super::JobWork;
+use super::job_work::JobWork;
 use crate::setup::network::NetworkModel;
 
 /// Packet-hops of synthetic traffic per second under routing that is independent of congestion ("Packet-hops per CPU

@@ -3,7 +3,7 @@
 use des::Time;
 use routing::Random;
 
-use super::JobWork;
+use super::job_work::JobWork;
 use super::pair_hops::PairHops;
 use super::sample::sample;
 use crate::setup::job::TrafficJob;
