@@ -2,7 +2,6 @@
 
 use des::RandomStream;
 use routing::Random;
-use workload::traffic::TrafficRandom;
 
 /// Random numbers of an estimate. No LP draws from their stream.
 pub struct SampleRandom {
@@ -29,7 +28,7 @@ impl Random for SampleRandom {
     }
 }
 
-impl TrafficRandom for SampleRandom {
+impl workload::traffic::TrafficRandom for SampleRandom {
     fn next_u64(&mut self) -> u64 {
         self.stream.next_u64()
     }
