@@ -134,7 +134,9 @@ def check(experiment: ExperimentLike, *, set: Mapping[str, Any] | None = None) -
     Check
         ``topology``, ``hosts``, ``rails``, ``planes``, ``routers``, ``router_links``, ``virtual_channels``,
         ``sizing`` (only with ``network.radix``: the chosen parameters), ``hosts_used`` (by jobs),
-        ``routing``, ``routing_is_default``, ``jobs``, ``memory_bytes``, ``deadlock`` (in words),
+        ``routing``, ``routing_is_default``, ``jobs``, ``memory_bytes``, ``work``
+        (expected ``packet_hops``, ``messages``, ``cpu_s``; ``packet_hops_per_s`` is the assumed rate; with
+        ``is_lower_limit`` there is more), ``deadlock`` (in words),
         ``deadlock_free`` (None: too large to prove), ``bounds`` (of synthetic traffic, as in
         ``summary.json``; None without), ``experiment`` (with every default).
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import fabricsim
 from fabricsim import Experiment, ExperimentError, Job, Link, Network, Run
+from fabricsim.experiment import build
 
 
 def test_a_misspelt_key_is_named_with_the_nearest(traffic: dict[str, Any]) -> None:
@@ -152,6 +154,15 @@ def test_check_knows_sizes_and_deadlocks(traffic: dict[str, Any]) -> None:
     assert 0 < found.bounds.jobs[0].throughput <= 1
     assert found.experiment.run.seed == 3
     assert "16 hosts" in str(found)
+
+
+def test_work_is_estimated_without_a_check(traffic: dict[str, Any]) -> None:
+    found = fabricsim.check(traffic)
+    assert json.loads(build(traffic, {}).work()) == found.work
+    counted = fabricsim.run(traffic).summary.network.packet_hops
+    assert counted / 1.5 < found.work.packet_hops < counted * 1.5
+    assert found.work.cpu_s > 0
+    assert "packet-hops per second)" in str(found)
 
 
 def test_parts_are_listed() -> None:

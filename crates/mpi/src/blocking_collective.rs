@@ -39,6 +39,29 @@ pub(crate) struct CollectiveSchedule {
 }
 
 impl CollectiveSchedule {
+    /// The schedule of a call with valid counts, number `sequence` of its context.
+    pub fn new(job: &MpiJob, context: u32, sequence: u32, rank_call: RankCall) -> CollectiveSchedule {
+        let RankCall {
+            collective,
+            call,
+            own: own_call,
+            counts,
+            ..
+        } = rank_call;
+        let hosts = job.ranks_by_host(communicator_of(context));
+        let seen = CollectiveArgs::new(own_call, counts.as_deref()).on_hosts(hosts.as_deref());
+        let algorithm = job.settings.collectives.select(collective, call, &seen);
+        CollectiveSchedule {
+            algorithm,
+            own_call,
+            counts,
+            context,
+            sequence,
+            call,
+            hosts,
+        }
+    }
+
     /// The algorithm.
     pub fn algorithm(&self) -> &'static CollectiveAlgorithm {
         self.algorithm
@@ -256,25 +279,7 @@ impl Rank {
         context: u32,
         rank_call: RankCall,
     ) -> Result<CollectiveSchedule, ReplayError> {
-        let RankCall {
-            collective,
-            call,
-            own: own_call,
-            ..
-        } = rank_call;
-        let counts = &rank_call.counts;
-        if let Some(given) = counts
-            .as_deref()
-            .and_then(|counts| wrong_length(counts, own_call.ranks))
-        {
-            return Err(ReplayError::Counts {
-                rank: self.rank,
-                call: call.name(),
-                given,
-                communicator: communicator_of(context),
-                size: own_call.ranks,
-            });
-        }
+        check_counts(self.rank, context, &rank_call)?;
         let sequence = self.histories.calls(context);
         if self
             .nonblocking
@@ -282,25 +287,14 @@ impl Rank {
         {
             return Err(ReplayError::TooManyCollectives {
                 rank: self.rank,
-                call: call.name(),
+                call: rank_call.call.name(),
                 communicator: communicator_of(context),
                 limit: SEQUENCES,
             });
         }
         self.histories
             .add(context, &rank_call.arguments(), &mut self.journal);
-        let hosts = self.job.ranks_by_host(communicator_of(context));
-        let seen = CollectiveArgs::new(own_call, counts.as_deref()).on_hosts(hosts.as_deref());
-        let algorithm = self.job.settings.collectives.select(collective, call, &seen);
-        Ok(CollectiveSchedule {
-            algorithm,
-            own_call,
-            counts: rank_call.counts,
-            context,
-            sequence,
-            call,
-            hosts,
-        })
+        Ok(CollectiveSchedule::new(&self.job, context, sequence, rank_call))
     }
 
     /// Starts a blocking collective.
@@ -409,6 +403,22 @@ impl Rank {
             self.charge(handle, time_at(receive.reduced, bandwidth));
         }
         Ok(handle)
+    }
+}
+
+/// Refuses counts that are not one for each rank.
+pub(crate) fn check_counts(rank: u32, context: u32, rank_call: &RankCall) -> Result<(), ReplayError> {
+    let size = rank_call.own.ranks;
+    let counts = rank_call.counts.as_deref();
+    match counts.and_then(|counts| wrong_length(counts, size)) {
+        None => Ok(()),
+        Some(given) => Err(ReplayError::Counts {
+            rank,
+            call: rank_call.call.name(),
+            given,
+            communicator: communicator_of(context),
+            size,
+        }),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use des::Time;
+use workload::Call;
 
 use crate::message::WINDOW_CONTEXT;
 use crate::{MpiSettings, RanksByHost, ReplayError};
@@ -99,6 +100,53 @@ impl MpiJob {
             Positions::Identity => (rank < self.members(communicator)?.len() as u32).then_some(rank),
             Positions::Table(table) => table.get(&rank).copied(),
         }
+    }
+
+    /// Number of members of a communicator; 0 if the job does not have it.
+    pub(crate) fn size_of(&self, communicator: u32) -> u32 {
+        self.members(communicator)
+            .map_or(0, |members| members.len() as u32)
+    }
+
+    /// Rank in the communicator of a rank of the job that calls this.
+    pub(crate) fn member(&self, rank: u32, call: Call, communicator: u32) -> Result<u32, ReplayError> {
+        let call = call.name();
+        if self.members(communicator).is_none() {
+            return Err(ReplayError::NoSuchCommunicator {
+                rank,
+                call,
+                communicator,
+                known: self.communicators.len() as u32,
+            });
+        }
+        let not_a_member = || ReplayError::NotAMember {
+            rank,
+            call,
+            communicator,
+        };
+        self.rank_in(communicator, rank).ok_or_else(not_a_member)
+    }
+
+    /// The rank of the job that is `peer` in the communicator, for a call of `rank`.
+    pub(crate) fn peer(
+        &self,
+        rank: u32,
+        call: Call,
+        communicator: u32,
+        peer: u32,
+    ) -> Result<u32, ReplayError> {
+        self.member(rank, call, communicator)?;
+        let members = self.members(communicator).unwrap_or_default();
+        members
+            .get(peer as usize)
+            .copied()
+            .ok_or_else(|| ReplayError::NoSuchRank {
+                rank,
+                call: call.name(),
+                peer,
+                communicator,
+                size: members.len() as u32,
+            })
     }
 }
 

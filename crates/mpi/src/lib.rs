@@ -16,6 +16,7 @@ mod blocking_collective;
 mod collectives;
 mod compute;
 mod error;
+mod expected_message;
 mod idle;
 mod job;
 mod journal;
@@ -45,6 +46,7 @@ pub use collectives::{
 };
 pub use compute::{ComputeRule, ComputeScale};
 pub use error::ReplayError;
+pub use expected_message::ExpectedMessage;
 pub use idle::IdleTime;
 pub use job::MpiJob;
 pub use journal::Changes;

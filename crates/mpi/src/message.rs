@@ -75,12 +75,12 @@ pub struct Message {
 
 const _: () = assert!(size_of::<Message>() == 40 && align_of::<Message>() == 4);
 
-impl Message {
-    /// Bytes on the wire: payload and header, or a control message; at least one byte.
-    pub fn wire_bytes(&self, settings: &MpiSettings) -> u64 {
-        let bytes = match self.kind {
+impl MessageKind {
+    /// Bytes on the wire of a message with this payload: payload and header, or a control message; at least one byte.
+    pub(crate) fn wire_bytes(self, payload: u64, settings: &MpiSettings) -> u64 {
+        let bytes = match self {
             MessageKind::Eager | MessageKind::Data | MessageKind::Put | MessageKind::GetData => {
-                self.bytes.saturating_add(settings.header_bytes)
+                payload.saturating_add(settings.header_bytes)
             }
             MessageKind::RequestToSend
             | MessageKind::ClearToSend
@@ -88,6 +88,13 @@ impl Message {
             | MessageKind::Get => settings.control_bytes,
         };
         bytes.max(1)
+    }
+}
+
+impl Message {
+    /// Bytes on the wire: payload and header, or a control message; at least one byte.
+    pub fn wire_bytes(&self, settings: &MpiSettings) -> u64 {
+        self.kind.wire_bytes(self.bytes, settings)
     }
 
     /// Whether [`Rank::injected`](crate::Rank::injected) must report the last byte: the program may reuse the

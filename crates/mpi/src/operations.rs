@@ -577,44 +577,17 @@ impl Rank {
 
     /// Number of ranks in a communicator.
     pub(crate) fn size_of(&self, communicator: u32) -> u32 {
-        let members = self.job.members(communicator);
-        members.map_or(0, |members| members.len() as u32)
+        self.job.size_of(communicator)
     }
 
     /// This rank in the communicator.
     pub(crate) fn member(&self, call: Call, communicator: u32) -> Result<u32, ReplayError> {
-        let (rank, call) = (self.rank, call.name());
-        if self.job.members(communicator).is_none() {
-            let known = self.job.communicators.len() as u32;
-            return Err(ReplayError::NoSuchCommunicator {
-                rank,
-                call,
-                communicator,
-                known,
-            });
-        }
-        let not_a_member = || ReplayError::NotAMember {
-            rank,
-            call,
-            communicator,
-        };
-        self.job.rank_in(communicator, rank).ok_or_else(not_a_member)
+        self.job.member(self.rank, call, communicator)
     }
 
     /// The rank of the job that is `peer` in the communicator.
     pub(crate) fn peer(&self, call: Call, communicator: u32, peer: u32) -> Result<u32, ReplayError> {
-        self.member(call, communicator)?;
-        let members = self.job.members(communicator).unwrap_or_default();
-        members
-            .get(peer as usize)
-            .copied()
-            .ok_or_else(|| ReplayError::NoSuchRank {
-                rank: self.rank,
-                call: call.name(),
-                peer,
-                communicator,
-                size: members.len() as u32,
-            })
+        self.job.peer(self.rank, call, communicator, peer)
     }
 
     /// Removes and returns the handle of the program's request.

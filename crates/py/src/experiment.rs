@@ -75,6 +75,14 @@ impl Experiment {
         Ok((json(&report), report.to_string()))
     }
 
+    /// The expected work of a run, as JSON, without the deadlock proof and the bounds of `check`.
+    fn work(&self, py: Python<'_>) -> PyResult<String> {
+        let work = py
+            .detach(|| sim::work(&self.inner))
+            .map_err(|e| error::of_sim(py, &e))?;
+        Ok(json(&work))
+    }
+
     /// Runs the experiment, writes the result folder `out`, and returns its summary as JSON. `progress` is called
     /// with the simulated time and the end in nanoseconds; the end is `None` if unknown. With `interference`, each
     /// job of ranks also runs alone.

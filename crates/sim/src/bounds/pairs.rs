@@ -3,12 +3,12 @@
 //! [`flow`](super::flow) spreads a hash evenly over equal paths. That is right for many pairs in each link, and far from
 //! right for the few of a permutation: two pairs on one link halve its bound.
 
-use routing::{At, Congestion, Random, RouteState};
-use topology::{Peer, Port};
+use routing::Random;
 
 use super::flow::{Channels, FlowPattern};
 use super::timing::Timing;
 use super::{NetworkModel, Traffic};
+use crate::idle_path::IdlePath;
 
 /// Largest number of pairs of uniform traffic that are walked. More of them spread a hash nearly evenly.
 const MOST_UNIFORM_PAIRS: u64 = 1 << 12;
@@ -24,19 +24,6 @@ pub enum PairFlow {
     TooManyPairs,
     /// Packets of one pair take several paths at random, so that even loads are right in the mean.
     RandomPaths,
-}
-
-/// An idle network: routing that is independent of congestion does not ask.
-struct Idle;
-
-impl Congestion for Idle {
-    fn load(&self, _: Port) -> u64 {
-        0
-    }
-
-    fn free_space(&self, _: Port, _: u8) -> u64 {
-        u64::MAX
-    }
 }
 
 /// Notices that a path depends on chance.
@@ -108,36 +95,21 @@ impl PairWalk<'_> {
     fn add(&mut self, traffic: &Traffic<'_>, from: u32, to: u32, share: f64) {
         let topology = self.network.topology.as_ref();
         let [source, destination] = [from, to].map(|index| traffic.hosts[index as usize]);
-        let (mut router, mut input) = topology.attachment(source);
-        let (mut state, mut vc) = (RouteState::default(), 0);
+        let mut path = IdlePath::new(self.network, source, destination);
         let (mut behind, mut time) = self.timing.injection();
         let mut links = vec![0u32; self.flow.most.len()];
         let mut hops = 0u32;
         while !self.random.was_asked && self.steps <= self.most {
             self.steps += 1;
-            let at = At {
-                router,
-                input,
-                vc,
-                source,
-                destination,
+            let Some((router, port)) = path.next_link(&mut self.random) else {
+                break;
             };
-            let hop = self
-                .network
-                .routing
-                .route(at, &mut state, &Idle, &mut self.random);
-            match topology.peer(router, hop.port) {
-                Peer::Router(next, port) => {
-                    let class = topology.link_class(router, hop.port);
-                    self.flow.loads[self.channels.of(router, hop.port)] += share;
-                    links[usize::from(class.0)] += 1;
-                    hops += 1;
-                    let (onto, crossing) = self.timing.link(behind, class);
-                    (behind, time) = (onto, time + crossing);
-                    (router, input, vc) = (next, port, hop.vc);
-                }
-                Peer::Host(_) | Peer::Unwired => break,
-            }
+            let class = topology.link_class(router, port);
+            self.flow.loads[self.channels.of(router, port)] += share;
+            links[usize::from(class.0)] += 1;
+            hops += 1;
+            let (onto, crossing) = self.timing.link(behind, class);
+            (behind, time) = (onto, time + crossing);
         }
         let tail = self.timing.ejection(behind);
         let flow = &mut self.flow;

@@ -12,6 +12,7 @@ use topology::RouterId;
 use crate::Error;
 use crate::bounds::{Effort, bounds};
 use crate::collect::{HostSampler, Plan, RouterSampler};
+use crate::estimate::{WorkEstimate, work};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
 use crate::setup::experiment::Experiment;
@@ -54,6 +55,8 @@ pub struct CheckReport {
     pub jobs: Vec<CheckedJob>,
     /// Memory of the idle network, in bytes. Queues and traces need more.
     pub memory_bytes: u64,
+    /// The expected work of a run.
+    pub work: WorkEstimate,
     /// The result of the deadlock proof as text.
     pub deadlock: String,
     /// Whether the network was proven free of deadlocks; `None` if it is too large for the proof.
@@ -127,6 +130,7 @@ pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
             })
             .collect(),
         memory_bytes: memory_bytes(experiment),
+        work: work(experiment)?,
         deadlock,
         deadlock_free,
         bounds: bounds(experiment, Effort::CHECK),
@@ -256,6 +260,7 @@ impl fmt::Display for CheckReport {
             "memory    about {:.1} MB for the idle network",
             self.memory_bytes as f64 / 1e6
         )?;
+        writeln!(f, "work      {}", self.work)?;
         write!(f, "deadlock  {}", self.deadlock)?;
         if let Some(bounds) = &self.bounds {
             write!(f, "\n{bounds}")?;

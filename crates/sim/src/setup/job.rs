@@ -182,8 +182,12 @@ impl TrafficJob {
         if packet.header == 0 {
             return 1.0;
         }
-        let packets = self.size.mean_packets(packet.payload.into());
-        1.0 + packets * f64::from(packet.header) / self.mean_bytes()
+        1.0 + self.mean_packets(packet) * f64::from(packet.header) / self.mean_bytes()
+    }
+
+    /// Mean number of packets of a message.
+    pub fn mean_packets(&self, packet: PacketFormat) -> f64 {
+        self.size.mean_packets(packet.payload.into())
     }
 
     /// Largest size of a message, in bytes, as [`SizeDistribution::largest`].

@@ -16,6 +16,7 @@ mod deadlock;
 mod drain;
 mod early_commit;
 mod energy;
+mod estimate;
 mod host_latency;
 mod idle_time;
 mod job_ends;

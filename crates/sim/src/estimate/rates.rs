@@ -1,0 +1,73 @@
+//! The assumed speed of the simulator: CPU time of packet-hops, messages of ranks, ports and hosts.
+//!
+//! Source: `benches/README.md`, rounded to one digit. The rates are those of its slower machine (AMD EPYC, family 25,
+//! 2 shared cores, 2026-11-28) where it has them; the other machine is up to twice as fast.
+
+use topology::RouterId;
+
+use super::job_work::JobWork;
+use crate::setup::network::NetworkModel;
+
+/// Packet-hops of synthetic traffic per second under routing that is independent of congestion ("Packet-hops per CPU
+/// second": 8 to 15 million up to 83,232 hosts).
+const OBLIVIOUS: f64 = 10e6;
+
+/// The same under adaptive routing, where each credit is an event (the same table: 7 to 9 million).
+const ADAPTIVE: f64 = 7e6;
+
+/// Packet-hops of ranks per second, without the time of their messages ("Applications": 4 million and
+/// [`S_PER_MESSAGE`] give the times of all its cases but two within 1.3, and of those within 2).
+const OF_RANKS: f64 = 4e6;
+
+/// Seconds for each message of a rank.
+const S_PER_MESSAGE: f64 = 4e-6;
+
+/// Seconds for each router port and host: construction, the audit and the tables at the end ("A million hosts": `run`
+/// less `windows`, 50 s for 15 million ports and hosts).
+const S_PER_PORT: f64 = 3e-6;
+
+/// Seconds of a run without work: the result and its report.
+const S_OF_RUN: f64 = 0.01;
+
+/// CPU time in seconds, by what takes it.
+pub struct CpuTime {
+    packet_hops_s: f64,
+    other_s: f64,
+}
+
+impl CpuTime {
+    /// The time of an experiment with this work.
+    pub fn of(network: &NetworkModel, of_traffic: &JobWork, of_ranks: &JobWork) -> CpuTime {
+        let topology = network.topology.as_ref();
+        let ports: u64 = (0..topology.routers())
+            .map(|router| u64::from(topology.ports(RouterId(router))))
+            .sum();
+        let ends = ports as f64 + f64::from(network.hosts());
+        CpuTime {
+            packet_hops_s: of_traffic.packet_hops / of_traffic_rate(network)
+                + of_ranks.packet_hops / OF_RANKS,
+            other_s: of_ranks.messages * S_PER_MESSAGE + ends * S_PER_PORT + S_OF_RUN,
+        }
+    }
+
+    /// All of it.
+    pub fn total_s(&self) -> f64 {
+        self.packet_hops_s + self.other_s
+    }
+
+    /// Packet-hops per second of the time that they take; without packets the rate of ranks.
+    pub fn rate(&self, packet_hops: f64) -> f64 {
+        if self.packet_hops_s > 0.0 {
+            packet_hops / self.packet_hops_s
+        } else {
+            OF_RANKS
+        }
+    }
+}
+
+fn of_traffic_rate(network: &NetworkModel) -> f64 {
+    match network.routing.oblivious() {
+        Some(_) => OBLIVIOUS,
+        None => ADAPTIVE,
+    }
+}
