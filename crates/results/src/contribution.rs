@@ -84,7 +84,7 @@ impl fmt::Display for PathContribution {
             ),
             ("imbalance", None) => write!(
                 f,
-                "imbalance: {time} ({share}) of computations that depend on each other"
+                "imbalance: {time} ({share}) of computations beyond the mean of a rank"
             ),
             ("computation", _) => {
                 write!(
@@ -155,7 +155,7 @@ mod tests {
         let chain = of("imbalance").to_string();
         assert_eq!(
             chain,
-            "imbalance: 3.2 ms (25.0 %) of computations that depend on each other"
+            "imbalance: 3.2 ms (25.0 %) of computations beyond the mean of a rank"
         );
     }
 
