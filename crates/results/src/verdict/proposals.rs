@@ -154,38 +154,32 @@ mod tests {
     use super::*;
     use crate::rows::{self, LinkRow};
     use crate::verdict::LinkLoads;
-    use crate::{NetworkSummary, Summary, Table};
+    use crate::{Outcome, RunResult, RunSummary, Summary, Table};
 
     /// A job of 16 of 32 hosts on a dragonfly with minimal routing.
     fn summary() -> Summary {
-        Summary {
-            experiment: json!({
-                "network": {
-                    "topology": { "kind": "dragonfly", "groups": 9 },
-                    "routing": { "algorithm": "minimal" },
-                    "links": {
-                        "host": { "bandwidth": "100 Gbps", "latency": "50 ns" },
-                        "global": { "bandwidth": "25 Gbps", "latency": "50 ns" },
-                    },
-                    "memory": { "bandwidth": "300 Gbps" },
+        let experiment = json!({
+            "network": {
+                "topology": { "kind": "dragonfly", "groups": 9 },
+                "routing": { "algorithm": "minimal" },
+                "links": {
+                    "host": { "bandwidth": "100 Gbps", "latency": "50 ns" },
+                    "global": { "bandwidth": "25 Gbps", "latency": "50 ns" },
                 },
-                "mpi": { "send_overhead": "300 ns", "receive_overhead": "300 ns" },
-                "job": [{ "name": "a", "placement": "random", "compute": { "scale": 1.0 } }],
-            }),
-            network: NetworkSummary {
-                hosts: 32,
-                routers: 9,
-                measured_ns: 1000.0,
-                ..NetworkSummary::default()
+                "memory": { "bandwidth": "300 Gbps" },
             },
-            jobs: vec![JobSummary {
-                name: "a".into(),
-                ranks: 16,
-                hosts: 16,
-                ..JobSummary::default()
-            }],
-            ..Summary::default()
-        }
+            "mpi": { "send_overhead": "300 ns", "receive_overhead": "300 ns" },
+            "job": [{ "name": "a", "placement": "random", "compute": { "scale": 1.0 } }],
+        });
+        let mut summary = RunResult::new(experiment, Outcome::default(), RunSummary::default()).summary;
+        (summary.network.hosts, summary.network.routers) = (32, 9);
+        summary.jobs = vec![JobSummary {
+            name: "a".into(),
+            ranks: 16,
+            hosts: 16,
+            ..JobSummary::default()
+        }];
+        summary
     }
 
     fn links() -> Table {
