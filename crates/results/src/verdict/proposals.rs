@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn links() -> Table {
-        let link = |(link, class): (u32, &str)| LinkRow {
+        let link = |(link, class): (u32, &'static str)| LinkRow {
             link,
             class: class.into(),
             bandwidth_bits_per_s: 100_000_000_000,
