@@ -58,6 +58,8 @@ class Case:
     tables: bool = False
     # A command that starts the program, such as ("mpirun", "-n", "2").
     launcher: tuple[str, ...] = ()
+    # Whether `fabricsim explain` follows the run. The summary then has the verdict and shares that it finds.
+    explained: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +90,8 @@ class Study:
     details: dict[str, Callable[[Case, dict, Path], list[dict[str, object]]]] = dataclasses.field(
         default_factory=dict
     )
+    # Further cases that follow from the summary of a case, such as the runs that its verdict proposes.
+    followers: Callable[[Case, dict], list[Case]] | None = None
     # Whether the times of runs are measured, so that only one runs at a time.
     alone: bool = False
     # Whether ``--smoke part`` runs this case of the smoke run.
@@ -128,8 +132,8 @@ class Study:
             known = ", ".join(kept[0])
             print(f"--again: table.csv has no column {name!r}; it has {known}", file=sys.stderr)
             return 2
-        if self.details:
-            print("--again: the study has further tables; run it in full", file=sys.stderr)
+        if self.details or self.followers:
+            print("--again: the study has further tables or cases; run it in full", file=sys.stderr)
             return 2
         replaced = select(kept, **values)
         if not replaced:
@@ -147,6 +151,9 @@ class Study:
 
         ``kept``: the rows that stay. ``entry``: more keys of this addition in ``provenance.json``.
         """
+        if self.followers:
+            print("--missing: the study has cases that follow from others; run it in full", file=sys.stderr)
+            return 2
         cases = self.cases(False)
         rows = {place: select(kept, **case.columns) for place, case in enumerate(cases)}
         missing = [place for place, found in rows.items() if not found][:most]
@@ -193,7 +200,7 @@ class Study:
         # Two cases may have one experiment, and then the second takes the result of the first.
         locks = {case.experiment: threading.Lock() for case in cases}
 
-        def one(case: Case) -> tuple[Row, dict[str, list[Row]], float]:
+        def one(case: Case) -> tuple[dict, Row, dict[str, list[Row]], float]:
             with locks[case.experiment]:
                 kept = _run_case(case, program, digest, cache)
             summary = json.loads((kept / "summary.json").read_text())
@@ -202,10 +209,15 @@ class Study:
             print(*found.values(), flush=True)
             details = {name: read(case, summary, kept / "result") for name, read in self.details.items()}
             more = {name: [_texts(row) for row in table] for name, table in details.items()}
-            return found, more, json.loads((kept / "cpu.json").read_text())["cpu_s"]
+            return summary, found, more, json.loads((kept / "cpu.json").read_text())["cpu_s"]
+
+        def with_followers(case: Case) -> list[tuple[Row, dict[str, list[Row]], float]]:
+            summary, *first = one(case)
+            following = self.followers(case, summary) if self.followers else []
+            return [tuple(first), *(one(follower)[1:] for follower in following)]
 
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            found = list(pool.map(one, cases))
+            found = [run for runs in pool.map(with_followers, cases) for run in runs]
         details = {name: [row for _, more, _ in found for row in more[name]] for name in self.details}
         return [row for row, _, _ in found], details, sum(cpu_s for _, _, cpu_s in found)
 
@@ -328,7 +340,8 @@ def _column_and_value(text: str) -> tuple[str, str]:
 def _run_case(case: Case, program: Path, digest: str, cache: Path) -> Path:
     """The folder with the summary, CPU time and perhaps tables of a case, which runs if they are missing."""
     parts = [case.experiment, case.options, case.tables, digest]
-    identity = json.dumps([*parts, case.launcher] if case.launcher else parts)
+    parts += [case.launcher] if case.launcher else []
+    identity = json.dumps([*parts, "explained"] if case.explained else parts)
     kept = cache / hashlib.sha256(identity.encode()).hexdigest()[:24]
     if kept.exists():
         return kept
@@ -345,14 +358,14 @@ def _run_case(case: Case, program: Path, digest: str, cache: Path) -> Path:
             "--out",
             str(folder / "result"),
         ]
-        with (folder / "summary.json").open("wb") as out, (folder / "errors.txt").open("wb") as errors:
-            process = subprocess.Popen([*command, *case.options], stdout=out, stderr=errors)
-            # `wait4` is the call that gives the CPU time of one process.
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            sys.exit(f"{case.experiment}\n{(folder / 'errors.txt').read_text()}")
-        (folder / "cpu.json").write_text(json.dumps({"cpu_s": round(usage.ru_utime + usage.ru_stime, 2)}))
+        summary = folder / "summary.json"
+        cpu_s = _run_program([*command, *case.options], summary, case)
+        if case.explained:
+            result = str(folder / "result")
+            cpu_s += _run_program([str(program), "explain", result], folder / "explained.txt", case)
+            cpu_s += _run_program([str(program), "compare", result, "--json"], summary, case)
+            summary.write_text(json.dumps(json.loads(summary.read_text())[0]["summary"]))
+        (folder / "cpu.json").write_text(json.dumps({"cpu_s": round(cpu_s, 2)}))
         if not case.tables:
             shutil.rmtree(folder / "result")
         # A rename is complete or absent, so an interrupted run leaves nothing that a later start would take.
@@ -361,6 +374,18 @@ def _run_case(case: Case, program: Path, digest: str, cache: Path) -> Path:
         shutil.copytree(folder, finished)
         finished.rename(kept)
     return kept
+
+
+def _run_program(command: list[str], out: Path, case: Case) -> float:
+    """Runs a command of a case with its output in a file; returns its CPU time in seconds."""
+    with out.open("wb") as output, (out.parent / "errors.txt").open("wb") as errors:
+        process = subprocess.Popen(command, stdout=output, stderr=errors)
+        # `wait4` is the call that gives the CPU time of one process.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{case.experiment}\n{(out.parent / 'errors.txt').read_text()}")
+    return usage.ru_utime + usage.ru_stime
 
 
 def _print_checks(checks: list[Check]) -> bool:

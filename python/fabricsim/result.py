@@ -148,6 +148,8 @@ class Result:
         self.summary = summary
         self.tables = Tables(folder)
         self._temporary = temporary
+        # The explained summary, with the time of the file that explains it.
+        self._explanation: tuple[int, Record] | None = None
 
     @property
     def digest(self) -> str:
@@ -164,9 +166,10 @@ class Result:
     def verdict(self) -> Verdict | None:
         """One sentence about the run, then where, when, why, what to try.
 
-        ``docs/methods/verdict.md`` describes its rules. None in results of older versions.
+        ``docs/methods/verdict.md`` describes its rules. After :func:`fabricsim.explain` it has the numbers of
+        the critical path. None in results of older versions that were not explained.
         """
-        found = self.summary.get("verdict")
+        found = self._explained().get("verdict")
         return None if found is None else verdict.from_json(found)
 
     @property
@@ -278,6 +281,16 @@ class Result:
             webbrowser.open(page.resolve().as_uri())
         return page
 
+    def _explained(self) -> Record:
+        """The summary, after ``explain`` with its verdict and its shares of the jobs' times."""
+        try:
+            changed = (self.folder / "critical_path.json").stat().st_mtime_ns
+        except OSError:
+            return self.summary
+        if self._explanation is None or self._explanation[0] != changed:
+            self._explanation = (changed, parse(_core.explained_summary(self.folder)))
+        return self._explanation[1]
+
     def _table(self, name: str) -> pyarrow.Table:
         self.tables.path(name)
         return self.tables[name]
@@ -290,7 +303,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """For notebooks: the network in one line, and the jobs."""
-        return display.result(self.summary, self.digest, str(self.folder), self.tables)
+        return display.result(self._explained(), self.digest, str(self.folder), self.tables)
 
 
 def load(folder: str | PathLike[str]) -> Result:

@@ -41,3 +41,23 @@ def test_the_path_is_as_long_as_the_job(traffic: dict[str, Any]) -> None:
     lengths = pyarrow.compute.subtract(steps["end_ps"], steps["begin_ps"])
     assert pyarrow.compute.sum(lengths).as_py() == round(1000 * path.time_ns)
     assert steps.num_rows == path.steps
+
+
+def test_the_verdict_and_the_display_have_the_numbers_of_the_path(traffic: dict[str, Any]) -> None:
+    result = fabricsim.run(applications(traffic, {"series": "off", "timeline": True, "waits": True}))
+    counted = result.verdict
+    assert counted is not None and counted.headline == result.summary.verdict.headline
+    shown = result._repr_html_()
+    report = result.report().read_text()
+    (path,) = fabricsim.explain(result).jobs
+    found = result.verdict
+    assert found is not None and found.headline != counted.headline
+    assert not any("estimate" in reason for reason in found.confidence.reasons)
+    assert result._repr_html_() != shown and result.report().read_text() != report
+    network = path.bound_by.latency + sum(link.share for link in path.bound_by.links)
+    assert f"The network takes {network:.1%}".replace("%", " %") in found.headline
+    assert f"verdict   {found.headline}" in fabricsim.compare({"explained": result})
+    # A result that is loaded again is explained, too.
+    assert fabricsim.load(result.folder).verdict == found
+    # The summary is that of the run.
+    assert result.summary.verdict.headline == counted.headline

@@ -46,15 +46,25 @@ pub(crate) struct Piece {
     pub wait: Option<(u32, Cause)>,
 }
 
-/// Divides the time from `begin` to `end` by the stays of the packets of the message that end in it. `own` is the
-/// job. The pieces come from the last to the first, without gap.
-pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec<Piece> {
+/// The time of a message in the network.
+#[derive(Debug)]
+pub(crate) struct Crossing {
+    /// Its parts from the last to the first, without gap.
+    pub pieces: Vec<Piece>,
+    /// Links and lengths of the transfer in which a packet waited behind another one of the same message: the bandwidth of
+    /// these links limits the message.
+    pub serialized: Vec<(u32, u64)>,
+}
+
+/// Divides the time from `begin` to `end` by the stays of the packets of the message that end in it. `own` is the job.
+pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Crossing {
     stays.sort_by_key(|stay| (stay.end, stay.link, stay.begin));
     let links = PathLinks::new(stays);
     let mut chain = WaitChain {
         begin,
         now: end,
         pieces: Vec::new(),
+        serialized: Vec::new(),
     };
     // All following stays end after `now`.
     let mut left = stays.len();
@@ -67,7 +77,10 @@ pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Vec
         left = chain.at_link(stays, &links, last, own);
     }
     chain.transfer_from(begin);
-    chain.pieces
+    Crossing {
+        pieces: chain.pieces,
+        serialized: chain.serialized,
+    }
 }
 
 /// Stays by link.
@@ -126,6 +139,7 @@ struct WaitChain {
     begin: u64,
     now: u64,
     pieces: Vec<Piece>,
+    serialized: Vec<(u32, u64)>,
 }
 
 impl WaitChain {
@@ -157,7 +171,11 @@ impl WaitChain {
                 return at;
             };
             self.wait(stay, gone(before), links.ours(stays, at), own);
-            self.transfer_from(stays[before].end);
+            let start = stays[before].end.max(self.begin);
+            if start < self.now {
+                self.serialized.push((stay.link, self.now - start));
+            }
+            self.transfer_from(start);
             at = before;
         }
     }
@@ -240,7 +258,7 @@ mod tests {
         /// A message of job A from 0 to `end`, pieces from the first to the last.
         fn shown(mut self, end: u64) -> Vec<String> {
             let own = self.names.number("A");
-            let mut pieces = divide(0, end, &mut self.stays, own);
+            let mut pieces = divide(0, end, &mut self.stays, own).pieces;
             pieces.reverse();
             let shown = |piece: &Piece| match piece.wait {
                 None => format!("{}-{} transfer", piece.begin, piece.end),
@@ -287,6 +305,11 @@ mod tests {
         for packet in 1..10 {
             case = case.stay(7, 20 + 10 * packet, &[("wire", "A", 10)]);
         }
+        let own = case.names.number("A");
+        let serialized = divide(0, 150, &mut case.stays.clone(), own).serialized;
+        assert!(serialized.iter().all(|(link, _)| *link == 7), "{serialized:?}");
+        let nine_packets: u64 = serialized.iter().map(|(_, ps)| ps).sum();
+        assert_eq!(nine_packets, 90, "the link limits the message");
         // The last packet starts at 120, takes 10 on the link and 20 to the host.
         assert_eq!(
             case.shown(150),
@@ -326,7 +349,7 @@ mod tests {
             case = case.stay(7, packet, &[("wire", "A", 9 * packet + 1), ("wire", "B", 1)]);
         }
         let own = case.names.number("A");
-        let pieces = divide(0, 3_000_000, &mut case.stays, own);
+        let pieces = divide(0, 3_000_000, &mut case.stays, own).pieces;
         assert_eq!(
             pieces.iter().map(|piece| piece.end - piece.begin).sum::<u64>(),
             3_000_000
@@ -369,7 +392,10 @@ mod tests {
                 case = case.stay(link, at, &parts[..if second > 0 { 2 } else { 1 }]);
             }
             let own = case.names.number("A");
-            let pieces = divide(begin, begin + length, &mut case.stays, own);
+            let Crossing { pieces, serialized } = divide(begin, begin + length, &mut case.stays, own);
+            let transfer = pieces.iter().filter(|piece| piece.wait.is_none());
+            let transfer: u64 = transfer.map(|piece| piece.end - piece.begin).sum();
+            prop_assert!(serialized.iter().map(|(_, ps)| ps).sum::<u64>() <= transfer);
             let mut now = begin + length;
             for piece in &pieces {
                 prop_assert_eq!(piece.end, now);

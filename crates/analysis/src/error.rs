@@ -57,3 +57,12 @@ pub enum Error {
         why: String,
     },
 }
+
+impl From<results::RegenerateError> for Error {
+    fn from(error: results::RegenerateError) -> Error {
+        match error {
+            results::RegenerateError::Read(error) => Error::Read(error),
+            results::RegenerateError::Write(error) => Error::Write(error),
+        }
+    }
+}

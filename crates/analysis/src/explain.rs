@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use results::{
 use crate::Error;
 use crate::backwards::Backwards;
 use crate::columns::{Name, NameColumn};
+use crate::contributions;
 use crate::places::{self, Bandwidths, Link, LinkPlace};
 use crate::tables::{Readable, Stored};
 use crate::walk::{HeldBy, History, Path as JobPath, PathStep, PathStepKind, walk};
@@ -46,9 +47,10 @@ fn find(
     let jobs = chosen(folder, &summary, job)?;
     were_collected(folder, &summary)?;
     let bandwidths = Bandwidths::read(folder)?;
+    let memory_latency = memory_latency_ps(&summary);
     let mut paths = Vec::new();
     for job in jobs {
-        paths.push(explain_job(folder, job, &bandwidths, see)?);
+        paths.push(explain_job(folder, job, &bandwidths, memory_latency, see)?);
     }
     Ok(CriticalPaths {
         schema: CRITICAL_PATH_SCHEMA.into(),
@@ -57,15 +59,26 @@ fn find(
     })
 }
 
-/// Runs [`explain`] and writes `critical_path.parquet` and `critical_path.json` into the folder.
+/// An explanation that lies in the folder of its result.
+#[derive(Debug)]
+pub struct StoredExplanation {
+    /// The critical paths.
+    pub paths: CriticalPaths,
+    /// The report, which was written again to show them. `None` if the folder has none.
+    pub report: Option<PathBuf>,
+}
+
+/// Runs [`explain`], writes `critical_path.parquet` and `critical_path.json` into the folder, and its report again if it
+/// has one.
 ///
 /// # Errors
 /// As [`explain`], or the folder cannot be written.
-pub fn write(folder: &Path, job: Option<&str>) -> Result<CriticalPaths, Error> {
+pub fn write(folder: &Path, job: Option<&str>) -> Result<StoredExplanation, Error> {
     let mut columns = CriticalPathRow::columns();
     let paths = find(folder, job, &mut |row| row.push(&mut columns))?;
     paths.write(folder, &CriticalPathRow::table(&mut columns))?;
-    Ok(paths)
+    let report = results::renew_report(folder)?;
+    Ok(StoredExplanation { paths, report })
 }
 
 /// Checks that the run has written the required tables. A table without rows has no file.
@@ -122,6 +135,7 @@ fn explain_job(
     folder: &Path,
     job: &JobSummary,
     bandwidths: &Bandwidths,
+    memory_latency: u64,
     see: &mut impl FnMut(CriticalPathRow),
 ) -> Result<CriticalPath, Error> {
     let names = Rc::new(RefCell::new(NameColumn::default()));
@@ -136,8 +150,9 @@ fn explain_job(
     let names = names.borrow();
     add_what_was_cut_off(job, &mut path);
     check(folder, job, &path)?;
+    let waited = path.steps.iter().filter_map(link_of);
     let told = Explained {
-        links: places::links(folder, &path.steps.iter().filter_map(link_of).collect())?,
+        links: places::links(folder, &waited.chain(path.serialized.keys().copied()).collect())?,
         names: &names,
         path: &path,
     };
@@ -145,7 +160,14 @@ fn explain_job(
     for (step, number) in path.steps.iter().rev().zip(0..) {
         see(told.row(&name, number, step));
     }
-    Ok(told.summary(job))
+    Ok(told.summary(job, memory_latency))
+}
+
+/// Latency of a message between two ranks of one host in picoseconds, by the experiment.
+fn memory_latency_ps(summary: &Summary) -> u64 {
+    let text = summary.experiment["network"]["memory"]["latency"].as_str();
+    text.and_then(|text| config::Duration::parse(text).ok())
+        .map_or(0, |latency| latency.ps)
 }
 
 fn open<R: Readable>(
@@ -206,10 +228,10 @@ fn link_of(step: &PathStep) -> Option<u32> {
 }
 
 /// A path with the names of links, ranks and calls.
-struct Explained<'a> {
-    links: BTreeMap<u32, Link>,
+pub(crate) struct Explained<'a> {
+    pub links: BTreeMap<u32, Link>,
     names: &'a NameColumn,
-    path: &'a JobPath,
+    pub path: &'a JobPath,
 }
 
 /// Waits for links of one class that one job occupied, or for the NIC gap.
@@ -221,7 +243,7 @@ struct LinkWaits {
 }
 
 impl Explained<'_> {
-    fn text(&self, name: Name) -> Arc<str> {
+    pub fn text(&self, name: Name) -> Arc<str> {
         self.names.text(name).clone()
     }
 
@@ -241,7 +263,7 @@ impl Explained<'_> {
             message: None,
         };
         let (kind, rank, activity) = match at.what {
-            PathStepKind::Compute { rank, region } => ("compute", rank, region),
+            PathStepKind::Compute { rank, site } => ("compute", rank, site.region),
             PathStepKind::Overhead { rank, call } => ("overhead", rank, call),
             PathStepKind::Unknown { rank, call } => ("unknown", rank, call),
             PathStepKind::Transfer(leg) | PathStepKind::PacketWait { leg, .. } => {
@@ -271,7 +293,7 @@ impl Explained<'_> {
         row
     }
 
-    fn summary(&self, job: &JobSummary) -> CriticalPath {
+    fn summary(&self, job: &JobSummary, memory_latency: u64) -> CriticalPath {
         let mut path = CriticalPath {
             job: job.name.clone(),
             finished: job.finished,
@@ -325,6 +347,8 @@ impl Explained<'_> {
                 overhead_ns: ns(overhead),
             })
             .collect();
+        let (contributions, bound_by) = contributions::of(self, job, memory_latency, &path.waits);
+        (path.contributions, path.bound_by) = (contributions, bound_by);
         path.text = path.sentences();
         path
     }

@@ -16,6 +16,7 @@
 
 mod backwards;
 mod columns;
+mod contributions;
 mod crossing;
 mod error;
 mod explain;
@@ -24,4 +25,4 @@ mod tables;
 mod walk;
 
 pub use error::Error;
-pub use explain::{explain, write};
+pub use explain::{StoredExplanation, explain, write};

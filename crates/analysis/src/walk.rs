@@ -9,7 +9,7 @@
 //! Time only decreases, so that the tables are read backwards once. Memory holds the current span of each rank and
 //! the messages in flight.
 
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 use crate::backwards::{Backwards, TimedGroups};
 use crate::columns::Name;
@@ -30,8 +30,8 @@ const _: () = assert!(size_of::<PathStep>() <= 64);
 /// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathStepKind {
-    /// A rank computed in this region.
-    Compute { rank: u32, region: Option<Name> },
+    /// A rank computed.
+    Compute { rank: u32, site: ComputeSite },
     /// The CPU of a rank executed MPI code in this call.
     Overhead { rank: u32, call: Option<Name> },
     /// A message crossed the network or memory.
@@ -40,6 +40,21 @@ pub(crate) enum PathStepKind {
     PacketWait { leg: Leg, at: HeldBy },
     /// A rank was blocked, and the tables do not contain the cause of its resumption.
     Unknown { rank: u32, call: Option<Name> },
+}
+
+/// A place of the program that computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ComputeSite {
+    pub region: Option<Name>,
+    /// The MPI call that follows on the same rank. `None` at its end.
+    pub before: Option<Name>,
+}
+
+/// All computations of a job at one site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SiteTotals {
+    pub ps: u64,
+    pub count: u64,
 }
 
 /// The message of a step.
@@ -68,6 +83,12 @@ pub(crate) struct Path {
     pub steps: Vec<PathStep>,
     /// Number of messages on the path.
     pub messages: u64,
+    /// Number of those through memory.
+    pub memory_messages: u64,
+    /// Part of the transfer that the bandwidth of a link determines, by link.
+    pub serialized: BTreeMap<u32, u64>,
+    /// Computations of all ranks, on the path or not.
+    pub computations: BTreeMap<ComputeSite, SiteTotals>,
     /// Rank at the end of the path.
     pub rank: u32,
     /// End time. `None` if the job has no rows.
@@ -94,7 +115,7 @@ where
 {
     let mut ranks = RankCursors {
         rows: history.spans,
-        current: HashMap::new(),
+        seen: SeenSpans::default(),
     };
     let mut walk = BackwardWalk {
         traffic: JobTraffic::new(history.messages),
@@ -106,7 +127,7 @@ where
     let Some(last) = ranks.rows.next()? else {
         return Ok(walk.path);
     };
-    ranks.current.insert(last.rank, last);
+    ranks.seen.see(last);
     (walk.path.rank, walk.path.end) = (last.rank, Some(last.end));
     let (mut rank, mut now) = (last.rank, last.end);
     while let Some(span) = ranks.at(rank, now)? {
@@ -119,7 +140,7 @@ where
         match span.state {
             State::Compute => walk.path.steps.push(step(PathStepKind::Compute {
                 rank,
-                region: activity,
+                site: ranks.seen.site(&span),
             })),
             State::Overhead => walk
                 .path
@@ -137,6 +158,7 @@ where
         }
         now = span.begin;
     }
+    walk.path.computations = ranks.seen.computations;
     Ok(walk.path)
 }
 
@@ -146,18 +168,48 @@ where
     S: TimedGroups,
 {
     rows: Backwards<S>,
-    /// The earliest span read so far of each rank.
+    seen: SeenSpans,
+}
+
+/// The spans of all ranks read so far.
+#[derive(Default)]
+struct SeenSpans {
+    /// The earliest one of each rank.
     current: HashMap<u32, TimelineSpan>,
+    /// The earliest MPI call of each rank.
+    next_call: HashMap<u32, Name>,
+    /// All computations.
+    computations: BTreeMap<ComputeSite, SiteTotals>,
+}
+
+impl SeenSpans {
+    /// The site of the earliest span of its rank, which computes.
+    fn site(&self, span: &TimelineSpan) -> ComputeSite {
+        ComputeSite {
+            region: span.activity,
+            before: self.next_call.get(&span.rank).copied(),
+        }
+    }
+
+    /// Takes the span that comes before those of its rank read so far.
+    fn see(&mut self, span: TimelineSpan) {
+        if span.state == State::Compute {
+            let totals = self.computations.entry(self.site(&span)).or_default();
+            totals.ps += span.end - span.begin;
+            totals.count += 1;
+        } else if let Some(call) = span.activity {
+            self.next_call.insert(span.rank, call);
+        }
+        self.current.insert(span.rank, span);
+    }
 }
 
 impl<S: TimedGroups<Row = TimelineSpan>> RankCursors<S> {
     /// State of the rank before `now`. `None` before its begin.
     fn at(&mut self, rank: u32, now: u64) -> Result<Option<TimelineSpan>, S::Error> {
-        let current = &mut self.current;
-        self.rows.down_to(now, |span| {
-            current.insert(span.rank, span);
-        })?;
-        let span = current.get(&rank).copied();
+        let seen = &mut self.seen;
+        self.rows.down_to(now, |span| seen.see(span))?;
+        let span = seen.current.get(&rank).copied();
         Ok(span.filter(|span| span.begin < now && now <= span.end))
     }
 }
@@ -406,7 +458,12 @@ where
             Some(number) => self.stays(message.from_host, number, sent, now)?,
             None => Vec::new(),
         };
-        for piece in crossing::divide(sent, now, &mut stays, self.own) {
+        let crossing = crossing::divide(sent, now, &mut stays, self.own);
+        for (link, ps) in crossing.serialized {
+            *self.path.serialized.entry(link).or_default() += ps;
+        }
+        self.path.memory_messages += u64::from(message.number.is_none());
+        for piece in crossing.pieces {
             let what = match piece.wait {
                 None => PathStepKind::Transfer(leg),
                 Some((link, cause)) => PathStepKind::PacketWait {

@@ -6,14 +6,20 @@ use crate::{CommandFailure, ExplainArguments, print};
 
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), CommandFailure> {
     let explained = analysis::write(&arguments.result, arguments.job.as_deref());
-    let paths = explained.map_err(|error| match error {
+    let explained = explained.map_err(|error| match error {
         Error::Write(_) => CommandFailure::failed(error),
         _ => CommandFailure::wrong_input(error),
     })?;
     if arguments.json {
-        print(serde_json::to_string_pretty(&paths).map_err(CommandFailure::failed)?);
+        print(serde_json::to_string_pretty(&explained.paths).map_err(CommandFailure::failed)?);
     } else {
-        print(&paths);
+        print(&explained.paths);
+        if let Some(report) = explained.report {
+            print(format!(
+                "\n{} was written again: it and the verdict have these numbers",
+                report.display()
+            ));
+        }
     }
     Ok(())
 }

@@ -280,9 +280,8 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), CommandFailure
         let name = folder
             .file_name()
             .map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into());
-        let mut summary = Summary::load(folder).map_err(CommandFailure::wrong_input)?;
-        let verdict = results::verdict_of_folder(folder, &summary).map_err(CommandFailure::wrong_input)?;
-        summary.verdict = Some(verdict);
+        let summary = Summary::load(folder).map_err(CommandFailure::wrong_input)?;
+        let summary = results::explained_summary(folder, &summary).map_err(CommandFailure::wrong_input)?;
         summaries.push((name, summary));
     }
     if arguments.json {

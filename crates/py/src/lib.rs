@@ -31,7 +31,8 @@ mod _core {
     use super::program::program_operations;
     #[pymodule_export]
     use super::{
-        compare, compare_runs, deliveries, explain, export, list_parts, main, regenerate_report, trace_info,
+        compare, compare_runs, deliveries, explain, explained_summary, export, list_parts, main,
+        regenerate_report, trace_info,
     };
 
     /// Version of the core.
@@ -83,9 +84,17 @@ fn regenerate_report(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<std
 #[pyfunction]
 #[pyo3(signature = (folder, job=None))]
 fn explain(py: Python<'_>, folder: std::path::PathBuf, job: Option<String>) -> PyResult<String> {
-    let paths = py.detach(|| analysis::write(&folder, job.as_deref()));
-    let paths = paths.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
-    Ok(json(&paths))
+    let written = py.detach(|| analysis::write(&folder, job.as_deref()));
+    let written = written.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
+    Ok(json(&written.paths))
+}
+
+/// The summary of a result as JSON, with the verdict and the shares of jobs' times that `explain` found, if it ran.
+#[pyfunction]
+fn explained_summary(py: Python<'_>, folder: std::path::PathBuf) -> PyResult<String> {
+    let found = py.detach(|| results::explained_summary(&folder, &results::Summary::load(&folder)?));
+    let found = found.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
+    Ok(json(&found))
 }
 
 /// Exports a result to another tool's format; returns the notes, as JSON.
@@ -146,9 +155,11 @@ fn loaded<'n>(
     let mut runs = Vec::new();
     for (name, folder) in folders {
         let wrong = |e: results::ReadError| error::of_class(py, "ResultError", &e.to_string());
-        let mut summary = results::Summary::load(folder).map_err(wrong)?;
-        summary.verdict = Some(results::verdict_of_folder(folder, &summary).map_err(wrong)?);
-        runs.push((name.as_str(), summary));
+        let summary = results::Summary::load(folder).map_err(wrong)?;
+        runs.push((
+            name.as_str(),
+            results::explained_summary(folder, &summary).map_err(wrong)?,
+        ));
     }
     Ok(runs)
 }

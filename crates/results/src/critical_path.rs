@@ -11,7 +11,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ReadError, Table, WriteError, show};
+use crate::contribution::SHOWN_SHARE;
+use crate::{BoundBy, PathContribution, ReadError, Summary, Table, WriteError, show};
 
 /// Name of the file.
 pub const CRITICAL_PATH: &str = "critical_path.json";
@@ -61,6 +62,12 @@ pub struct CriticalPath {
     pub links: Vec<PathLink>,
     /// Ranks with the most computation and overhead on the path, 20 at most.
     pub busiest_ranks: Vec<PathRank>,
+    /// Shares of the path by cause. `None` for a job that did not finish, and in files of older versions.
+    #[serde(default)]
+    pub bound_by: Option<BoundBy>,
+    /// What adds to the path, the largest part first. Empty in files of older versions.
+    #[serde(default)]
+    pub contributions: Vec<PathContribution>,
     /// The same content in sentences.
     pub text: String,
 }
@@ -153,28 +160,21 @@ impl CriticalPath {
             text += "; it was interrupted by its end or that of the run";
         }
         text.push('\n');
-        for wait in self.waits.iter().take(SHOWN) {
-            let _ = write!(
+        let (large, small): (Vec<_>, Vec<_>) = self.contributions.iter().partition(|part| part.is_large());
+        for part in &large {
+            let _ = writeln!(text, "  {}", self.line(part));
+        }
+        let rest: f64 = small.iter().map(|part| part.time_ns).sum();
+        if rest > 0.0 && !large.is_empty() {
+            let _ = writeln!(
                 text,
-                "  {} of its communication time ({}) is spent waiting for {}",
-                show::percent(wait.share_of_communication),
-                show::time(wait.wait_ns),
-                wait.place
+                "  and {} in parts below {} each",
+                show::time(rest),
+                show::percent(SHOWN_SHARE)
             );
-            match &wait.holder {
-                Some(holder) if *holder == self.job => text += ", held by itself",
-                Some(holder) => {
-                    let _ = write!(text, ", held by job {holder}");
-                }
-                None => {}
-            }
-            text.push('\n');
         }
-        if self.waits.len() > SHOWN {
-            let rest: f64 = self.waits[SHOWN..].iter().map(|wait| wait.wait_ns).sum();
-            let _ = writeln!(text, "  and {} of other waits", show::time(rest));
-        }
-        for link in self.links.iter().take(SHOWN) {
+        let is_large = |link: &&PathLink| link.wait_ns >= SHOWN_SHARE * self.time_ns;
+        for link in self.links.iter().filter(is_large).take(SHOWN) {
             let _ = writeln!(
                 text,
                 "  link {}, {} from {} to {}: {} of waits",
@@ -194,9 +194,26 @@ impl CriticalPath {
         );
         text
     }
+
+    /// A contribution in a sentence. That of a wait also has its share of the communication time.
+    fn line(&self, part: &PathContribution) -> String {
+        let Some(place) = &part.place else {
+            return part.to_string();
+        };
+        let holder = match &part.holder {
+            Some(holder) if *holder == self.job => ", held by itself".into(),
+            Some(holder) => format!(", held by job {holder}"),
+            None => String::new(),
+        };
+        format!(
+            "{} of its communication time ({}) is spent waiting for {place}{holder}",
+            show::percent(part.time_ns / self.communication_ns()),
+            show::time(part.time_ns)
+        )
+    }
 }
 
-/// Maximum number of lines of each kind in [`CriticalPath::sentences`].
+/// Maximum number of single links in [`CriticalPath::sentences`].
 const SHOWN: usize = 5;
 
 impl fmt::Display for CriticalPaths {
@@ -207,6 +224,19 @@ impl fmt::Display for CriticalPaths {
 }
 
 impl CriticalPaths {
+    /// The summary with the shares of these paths in place of those that the run counted, which divide the time of the
+    /// network by estimate.
+    pub fn lead(&self, summary: &Summary) -> Summary {
+        let mut summary = summary.clone();
+        for path in &self.jobs {
+            let job = summary.jobs.iter_mut().find(|job| job.name == path.job);
+            if let (Some(job), Some(bound_by)) = (job, &path.bound_by) {
+                job.bound_by = Some(bound_by.clone());
+            }
+        }
+        summary
+    }
+
     /// Loads the explanation from a result folder. `None` if there is none, or if it explains another result.
     ///
     /// # Errors
@@ -269,6 +299,27 @@ fn replace(folder: &Path, name: &str, write: impl FnOnce(&Path) -> io::Result<()
 mod tests {
     use super::*;
 
+    fn part(cause: &str, time_ns: f64, place: Option<&str>) -> PathContribution {
+        PathContribution {
+            cause: cause.into(),
+            time_ns,
+            share: time_ns / 1e8,
+            place: place.map(String::from),
+            holder: place.map(|_| "B".into()),
+            ..PathContribution::default()
+        }
+    }
+
+    fn link(link: u32, wait_ns: f64) -> PathLink {
+        PathLink {
+            link,
+            class: "global".into(),
+            from: "a".into(),
+            to: "b".into(),
+            wait_ns,
+        }
+    }
+
     fn example() -> CriticalPath {
         CriticalPath {
             job: "A".into(),
@@ -291,6 +342,12 @@ mod tests {
                 reasons: Vec::new(),
                 share_of_communication: 0.41,
             }],
+            contributions: vec![
+                part("computation", 6e7, None),
+                part("global links", 1.64e7, Some("global links of groups 3 to 7")),
+                part("latency", 1e6, None),
+            ],
+            links: vec![link(4, 1.6e7), link(5, 100.0)],
             ..CriticalPath::default()
         }
     }
@@ -303,12 +360,15 @@ mod tests {
             lines,
             [
                 "job A: 100 ms = 60.0 % computation, 5.0 % overhead, 12.0 % transfer, 23.0 % waiting",
+                "  computation: 60 ms (60.0 %) before its end",
                 "  41.0 % of its communication time (16.4 ms) is spent waiting for global links of groups 3 to 7, held by job B",
+                "  and 1 ms in parts below 2.0 % each",
+                "  link 4, global from a to b: 16 ms of waits",
                 "  3 messages between 2 ranks are on the path, in 12 steps",
             ]
         );
         let mut own = example();
-        own.waits[0].holder = Some("A".into());
+        own.contributions[1].holder = Some("A".into());
         own.finished = false;
         own.unknown_ns = 1e6;
         let text = own.sentences();

@@ -263,6 +263,17 @@ pub fn regenerate_report(folder: &Path) -> Result<PathBuf, RegenerateError> {
     Ok(path)
 }
 
+/// Rewrites `report.html` of a result folder if it has one, after a change of what it shows. Returns its path.
+///
+/// # Errors
+/// As [`regenerate_report`].
+pub fn renew_report(folder: &Path) -> Result<Option<PathBuf>, RegenerateError> {
+    match folder.join(REPORT).is_file() {
+        true => regenerate_report(folder).map(Some),
+        false => Ok(None),
+    }
+}
+
 /// The reason why a report was not rewritten.
 #[derive(Debug, thiserror::Error)]
 pub enum RegenerateError {

@@ -10,6 +10,7 @@ mod bound_by;
 mod bounds;
 mod compare;
 mod compared_runs;
+mod contribution;
 mod critical_path;
 mod delivery;
 mod digest;
@@ -41,6 +42,7 @@ pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
 pub use compare::{NETWORK_BOUNDS, TIE_OF_TIMES, compare};
 pub use compared_runs::{ComparedRuns, ComparedValue, DifferingKey, compare_runs, differing_keys};
+pub use contribution::PathContribution;
 pub use critical_path::{
     CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
     PathWait,
@@ -52,6 +54,7 @@ pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
 pub use folder::{
     CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,
+    renew_report,
 };
 pub use headline::TIE_OF_TRAFFIC;
 pub use histogram::{Bucket, Histogram};
@@ -72,6 +75,7 @@ pub use summary::{
 };
 pub use table::Table;
 pub use verdict::{
-    ChangedKey, Comparison, Confidence, ConfidenceLevel, DELIVERED, RepeatedRun, VERDICT_RULES, VERDICT_THRESHOLDS,
-    Verdict, VerdictPlace, VerdictRule, VerdictTime, verdict, verdict_of_folder,
+    ChangedKey, Comparison, Confidence, ConfidenceLevel, DELIVERED, RepeatedRun, VERDICT_RULES,
+    VERDICT_THRESHOLDS, Verdict, VerdictPlace, VerdictRule, VerdictTime, explained_summary, verdict,
+    verdict_of_folder,
 };

@@ -25,7 +25,7 @@ use plotly::Plot;
 
 pub(crate) use html::escape;
 
-use crate::{ReadError, Summary, Table, show};
+use crate::{CriticalPaths, ReadError, Summary, Table, show};
 use html::HtmlSection;
 use plots::{Figure, Height};
 use source::TableSource;
@@ -56,6 +56,11 @@ pub(crate) fn report_with_files(
 fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
     let figures = plots::figures(summary, source)?;
     let verdict = crate::verdict::of_tables(source.folder(), summary, |name| source.whole(name))?;
+    let paths = source
+        .folder()
+        .map(|folder| CriticalPaths::load(folder, &summary.digest));
+    let explained = paths.transpose()?.flatten().map(|paths| paths.lead(summary));
+    let summary = explained.as_ref().unwrap_or(summary);
     let mut sections = vec![overview::overview(summary)];
     let (before, after): (Vec<Figure>, Vec<Figure>) = figures.into_iter().partition(|f| f.first);
     let mut plots = 0;

@@ -11,6 +11,7 @@ mod comparisons;
 mod confidence;
 mod link_loads;
 mod overloaded;
+mod proposals;
 mod text;
 mod thresholds;
 mod undecided;
@@ -232,8 +233,11 @@ struct LackingJob<'a> {
 }
 
 /// The verdict on a run. Tables that are missing make it say less, never wrong: `links` carries most rules, `routers` and
-/// `calls` some, `class_series` says when. `paths` is what `fabricsim explain` found, if it ran.
+/// `calls` some, `class_series` says when. `paths` is what `fabricsim explain` found, if it ran: its shares of a job's time
+/// then replace those of the summary.
 pub fn verdict(summary: &Summary, tables: &[Table], paths: Option<&CriticalPaths>) -> Verdict {
+    let explained = paths.map(|paths| paths.lead(summary));
+    let summary = explained.as_ref().unwrap_or(summary);
     let table = |name: &str| tables.iter().find(|table| table.name() == name);
     let mut evidence = Evidence {
         summary,
@@ -401,6 +405,19 @@ pub fn verdict_of_folder(folder: &Path, summary: &Summary) -> Result<Verdict, Re
         table.map_err(|source| ReadError::Io { path, source })
     };
     of_tables(Some(folder), summary, read)
+}
+
+/// The summary of a result folder with its verdict as [`verdict_of_folder`] gives it, and with the shares of jobs' times
+/// that `fabricsim explain` found, if it ran. This is what every display of a folder shows.
+///
+/// # Errors
+/// As [`verdict_of_folder`].
+pub fn explained_summary(folder: &Path, summary: &Summary) -> Result<Summary, ReadError> {
+    let verdict = verdict_of_folder(folder, summary)?;
+    let paths = CriticalPaths::load(folder, &summary.digest)?;
+    let mut explained = paths.map_or_else(|| summary.clone(), |paths| paths.lead(summary));
+    explained.verdict = Some(verdict);
+    Ok(explained)
 }
 
 /// As [`verdict_of_folder`], with tables from anywhere.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, ClassSeriesRow, LinkRow};
 use fabricsim_results::{
-    ConfidenceLevel, Note, Outcome, RepeatedRun, RunResult, RunSummary, Severity, VERDICT_RULES,
-    VERDICT_THRESHOLDS, Verdict, verdict, verdict_of_folder,
+    BoundBy, CRITICAL_PATH_SCHEMA, ConfidenceLevel, CriticalPath, CriticalPaths, Note, Outcome,
+    PathContribution, RepeatedRun, RunResult, RunSummary, Severity, Summary, VERDICT_RULES,
+    VERDICT_THRESHOLDS, Verdict, explained_summary, renew_report, verdict, verdict_of_folder,
 };
 
 const MEASURED_PS: u64 = 10_000_000;
@@ -380,6 +381,103 @@ fn jobs_of_ranks_come_before_traffic() {
             .any(|cause| cause.contains("for job background")),
         "{lost:?}"
     );
+}
+
+/// The run estimated that global links bound the job; the explanation finds latency.
+#[test]
+fn the_explanation_leads_and_its_bound_decides_what_is_proposed() {
+    let mut result = sample::result();
+    let link = serde_json::json!({ "bandwidth": "100 Gbps", "latency": "50 ns" });
+    result.summary.experiment["network"]["links"] = serde_json::json!({ "host": link, "global": link });
+    result.judge();
+    let keys = |verdict: &Verdict| -> Vec<String> {
+        let set = verdict.comparisons.iter().flat_map(|comparison| &comparison.set);
+        set.map(|changed| changed.key.clone()).collect()
+    };
+    let before = result.summary.verdict.clone().unwrap();
+    assert!(
+        keys(&before).iter().all(|key| key.ends_with("bandwidth")),
+        "{before:?}"
+    );
+    let part = |cause: &str, share: f64| PathContribution {
+        cause: cause.into(),
+        time_ns: 1e6 * share,
+        share,
+        rank: Some(17),
+        call: Some("MPI_Allreduce".into()),
+        function: Some("solve".into()),
+        ..PathContribution::default()
+    };
+    let path = CriticalPath {
+        job: "lammps".into(),
+        finished: true,
+        time_ns: 1e6,
+        bound_by: Some(BoundBy {
+            computation: 0.3,
+            imbalance: 0.2,
+            latency: 0.5,
+            ..BoundBy::default()
+        }),
+        contributions: vec![
+            part("latency", 0.5),
+            part("imbalance", 0.2),
+            part("computation", 0.01),
+        ],
+        ..CriticalPath::default()
+    };
+    let paths = CriticalPaths {
+        schema: CRITICAL_PATH_SCHEMA.into(),
+        digest: result.summary.digest.clone(),
+        jobs: vec![path],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("result");
+    result.write(&folder, false).unwrap();
+    paths.write(&folder, &rows::critical_path([])).unwrap();
+    let shown = explained_summary(&folder, &result.summary).unwrap();
+    let found = shown.verdict.clone().unwrap();
+    assert!(
+        found.headline.contains("The network takes 50.0 %"),
+        "{}",
+        found.headline
+    );
+    assert!(
+        found.headline.ends_with("lammps: 50.0 % latency."),
+        "{}",
+        found.headline
+    );
+    assert!(
+        found
+            .causes
+            .iter()
+            .any(|cause| cause.starts_with("Imbalance: rank 17 computes 200 µs")),
+        "{found:?}"
+    );
+    assert!(
+        !found.causes.iter().any(|cause| cause.starts_with("Computation")),
+        "{found:?}"
+    );
+    assert!(
+        !found
+            .confidence
+            .reasons
+            .iter()
+            .any(|reason| reason.contains("estimate"))
+    );
+    assert!(
+        keys(&found).iter().all(|key| key.ends_with("latency")),
+        "{found:?}"
+    );
+    assert_eq!(shown.jobs[0].bound_by, paths.jobs[0].bound_by);
+    assert_eq!(verdict_of_folder(&folder, &result.summary).unwrap(), found);
+    let report = renew_report(&folder).unwrap().expect("a result has a report");
+    let page = std::fs::read_to_string(&report).unwrap();
+    assert!(page.contains(&found.headline) && !page.contains(&before.headline));
+    assert!(page.contains("50.0 % latency, 30.0 % computation, 20.0 % imbalance"));
+    // The stored summary stays that of the run.
+    assert_eq!(Summary::load(&folder).unwrap().verdict, Some(before));
+    std::fs::remove_file(report).unwrap();
+    assert_eq!(renew_report(&folder).unwrap(), None);
 }
 
 #[test]

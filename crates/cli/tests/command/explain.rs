@@ -56,9 +56,11 @@ fn it_prints_and_writes_the_critical_path() {
         1,
         "synthetic traffic has no path"
     );
-    assert_eq!(
-        json["jobs"][0]["text"].as_str().unwrap().trim_end(),
-        printed.trim_end()
+    let (text, about_report) = printed.split_once("\n\n").expect("a line about the report");
+    assert_eq!(json["jobs"][0]["text"].as_str().unwrap().trim_end(), text);
+    assert!(
+        about_report.contains("report.html was written again") && about_report.lines().count() == 1,
+        "{about_report}"
     );
     let folder = bench.path().join("result");
     let written = std::fs::read_to_string(folder.join("critical_path.json")).unwrap();
@@ -70,6 +72,39 @@ fn it_prints_and_writes_the_critical_path() {
     bench.succeeds(&["report", "result"]);
     bench.succeeds(&["run", "experiment.toml", "--out", "result"]);
     assert!(!folder.join("critical_path.json").exists());
+}
+
+/// The shares and the verdict of the run are estimates; those of the explanation take their place.
+#[test]
+fn its_numbers_lead_wherever_the_result_is_shown() {
+    let bench = Bench::new(TWO_JOBS);
+    bench.succeeds(&[&["run", "experiment.toml", "--out", "result"], &COLLECT[..]].concat());
+    let folder = bench.path().join("result");
+    let page = || std::fs::read_to_string(folder.join("report.html")).unwrap();
+    let shown = || bench.succeeds(&["compare", "result"]);
+    let estimate = "divided by estimate into";
+    assert!(shown().contains(estimate) && page().contains(estimate));
+    assert!(shown().contains("`fabricsim explain` measures it"), "{}", shown());
+    let json: Value = serde_json::from_str(&bench.succeeds(&["explain", "result", "--json"])).unwrap();
+    let bound_by = &json["jobs"][0]["bound_by"];
+    let network: f64 = bound_by["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| link["share"].as_f64().unwrap())
+        .sum();
+    let network = network + bound_by["latency"].as_f64().unwrap();
+    let headline = format!("The network takes {:.1} % of the ", 100.0 * network);
+    for text in [shown(), page()] {
+        assert!(text.contains(&headline) && !text.contains(estimate), "{headline}");
+        assert!(!text.contains("explain` measures it"));
+    }
+    let compared: Value = serde_json::from_str(&bench.succeeds(&["compare", "result", "--json"])).unwrap();
+    assert_eq!(&compared[0]["summary"]["jobs"][0]["bound_by"], bound_by);
+    // Without a report there is nothing to write again.
+    std::fs::remove_file(folder.join("report.html")).unwrap();
+    assert!(!bench.succeeds(&["explain", "result"]).contains("report.html"));
+    assert!(!folder.join("report.html").exists());
 }
 
 #[test]

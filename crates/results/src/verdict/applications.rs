@@ -1,7 +1,9 @@
 //! Rules for jobs of ranks: what bounds the job that the network costs most.
 
-use super::thresholds::NETWORK;
-use super::{Comparison, Evidence, Finding, VerdictPlace, class_loads, comparisons};
+use super::proposals::{JobBound, for_bounds};
+use super::thresholds::{NAMED_CLASS, NETWORK};
+use super::{Comparison, Evidence, Finding, VerdictPlace, class_loads};
+use crate::contribution::SHOWN_SHARE;
 use crate::{BoundBy, CriticalPath, JobSummary, show};
 
 /// Greatest number of places of a critical path that a verdict names.
@@ -31,12 +33,16 @@ fn finding(
 ) -> Finding {
     let mut causes = vec![format!("The critical path of job {} is {bound_by}", job.name)];
     if let Some(path) = explained(evidence, job) {
-        let share = |ns: f64| show::percent(ns / path.time_ns.max(1.0));
-        causes.push(format!(
-            "By its explanation, {} of its time is waiting of messages for others, and {} their undisturbed transfer",
-            share(path.wait_ns),
-            share(path.transfer_ns)
-        ));
+        // Waits are places.
+        let of_program = path
+            .contributions
+            .iter()
+            .filter(|part| !part.is_wait() && part.is_large());
+        causes.extend(
+            of_program
+                .take(PLACES)
+                .map(|part| super::sentence(&part.to_string())),
+        );
     }
     let others = evidence
         .summary
@@ -87,7 +93,7 @@ pub(super) fn network_bound(evidence: &Evidence<'_>) -> Option<Finding> {
         .filter(|part| part.2 > 0.0)
         .map(|(name, _, share)| format!("{} {name}", show::percent(*share)))
         .collect();
-    let is_estimate = explained(evidence, job).is_none();
+    let is_estimate = explained(evidence, job).is_none_or(|path| path.bound_by.is_none());
     let headline = format!(
         "The network takes {} of the {} of job {}{} {}.",
         show::percent(bound_by.network()),
@@ -100,17 +106,14 @@ pub(super) fn network_bound(evidence: &Evidence<'_>) -> Option<Finding> {
         },
         shares.join(", ")
     );
-    let (_, worst, _) = parts.first()?;
-    // Whatever the division, more than this no network can give.
-    let mut tries = comparisons::faster_network(evidence.summary);
-    tries.extend(match worst {
-        Some(class) => comparisons::bandwidth(evidence, class),
-        None => comparisons::latency(evidence.summary),
-    });
-    tries.extend(comparisons::placements(evidence.summary, job));
-    if worst.is_some_and(|class| class != super::link_loads::EJECTION) {
-        tries.extend(comparisons::routings(evidence.summary).into_iter().take(1));
-    }
+    let (_, worst, most) = parts.first()?;
+    let named = parts
+        .iter()
+        .filter(|part| part.2 >= NAMED_CLASS * most && part.2 > 0.0);
+    let bounds: Vec<JobBound<'_>> = named
+        .map(|(_, class, _)| class.map_or(JobBound::Latency, JobBound::Links))
+        .collect();
+    let tries = for_bounds(evidence, job, &bounds);
     let mut found = finding(evidence, (job, bound_by), headline, tries);
     found.estimate = is_estimate.then(|| {
         "the division of the network's share among link classes is an estimate, by the messages of the whole job: \
@@ -144,7 +147,12 @@ pub(super) fn network_bound(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// The places at which messages of a critical path wait longest.
 fn path_places(path: &CriticalPath) -> Vec<VerdictPlace> {
-    let waits = path.waits.iter().take(PLACES).map(|wait| VerdictPlace {
+    let of_path = |ns: f64| ns / path.time_ns.max(1.0);
+    let large = path
+        .waits
+        .iter()
+        .filter(|wait| of_path(wait.wait_ns) >= SHOWN_SHARE);
+    let waits = large.take(PLACES).map(|wait| VerdictPlace {
         found: format!(
             "{} of the communication time waits for {}",
             show::percent(wait.share_of_communication),
@@ -179,7 +187,7 @@ pub(super) fn overhead_bound(evidence: &Evidence<'_>) -> Option<Finding> {
         evidence,
         (job, bound_by),
         headline,
-        comparisons::overheads(evidence.summary),
+        for_bounds(evidence, job, &[JobBound::Overhead]),
     );
     if let Some(calls) = calls(evidence, job) {
         let per_rank = calls as f64 / job.ranks.max(1) as f64;
@@ -223,7 +231,7 @@ pub(super) fn memory_bound(evidence: &Evidence<'_>) -> Option<Finding> {
         evidence,
         (job, bound_by),
         headline,
-        comparisons::memory(evidence.summary),
+        for_bounds(evidence, job, &[JobBound::Memory]),
     ))
 }
 
@@ -244,7 +252,6 @@ pub(super) fn computation_bound(evidence: &Evidence<'_>) -> Option<Finding> {
         show::time(job.time_ns),
         show::percent(bound_by.network())
     );
-    let mut tries = comparisons::slower_network(evidence.summary);
-    tries.extend(comparisons::faster_computation(evidence.summary, job));
+    let tries = for_bounds(evidence, job, &[JobBound::Computation]);
     Some(finding(evidence, (job, bound_by), headline, tries))
 }

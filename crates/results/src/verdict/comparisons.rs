@@ -28,6 +28,17 @@ const OTHER_ROUTINGS: usize = 2;
 /// Algorithms whose paths may be longer than minimal ones.
 const DETOURS: &[&str] = &["valiant", "ugal", "par", "piggyback", "dal", "doal"];
 
+/// Algorithms that choose paths by load.
+const ADAPTIVE: &[&str] = &[
+    "ugal",
+    "par",
+    "piggyback",
+    "adaptive",
+    "minimal-adaptive",
+    "dal",
+    "doal",
+];
+
 /// Default of `network.routing.bias` in networks of groups and on HyperX, in bytes.
 const BIAS: u64 = 7680;
 
@@ -80,6 +91,32 @@ pub(super) fn routings(summary: &Summary) -> Vec<Comparison> {
             comparison(format!("routing {name}"), [("network.routing".into(), value)])
         })
         .collect()
+}
+
+/// The usual adaptive routing, if the current one does not adapt and the network has a choice of paths.
+pub(super) fn adaptive_routing(summary: &Summary) -> Vec<Comparison> {
+    let algorithm = summary.experiment["network"]["routing"]["algorithm"].as_str();
+    let adapts = algorithm.is_none_or(|algorithm| ADAPTIVE.contains(&algorithm));
+    match adapts || has_one_path(summary) {
+        true => Vec::new(),
+        false => routings(summary).into_iter().take(1).collect(),
+    }
+}
+
+/// Whether no two routers have more than one path between them, by routers and parameters of the topology. `false` where
+/// these do not tell.
+fn has_one_path(summary: &Summary) -> bool {
+    let topology = &summary.experiment["network"]["topology"];
+    let numbers =
+        |key: &str| -> Option<Vec<u64>> { topology[key].as_array()?.iter().map(Value::as_u64).collect() };
+    let parallel = topology["links"] != Value::Null && topology["links"] != 1;
+    let by_parameters = match topology["kind"].as_str() {
+        Some("mesh") => numbers("sizes")
+            .is_some_and(|sizes| !parallel && sizes.iter().filter(|size| **size > 1).count() <= 1),
+        Some("fat-tree") => numbers("up").is_some_and(|up| up.iter().all(|uplinks| *uplinks == 1)),
+        _ => false,
+    };
+    by_parameters || summary.network.routers <= 2
 }
 
 /// Links of a class of twice the bandwidth.
@@ -142,19 +179,6 @@ pub(super) fn faster_network(summary: &Summary) -> Vec<Comparison> {
     if_any(
         "twice the bandwidth of all links: what a network can give at most",
         of_all_links(summary, "bandwidth", twice),
-    )
-}
-
-/// Half the bandwidth of all links.
-pub(super) fn slower_network(summary: &Summary) -> Vec<Comparison> {
-    let half = |text: &str| {
-        let bits_per_s = config::Bandwidth::parse(text).ok()?.bits_per_s / 2;
-        // The slowest link that an experiment may have is one of 1 Mbps.
-        (bits_per_s >= 1_000_000).then(|| quoted(config::Bandwidth { bits_per_s }))
-    };
-    if_any(
-        "half the bandwidth of all links",
-        of_all_links(summary, "bandwidth", half),
     )
 }
 

@@ -256,7 +256,9 @@ mod tests {
     fn periods_of_growing_bins_keep_their_length_as_long_as_bins_allow() {
         // Bins that begin with 1 us, and periods of 128 us: a run of 6.8 ms had six of them.
         let periods = Periods::new(Bins::growing(Time(1)), Time(128), u64::MAX);
-        let lengths: Vec<u64> = (0..200).map(|n| periods.end(n).ps() - periods.begin(n).ps()).collect();
+        let lengths: Vec<u64> = (0..200)
+            .map(|n| periods.end(n).ps() - periods.begin(n).ps())
+            .collect();
         assert!(lengths[..127].iter().all(|length| *length == 128), "{lengths:?}");
         assert_eq!(lengths[127], 256);
         assert_eq!(periods.of_bin(periods.bins().of(Time(6800))), 53);

@@ -83,9 +83,26 @@ fn assert_whole(name: &str, paths: &CriticalPaths, rows: &[CriticalPathRow], res
         assert!(close(parts, path.time_ns), "{name}: {}", path.text);
         let waits: f64 = path.waits.iter().map(|wait| wait.wait_ns).sum();
         assert!(close(waits, wait_ns), "{name}: {}", path.text);
+        if path.contributions.len() < 50 {
+            let sum: f64 = path.contributions.iter().map(|part| part.time_ns).sum();
+            assert!(
+                close(sum, path.time_ns),
+                "{name}: {sum}: {:?}",
+                path.contributions
+            );
+        }
+        assert_eq!(path.bound_by.is_some(), job.bound_by.is_some(), "{name}");
         if job.finished {
             assert_eq!(unknown_ns, 0.0, "{name}: {}", path.text);
             assert_counted(name, job, path);
+        }
+        if let Some(bound_by) = &path.bound_by {
+            let sum: f64 = bound_by.causes().iter().map(|(_, share)| share).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{name}: {bound_by}");
+            assert!(
+                bound_by.causes().iter().all(|(_, share)| *share >= 0.0),
+                "{name}: {bound_by}"
+            );
         }
     }
 }
@@ -288,4 +305,125 @@ fn paths_of_applications_have_no_gap() {
         messages += paths.jobs.iter().map(|path| path.messages).sum::<u64>();
     }
     assert!(messages > 500, "{messages}");
+}
+
+/// Computation, memory and links of a path by construction.
+fn shares(network: &str, programs: Vec<Vec<workload::Operation>>, hosts: &[u32]) -> CriticalPath {
+    let settings = settings(1_000_000);
+    let result = run(&jobs_on(
+        &format!("{network}{ALL}"),
+        vec![job("a", programs, &settings, hosts)],
+    ));
+    let (mut paths, rows) = explained(&result);
+    assert_whole("a", &paths, &rows, &result);
+    println!("{}", paths.jobs[0].text);
+    paths.jobs.swap_remove(0)
+}
+
+fn share(path: &CriticalPath, cause: &str) -> f64 {
+    let causes = path.bound_by.as_ref().expect("it finished").causes();
+    let found = causes.iter().find(|(name, _)| name == cause);
+    found.unwrap_or_else(|| panic!("no {cause} in {causes:?}")).1
+}
+
+/// The cable between the routers has a tenth of the bandwidth of the links of hosts: 49 of 50 packets queue for it.
+#[test]
+fn bytes_that_queue_for_a_narrow_link_are_of_its_class() {
+    let narrow = TWO_ROUTERS.to_string() + "links = { dimension-0.bandwidth = \"0.8 Gbps\" }\n";
+    let path = shares(
+        &narrow,
+        vec![vec![send(1, 50_000)], vec![receive(0, 50_000)]],
+        &[0, 2],
+    );
+    let bytes = 490_000.0 / path.time_ns;
+    assert!(
+        (share(&path, "dimension-0 links") - bytes).abs() < 0.005,
+        "{}",
+        path.text
+    );
+    assert_eq!(path.contributions[0].cause, "dimension-0 links", "{}", path.text);
+    let even = shares(
+        TWO_ROUTERS,
+        vec![vec![send(1, 50_000)], vec![receive(0, 50_000)]],
+        &[0, 2],
+    );
+    assert!(share(&even, "injection links") > 0.9, "{}", even.text);
+}
+
+/// Rank 2 computes 900 us longer than the others before the same call.
+#[test]
+fn imbalance_names_rank_and_call() {
+    let program = |rank: u32| {
+        let ns = if rank == 2 { 1_300_000 } else { 100_000 };
+        match rank {
+            0 => vec![compute(ns), receive(1, 8), receive(2, 8), receive(3, 8)],
+            _ => vec![compute(ns), send(0, 8)],
+        }
+    };
+    let path = shares(TWO_ROUTERS, (0..4).map(program).collect(), &[0, 1, 2, 3]);
+    let first = &path.contributions[0];
+    assert_eq!(
+        (first.cause.as_str(), first.rank),
+        ("imbalance", Some(2)),
+        "{}",
+        path.text
+    );
+    assert_eq!(first.call.as_deref(), Some("MPI_Send"), "{first:?}");
+    // The mean before MPI_Send is that of ranks 1 to 3, 500 us; that of a rank is 400 us.
+    assert_eq!(first.time_ns, 800_000.0, "{first:?}");
+    let says = "imbalance: rank 2 computes 800 µs";
+    assert!(
+        path.text.contains(says) && path.text.contains("before MPI_Send"),
+        "{}",
+        path.text
+    );
+    let second = &path.contributions[1];
+    assert_eq!(
+        (second.cause.as_str(), second.time_ns),
+        ("computation", 400_000.0),
+        "{second:?}"
+    );
+    assert!(
+        !path.text.contains("\n  link "),
+        "small waits have no line: {}",
+        path.text
+    );
+}
+
+/// Each rank computes when it has the token.
+#[test]
+fn a_chain_of_computations_is_imbalance_of_no_single_rank() {
+    let program = |rank: u32| {
+        let mut program = vec![compute(100_000)];
+        if rank > 0 {
+            program.insert(0, receive(rank - 1, 8));
+        }
+        if rank < 3 {
+            program.push(send(rank + 1, 8));
+        }
+        program
+    };
+    let path = shares(TWO_ROUTERS, (0..4).map(program).collect(), &[0, 1, 2, 3]);
+    let first = &path.contributions[0];
+    assert_eq!(
+        (first.cause.as_str(), first.rank, first.time_ns),
+        ("imbalance", None, 300_000.0)
+    );
+    assert!(
+        path.text.contains("computations beyond the mean of a rank"),
+        "{}",
+        path.text
+    );
+}
+
+/// The ranks of one host exchange through its memory.
+#[test]
+fn memory_is_apart_from_links() {
+    let path = shares(
+        TWO_ROUTERS,
+        vec![vec![send(1, 500_000)], vec![receive(0, 500_000)]],
+        &[0, 0],
+    );
+    assert!(share(&path, "memory bandwidth") > 0.9, "{}", path.text);
+    assert_eq!(share(&path, "injection links"), 0.0, "{}", path.text);
 }

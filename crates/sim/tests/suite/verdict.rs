@@ -299,11 +299,7 @@ fn what_bounds_ranks_is_said() {
         "--set 'job.0.placement=\"linear\"'",
     ];
     assert_verdict(&ranks(&halo("4 MiB", "1 us"), ""), "network-bound", &words);
-    let words = [
-        "Computation bounds job app",
-        "half the bandwidth of all links",
-        "--set job.0.compute.scale=0.5",
-    ];
+    let words = ["Computation bounds job app", "--set job.0.compute.scale=0.5"];
     assert_verdict(&ranks(&halo("1 KiB", "1 ms"), ""), "computation-bound", &words);
     let words = [
         "MPI overhead bounds job app",
