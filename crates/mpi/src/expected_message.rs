@@ -271,7 +271,7 @@ mod tests {
         let sent = |bytes, call| messages(&job, 2, &send(bytes, call));
         assert_eq!(sent(100, Call::Send), [(2, 4, 132)]);
         assert_eq!(sent(8192, Call::Send), [(2, 4, 8224)]);
-        let rendezvous = |bytes| [(2, 4, 64), (4, 2, 64), (2, 4, bytes + 32)];
+        let rendezvous = |bytes: u64| [(2, 4, 64), (4, 2, 64), (2, 4, bytes + 32)];
         assert_eq!(sent(8193, Call::Send), rendezvous(8193));
         assert_eq!(sent(5, Call::Ssend), rendezvous(5));
         let (communicator, bytes, call) = (1, 1000, Call::Put);

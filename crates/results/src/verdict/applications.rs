@@ -110,9 +110,10 @@ pub(super) fn network_bound(evidence: &Evidence<'_>) -> Option<Finding> {
     let named = parts
         .iter()
         .filter(|part| part.2 >= NAMED_CLASS * most && part.2 > 0.0);
-    let bounds: Vec<JobBound<'_>> = named
+    let mut bounds: Vec<JobBound<'_>> = named
         .map(|(_, class, _)| class.map_or(JobBound::Latency, JobBound::Links))
         .collect();
+    bounds.extend(is_estimate.then_some(JobBound::Network));
     let tries = for_bounds(evidence, job, &bounds);
     let mut found = finding(evidence, (job, bound_by), headline, tries);
     found.estimate = is_estimate.then(|| {

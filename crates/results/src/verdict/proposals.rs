@@ -10,6 +10,8 @@ use crate::JobSummary;
 /// What bounds a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobBound<'a> {
+    /// The network, where its parts are estimated only.
+    Network,
     /// Bandwidth of a class of links, injection and ejection links included.
     Links(&'a str),
     /// Latency of cables and routers.
@@ -25,6 +27,7 @@ pub(super) enum JobBound<'a> {
 /// Kinds of bounds, as proposals declare them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BoundKind {
+    Network,
     HostLinks,
     RouterLinks,
     Latency,
@@ -36,6 +39,7 @@ enum BoundKind {
 impl JobBound<'_> {
     fn kind(self) -> BoundKind {
         match self {
+            JobBound::Network => BoundKind::Network,
             JobBound::Links(INJECTION | EJECTION) => BoundKind::HostLinks,
             JobBound::Links(_) => BoundKind::RouterLinks,
             JobBound::Latency => BoundKind::Latency,
@@ -68,7 +72,7 @@ struct Proposal {
 const PROPOSALS: &[Proposal] = &[
     Proposal {
         name: "faster-network",
-        relieves: &[BoundKind::HostLinks, BoundKind::RouterLinks],
+        relieves: &[BoundKind::Network, BoundKind::HostLinks, BoundKind::RouterLinks],
         runs: |it| comparisons::faster_network(it.evidence.summary),
     },
     Proposal {
@@ -86,7 +90,7 @@ const PROPOSALS: &[Proposal] = &[
     },
     Proposal {
         name: "other-placement",
-        relieves: &[BoundKind::RouterLinks, BoundKind::Latency],
+        relieves: &[BoundKind::Network, BoundKind::RouterLinks, BoundKind::Latency],
         runs: |it| match placement_matters(it) {
             true => comparisons::placements(it.evidence.summary, it.job),
             false => Vec::new(),
@@ -94,7 +98,7 @@ const PROPOSALS: &[Proposal] = &[
     },
     Proposal {
         name: "adaptive-routing",
-        relieves: &[BoundKind::RouterLinks],
+        relieves: &[BoundKind::Network, BoundKind::RouterLinks],
         runs: |it| comparisons::adaptive_routing(it.evidence.summary),
     },
     Proposal {
@@ -114,10 +118,9 @@ const PROPOSALS: &[Proposal] = &[
     },
 ];
 
-/// Whether other hosts than those of the job exist, behind other routers.
+/// Whether ranks can be closer to each other. On a job of all hosts a placement changes the order of the ranks.
 fn placement_matters(it: &Bounded<'_, '_>) -> bool {
-    let network = &it.evidence.summary.network;
-    it.job.hosts < network.hosts && network.routers > 1
+    it.job.hosts > 1 && it.evidence.summary.network.routers > 1
 }
 
 /// The runs that can relieve a bound of a job, each once.
@@ -236,7 +239,11 @@ mod tests {
     #[test]
     fn each_bound_gets_what_can_relieve_it_and_nothing_else() {
         for (bound, expected) in [
-            (JobBound::Links("global"), &NETWORK[..]),
+            (
+                JobBound::Network,
+                &["faster-network", "other-placement", "adaptive-routing"][..],
+            ),
+            (JobBound::Links("global"), &NETWORK),
             (JobBound::Links(INJECTION), &["faster-network", "faster-links"]),
             (JobBound::Links(EJECTION), &["faster-network", "faster-links"]),
             (JobBound::Latency, &["shorter-cables", "other-placement"]),
@@ -286,16 +293,21 @@ mod tests {
     }
 
     #[test]
-    fn a_job_on_all_hosts_or_on_one_router_has_no_other_placement() {
-        let mut all = summary();
-        all.jobs[0].hosts = 32;
-        let mut one = summary();
-        one.network.routers = 1;
-        for summary in [all, one] {
-            let found = made(&summary, &[JobBound::Links("global"), JobBound::Latency]);
+    fn a_job_on_one_host_or_on_one_router_has_no_other_placement() {
+        let mut host = summary();
+        host.jobs[0].hosts = 1;
+        let mut router = summary();
+        router.network.routers = 1;
+        let bounds = [JobBound::Links("global"), JobBound::Latency];
+        for summary in [host, router] {
+            let found = made(&summary, &bounds);
             assert!(!found.contains(&"other-placement"), "{found:?}");
             assert!(found.contains(&"faster-links"), "{found:?}");
         }
+        // On all hosts the order of the ranks changes.
+        let mut all = summary();
+        all.jobs[0].hosts = 32;
+        assert!(made(&all, &bounds).contains(&"other-placement"));
     }
 
     #[test]

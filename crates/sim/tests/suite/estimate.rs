@@ -34,7 +34,7 @@ fn traffic_has_the_expected_packet_hops() {
         ("job.0.traffic.load", "0.2"),
         ("job.0.traffic.pattern", "\"uniform\""),
     ];
-    let pattern = [("job.0.traffic", "{ pattern = \"uniform\", load = 0.2 }")];
+    let pattern = [("job.0.traffic", "{ pattern = \"uniform\", load = 0.02 }")];
     for (name, overrides) in [
         ("dragonfly-minimal", &[][..]),
         ("dragonfly-valiant-full-buffers", &pattern),
@@ -72,7 +72,11 @@ fn ranks_have_exactly_the_expected_packet_hops() {
             "{name}: {} {}",
             estimated.packet_hops, result.summary.network.packet_hops
         );
-        assert_eq!(estimated.messages, messages, "{name}");
+        // The estimate has the control messages of the rendezvous protocol, too.
+        assert!(
+            (messages..=3 * messages).contains(&estimated.messages),
+            "{name}: {estimated:?}, {messages} messages"
+        );
         assert_eq!(
             estimated.packet_hops, result.summary.network.packet_hops,
             "{name}"
