@@ -56,7 +56,7 @@ def test_the_verdict_and_the_display_have_the_numbers_of_the_path(traffic: dict[
     assert result._repr_html_() != shown and result.report().read_text() != report
     network = path.bound_by.latency + sum(link.share for link in path.bound_by.links)
     assert f"The network takes {network:.1%}".replace("%", " %") in found.headline
-    assert f"verdict   {found.headline}" in fabricsim.compare({"explained": result})
+    assert found.headline in fabricsim.compare({"explained": result, "again": result})
     # A result that is loaded again is explained, too.
     assert fabricsim.load(result.folder).verdict == found
     # The summary is that of the run.

@@ -382,8 +382,8 @@ def test_the_command_names_what_is_wrong(bench: Path) -> None:
     assert first.startswith("point 0: 0.1: about ") and second.startswith("point 1: 0.3: about ")
     assert points == "2 points, 3 runs of each"
     assert together.startswith("all together: about ") and "million packet-hops per second" in together
-    found = subprocess.run(command("load.toml", "--list", "--json"), capture_output=True, text=True, timeout=300)
-    work = json.loads(found.stdout)
+    line = command("load.toml", "--list", "--json")
+    work = json.loads(subprocess.run(line, capture_output=True, text=True, timeout=300).stdout)
     low, high = (point["packet_hops"] for point in work["points"])
     assert high == pytest.approx(3 * low, rel=0.01) and work["packet_hops"] == pytest.approx(3 * (low + high))
     assert work["runs"] == 6 and work["cpu_s"] > 0
@@ -391,7 +391,8 @@ def test_the_command_names_what_is_wrong(bench: Path) -> None:
 
 
 def test_the_list_names_points_that_cannot_run(bench: Path) -> None:
-    listed = subprocess.run(command(str(write(FAILING)), "--list"), capture_output=True, text=True, timeout=300)
+    line = command(str(write(FAILING)), "--list")
+    listed = subprocess.run(line, capture_output=True, text=True, timeout=300)
     assert listed.returncode == 2
     assert "point 1: 7.5: cannot run" in listed.stdout
     assert listed.stderr.count("point 1 (7.5) failed: ExperimentError: ") == 1

@@ -38,31 +38,32 @@ IMBALANCED = (
     '{{ collective = "allreduce", bytes = "1 KiB" }}]'
 )
 SWEEP = 'motif = "sweep3d", ranks = {ranks}, nz = 20, compute_per_cell = "1 ns", barriers = false'
+INCAST = f'dumpi = "{TRACES}/dumpi-ember-incast-16"'
 NARROW_GLOBAL = 'links = { global = { bandwidth = "10 Gbps" } }'
 NARROW_HOST = 'links = { host = { bandwidth = "10 Gbps" } }'
 LONG_CABLES = 'link = { bandwidth = "100 Gbps", latency = "5 us" }'
 SLOW_CALLS = '[mpi]\nsend_overhead = "5 us"\nreceive_overhead = "5 us"\n'
-# Name of the case: network, workload, ranks, placement, more keys of the network, tables beside, keys of the job.
+# Name of the case: network, workload, ranks, placement, more keys of the network, tables, keys of the job.
 CASES: dict[str, tuple[str, str, int, str, str, str, str]] = {
     "narrow global links, halo, linear": ("dragonfly", HALO, 32, "linear", NARROW_GLOBAL, "", ""),
     "narrow global links, halo, random": ("dragonfly", HALO, 32, "random", NARROW_GLOBAL, "", ""),
     "narrow global links, all-to-all": ("dragonfly", EXCHANGE, 32, "linear", NARROW_GLOBAL, "", ""),
-    "narrow global links, all-to-all, all hosts": ("dragonfly", EXCHANGE, 72, "linear", NARROW_GLOBAL, "", ""),
+    "narrow global links, all-to-all, full": ("dragonfly", EXCHANGE, 72, "linear", NARROW_GLOBAL, "", ""),
     "narrow global links, halo, ugal": ("dragonfly, ugal", HALO, 32, "random", NARROW_GLOBAL, "", ""),
     "narrow host links, all-to-all": ("dragonfly, ugal", EXCHANGE, 32, "random", NARROW_HOST, "", ""),
     "narrow host links, halo": ("fat tree", HALO, 32, "linear", NARROW_HOST, "", ""),
     "tapered, halo, linear": ("tapered tree", HALO, 32, "linear", "", "", ""),
     "tapered, halo, random": ("tapered tree", HALO, 32, "random", "", "", ""),
-    "tapered, all-to-all, all hosts": ("tapered tree", EXCHANGE, 64, "linear", "", "", ""),
+    "tapered, all-to-all, full": ("tapered tree", EXCHANGE, 64, "linear", "", "", ""),
     "torus, halo, random": ("torus", HALO, 16, "random", "", "", ""),
-    "torus, all-to-all, all hosts": ("torus", EXCHANGE, 32, "linear", "", "", ""),
+    "torus, all-to-all, full": ("torus", EXCHANGE, 32, "linear", "", "", ""),
     "HyperX, all-to-all": ("HyperX", EXCHANGE, 16, "random", "", "", ""),
     "long cables, small allreduce": ("torus", SMALL, 16, "random", LONG_CABLES, "", ""),
     "slow MPI calls, small allreduce": ("fat tree", SMALL, 32, "linear", "", SLOW_CALLS, ""),
     "imbalance": ("HyperX", IMBALANCED, 16, "linear", "", "", ""),
     "chain of computations": ("fat tree", SWEEP, 16, "linear", "", "", ""),
     "one host": ("fat tree", EXCHANGE, 16, "linear", "", "", "ranks_per_host = 16"),
-    "recorded incast": ("fat tree", f'dumpi = "{TRACES}/dumpi-ember-incast-16"', 16, "linear", "", "", 'compute = "off"'),
+    "recorded incast": ("fat tree", INCAST, 16, "linear", "", "", 'compute = "off"'),
     "ring of a schedule": ("torus", f'goal = "{TRACES}/goal-ring-6/ring.goal"', 6, "linear", "", "", ""),
 }
 # Cases of the smoke run, and those of its part.
@@ -154,8 +155,8 @@ def blocks(rows: list[Row]) -> dict[str, str]:
     cases = select(rows, proposal=BASE)
     share = (
         f"The verdicts of {len(cases)} cases make {len(found)} proposals. {len(helping)} of them, "
-        f"{helped(rows):.0%}, make the job faster by at least {HELPED:.0%}; the median gain of all proposals is "
-        f"{statistics.median(gain for _, gain in found):.0%} of the time."
+        f"{helped(rows):.0%}, make the job faster by at least {HELPED:.0%}; the median gain of all proposals "
+        f"is {statistics.median(gain for _, gain in found):.0%} of the time."
     ).replace("%", " %")
     lines = []
     for row in cases:

@@ -140,10 +140,9 @@ def _best(found: Sequence[tuple[_Candidate, Row]], column: str, larger: bool, ma
     first = order[0][1]
 
     def is_equal(row: Row) -> bool:
-        low, high = sorted((row[column], first[column]))
-        return high - low <= margin * low or abs(row[column] - first[column]) <= _half(row, column) + _half(
-            first, column
-        )
+        difference = abs(float(row[column]) - float(first[column]))
+        least = min(float(row[column]), float(first[column]))
+        return difference <= max(margin * least, _half(row, column) + _half(first, column))
 
     leaders = tuple(of for of, row in order if is_equal(row))
     others = tuple((of, row[column] / first[column]) for of, row in order if not is_equal(row))

@@ -35,6 +35,8 @@ _MARKS = {
 }
 _HATCHES = {"": "", "/": "//", "x": "xx", ".": ".."}
 _GREY = "#57606a"
+# Names along an axis from which on they are turned.
+MANY_NAMES = 4
 # Inches of one plot beside others, and of a plot that is alone.
 _PANEL, _WIDTH, _HEIGHT = 3.0, 6.4, 3.8
 
@@ -54,7 +56,7 @@ def draw(figure: Figure) -> Drawn:
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
     drawn.suptitle(_text(figure.heading), fontsize="medium")
-    _legend(drawn, grid[: len(panels)])
+    _legend(drawn, list(grid[: len(panels)]))
     return drawn
 
 
@@ -98,9 +100,11 @@ def _names(
         for trace in traces:
             for name in trace[which]:
                 places.setdefault(str(name), len(places))
-        turned = {"rotation": 30, "ha": "right"} if which == "x" and len(places) > 4 else {}
-        set_ticks = axes.set_xticks if which == "x" else axes.set_yticks
-        set_ticks(list(places.values()), [_text(name) for name in places], fontsize="small", **turned)
+        ticks, texts = list(places.values()), [_text(name) for name in places]
+        if which == "x" and len(places) > MANY_NAMES:
+            axes.set_xticks(ticks, texts, fontsize="small", rotation=30, horizontalalignment="right")
+        else:
+            (axes.set_xticks if which == "x" else axes.set_yticks)(ticks, texts, fontsize="small")
     return found
 
 
@@ -194,7 +198,7 @@ def _axis(axes: Axes, style: Mapping[str, Any], which: str) -> None:
         (axes.set_xticks if which == "x" else axes.set_yticks)(style["tickvals"], names)
         axes.minorticks_off()
     if style.get("rangemode") == "tozero":
-        (axes.set_xlim if which == "x" else axes.set_ylim)(**({"left": 0} if which == "x" else {"bottom": 0}))
+        axes.set(**{f"{which}lim": (0, None)})
     if style.get("autorange") == "reversed" and not axes.yaxis_inverted():
         axes.invert_yaxis()
 
