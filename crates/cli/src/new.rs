@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
-use sim::{DraftRequest, DraftWorkload, Equal, ExperimentDraft};
+use sim::{DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft};
 
 use crate::{CommandFailure, NewArguments, print};
 
@@ -44,9 +44,6 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
         sim::draft(&request)
     });
     let draft = draft.map_err(CommandFailure::wrong_input)?;
-    for warning in draft.networks.iter().filter_map(sim::DraftNetwork::unused_ports) {
-        eprintln!("fabricsim: warning: {warning}");
-    }
     let is_sweep = draft.networks.len() > 1;
     let Some(out) = &arguments.out else {
         if is_sweep {
@@ -54,6 +51,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
             return Err(CommandFailure::wrong_input(message));
         }
         print(draft.experiment.trim_end());
+        warn(&draft);
         return Ok(());
     };
     let files = files(&draft, out)?;
@@ -69,6 +67,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
     for (path, text) in &files {
         write(path, text, arguments.force)?;
     }
+    warn(&draft);
     if arguments.json {
         let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
         let shown = json!({
@@ -93,6 +92,13 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
         false => format!("next     fabricsim check {0}, fabricsim run {0}", out.display()),
     });
     Ok(())
+}
+
+/// Warns of what a comparison of the networks should know.
+fn warn(draft: &ExperimentDraft) {
+    for warning in draft.networks.iter().filter_map(DraftNetwork::unused_ports) {
+        eprintln!("fabricsim: warning: {warning}");
+    }
 }
 
 /// Does the work, and says what it does if that takes longer than `silence`.

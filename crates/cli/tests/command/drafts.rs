@@ -180,7 +180,7 @@ fn the_experiment_of_a_preset_is_checked() {
     ];
     bench.succeeds(&[&machine[..], &["--out", "frontera.toml"]].concat());
     let checked = bench.succeeds(&["check", "frontera.toml"]);
-    assert!(checked.contains("hosts exist, jobs use 88"), "{checked}");
+    assert!(checked.contains("size      88 hosts, 8 routers"), "{checked}");
     let family = ["--preset", "slingshot-11", "--out", "slingshot.toml"];
     bench.succeeds(&[&small("hyperx", "uniform")[..], &family].concat());
     let checked = bench.succeeds(&["check", "slingshot.toml", "--json"]);

@@ -362,13 +362,11 @@ fn traffic_has_the_hosts_that_were_asked_for_whatever_the_network_has() {
     let edit = [("network.topology.tapering".to_string(), "\"2:1\"".to_string())];
     let edited = Experiment::from_toml(&drafted.experiment, "x.toml", &edit).unwrap();
     assert_eq!((edited.network.hosts(), edited.jobs[0].host_count()), (70, 64));
-    // Only a pattern that needs the shape of the network takes all of its hosts.
+    // A pattern that needs the shape of the network takes all of its hosts.
     let dragonfly = names(&["dragonfly"]);
     let drafted = draft(&request(&dragonfly, "adversarial")).unwrap();
-    let is_all = drafted.networks[0].traffic_hosts == TrafficHosts::All;
-    assert_eq!(
-        drafted.experiment.contains("\nhosts = \"all\""),
-        is_all,
+    assert!(
+        drafted.experiment.contains("\nhosts = \"all\" "),
         "{}",
         drafted.experiment
     );
