@@ -364,7 +364,12 @@ fn traffic_has_the_hosts_that_were_asked_for_whatever_the_network_has() {
     assert_eq!((edited.network.hosts(), edited.jobs[0].host_count()), (70, 64));
     // A pattern that needs the shape of the network takes all of its hosts.
     let dragonfly = names(&["dragonfly"]);
-    let drafted = draft(&request(&dragonfly, "adversarial")).unwrap();
+    let drafted = draft(&DraftRequest {
+        hosts: Some(60),
+        radix: Some(16),
+        ..request(&dragonfly, "adversarial")
+    });
+    let drafted = drafted.unwrap();
     assert!(
         drafted.experiment.contains("\nhosts = \"all\" "),
         "{}",
