@@ -141,8 +141,9 @@ values = [0.1, 0.3, 0.9]
 
 def test_curves_of_latency_end_at_saturation(bench: Path) -> None:
     done = sweep.run(write(SATURATED), engine=Here())
-    assert done.runs.column("notes").to_pylist() == [None] * 4 + ["saturated"] * 2
-    assert done.summary.column("notes").to_pylist() == [None, None, "saturated"]
+    kinds = [None, None, "near-saturation", "near-saturation", "saturated", "saturated"]
+    assert done.runs.column("notes").to_pylist() == kinds
+    assert done.summary.column("notes").to_pylist() == kinds[::2]
     page = (done.folder / "sweep.html").read_text()
     accepted, latency = (plot["data"] for plot in figures(page)[:2])
     assert len(accepted) == 1 and None not in accepted[0]["y"]

@@ -80,22 +80,36 @@ enum Command {
 
 #[derive(Args)]
 struct NewArguments {
-    /// Least number of hosts
-    #[arg(long, value_name = "NUMBER")]
-    hosts: u32,
+    /// Least number of hosts [default: one for each rank of the recording]
+    #[arg(long, value_name = "NUMBER", required_unless_present = "trace")]
+    hosts: Option<u32>,
     /// Topology (fabricsim list topologies); several, by commas or options, make a sweep
-    #[arg(long, value_name = "NAME", value_delimiter = ',', required = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        required_unless_present = "preset"
+    )]
     topology: Vec<String>,
     /// Greatest number of ports of a router
-    #[arg(long, value_name = "PORTS")]
-    radix: u32,
-    /// Bandwidth of the links
-    #[arg(long, value_name = "RATE", default_value = "100 Gbps")]
-    bandwidth: String,
+    #[arg(long, value_name = "PORTS", required_unless_present = "preset")]
+    radix: Option<u32>,
+    /// Bandwidth of the links [default: 100 Gbps, or that of the preset]
+    #[arg(long, value_name = "RATE")]
+    bandwidth: Option<String>,
+    /// Hosts : uplinks of a leaf, such as 2:1, of the topologies that have tapering
+    #[arg(long, value_name = "RATIO")]
+    tapering: Option<String>,
+    /// Machine, with its topology, or hardware family (fabricsim list machines, hardware)
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
     /// Motif or pattern of synthetic traffic (fabricsim list motifs, patterns); traffic:NAME is a pattern that has the
     /// name of a motif
     #[arg(long, value_name = "NAME", default_value = "uniform")]
     workload: String,
+    /// Recording or schedule of any trace format in place of a workload
+    #[arg(long, value_name = "PATH", conflicts_with = "workload")]
+    trace: Option<PathBuf>,
     /// What several topologies have in common: hosts (all links have the bandwidth); bisection or cable-bandwidth (links
     /// between routers have the bandwidth that gives each host the same part of the bisection, or of all cables)
     #[arg(long, value_name = "WHAT", default_value = Equal::NAMES[0])]
@@ -114,24 +128,31 @@ struct NewArguments {
 impl NewArguments {
     /// The command, for the comment at the top of a file.
     fn command(&self) -> String {
-        let NewArguments {
-            hosts,
-            radix,
-            workload,
-            ..
-        } = self;
-        // A comment has one line.
-        let bandwidth: Vec<&str> = self.bandwidth.split_whitespace().collect();
-        let bandwidth = bandwidth.join(" ");
-        let equal = match self.topology.len() {
-            1 => String::new(),
-            _ => format!(" --equal {}", self.equal),
+        let mut command = "fabricsim new".to_string();
+        let mut add = |option: &str, value: Option<String>| {
+            // A comment has one line.
+            let value = value.map(|value| value.split_whitespace().collect::<Vec<_>>().join(" "));
+            match value {
+                Some(value) if value.contains(' ') => command += &format!(" --{option} \"{value}\""),
+                Some(value) => command += &format!(" --{option} {value}"),
+                None => {}
+            }
         };
-        let topologies = self.topology.join(",");
-        format!(
-            "fabricsim new --hosts {hosts} --topology {topologies} --radix {radix} --bandwidth \"{bandwidth}\" --workload \
-             {workload}{equal}"
-        )
+        add("preset", self.preset.clone());
+        add("hosts", self.hosts.map(|hosts| hosts.to_string()));
+        add(
+            "topology",
+            (!self.topology.is_empty()).then(|| self.topology.join(",")),
+        );
+        add("radix", self.radix.map(|radix| radix.to_string()));
+        add("tapering", self.tapering.clone());
+        add("bandwidth", self.bandwidth.clone());
+        match &self.trace {
+            Some(path) => add("trace", Some(path.display().to_string())),
+            None => add("workload", Some(self.workload.clone())),
+        }
+        add("equal", (self.topology.len() > 1).then(|| self.equal.clone()));
+        command
     }
 }
 

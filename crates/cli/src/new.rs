@@ -3,26 +3,47 @@
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::json;
-use sim::{DraftRequest, Equal, ExperimentDraft};
+use sim::{DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft};
 
 use crate::{CommandFailure, NewArguments, print};
 
+/// Time without a message.
+const SILENCE: Duration = Duration::from_secs(1);
+
 pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
     let equal = Equal::named(&arguments.equal).map_err(CommandFailure::wrong_input)?;
-    let bandwidth = config::Bandwidth::parse(&arguments.bandwidth)
+    let bandwidth = arguments.bandwidth.as_deref().map(config::Bandwidth::parse);
+    let bandwidth = bandwidth
+        .transpose()
         .map_err(|message| CommandFailure::wrong_input(format!("--bandwidth: {message}")))?;
-    let draft = sim::draft(&DraftRequest {
+    let written = arguments
+        .trace
+        .as_ref()
+        .map(|path| beside(path, arguments.out.as_deref()));
+    let workload = match (&arguments.trace, &written) {
+        (Some(path), Some(written)) => DraftWorkload::Recording { path, written },
+        _ => DraftWorkload::Named(&arguments.workload),
+    };
+    let request = DraftRequest {
         hosts: arguments.hosts,
         topologies: &arguments.topology,
         radix: arguments.radix,
         bandwidth,
-        workload: &arguments.workload,
+        tapering: arguments.tapering.as_deref(),
+        preset: arguments.preset.as_deref(),
+        workload,
         equal,
         command: &arguments.command(),
-    })
-    .map_err(CommandFailure::wrong_input)?;
+    };
+    let draft = said_after(SILENCE, "builds the networks, to check them", || {
+        sim::draft(&request)
+    });
+    let draft = draft.map_err(CommandFailure::wrong_input)?;
     let is_sweep = draft.networks.len() > 1;
     let Some(out) = &arguments.out else {
         if is_sweep {
@@ -30,6 +51,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
             return Err(CommandFailure::wrong_input(message));
         }
         print(draft.experiment.trim_end());
+        warn(&draft);
         return Ok(());
     };
     let files = files(&draft, out)?;
@@ -45,6 +67,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
     for (path, text) in &files {
         write(path, text, arguments.force)?;
     }
+    warn(&draft);
     if arguments.json {
         let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
         let shown = json!({
@@ -69,6 +92,49 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
         false => format!("next     fabricsim check {0}, fabricsim run {0}", out.display()),
     });
     Ok(())
+}
+
+/// Warns of what a comparison of the networks should know.
+fn warn(draft: &ExperimentDraft) {
+    for warning in draft.networks.iter().filter_map(DraftNetwork::unused_ports) {
+        eprintln!("fabricsim: warning: {warning}");
+    }
+}
+
+/// Does the work, and says what it does if that takes longer than `silence`.
+fn said_after<T>(silence: Duration, what: &str, work: impl FnOnce() -> T) -> T {
+    let (done, is_done) = channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if is_done.recv_timeout(silence) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("fabricsim: {what}");
+            }
+        });
+        // The thread ends when the sender is dropped, after a panic too.
+        let _done = done;
+        work()
+    })
+}
+
+/// The path of a recording as the experiment file at `out` names it: relative to its folder.
+fn beside(path: &Path, out: Option<&Path>) -> String {
+    let folder = out
+        .and_then(Path::parent)
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let relative = folder
+        .filter(|_| path.is_relative())
+        .and_then(|folder| relative(&folder.canonicalize().ok()?, &path.canonicalize().ok()?));
+    relative
+        .unwrap_or_else(|| path.to_path_buf())
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// A path from a folder; both are absolute. `None` without a common root.
+fn relative(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let common = folder.ancestors().find(|ancestor| path.starts_with(ancestor))?;
+    let up = folder.strip_prefix(common).ok()?.components().map(|_| "..");
+    Some(up.collect::<PathBuf>().join(path.strip_prefix(common).ok()?))
 }
 
 /// The files to write, the experiment last.

@@ -20,7 +20,7 @@ mod setup;
 pub use bounds::{Effort, bounds};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use collect::{COLLECTED, CollectSetting, Series};
-pub use draft::{DraftNetwork, DraftRequest, Equal, ExperimentDraft, draft};
+pub use draft::{DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft, draft};
 pub use error::Error;
 pub use estimate::{WorkEstimate, work};
 pub use interference::run_with_interference;

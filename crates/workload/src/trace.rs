@@ -55,7 +55,10 @@ fn error(path: &Path, message: String) -> TraceError {
 }
 
 /// The main file of a trace, and its format.
-pub(crate) fn find(path: &Path) -> Result<(PathBuf, &'static TraceFormat), TraceError> {
+///
+/// # Errors
+/// There is no such file, or its format is unknown.
+pub fn find(path: &Path) -> Result<(PathBuf, &'static TraceFormat), TraceError> {
     let metadata = fs::metadata(path).map_err(|e| error(path, format!("cannot be opened: {e}")))?;
     let file = if metadata.is_dir() {
         main_file(path)?

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::bench::{Bench, texts};
+use crate::bench::{Bench, root, texts};
 
 const TOPOLOGIES: [&str; 9] = [
     "dragonfly",
@@ -98,7 +98,7 @@ fn several_topologies_make_a_sweep_with_its_experiment() {
         "compare.toml",
         "--json",
     ];
-    let said = bench.succeeds(&[&small("dragonfly,torus", "allreduce"), &more[..]].concat());
+    let said = bench.succeeds(&[&small("dragonfly,torus", "uniform"), &more[..]].concat());
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(
         (&said["sweep"], &said["experiment"]),
@@ -128,8 +128,80 @@ fn several_topologies_make_a_sweep_with_its_experiment() {
         }
         assert!(arguments.len() > 2);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        bench.succeeds(&arguments);
+        // Traffic has as many hosts on all networks, whatever these have.
+        let checked = bench.succeeds(&arguments);
+        assert!(checked.contains("hosts exist, jobs use 16\n"), "{checked}");
     }
+}
+
+/// A recording that is named relative to the folder of the experiment.
+#[test]
+fn the_experiment_of_a_recording_runs_wherever_it_is_written() {
+    let mut bench = Bench::new("");
+    bench.copy(&root().join("examples/traces/goal-ring-6"), "traces");
+    fs::create_dir_all(bench.path().join("experiments/mine")).unwrap();
+    let options = [
+        "new",
+        "--trace",
+        "traces/ring.goal",
+        "--topology",
+        "fat-tree",
+        "--radix",
+        "8",
+    ];
+    let more = ["--tapering", "3:1", "--out", "experiments/mine/ring.toml"];
+    bench.succeeds(&[&options[..], &more].concat());
+    let text = fs::read_to_string(bench.path().join("experiments/mine/ring.toml")).unwrap();
+    assert!(text.contains("\ngoal = \"../../traces/ring.goal\" "), "{text}");
+    assert!(
+        text.contains("--radix 8 --tapering 3:1 --trace traces/ring.goal\n"),
+        "{text}"
+    );
+    let checked = bench.succeeds(&["check", "experiments/mine/ring.toml", "--json"]);
+    let checked: Value = serde_json::from_str(&checked).unwrap();
+    assert_eq!(
+        (&checked["hosts"], &checked["hosts_used"]),
+        (&12.into(), &6.into())
+    );
+    bench.succeeds(&["run", "experiments/mine/ring.toml", "--out", "ring"]);
+}
+
+#[test]
+fn the_experiment_of_a_preset_is_checked() {
+    let bench = Bench::new("");
+    let machine = [
+        "new",
+        "--preset",
+        "frontera",
+        "--hosts",
+        "88",
+        "--workload",
+        "allreduce",
+    ];
+    bench.succeeds(&[&machine[..], &["--out", "frontera.toml"]].concat());
+    let checked = bench.succeeds(&["check", "frontera.toml"]);
+    assert!(checked.contains("size      88 hosts, 8 routers"), "{checked}");
+    let family = ["--preset", "slingshot-11", "--out", "slingshot.toml"];
+    bench.succeeds(&[&small("hyperx", "uniform")[..], &family].concat());
+    let checked = bench.succeeds(&["check", "slingshot.toml", "--json"]);
+    let checked: Value = serde_json::from_str(&checked).unwrap();
+    assert_eq!(checked["experiment"]["network"]["link"]["bandwidth"], "200 Gbps");
+}
+
+#[test]
+fn unused_ports_are_a_warning_on_the_terminal() {
+    let bench = Bench::new("");
+    let output = bench.run(&small("torus", "allreduce"));
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let warning = "torus uses at most 7 of the 16 ports of a router";
+    assert!(
+        stderr.contains(&format!("fabricsim: warning: {warning}")),
+        "{stderr}"
+    );
+    assert!(stdout.contains(&format!("# Warning: {warning}")), "{stdout}");
+    let (_, stderr) = texts(&bench.run(&small("fat-tree", "allreduce")));
+    assert_eq!(stderr, "");
 }
 
 #[test]
@@ -213,6 +285,14 @@ fn wrong_options_are_named() {
             radix,
         ]
     };
+    bench.refuses(&sized("100000000", "64"), &["--hosts: 100000000 are too many"]);
+    let trace = ["--trace", "traces"];
+    bench.refuses(
+        &[&small("torus", "uniform")[..], &trace].concat(),
+        &["--workload", "--trace"],
+    );
+    bench.refuses(&["new", "--topology", "torus", "--radix", "8"], &["--hosts"]);
+    bench.refuses(&["new", "--hosts", "8", "--radix", "8"], &["--topology"]);
     bench.refuses(&sized("0", "16"), &["--hosts: 0 is not possible"]);
     bench.refuses(
         &sized("1024", "3"),

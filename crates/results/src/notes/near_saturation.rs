@@ -26,6 +26,10 @@ pub(super) fn find(result: &RunResult) -> Vec<Note> {
     let Some(model @ ("packet" | "output-queued")) = model else {
         return Vec::new();
     };
+    // Without measured packets there is no latency that could be wrong.
+    if summary.network.latency_ns.mean.is_none() {
+        return Vec::new();
+    }
     if traffic().count() == 0 || traffic().any(|job| saturated::is_saturated(result, job)) {
         return Vec::new();
     }

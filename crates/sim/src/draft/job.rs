@@ -1,11 +1,13 @@
-//! The job of a draft: a motif or a pattern of synthetic traffic, with its parameters.
+//! The job of a draft: a motif, a pattern of synthetic traffic or a recording, with its parameters.
 
-use config::{DefaultValue, Error, Parameter, nearest};
+use std::path::Path;
+
+use config::{Bytes, DefaultValue, Error, Parameter, nearest};
 use workload::motif::{MOTIFS, Motif, most_cubic};
 use workload::traffic::{PATTERNS, PatternKind};
 
 use super::lines::{GivenKey, setting_line, table};
-use super::request::{TrafficHosts, refused};
+use super::request::{DraftWorkload, TrafficHosts, refused};
 
 /// Before the name of a pattern.
 const TRAFFIC: &str = "traffic:";
@@ -15,9 +17,13 @@ const LOAD: &str = "0.5";
 const UNTIL: &str = "\"50 us\"";
 const WARMUP: &str = "\"10 us\"";
 
+/// Most ranks of one host.
+const MOST_RANKS_PER_HOST: u32 = 4096;
+
 /// The job of a draft.
 pub(super) struct JobDraft {
     kind: DraftedPart,
+    /// Least number of hosts of the network; those of synthetic traffic.
     hosts: u32,
     /// Parameters without a default.
     given: Vec<GivenKey>,
@@ -27,11 +33,73 @@ pub(super) struct JobDraft {
 enum DraftedPart {
     Motif(&'static Motif),
     Pattern(&'static PatternKind),
+    Recording(DraftedRecording),
+}
+
+/// A recording with its place.
+struct DraftedRecording {
+    /// Name of its file or folder, for people.
+    name: String,
+    /// Name of its format, which is its key in `job.workload`.
+    format: &'static str,
+    /// Its path where it is read now, and as the experiment file names it, as values.
+    path: String,
+    written: String,
+    ranks: u32,
+    ranks_per_host: u32,
 }
 
 impl JobDraft {
+    /// The job of a workload. Without a number of hosts it has one for each rank of its recording.
+    ///
+    /// # Errors
+    /// An unknown workload, a recording that cannot be read, or no number of hosts.
+    pub(super) fn of(workload: DraftWorkload<'_>, hosts: Option<u32>) -> Result<JobDraft, Error> {
+        match (workload, hosts) {
+            (DraftWorkload::Named(name), Some(hosts)) => JobDraft::named(name, hosts),
+            (DraftWorkload::Named(_), None) => Err(refused(
+                "--hosts",
+                "is missing; expected a number, or --trace of a recording",
+            )),
+            (DraftWorkload::Recording { path, written }, hosts) => JobDraft::recorded(path, written, hosts),
+        }
+    }
+
+    /// The recording at this path. On fewer hosts than ranks, each has several.
+    fn recorded(path: &Path, written: &str, hosts: Option<u32>) -> Result<JobDraft, Error> {
+        let fail = |error: workload::TraceError| refused("--trace", error.to_string());
+        let (_, format) = workload::trace::find(path).map_err(fail)?;
+        let ranks = workload::open(path).map_err(fail)?.ranks();
+        let hosts = hosts.unwrap_or(ranks).max(1);
+        let ranks_per_host = ranks.div_ceil(hosts).max(1);
+        if ranks_per_host > MOST_RANKS_PER_HOST {
+            let message = format!(
+                "{ranks} ranks on {hosts} hosts are {ranks_per_host} on each; expected at least {} hosts, for \
+                 {MOST_RANKS_PER_HOST} ranks on each",
+                ranks.div_ceil(MOST_RANKS_PER_HOST)
+            );
+            return Err(refused("--hosts", message));
+        }
+        let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+        // JSON strings are TOML strings.
+        let value = |text: &str| serde_json::Value::from(text).to_string();
+        let kind = DraftedPart::Recording(DraftedRecording {
+            name: name.into_owned(),
+            format: format.name,
+            path: value(&path.to_string_lossy()),
+            written: value(written),
+            ranks,
+            ranks_per_host,
+        });
+        Ok(JobDraft {
+            kind,
+            hosts,
+            given: vec![],
+        })
+    }
+
     /// The motif or pattern of this name, for a job of so many ranks or hosts.
-    pub(super) fn named(name: &str, hosts: u32) -> Result<JobDraft, Error> {
+    fn named(name: &str, hosts: u32) -> Result<JobDraft, Error> {
         let pattern = |name: &str| PATTERNS.iter().find(|pattern| pattern.name == name);
         let kind = match name.strip_prefix(TRAFFIC) {
             Some(name) => pattern(name).map(DraftedPart::Pattern),
@@ -64,6 +132,7 @@ impl JobDraft {
         let (parameters, example) = match &kind {
             DraftedPart::Motif(motif) => (motif.parameters, motif.example),
             DraftedPart::Pattern(pattern) => (pattern.parameters, pattern.example),
+            DraftedPart::Recording(_) => unreachable!("a recording has a path instead of a name"),
         };
         let mut given = vec![];
         if matches!(kind, DraftedPart::Motif(_)) {
@@ -91,56 +160,93 @@ impl JobDraft {
         matches!(self.kind, DraftedPart::Pattern(_))
     }
 
-    /// Name of the motif or pattern.
-    pub(super) fn name(&self) -> &'static str {
+    /// Name of the motif or pattern, or of the recording's file.
+    pub(super) fn name(&self) -> &str {
         match &self.kind {
             DraftedPart::Motif(motif) => motif.name,
             DraftedPart::Pattern(pattern) => pattern.name,
+            DraftedPart::Recording(recording) => &recording.name,
         }
     }
 
+    /// Least number of hosts of the network.
+    pub(super) fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// The option that gives the job.
+    pub(super) fn option(&self) -> &'static str {
+        match &self.kind {
+            DraftedPart::Recording(_) => "--trace",
+            DraftedPart::Motif(_) | DraftedPart::Pattern(_) => "--workload",
+        }
+    }
+
+    /// The key with the path of the recording, and the path where it is read now as a value. A draft is checked with
+    /// it, as the written path is relative to a file that is not there yet.
+    pub(super) fn readable(&self) -> Option<(String, String)> {
+        let DraftedPart::Recording(recording) = &self.kind else {
+            return None;
+        };
+        Some((
+            format!("job.0.workload.{}", recording.format),
+            recording.path.clone(),
+        ))
+    }
+
     /// The number of hosts of synthetic traffic as a value.
-    pub(super) fn hosts(&self, hosts: TrafficHosts) -> String {
+    pub(super) fn traffic_hosts(&self, hosts: TrafficHosts) -> String {
         match hosts {
             TrafficHosts::All => "\"all\"".into(),
             TrafficHosts::Wanted => self.hosts.to_string(),
         }
     }
 
-    /// The tables `[[job]]` and `[run]`, with comments.
-    pub(super) fn tables(&self, hosts: TrafficHosts) -> String {
-        let name = self.name();
-        let seed = setting_line("# seed = 1", "of all random choices");
+    /// The tables `[[job]]` and `[run]`, with comments. `packet` is the largest payload of a packet.
+    pub(super) fn tables(&self, hosts: TrafficHosts, packet: Option<Bytes>) -> String {
         match &self.kind {
-            DraftedPart::Motif(motif) => format!(
-                "# {}\n[[job]]\nname = \"{name}\"\n{}{}\n[job.workload]\nmotif = \"{name}\"\n{}\n[run]\n{seed}{}",
-                motif.summary,
-                setting_line("# ranks_per_host = 1", "ranks on each host"),
-                setting_line("# placement = \"linear\"", "fabricsim list placements"),
-                table(motif.parameters, &self.given),
-                setting_line(
-                    "# until = \"10 ms\"",
-                    "end of the run, if the ranks have not finished before; without it, there is none"
-                ),
-            ),
-            DraftedPart::Pattern(pattern) => format!(
-                "# {}\n[[job]]\nname = \"{name}\"\n{}\n[job.traffic]\npattern = \
-                 \"{name}\"\n{}{}{}\n[run]\n{}{}{seed}",
-                pattern.summary,
-                setting_line(
-                    &format!("hosts = {}", self.hosts(hosts)),
-                    "\"all\" hosts of the network, or this many"
-                ),
-                setting_line(
-                    &format!("load = {LOAD}"),
-                    "of the injection bandwidth of each host"
-                ),
-                setting_line("# message = \"256 B\"", "size of each message"),
-                table(pattern.parameters, &self.given),
-                setting_line(&format!("until = {UNTIL}"), "end of the run"),
-                setting_line(&format!("warmup = {WARMUP}"), "start of the measurement"),
-            ),
+            DraftedPart::Motif(motif) => self.motif_tables(motif),
+            DraftedPart::Pattern(pattern) => self.pattern_tables(pattern, hosts, packet),
+            DraftedPart::Recording(recording) => recording.tables(),
         }
+    }
+
+    fn motif_tables(&self, motif: &Motif) -> String {
+        format!(
+            "# {}\n[[job]]\nname = \"{name}\"\n{}{}\n[job.workload]\nmotif = \"{name}\"\n{}\n{}",
+            motif.summary,
+            setting_line("# ranks_per_host = 1", "ranks on each host"),
+            setting_line("# placement = \"linear\"", "fabricsim list placements"),
+            table(motif.parameters, &self.given),
+            run_of_ranks(),
+            name = motif.name,
+        )
+    }
+
+    fn pattern_tables(&self, pattern: &PatternKind, hosts: TrafficHosts, packet: Option<Bytes>) -> String {
+        let all = match hosts {
+            TrafficHosts::All => "the pattern needs all hosts of the network",
+            TrafficHosts::Wanted => "this many of the network's hosts, or \"all\"",
+        };
+        let message = packet.map_or("...".to_string(), |packet| format!("\"{packet}\""));
+        format!(
+            "# {}\n[[job]]\nname = \"{name}\"\n{}\n[job.traffic]\npattern = \"{name}\"\n{}{}{}\n[run]\n{}{}{}",
+            pattern.summary,
+            setting_line(&format!("hosts = {}", self.traffic_hosts(hosts)), all),
+            setting_line(
+                &format!("load = {LOAD}"),
+                "of the injection bandwidth of each host"
+            ),
+            setting_line(
+                &format!("# message = {message}"),
+                "size of each message; default: network.packet"
+            ),
+            table(pattern.parameters, &self.given),
+            setting_line(&format!("until = {UNTIL}"), "end of the run"),
+            setting_line(&format!("warmup = {WARMUP}"), "start of the measurement"),
+            seed_line(),
+            name = pattern.name,
+        )
     }
 
     /// The same without comments, in a few lines.
@@ -156,10 +262,57 @@ impl JobDraft {
             DraftedPart::Pattern(_) => format!(
                 "[[job]]\nhosts = {}\n[job.traffic]\npattern = \"{name}\"\nload = {LOAD}\n{given}[run]\nuntil = \
                  {UNTIL}\nwarmup = {WARMUP}\n",
-                self.hosts(hosts)
+                self.traffic_hosts(hosts)
+            ),
+            DraftedPart::Recording(recording) => format!(
+                "[[job]]\nranks_per_host = {}\nworkload = {{ {} = {} }}\n",
+                recording.ranks_per_host, recording.format, recording.path
             ),
         }
     }
+}
+
+impl DraftedRecording {
+    /// The tables `[[job]]` and `[run]`, with comments.
+    fn tables(&self) -> String {
+        let DraftedRecording {
+            format,
+            written,
+            ranks,
+            ranks_per_host,
+            ..
+        } = self;
+        let ranks_per_host = match ranks_per_host {
+            1 => "# ranks_per_host = 1".to_string(),
+            several => format!("ranks_per_host = {several}"),
+        };
+        format!(
+            "# A recording in the format {format} of {ranks} ranks: fabricsim trace info.\n[[job]]\nname = {}\n{}{}{}\n\
+             [job.workload]\n{}\n{}",
+            serde_json::Value::from(self.name.as_str()),
+            setting_line(&ranks_per_host, "ranks on each host"),
+            setting_line("# placement = \"linear\"", "fabricsim list placements"),
+            setting_line(
+                "# compute = { scale = 1.0 }",
+                "factor on recorded computation; 0.5: processors twice as fast"
+            ),
+            setting_line(&format!("{format} = {written}"), "relative to this file"),
+            run_of_ranks(),
+        )
+    }
+}
+
+/// The table `[run]` of a job of ranks.
+fn run_of_ranks() -> String {
+    let until = setting_line(
+        "# until = \"10 ms\"",
+        "end of the run, if the ranks have not finished before; without it, there is none",
+    );
+    format!("[run]\n{}{until}", seed_line())
+}
+
+fn seed_line() -> String {
+    setting_line("# seed = 1", "of all random choices")
 }
 
 /// A value for a parameter without a default: the grid of the hosts, or that of the example.

@@ -7,16 +7,22 @@
 mod job;
 mod lines;
 mod network;
+mod options;
 mod request;
 mod sweep;
 
-use config::{Error, nearest};
+use config::Error;
+use topology::{Peer, Port, RouterId, Topology};
 
 use crate::Experiment;
 use job::JobDraft;
-use request::{TrafficHosts, of_option, refused};
+use options::NetworkOptions;
+use request::{TrafficHosts, of_option};
 
-pub use request::{DraftNetwork, DraftRequest, Equal};
+pub use request::{DraftNetwork, DraftRequest, DraftWorkload, Equal};
+
+/// Routers whose ports are counted.
+const COUNTED_ROUTERS: u32 = 4096;
 
 /// The text of an experiment, and of a sweep that changes its topology.
 #[derive(Clone, Debug)]
@@ -45,30 +51,24 @@ impl ExperimentDraft {
 /// Unknown names, numbers for which there is no network, a workload that does not fit. The key of the error is an
 /// option, such as `--radix`.
 pub fn draft(request: &DraftRequest<'_>) -> Result<ExperimentDraft, Error> {
-    let DraftRequest {
-        topologies, equal, ..
-    } = *request;
-    for (number, option) in [(request.hosts, "--hosts"), (request.radix, "--radix")] {
-        if number == 0 {
-            return Err(refused(option, "0 is not possible; expected at least 1"));
-        }
+    options::check_numbers(request)?;
+    let job = JobDraft::of(request.workload, request.hosts)?;
+    let options = NetworkOptions::checked(request, &job)?;
+    let mut networks = match request.topologies {
+        [] => vec![built(&options, &job, None)?],
+        topologies => topologies
+            .iter()
+            .map(|topology| built(&options, &job, Some(topology)))
+            .collect::<Result<Vec<_>, _>>()?,
+    };
+    if let Some(bandwidth) = options.bandwidth {
+        network::equalise(&mut networks, options.equal, bandwidth);
     }
-    check_topologies(topologies)?;
-    if topologies.len() == 1 && equal != Equal::Hosts {
-        let message = "compares topologies, and there is one only; expected several, as in --topology dragonfly,fat-tree";
-        return Err(refused("--equal", message));
-    }
-    let job = JobDraft::named(request.workload, request.hosts)?;
-    let mut networks = topologies
-        .iter()
-        .map(|topology| built(request, &job, topology))
-        .collect::<Result<Vec<_>, _>>()?;
-    network::equalise(&mut networks, equal, request.bandwidth);
+    let experiment = network::experiment(&options, &job, &networks, request.command);
     for network in &networks {
-        network::check_links(request, &job, network)?;
+        check(&options, &job, network, &experiment, networks.len())?;
     }
-    let experiment = network::experiment(request, &job, &networks);
-    let sweep = (networks.len() > 1).then(|| sweep::text(request, &job, &networks));
+    let sweep = (networks.len() > 1).then(|| sweep::text(&options, &job, &networks, request.command));
     Ok(ExperimentDraft {
         experiment,
         networks,
@@ -76,46 +76,14 @@ pub fn draft(request: &DraftRequest<'_>) -> Result<ExperimentDraft, Error> {
     })
 }
 
-fn check_topologies(topologies: &[String]) -> Result<(), Error> {
-    let sized = || {
-        topology::REGISTRY
-            .iter()
-            .filter(|kind| kind.sizing.is_some())
-            .map(|kind| kind.name)
-    };
-    if topologies.is_empty() {
-        let message = format!(
-            "none is given; expected one of: {}",
-            sized().collect::<Vec<_>>().join(", ")
-        );
-        return Err(refused("--topology", message));
-    }
-    for (number, topology) in topologies.iter().enumerate() {
-        if !sized().any(|name| name == topology) {
-            let is_known = topology::REGISTRY.iter().any(|kind| kind.name == topology);
-            let message = match is_known {
-                true => format!(
-                    "'{topology}' has the hosts of its own parameters; expected one of: {}",
-                    sized().collect::<Vec<_>>().join(", ")
-                ),
-                false => format!("unknown name '{topology}'{}", nearest(topology, sized())),
-            };
-            return Err(refused("--topology", message));
-        }
-        if topologies[..number].contains(topology) {
-            return Err(refused(
-                "--topology",
-                format!("'{topology}' is given twice; expected each once"),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Builds the experiment on one topology.
-fn built(request: &DraftRequest<'_>, job: &JobDraft, topology: &str) -> Result<DraftNetwork, Error> {
+/// Builds the experiment on one topology, or on that of its machine.
+fn built(
+    options: &NetworkOptions<'_>,
+    job: &JobDraft,
+    topology: Option<&String>,
+) -> Result<DraftNetwork, Error> {
     let attempt = |hosts: TrafficHosts| {
-        let text = network::shortest(request, job, topology, hosts);
+        let text = network::shortest(options, job, topology.map(String::as_str), hosts);
         Experiment::from_toml(&text, "", &[]).map(|experiment| (experiment, hosts))
     };
     // Some patterns need all hosts of the network.
@@ -124,28 +92,61 @@ fn built(request: &DraftRequest<'_>, job: &JobDraft, topology: &str) -> Result<D
         (Err(error), true) => attempt(TrafficHosts::All).map_err(|_| error),
         (built, _) => built,
     };
-    let (experiment, traffic_hosts) = built.map_err(|error| of_option(error, topology))?;
-    let of_plane = &experiment.network.topology;
+    let of_option = |error| of_option(error, topology.map(String::as_str), job.option());
+    let (experiment, traffic_hosts) = built.map_err(of_option)?;
+    let of_plane = &experiment.network.plane.topology;
     let classes = of_plane
         .link_classes()
         .into_iter()
         .skip(1)
         .map(str::to_string)
         .collect();
-    let sizing = experiment.sizing.as_ref().expect("the text has a radix");
+    let kind = &experiment.settings["network"]["topology"]["kind"];
     Ok(DraftNetwork {
-        topology: topology.into(),
+        topology: kind.as_str().unwrap_or_default().into(),
         description: of_plane.describe(),
         hosts: experiment.network.hosts(),
-        routers: of_plane.routers(),
-        cables: of_plane.router_links() / 2,
-        bisection_cables: (request.equal == Equal::Bisection).then(|| topology::bisection(of_plane.as_ref())),
-        router_link_bits_per_s: request.bandwidth.bits_per_s,
+        routers: experiment.network.topology.routers(),
+        cables: experiment.network.topology.router_links() / 2,
+        used_ports: used_ports(of_plane.as_ref()),
+        bisection_cables: (options.equal == Equal::Bisection).then(|| topology::bisection(of_plane.as_ref())),
+        router_link_bits_per_s: options.bandwidth.map(|bandwidth| bandwidth.bits_per_s),
         routing: experiment.routing_name().into(),
-        sizing: sizing.clone(),
+        sizing: experiment.sizing.clone(),
         classes,
+        vcs: experiment.network.traffic_classes.all_vcs(),
         traffic_hosts,
     })
+}
+
+/// Ports with a cable of the router that has the most.
+fn used_ports(topology: &dyn Topology) -> u32 {
+    let routers = topology.routers();
+    let step = routers.div_ceil(COUNTED_ROUTERS).max(1);
+    let counted = (0..routers).step_by(step as usize).chain(routers.checked_sub(1));
+    let used = |router: u32| {
+        let ports = (0..topology.ports(RouterId(router))).map(Port);
+        let wired = ports.filter(|port| topology.peer(RouterId(router), *port) != Peer::Unwired);
+        wired.count() as u32
+    };
+    counted.map(used).max().unwrap_or(0)
+}
+
+/// Reads the written experiment on one of the networks.
+fn check(
+    options: &NetworkOptions<'_>,
+    job: &JobDraft,
+    network: &DraftNetwork,
+    experiment: &str,
+    networks: usize,
+) -> Result<(), Error> {
+    let mut overrides: Vec<(String, String)> = job.readable().into_iter().collect();
+    if networks > 1 {
+        overrides.extend(sweep::variant(options, job, network));
+    }
+    let read = Experiment::from_toml(experiment, "", &overrides);
+    read.map_err(|error| of_option(error, Some(&network.topology), job.option()))?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What a draft is made from, its networks, and errors that name an option.
 
+use std::path::Path;
+
 use config::{Bandwidth, Error, nearest};
 use serde::Serialize;
 
@@ -42,20 +44,39 @@ impl Equal {
 /// What an experiment is drafted from.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftRequest<'a> {
-    /// Least number of hosts.
-    pub hosts: u32,
-    /// Topologies by name. Several make a sweep.
+    /// Least number of hosts; `None`: one for each rank of the recording.
+    pub hosts: Option<u32>,
+    /// Topologies by name. Several make a sweep. None with the preset of a machine.
     pub topologies: &'a [String],
-    /// Greatest number of ports of a router.
-    pub radix: u32,
-    /// Bandwidth of the links; of those of hosts, if `equal` changes the others.
-    pub bandwidth: Bandwidth,
-    /// A motif or a pattern of synthetic traffic. A pattern that has the name of a motif is `traffic:NAME`.
-    pub workload: &'a str,
+    /// Greatest number of ports of a router; `None` with the preset of a machine.
+    pub radix: Option<u32>,
+    /// Bandwidth of the links; of those of hosts, if `equal` changes the others. `None`: that of the preset, or
+    /// 100 Gbps.
+    pub bandwidth: Option<Bandwidth>,
+    /// Hosts : uplinks of a leaf, for the topologies that have this parameter.
+    pub tapering: Option<&'a str>,
+    /// A machine or a hardware family.
+    pub preset: Option<&'a str>,
+    /// What the job does.
+    pub workload: DraftWorkload<'a>,
     /// What the topologies of a sweep have in common.
     pub equal: Equal,
     /// The command, for the comment at the top.
     pub command: &'a str,
+}
+
+/// The workload of a draft.
+#[derive(Clone, Copy, Debug)]
+pub enum DraftWorkload<'a> {
+    /// A motif or a pattern of synthetic traffic. A pattern that has the name of a motif is `traffic:NAME`.
+    Named(&'a str),
+    /// A recording or a schedule of any trace format.
+    Recording {
+        /// Its main file or folder, to read it.
+        path: &'a Path,
+        /// The same as the experiment file names it.
+        written: &'a str,
+    },
 }
 
 /// One network of a draft.
@@ -71,23 +92,50 @@ pub struct DraftNetwork {
     pub routers: u32,
     /// Cables between routers.
     pub cables: u64,
+    /// Ports with a cable of the router that has the most, among all routers or 4,096 of them.
+    pub used_ports: u32,
     /// Cables between two halves of the hosts, as few as a search finds: an upper bound of the bisection. Only where
     /// the topologies have equal bisections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bisection_cables: Option<u64>,
-    /// Bandwidth of the links between routers, in bits per second.
-    pub router_link_bits_per_s: u64,
+    /// Bandwidth of the links between routers, in bits per second; `None` with a preset, which may give each class its
+    /// own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub router_link_bits_per_s: Option<u64>,
     /// Routing algorithm.
     pub routing: String,
-    /// How it got its size.
+    /// How it got its size; `None` for a machine.
     #[serde(skip)]
-    pub(super) sizing: NetworkSizing,
+    pub(super) sizing: Option<NetworkSizing>,
     /// Link classes but that of hosts.
     #[serde(skip)]
     pub(super) classes: Vec<String>,
+    /// Virtual channels.
+    #[serde(skip)]
+    pub(super) vcs: u8,
     /// The hosts of its synthetic traffic: as many as wanted, unless the pattern needs all.
     #[serde(skip)]
     pub(super) traffic_hosts: TrafficHosts,
+}
+
+impl DraftNetwork {
+    /// That its routers have less than three quarters of their ports in use, where this is so.
+    pub fn unused_ports(&self) -> Option<String> {
+        let radix = self.sizing.as_ref()?.radix;
+        (u64::from(self.used_ports) * 4 < u64::from(radix) * 3).then(|| {
+            format!(
+                "{} uses at most {} of the {radix} ports of a router: its cost is not comparable with that of networks \
+                 whose routers are full",
+                self.topology, self.used_ports
+            )
+        })
+    }
+
+    /// Bandwidth of the links between routers, if it is one number.
+    pub(super) fn router_links(&self) -> Option<Bandwidth> {
+        let bits_per_s = self.router_link_bits_per_s?;
+        Some(Bandwidth { bits_per_s })
+    }
 }
 
 /// The hosts of synthetic traffic.
@@ -108,8 +156,8 @@ pub(super) fn refused(option: &str, message: impl Into<String>) -> Error {
     }
 }
 
-/// An error of the built experiment as one of the option that gives the key.
-pub(super) fn of_option(error: crate::Error, topology: &str) -> Error {
+/// An error of the built experiment as one of the option that gives the key; `of_job` is the option of the job.
+pub(super) fn of_option(error: crate::Error, topology: Option<&str>, of_job: &str) -> Error {
     let crate::Error::Config(error) = error else {
         return refused("", error.to_string());
     };
@@ -117,10 +165,12 @@ pub(super) fn of_option(error: crate::Error, topology: &str) -> Error {
     let option = match key.as_str() {
         "network.hosts" => "--hosts",
         "network.radix" => "--radix",
+        "network.preset" | "network.hardware" => "--preset",
         "network.link.bandwidth" => "--bandwidth",
+        "network.topology.tapering" => "--tapering",
         key if key.starts_with("network.links.") => "--equal",
         key if key.starts_with("network.topology") => "--topology",
-        key if key.starts_with("job.") => "--workload",
+        key if key.starts_with("job.") => of_job,
         key => key,
     };
     let part = match key.rsplit_once('.') {
@@ -128,9 +178,9 @@ pub(super) fn of_option(error: crate::Error, topology: &str) -> Error {
         _ if option == "--equal" => "bandwidth of links between routers: ".into(),
         _ => String::new(),
     };
-    let place = match message.contains(&format!("'{topology}'")) {
-        true => String::new(),
-        false => format!(" (on topology {topology})"),
+    let place = match topology {
+        Some(topology) if !message.contains(&format!("'{topology}'")) => format!(" (on topology {topology})"),
+        _ => String::new(),
     };
     refused(option, format!("{part}{message}{place}"))
 }

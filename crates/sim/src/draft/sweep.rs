@@ -2,51 +2,37 @@
 
 use std::fmt::Write;
 
-use config::Bandwidth;
-
 use super::job::JobDraft;
 use super::lines::setting_line;
 use super::network::sizes;
-use super::request::{DraftNetwork, DraftRequest, Equal, TrafficHosts};
+use super::options::NetworkOptions;
+use super::request::{DraftNetwork, Equal, TrafficHosts};
 
 /// The text before and after the line with the experiment file.
 pub(super) fn text(
-    request: &DraftRequest<'_>,
+    options: &NetworkOptions<'_>,
     job: &JobDraft,
     networks: &[DraftNetwork],
+    command: &str,
 ) -> (String, String) {
     let names: Vec<&str> = networks.iter().map(|network| network.topology.as_str()).collect();
-    let equal = match request.equal {
-        Equal::Hosts => format!(
-            "Each has at least {} hosts, and all links have the same bandwidth.",
-            request.hosts
-        ),
-        Equal::Bisection => format!(
-            "Each has at least {} hosts. The links between routers have the bandwidth that gives two halves of the\n# \
-             hosts as much for each host as on {}. The halves are those with the fewest\n# \
-             cables between them that a search finds. Their number is an upper bound of the bisection.",
-            request.hosts, names[0]
-        ),
-        Equal::CableBandwidth => format!(
-            "Each has at least {} hosts. The links between routers have the bandwidth with which all cables together\n# \
-             have as much for each host as on {}. This is no equal cost: cables, routers and NICs have prices, which `costs`\n# \
-             below gives.",
-            request.hosts, names[0]
-        ),
-    };
     let before = format!(
-        "# {} on {}.\n# {equal}\n# Written by: {}\n#\n#   fabricsim sweep FILE.toml --list   the points\n#   fabricsim \
+        "# {} on {}.\n# {}\n# Written by: {command}\n#\n#   fabricsim sweep FILE.toml --list   the points\n#   fabricsim \
          sweep FILE.toml          runs them and compares: tables, curves, costs\n#\n# All keys: \
          docs/formats/sweep.md\n\n",
         job.name(),
         names.join(", "),
-        request.command
+        equal(options, names[0]),
+    );
+    let name = format!(
+        "{} on {} hosts or more, equal {}",
+        job.name(),
+        options.hosts,
+        Equal::NAMES[options.equal as usize]
     );
     let mut after = format!(
-        "name = \"{} on {} hosts or more, equal {}\"\n{}{}\n[[axis]]\nname = \"network\"\n",
-        job.name(),
-        request.hosts,
-        Equal::NAMES[request.equal as usize],
+        "name = {}\n{}{}\n[[axis]]\nname = \"network\"\n",
+        serde_json::Value::from(name),
         setting_line("# seeds = 3", "runs of each point, with other random choices"),
         setting_line("# costs = \"costs.toml\"", "prices: docs/formats/costs.md"),
     );
@@ -54,25 +40,67 @@ pub(super) fn text(
         // Writing to a text does not fail.
         let _ = write!(
             after,
-            "\n# {}.\n# {}.\n# Parameters: {}. Routing: {}.\n[axis.variants.{}]\n\"network.topology\" = {{ kind = \"{}\" }}\n",
+            "\n# {}.\n# {}.\n# Parameters: {}. Routing: {}.\n{}[axis.variants.{}]\n",
             network.description,
             sizes(network),
-            network.sizing.chosen(),
+            network
+                .sizing
+                .as_ref()
+                .map(|sizing| sizing.chosen())
+                .unwrap_or_default(),
             network.routing,
+            network
+                .unused_ports()
+                .map_or(String::new(), |message| format!("# {message}.\n")),
             network.topology,
-            network.topology
         );
-        if request.equal != Equal::Hosts {
-            let bandwidth = Bandwidth {
-                bits_per_s: network.router_link_bits_per_s,
-            };
-            for class in &network.classes {
-                let _ = writeln!(after, "\"network.links.{class}.bandwidth\" = \"{bandwidth}\"");
-            }
-        }
-        if job.is_traffic() && network.traffic_hosts == TrafficHosts::All {
-            let _ = writeln!(after, "\"job.0.hosts\" = {}", job.hosts(TrafficHosts::All));
+        for (key, value) in variant(options, job, network) {
+            let _ = writeln!(after, "\"{key}\" = {value}");
         }
     }
     (before, after)
+}
+
+/// What the topologies have in common, in sentences.
+fn equal(options: &NetworkOptions<'_>, first: &str) -> String {
+    let hosts = options.hosts;
+    match options.equal {
+        Equal::Hosts if options.bandwidth.is_none() => {
+            format!("Each has at least {hosts} hosts, and the links of the hardware family.")
+        }
+        Equal::Hosts => format!("Each has at least {hosts} hosts, and all links have the same bandwidth."),
+        Equal::Bisection => format!(
+            "Each has at least {hosts} hosts. The links between routers have the bandwidth that gives two halves of the\n# \
+             hosts as much for each host as on {first}. The halves are those with the fewest\n# \
+             cables between them that a search finds. Their number is an upper bound of the bisection."
+        ),
+        Equal::CableBandwidth => format!(
+            "Each has at least {hosts} hosts. The links between routers have the bandwidth with which all cables together\n# \
+             have as much for each host as on {first}. This is no equal cost: cables, routers and NICs have prices, which `costs`\n# \
+             below gives."
+        ),
+    }
+}
+
+/// The keys of the experiment that the variant of a network changes, with their values.
+pub(super) fn variant(
+    options: &NetworkOptions<'_>,
+    job: &JobDraft,
+    network: &DraftNetwork,
+) -> Vec<(String, String)> {
+    let table = options.topology_table(&network.topology);
+    let mut changes = vec![("network.topology".to_string(), table)];
+    if let (true, Some(bandwidth)) = (options.equal != Equal::Hosts, network.router_links()) {
+        let links = network.classes.iter();
+        changes.extend(links.map(|class| {
+            (
+                format!("network.links.{class}.bandwidth"),
+                format!("\"{bandwidth}\""),
+            )
+        }));
+    }
+    if job.is_traffic() && network.traffic_hosts == TrafficHosts::All {
+        changes.push(("job.0.hosts".into(), job.traffic_hosts(TrafficHosts::All)));
+    }
+    changes
 }

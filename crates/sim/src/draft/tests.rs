@@ -1,18 +1,22 @@
 //! Drafts are experiments: they are read, have the hosts that were asked for, and run.
 
-use config::Bandwidth;
+use config::{Bandwidth, Bytes};
 
 use super::*;
 
+const GBPS: u64 = 1_000_000_000;
+
 fn request<'a>(topologies: &'a [String], workload: &'a str) -> DraftRequest<'a> {
     DraftRequest {
-        hosts: 16,
+        hosts: Some(16),
         topologies,
-        radix: 24,
-        bandwidth: Bandwidth {
-            bits_per_s: 200_000_000_000,
-        },
-        workload,
+        radix: Some(24),
+        bandwidth: Some(Bandwidth {
+            bits_per_s: 200 * GBPS,
+        }),
+        tapering: None,
+        preset: None,
+        workload: DraftWorkload::Named(workload),
         equal: Equal::Hosts,
         command: "fabricsim new",
     }
@@ -48,7 +52,7 @@ fn every_workload_is_drafted_and_read() {
         // A torus of 4 x 4 x 4.
         let drafted = |topologies| {
             draft(&DraftRequest {
-                hosts: 64,
+                hosts: Some(64),
                 ..request(topologies, &workload)
             })
         };
@@ -101,14 +105,14 @@ fn comments_have_the_defaults() {
 fn topologies_are_compared_at_equal_bisection_or_cable_bandwidth() {
     let topologies = names(&["fat-tree", "torus"]);
     let hosts = DraftRequest {
-        hosts: 64,
+        hosts: Some(64),
         ..request(&topologies, "allreduce")
     };
     let bits = |equal: Equal| {
         let drafted = draft(&DraftRequest { equal, ..hosts }).unwrap();
         let text = drafted.sweep("base.toml").unwrap();
         assert!(text.contains("experiment = \"base.toml\"\n"), "{text}");
-        let expected = drafted.networks[1].router_link_bits_per_s;
+        let expected = drafted.networks[1].router_link_bits_per_s.unwrap();
         let shown = format!(
             "\"network.links.dimension-2.bandwidth\" = \"{}",
             Bandwidth { bits_per_s: expected }
@@ -134,15 +138,33 @@ fn topologies_are_compared_at_equal_bisection_or_cable_bandwidth() {
 fn wrong_requests_name_the_option() {
     let (torus, two) = (names(&["torus"]), names(&["torus", "torus"]));
     let good = request(&torus, "uniform");
+    let lumi = DraftRequest {
+        preset: Some("lumi"),
+        bandwidth: None,
+        topologies: &[],
+        ..good
+    };
     assert!(draft(&good).is_ok());
     let dragonfly = names(&["dragonfly"]);
     for (wrong, needles) in [
-        (DraftRequest { hosts: 0, ..good }, &["--hosts: 0 "][..]),
-        (DraftRequest { radix: 0, ..good }, &["--radix: 0 "]),
         (
             DraftRequest {
-                hosts: 1024,
-                radix: 3,
+                hosts: Some(0),
+                ..good
+            },
+            &["--hosts: 0 "][..],
+        ),
+        (
+            DraftRequest {
+                radix: Some(0),
+                ..good
+            },
+            &["--radix: 0 "],
+        ),
+        (
+            DraftRequest {
+                hosts: Some(1024),
+                radix: Some(3),
                 topologies: &dragonfly,
                 ..good
             },
@@ -178,30 +200,30 @@ fn wrong_requests_name_the_option() {
         ),
         (
             DraftRequest {
-                workload: "halo",
+                workload: DraftWorkload::Named("halo"),
                 ..good
             },
             &["--workload: ", "did you mean 'halo3d'?"],
         ),
         (
             DraftRequest {
-                workload: "matrix",
+                workload: DraftWorkload::Named("matrix"),
                 ..good
             },
             &["--workload: 'matrix' reads a file"],
         ),
         (
             DraftRequest {
-                workload: "bit-complement",
-                hosts: 17,
+                workload: DraftWorkload::Named("bit-complement"),
+                hosts: Some(17),
                 ..good
             },
             &["--workload: pattern: ", "a power of two hosts"],
         ),
         (
             DraftRequest {
-                workload: "random-pairs",
-                hosts: 17,
+                workload: DraftWorkload::Named("random-pairs"),
+                hosts: Some(17),
                 ..good
             },
             &["--workload: ranks: 17 ranks"],
@@ -215,10 +237,102 @@ fn wrong_requests_name_the_option() {
         ),
         (
             DraftRequest {
-                bandwidth: Bandwidth { bits_per_s: 1 },
+                bandwidth: Some(Bandwidth { bits_per_s: 1 }),
                 ..good
             },
             &["--bandwidth: "],
+        ),
+        (
+            DraftRequest { hosts: None, ..good },
+            &["--hosts: is missing", "--trace"],
+        ),
+        (DraftRequest { radix: None, ..good }, &["--radix: is missing"]),
+        (
+            DraftRequest {
+                hosts: Some(100_000_000),
+                ..good
+            },
+            &["--hosts: 100000000 are too many", "at most 16777216"],
+        ),
+        (
+            DraftRequest {
+                tapering: Some("2:1"),
+                ..good
+            },
+            &["--tapering: torus has no such parameter", "have it: fat-tree"],
+        ),
+        (
+            DraftRequest {
+                tapering: Some("2/1"),
+                topologies: &names(&["fat-tree"]),
+                ..good
+            },
+            &["--tapering: \"2/1\" is not hosts : uplinks"],
+        ),
+        (
+            DraftRequest {
+                preset: Some("infinband-hdr"),
+                bandwidth: None,
+                ..good
+            },
+            &["--preset: unknown name", "did you mean 'infiniband-hdr'?"],
+        ),
+        (
+            DraftRequest {
+                preset: Some("infiniband-hdr"),
+                ..good
+            },
+            &["--bandwidth: the links have the bandwidths of the preset"],
+        ),
+        (
+            DraftRequest {
+                preset: Some("infiniband-hdr"),
+                bandwidth: None,
+                topologies: &[],
+                ..good
+            },
+            &["--topology: none"],
+        ),
+        (
+            DraftRequest {
+                preset: Some("lumi"),
+                bandwidth: None,
+                ..good
+            },
+            &["--topology: a machine has its own topology", "hardware family"],
+        ),
+        (
+            DraftRequest {
+                topologies: &[],
+                ..lumi
+            },
+            &["--radix: a machine has"],
+        ),
+        (
+            DraftRequest {
+                tapering: Some("2:1"),
+                radix: None,
+                ..lumi
+            },
+            &["--tapering: a machine has"],
+        ),
+        (
+            DraftRequest {
+                hosts: Some(5000),
+                radix: None,
+                ..lumi
+            },
+            &["--hosts: 5000 is out of range", "1 to 2978"],
+        ),
+        (
+            DraftRequest {
+                workload: DraftWorkload::Recording {
+                    path: "no/such/trace".as_ref(),
+                    written: "no/such/trace",
+                },
+                ..good
+            },
+            &["--trace: no/such/trace: cannot be opened"],
         ),
     ] {
         let error = error(&wrong);
@@ -226,4 +340,235 @@ fn wrong_requests_name_the_option() {
             assert!(error.contains(needle), "{error}");
         }
     }
+}
+
+#[test]
+fn traffic_has_the_hosts_that_were_asked_for_whatever_the_network_has() {
+    let tree = names(&["fat-tree"]);
+    // 8 leaves of 8 hosts.
+    let exact = DraftRequest {
+        hosts: Some(64),
+        radix: Some(16),
+        ..request(&tree, "uniform")
+    };
+    let drafted = draft(&exact).unwrap();
+    assert_eq!(drafted.networks[0].hosts, 64);
+    assert!(
+        drafted.experiment.contains("\nhosts = 64  "),
+        "{}",
+        drafted.experiment
+    );
+    // An edit of the tapering leaves the hosts of the job: 7 leaves of 10 hosts.
+    let edit = [("network.topology.tapering".to_string(), "\"2:1\"".to_string())];
+    let edited = Experiment::from_toml(&drafted.experiment, "x.toml", &edit).unwrap();
+    assert_eq!((edited.network.hosts(), edited.jobs[0].host_count()), (70, 64));
+    // A pattern that needs the shape of the network takes all of its hosts.
+    let dragonfly = names(&["dragonfly"]);
+    let drafted = draft(&DraftRequest {
+        hosts: Some(60),
+        radix: Some(16),
+        ..request(&dragonfly, "adversarial")
+    });
+    let drafted = drafted.unwrap();
+    assert!(
+        drafted.experiment.contains("\nhosts = \"all\" "),
+        "{}",
+        drafted.experiment
+    );
+}
+
+#[test]
+fn tapering_is_written_for_the_topologies_that_have_it() {
+    let tree = names(&["fat-tree"]);
+    let tapered = |topologies| DraftRequest {
+        hosts: Some(64),
+        radix: Some(16),
+        tapering: Some("2:1"),
+        ..request(topologies, "uniform")
+    };
+    let drafted = draft(&tapered(&tree)).unwrap();
+    assert_eq!(drafted.networks[0].hosts, 70);
+    assert!(
+        drafted.experiment.contains("\ntapering = \"2:1\" "),
+        "{}",
+        drafted.experiment
+    );
+    let both = names(&["fat-tree", "torus"]);
+    let drafted = draft(&tapered(&both)).unwrap();
+    assert_eq!(drafted.networks[0].hosts, 70);
+    let sweep = drafted.sweep("base.toml").unwrap();
+    for table in [
+        "{ kind = \"fat-tree\", tapering = \"2:1\" }",
+        "{ kind = \"torus\" }",
+    ] {
+        assert!(
+            sweep.contains(&format!("\"network.topology\" = {table}\n")),
+            "{sweep}"
+        );
+    }
+}
+
+#[test]
+fn packets_are_the_largest_mtu_of_the_time_of_2_kib_at_100_gbps() {
+    let dragonfly = names(&["dragonfly"]);
+    for (gbps, packet) in [
+        (10, 256),
+        (25, 512),
+        (50, 1024),
+        (99, 1024),
+        (100, 2048),
+        (200, 4096),
+        (800, 4096),
+    ] {
+        let bits_per_s = gbps * GBPS;
+        let drafted = draft(&DraftRequest {
+            hosts: Some(72),
+            bandwidth: Some(Bandwidth { bits_per_s }),
+            ..request(&dragonfly, "uniform")
+        });
+        let text = drafted.unwrap().experiment;
+        let experiment = Experiment::from_toml(&text, "x.toml", &[]).unwrap();
+        assert_eq!(experiment.network.packet.payload, packet, "{gbps} Gbps");
+        assert!(experiment.network.smallest_buffer_of_vc() >= 4 * packet, "{text}");
+        let size = Bytes { bytes: packet.into() };
+        assert_eq!(
+            experiment.settings["job"][0]["traffic"]["message"],
+            size.to_string()
+        );
+    }
+}
+
+#[test]
+fn buffers_hold_four_packets_of_every_virtual_channel() {
+    for topology in sized() {
+        let topologies = [topology];
+        let drafted = draft(&request(&topologies, "uniform")).unwrap();
+        let experiment = Experiment::from_toml(&drafted.experiment, "x.toml", &[]).unwrap();
+        assert!(
+            experiment.network.smallest_buffer_of_vc() >= 4 * 4096,
+            "{topologies:?}"
+        );
+        let default = experiment.settings["network"]["router"]["buffer"] == "100 KB";
+        let fits = u32::from(drafted.networks[0].vcs) * 4 * 4096 <= 100_000;
+        assert_eq!(default, fits, "{}", drafted.experiment);
+    }
+}
+
+#[test]
+fn a_machine_has_its_own_network_and_a_hardware_family_any() {
+    let machine = DraftRequest {
+        hosts: Some(512),
+        radix: None,
+        bandwidth: None,
+        preset: Some("lumi"),
+        ..request(&[], "allreduce")
+    };
+    let drafted = draft(&machine).unwrap();
+    let experiment = Experiment::from_toml(&drafted.experiment, "x.toml", &[]).unwrap();
+    let settings = &experiment.settings["network"];
+    assert_eq!(
+        (&settings["preset"], &settings["hosts"]),
+        (&"lumi".into(), &512.into())
+    );
+    assert_eq!(
+        (drafted.networks[0].topology.as_str(), drafted.networks[0].hosts),
+        ("dragonfly", 512)
+    );
+    assert_eq!(
+        (settings["packet"].as_str(), experiment.network.rails.count()),
+        (Some("4 KiB"), 4)
+    );
+    assert_eq!(experiment.jobs[0].host_count(), 512);
+    let both = names(&["dragonfly", "fat-tree"]);
+    let family = DraftRequest {
+        bandwidth: None,
+        preset: Some("infiniband-hdr"),
+        ..request(&both, "uniform")
+    };
+    let drafted = draft(&family).unwrap();
+    assert!(
+        drafted
+            .experiment
+            .contains("\nhardware = \"infiniband-hdr\"\nhosts = 16\nradix = 24\n")
+    );
+    let experiment = Experiment::from_toml(&drafted.experiment, "x.toml", &[]).unwrap();
+    assert_eq!(experiment.network.injection_bits_per_s(), 200 * GBPS);
+    assert_eq!(drafted.networks.len(), 2);
+    let refused = error(&DraftRequest {
+        equal: Equal::Bisection,
+        ..family
+    });
+    assert!(
+        refused.contains("--equal: changes the links of the preset"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_recording_gives_the_ranks_and_the_hosts() {
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/traces/goal-ring-6/ring.goal");
+    let written = path.to_string_lossy();
+    let torus = names(&["torus"]);
+    let recording = |hosts| DraftRequest {
+        hosts,
+        workload: DraftWorkload::Recording {
+            path: &path,
+            written: &written,
+        },
+        ..request(&torus, "")
+    };
+    for (hosts, network, used) in [(None, 6, 6), (Some(16), 16, 6), (Some(4), 4, 3)] {
+        let drafted = draft(&recording(hosts)).unwrap();
+        let experiment = Experiment::from_toml(&drafted.experiment, "x.toml", &[]).unwrap();
+        assert_eq!(experiment.network.hosts(), network, "{hosts:?}");
+        assert_eq!(experiment.jobs[0].host_count(), used, "{hosts:?}");
+        assert_eq!(experiment.jobs[0].name, "ring");
+        assert!(
+            drafted.experiment.contains("\n[job.workload]\ngoal = "),
+            "{}",
+            drafted.experiment
+        );
+    }
+    // Without the written path: the draft is checked with the other one.
+    let elsewhere = DraftRequest {
+        workload: DraftWorkload::Recording {
+            path: &path,
+            written: "../ring",
+        },
+        ..recording(None)
+    };
+    assert!(
+        draft(&elsewhere)
+            .unwrap()
+            .experiment
+            .contains("\ngoal = \"../ring\" ")
+    );
+}
+
+#[test]
+fn routers_with_many_unused_ports_have_a_warning() {
+    let all = names(&["hyperx", "fat-tree"]);
+    let drafted = draft(&DraftRequest {
+        hosts: Some(1024),
+        radix: Some(64),
+        ..request(&all, "uniform")
+    });
+    let drafted = drafted.unwrap();
+    // 10 x 11 routers of 10 hosts: 9 + 10 + 10 ports. Leaves of 32 hosts and 32 uplinks.
+    let [hyperx, tree] = &drafted.networks[..] else {
+        panic!("two networks")
+    };
+    assert_eq!((hyperx.used_ports, tree.used_ports), (29, 64));
+    let warning = hyperx.unused_ports().unwrap();
+    assert!(
+        warning.starts_with("hyperx uses at most 29 of the 64 ports of a router"),
+        "{warning}"
+    );
+    assert_eq!(tree.unused_ports(), None);
+    let sweep = drafted.sweep("base.toml").unwrap();
+    assert!(
+        sweep.contains(&format!("# {warning}.\n[axis.variants.hyperx]")),
+        "{sweep}"
+    );
 }
