@@ -35,6 +35,8 @@ struct Decision {
     candidates: BTreeMap<RouterId, u64>,
     minimal_and_other: Option<(u64, u64)>,
     group: Option<u32>,
+    /// Whether the packet has been diverted before (dragonfly-dally).
+    is_diverted: bool,
 }
 
 fn decisions(folder: &Path, case: &str) -> Vec<Decision> {
@@ -59,6 +61,7 @@ fn decisions(folder: &Path, case: &str) -> Vec<Decision> {
             },
             minimal_and_other: fields[9].parse().ok().zip(fields[10].parse().ok()),
             group: fields[12].parse().ok(),
+            is_diverted: fields.get(13).is_some_and(|state| state.starts_with("type=2")),
         }
     });
     rows.collect()
@@ -350,7 +353,7 @@ fn a_second_router_draws_the_groups_that_codes_draws() {
             let (Some((minimal, other)), Some(drawn)) = (decision.minimal_and_other, decision.group) else {
                 continue;
             };
-            if case.is_source_leaf(decision) || case.group(decision.router) != from {
+            if case.is_source_leaf(decision) || case.group(decision.router) != from || decision.is_diverted {
                 continue;
             }
             let at = case.at(decision);

@@ -441,15 +441,16 @@ impl<A: OverSegments, const RETRACTABLE: bool> PerTopology for InGroups<A, RETRA
 
     fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
         let places = GroupPlaces::new(network.groups(), self.intermediate, self.detours, RETRACTABLE);
-        let rule = self.algorithm.rule();
+        let decides_by = self.algorithm.rule();
         match self.rule {
             None => self
                 .algorithm
                 .over(GroupSegments::<T, RETRACTABLE>::new(network, places)),
             Some(rule) => {
                 let paths = EqualPaths::new(network, rule);
-                self.algorithm
-                    .over(GroupSegmentsByRouter::<T, RETRACTABLE>::new(paths, places, rule))
+                self.algorithm.over(GroupSegmentsByRouter::<T, RETRACTABLE>::new(
+                    paths, places, decides_by,
+                ))
             }
         }
     }

@@ -8,8 +8,9 @@ use crate::walk::{network, section};
 #[test]
 fn wrong_parameters_are_refused_where_they_stand() {
     let dragonfly = network(NETWORKS[1]);
-    let dragonfly_plus =
-        network("kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 2\ngroups = 3");
+    let dragonfly_plus = network(
+        "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
+    );
     let torus = network("kind = \"torus\"\nsizes = [4, 4]");
     let hyperx = network("kind = \"hyperx\"\nshape = [3, 3]");
     let many_links = network(
