@@ -475,9 +475,23 @@ impl<T: Topology + Groups> EqualPaths<T> {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
+        self.choose_by(router, segment, congestion, random, |_| 1)
+    }
+
+    /// The same, by the load times a factor of each hop.
+    #[inline]
+    pub(crate) fn choose_by(
+        &self,
+        router: RouterId,
+        segment: Segment,
+        congestion: &dyn Congestion,
+        random: &mut dyn Random,
+        factor: impl Fn(Hop) -> u64,
+    ) -> Hop {
         let mut best = LeastLoaded::new();
         self.candidates(router, segment, |rank, hop, paths| {
-            best.offer(rank, (hop, paths), || self.load(hop, congestion));
+            let load = || self.load(hop, congestion).saturating_mul(factor(hop));
+            best.offer(rank, (hop, paths), load);
         });
         best.pick(random)
     }

@@ -8,16 +8,32 @@
 //! router with the global link; elsewhere at every router before the destination's. Once it heads for an intermediate
 //! place, it goes there and on to its destination without further decisions. Minimal paths that can be left use VCs
 //! below those of the other paths; the path segments define how many.
+//!
+//! Jiang et al. divert a packet at any router of the source's group to any other group, which takes one more local
+//! link and one more VC than UGAL. In CODES (dragonfly-dally, dragonfly-plus; M. Mubarak et al., TPDS 28(1), 2017) a
+//! later router diverts it only over a link of its own: `detours = "linked"`.
 
 use crate::Algorithm;
-use crate::segments::{self, INTERMEDIATES};
+use crate::segments::{self, DETOURS, INTERMEDIATES};
 use crate::ugal::{PARAMETERS, UgalRule};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "par",
     works_on: segments::WORKS_ON,
     summary: "as ugal, but a minimal path can be left at later routers, too (Jiang et al. 2009)",
-    parameters: PARAMETERS,
+    parameters: &[
+        PARAMETERS[0],
+        PARAMETERS[1],
+        PARAMETERS[2],
+        PARAMETERS[3],
+        PARAMETERS[4],
+        PARAMETERS[5],
+        PARAMETERS[6],
+        PARAMETERS[7],
+        PARAMETERS[8],
+        PARAMETERS[9],
+        DETOURS,
+    ],
     routes: segments::routes,
     build: |section, topology| {
         let rule = UgalRule::read(section, &*topology)?;

@@ -34,6 +34,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         PARAMETERS[6],
         PARAMETERS[7],
         PARAMETERS[8],
+        PARAMETERS[9],
         Parameter::size(
             "threshold",
             "1280 B",

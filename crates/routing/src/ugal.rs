@@ -10,9 +10,11 @@
 //! ```text
 //! cost = "load"        load(minimal port) <= weight * load(other port) + bias
 //! cost = "load-hops"   load(minimal port) <= weight * load(other port) * L(other) / L(minimal) + bias
+//! cost = "load-remaining"  the same with R in place of L
 //! ```
 //!
-//! L is the number of links between routers on a path. The first rule is that of BookSim 2 for its dragonfly, the
+//! L is the number of links between routers on a path, R that of the links from the next router to the destination's
+//! host on a shortest path, through whatever place the packet goes (`beta` of CODES's dragonfly-plus). The first rule is that of BookSim 2 for its dragonfly, the
 //! second is Singh's and, with `weight` c_SF and `candidates` n_i, that of Kathareios et al.
 //!
 //! The load is that of the metric ([`LoadMetric`]); reports carry all bytes of a port. `weight` is a fixed-point number ([`Weight`]).
@@ -31,7 +33,7 @@ use topology::{Port, RouterId, Topology};
 use crate::load_metric::{METRIC, METRIC_SCOPE};
 use crate::registry::is_groups;
 use crate::segments::{
-    self, INTERMEDIATE, INTERMEDIATES, LOCAL, OverSegments, PATHS, PathSegments, PathStart, is_decided,
+    self, INTERMEDIATE, INTERMEDIATES, LOCAL, OverSegments, PATHS, PathSegments, PathStart, SPINE, is_decided,
 };
 use crate::weight::Weight;
 use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Random, Reports, RouteState, Routing};
@@ -67,6 +69,7 @@ const PARAMETERS_AND_INFORMATION: &[Parameter] = &[
     PARAMETERS[6],
     PARAMETERS[7],
     PARAMETERS[8],
+    PARAMETERS[9],
     Parameter::choice(
         "information",
         &["router", "group"],
@@ -98,8 +101,9 @@ pub(crate) const PARAMETERS: &[Parameter] = parameters! {
         "bytes by which the minimal path's port may be more loaded");
     computed("weight", Type::Number, "2 in networks of groups; elsewhere 1",
         "factor on the cost of the non-minimal path before the comparison, in steps of 1/65536");
-    computed("cost", Type::Choice(&["load", "load-hops"]), "load in networks of groups; elsewhere load-hops",
-        "compared quantity: load, or load-hops, the load times the links of the path");
+    computed("cost", Type::Choice(COSTS), "load in networks of groups; elsewhere load-hops",
+        "compared quantity: load, or the load times the links of the path (load-hops), or times those of a shortest \
+         path from the next router to the destination (load-remaining)");
     computed("candidates", Type::Integer, "1; 4 where there are neither groups nor dimensions",
         "random places tried, of which the cheapest is compared");
     INTERMEDIATE;
@@ -107,7 +111,10 @@ pub(crate) const PARAMETERS: &[Parameter] = parameters! {
     LOCAL;
     METRIC;
     METRIC_SCOPE;
+    SPINE;
 };
+
+const COSTS: &[&str] = &["load", "load-hops", "load-remaining"];
 
 /// The comparison of the minimal path with others.
 #[derive(Clone, Copy)]
@@ -137,6 +144,7 @@ pub(crate) enum ReportUse {
 enum CostRule {
     Load,
     LoadHops,
+    LoadRemaining,
 }
 
 impl UgalRule {
@@ -152,9 +160,10 @@ impl UgalRule {
         };
         let bias = section.or("bias", Bytes { bytes: bias })?.bytes;
         let weight = section.or("weight", Weight::whole(weight))?;
-        let cost = match section.choice_or("cost", cost, &["load", "load-hops"])? {
+        let cost = match section.choice_or("cost", cost, COSTS)? {
             "load" => CostRule::Load,
-            _ => CostRule::LoadHops,
+            "load-hops" => CostRule::LoadHops,
+            _ => CostRule::LoadRemaining,
         };
         let candidates = section.or("candidates", candidates)?;
         if candidates == 0 {
@@ -171,6 +180,13 @@ impl UgalRule {
         })
     }
 
+    /// The rule that prefers the less loaded port, and the minimal one of equally loaded ports.
+    pub(crate) const BY_LOAD: UgalRule = UgalRule {
+        bias: 0,
+        weight: Weight::whole(1),
+        ..UgalRule::IN_GROUPS
+    };
+
     /// The rule with all defaults in networks of groups.
     pub(crate) const IN_GROUPS: UgalRule = UgalRule {
         bias: 7680,
@@ -185,6 +201,11 @@ impl UgalRule {
     /// The same rule by another metric.
     pub(crate) fn by(self, metric: LoadMetric) -> UgalRule {
         UgalRule { metric, ..self }
+    }
+
+    /// Whether the cost of a path depends on the links behind its next router.
+    pub(crate) fn counts_remaining(&self) -> bool {
+        self.cost == CostRule::LoadRemaining
     }
 
     /// The load of a path from the view of its first router: the load of its first hop's output.
@@ -219,6 +240,10 @@ impl UgalRule {
 }
 
 impl OverSegments for UgalRule {
+    fn rule(&self) -> Option<UgalRule> {
+        Some(*self)
+    }
+
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing> {
         let reports = self
             .reported
@@ -350,6 +375,7 @@ impl<L: PathSegments> Ugal<L> {
             let links = match self.rule.cost {
                 CostRule::Load => 1,
                 CostRule::LoadHops => self.segments.links_through(at, target, via, &other),
+                CostRule::LoadRemaining => self.segments.links_remaining(at, target, &other),
             };
             let cost = self
                 .load(at, target, &other, congestion)
@@ -364,6 +390,7 @@ impl<L: PathSegments> Ugal<L> {
         let links = match self.rule.cost {
             CostRule::Load => 1,
             CostRule::LoadHops => self.segments.minimal_links(at, target, &minimal),
+            CostRule::LoadRemaining => self.segments.links_remaining(at, target, &minimal),
         };
         if let Some((ReportUse::Congestion(threshold), _)) = self.rule.reported {
             let congested = |start| self.is_congested((at, target, start), threshold, congestion);
@@ -418,7 +445,7 @@ impl<L: PathSegments> Routing for Ugal<L> {
             return self.segments.go_on(at, target, state, congestion, random);
         }
         let minimal = self.segments.minimal(at, target, *state, congestion, random);
-        let best = match self.segments.ends(at.router, target) {
+        let best = match self.segments.ends(at.router, target, *state) {
             Some(ends) if self.rule.simple => {
                 self.compare((at, target, ends), *state, minimal, congestion, random)
             }
@@ -439,7 +466,7 @@ impl<L: PathSegments> Routing for Ugal<L> {
             return self.segments.all_going_on(at, target, state, out);
         }
         self.segments.all_minimal(at, target, state, out);
-        if let Some(ends) = self.segments.ends(at.router, target) {
+        if let Some(ends) = self.segments.ends(at.router, target, state) {
             for index in 0..self.segments.places(ends) {
                 let via = self.segments.place(index, ends);
                 self.segments.all_through(at, via, state, out);

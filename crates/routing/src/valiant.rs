@@ -24,7 +24,7 @@ use topology::{HostId, Port, RouterId, Shape, Topology};
 
 use crate::equal_paths::{Rule, rule_in_groups};
 use crate::load_metric::{METRIC, METRIC_SCOPE};
-use crate::segments::{self, OverSegments, PATHS, PathSegments, is_decided};
+use crate::segments::{self, OverSegments, PATHS, PathSegments, SPINE, is_decided};
 use crate::ugal::UgalRule;
 use crate::{Algorithm, At, Congestion, Hop, LoadMetric, Oblivious, Random, RouteState, Routing};
 
@@ -43,6 +43,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
              the group, always (valiant) or by load (ugal)");
         METRIC;
         METRIC_SCOPE;
+        SPINE;
     },
     routes: segments::routes,
     build: |section, topology| {
@@ -101,7 +102,7 @@ impl<L: PathSegments> Valiant<L> {
         if is_decided(&state) {
             return None;
         }
-        self.segments.ends(router, target)
+        self.segments.ends(router, target, state)
     }
 }
 
@@ -129,7 +130,7 @@ impl<L: PathSegments> Routing for Valiant<L> {
             return self.segments.go_on(at, target, state, congestion, random);
         }
         let mut start = None;
-        if let Some(ends) = self.segments.ends(at.router, target) {
+        if let Some(ends) = self.segments.ends(at.router, target, *state) {
             let index = random.below(self.segments.places(ends));
             let via = self.segments.place(index, ends);
             start = self.segments.through(at, via, *state, congestion, random);
@@ -157,7 +158,7 @@ impl<L: PathSegments> Routing for Valiant<L> {
         if is_decided(&state) {
             return self.segments.all_going_on(at, target, state, out);
         }
-        let Some(ends) = self.segments.ends(at.router, target) else {
+        let Some(ends) = self.segments.ends(at.router, target, state) else {
             return self.segments.all_minimal(at, target, state, out);
         };
         if self.inside.is_some() && self.segments.is_inside_group(ends) {

@@ -1,8 +1,9 @@
-//! Candidates and decisions of adaptive routing in a Dragonfly+ against those of CODES, recorded decision by decision
+//! Candidates and decisions of adaptive routing in a dragonfly and a Dragonfly+ against those of CODES, recorded decision by decision
 //! beside the repository (`../shared/routers/codes`, with the rules of CODES and its version).
 //!
 //! CODES lists the spines that a leaf compares, with the load of the port to each, and takes the least loaded. Its
-//! spines draw a link (minimal) or compare two drawn links; here they compare all links. So only leaves are compared.
+//! spines draw a link (minimal) or compare two drawn links; here they compare all links. So spines are compared where
+//! they have one link to a group.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -34,6 +35,8 @@ struct Decision {
     candidates: BTreeMap<RouterId, u64>,
     minimal_and_other: Option<(u64, u64)>,
     group: Option<u32>,
+    /// Whether the packet has been diverted before (dragonfly-dally).
+    is_diverted: bool,
 }
 
 fn decisions(folder: &Path, case: &str) -> Vec<Decision> {
@@ -58,6 +61,7 @@ fn decisions(folder: &Path, case: &str) -> Vec<Decision> {
             },
             minimal_and_other: fields[9].parse().ok().zip(fields[10].parse().ok()),
             group: fields[12].parse().ok(),
+            is_diverted: fields.get(13).is_some_and(|state| state.starts_with("type=2")),
         }
     });
     rows.collect()
@@ -106,11 +110,18 @@ struct Case {
 
 impl Case {
     fn new(folder: &Path, name: &str, [groups, leaves, spines, hosts]: [u32; 4]) -> Case {
-        let toml = format!(
-            "kind = \"dragonfly-plus\"\nhosts_per_leaf = {hosts}\nleaves_per_group = {leaves}\n\
+        Case::on(
+            folder,
+            name,
+            &format!(
+                "kind = \"dragonfly-plus\"\nhosts_per_leaf = {hosts}\nleaves_per_group = {leaves}\n\
              spines_per_group = {spines}\nglobal_links_per_spine = 4\ngroups = {groups}\narrangement = \"palmtree\""
-        );
-        let section = Section::from_toml(&toml, "x.toml").unwrap();
+            ),
+        )
+    }
+
+    fn on(folder: &Path, name: &str, toml: &str) -> Case {
+        let section = Section::from_toml(toml, "x.toml").unwrap();
         Case {
             topology: topology::build(&section).unwrap().into(),
             decisions: decisions(folder, name),
@@ -306,4 +317,175 @@ fn par_compares_the_paths_that_codes_compares() {
         }
     }
     assert!(compared > 100 && detours > 10, "{compared}, {detours} detours");
+}
+
+/// The state of a packet on a minimal path that can be left.
+fn under_way() -> RouteState {
+    RouteState {
+        phase: 4,
+        ..RouteState::default()
+    }
+}
+
+/// At the second router of the source's group of a dragonfly: the groups among which CODES draws are those that are
+/// offered, and a packet leaves its minimal path for one of them when that of CODES does.
+#[test]
+fn a_second_router_draws_the_groups_that_codes_draws() {
+    let Some(folder) = recorded() else {
+        return;
+    };
+    let toml = "kind = \"dragonfly\"\nhosts_per_router = 2\nrouters_per_group = 4\nglobal_links_per_router = 2\n\
+                arrangement = \"palmtree\"";
+    let (mut compared, mut detours) = (0, 0);
+    for (name, weight) in [
+        ("dally_c01_par_alpha", 1),
+        ("dally_c01_par_delta", 2),
+        ("dally_c07_par_chunks", 1),
+    ] {
+        let case = Case::on(&folder, name, toml);
+        let par = case.routing(
+            "par",
+            &format!("intermediate = \"group\"\nbias = \"0 B\"\nweight = {weight}\ndetours = \"linked\""),
+        );
+        for decision in &case.decisions {
+            let (source, destination) = case.messages[decision.message];
+            let [from, to] = [source, destination].map(|host| case.group(case.topology.attachment(host).0));
+            let (Some((minimal, other)), Some(drawn)) = (decision.minimal_and_other, decision.group) else {
+                continue;
+            };
+            if case.is_source_leaf(decision) || case.group(decision.router) != from || decision.is_diverted {
+                continue;
+            }
+            let at = case.at(decision);
+            let group_behind =
+                |port: Port| case.group(case.neighbour(at.router, port).expect("a link to a router"));
+            let mut options = Vec::new();
+            par.options(at, under_way(), &mut options);
+            let offered: BTreeSet<u32> = options.iter().map(|(hop, _)| group_behind(hop.port)).collect();
+            assert!(
+                offered.contains(&drawn),
+                "{name} {at:?}: {drawn} is not in {offered:?}"
+            );
+            // Two links of each router to other groups; one leads to the destination's.
+            assert_eq!(offered, BTreeSet::from([to, drawn]), "{name} {at:?}");
+            let load = Load(|port| match group_behind(port) == to {
+                true => minimal,
+                false => other / weight,
+            });
+            let mut state = under_way();
+            par.route(at, &mut state, &load, &mut Draws(7));
+            assert_eq!(
+                state.phase == 1,
+                other < minimal,
+                "{name} {at:?}: {minimal} against {other}"
+            );
+            compared += 1;
+            detours += u32::from(state.phase == 1);
+        }
+    }
+    assert!(compared > 50 && detours > 10, "{compared}, {detours} detours");
+}
+
+/// At a spine of the source's group: `beta` of CODES, the load times the links that are left behind the next router.
+#[test]
+fn a_spine_weighs_remaining_links_as_beta_of_codes_does() {
+    let Some(folder) = recorded() else {
+        return;
+    };
+    let case = Case::new(&folder, "plus_c04_par_beta", [5, 4, 4, 4]);
+    let parameters = "intermediate = \"group\"\nbias = \"0 B\"\nweight = 1\ndetours = \"linked\"";
+    let by = |cost: &str| case.routing("par", &format!("{parameters}\ncost = \"{cost}\""));
+    let (beta, alpha) = (by("load-remaining"), by("load"));
+    let (mut compared, mut differ) = (0, 0);
+    for decision in &case.decisions {
+        let (source, destination) = case.messages[decision.message];
+        let [from, to] = [source, destination].map(|host| case.group(case.topology.attachment(host).0));
+        let (Some((minimal, other)), Some(drawn)) = (decision.minimal_and_other, decision.group) else {
+            continue;
+        };
+        let is_spine = decision.router.0 % 8 >= 4;
+        if !is_spine || case.group(decision.router) != from {
+            continue;
+        }
+        let at = case.at(decision);
+        // The next spine is two links from the destination's host, or three if it is in the drawn group.
+        assert_eq!((minimal % 2, other % 3), (0, 0), "{at:?}");
+        let load = Load(
+            |port| match case.group(case.neighbour(at.router, port).expect("a router")) {
+                group if group == to => minimal / 2,
+                group if group == drawn => other / 3,
+                _ => 1 << 40,
+            },
+        );
+        let leaves = |par: &dyn Routing| {
+            let mut draws = Draws(5);
+            (0..200).any(|_| {
+                let mut state = under_way();
+                par.route(at, &mut state, &load, &mut draws);
+                state.phase == 1 && state.via == drawn
+            })
+        };
+        assert_eq!(
+            leaves(&*beta),
+            other < minimal,
+            "{at:?}: {minimal} against {other}"
+        );
+        compared += 1;
+        differ += u32::from(leaves(&*beta) != leaves(&*alpha));
+    }
+    assert!(
+        compared > 50 && differ > 0,
+        "{compared}, {differ} differ from alpha"
+    );
+}
+
+/// At a spine of the intermediate group: its link to the destination's group against the way down (`alpha`, with
+/// CODES's int_spine_consider_min).
+#[test]
+fn an_intermediate_spine_compares_its_link_with_the_leaves_as_codes_does() {
+    let Some(folder) = recorded() else {
+        return;
+    };
+    let case = Case::new(&folder, "plus_c06_par_int_spine_min", [5, 4, 4, 4]);
+    let spine = |way: &str| {
+        let rule = "intermediate = \"group\"\nbias = \"0 B\"\nweight = 1";
+        case.routing("par", &format!("{rule}\nintermediate_spine = \"{way}\""))
+    };
+    let (by_load, leaf, direct) = (spine("load"), spine("leaf"), spine("direct"));
+    let (mut compared, mut down) = (0, 0);
+    for lines in case.decisions.windows(2) {
+        let [list, both] = lines else { unreachable!("two") };
+        let (Some((minimal, other)), Some(group)) = (both.minimal_and_other, both.group) else {
+            continue;
+        };
+        let (is_spine, here) = (list.router.0 % 8 >= 4, case.group(list.router));
+        if !is_spine || here != group || list.message != both.message || list.router != both.router {
+            continue;
+        }
+        let at = case.at(list);
+        assert_eq!(list.candidates.values().min(), Some(&other), "{at:?}");
+        let load = Load(|port| {
+            let neighbour = case.neighbour(at.router, port).expect("a router");
+            list.candidates.get(&neighbour).copied().unwrap_or(minimal)
+        });
+        let next = |par: &dyn Routing| {
+            let mut state = RouteState {
+                via: group,
+                phase: 1,
+                ..RouteState::default()
+            };
+            let hop = par.route(at, &mut state, &load, &mut Draws(5));
+            case.neighbour(at.router, hop.port).expect("a router")
+        };
+        let goes_down = |par: &dyn Routing| list.candidates.contains_key(&next(par));
+        assert_eq!(
+            goes_down(&*by_load),
+            other < minimal,
+            "{at:?}: {minimal} against {other}"
+        );
+        assert!(goes_down(&*leaf) && !goes_down(&*direct), "{at:?}");
+        compared += 1;
+        down += u32::from(other < minimal);
+    }
+    assert!(compared > 20 && down > 0, "{compared}, {down} down");
 }

@@ -408,6 +408,87 @@ fn par_does_not_leave_the_minimal_path_behind_the_source_group() {
     }
 }
 
+/// Behind the first hop of a minimal path: the groups to which a loaded global link diverts packets, with the number of
+/// packets, and the number of different starts that the router offers.
+fn diverted_to(
+    topology: &Arc<dyn Topology>,
+    parameters: &str,
+    destination: HostId,
+) -> (HashMap<u32, u32>, At) {
+    let Shape::Groups(groups) = topology.shape() else {
+        panic!("a network of groups")
+    };
+    let par = routing("par", &format!("{parameters}\nbias = \"0 B\""), topology);
+    let at = start(&**topology, HostId(0), destination);
+    let mut state = RouteState::default();
+    let hop = par.route(at, &mut state, &Load(|_| 0), &mut Draws(3));
+    let second = beyond(&**topology, at, hop).expect("a second router");
+    let mut options = Vec::new();
+    par.options(second, state, &mut options);
+    let group_behind = |port: Port| match topology.peer(second.router, port) {
+        Peer::Router(next, _) => groups.group(next),
+        other => panic!("{port:?} leads to {other:?}"),
+    };
+    let last = groups.group(topology.attachment(destination).0);
+    let load = Load(|port| if group_behind(port) == last { 1 << 30 } else { 0 });
+    let mut counts = HashMap::new();
+    let mut draws = Draws(11);
+    for _ in 0..6000 {
+        let mut state = state;
+        let hop = par.route(second, &mut state, &load, &mut draws);
+        assert!(
+            options.contains(&(hop, state)),
+            "{parameters}: {hop:?} is not offered"
+        );
+        *counts.entry(group_behind(hop.port)).or_default() += 1;
+    }
+    (counts, second)
+}
+
+/// With `linked` a later router draws evenly among the groups, or links, that it has itself, without the
+/// destination's, and takes its own link. With `any` most packets take a local link.
+#[test]
+fn later_routers_draw_among_linked_groups() {
+    let plus = "kind = \"dragonfly-plus\"\nhosts_per_leaf = 2\nleaves_per_group = 4\nglobal_links_per_spine = 4\n\
+                groups = 17\narrangement = \"palmtree\"";
+    for (toml, destination, hashed) in [
+        (BOOKSIM, 1055, "hashed"),
+        (SMALL, 71, "hashed"),
+        (plus, 135, "hashed"),
+    ] {
+        let topology = network(toml);
+        let Shape::Groups(groups) = topology.shape() else {
+            panic!("a network of groups")
+        };
+        let last = groups.group(topology.attachment(HostId(destination)).0);
+        for intermediate in ["router", "group", "global-link"] {
+            for paths in [hashed, "random", "adaptive"] {
+                let parameters =
+                    format!("detours = \"linked\"\nintermediate = \"{intermediate}\"\npaths = \"{paths}\"");
+                let (counts, second) = diverted_to(&topology, &parameters, HostId(destination));
+                let mut linked: Vec<u32> = (0..topology.ports(second.router))
+                    .filter_map(|port| match topology.peer(second.router, Port(port)) {
+                        Peer::Router(next, _) => Some(groups.group(next)),
+                        _ => None,
+                    })
+                    .filter(|group| *group != 0 && *group != last)
+                    .collect();
+                linked.sort_unstable();
+                let mut reached: Vec<u32> = counts.keys().copied().collect();
+                reached.sort_unstable();
+                assert_eq!(reached, linked, "{parameters} on {toml}");
+                // Six standard deviations.
+                let share = 6000 / linked.len() as u32;
+                let even = counts.values().all(|count| count.abs_diff(share) < 240);
+                assert!(even, "{parameters} on {toml}: {counts:?}");
+            }
+        }
+    }
+    let (counts, _) = diverted_to(&network(BOOKSIM), "intermediate = \"group\"", HostId(1055));
+    // Of 31 groups the router is linked to three.
+    assert!(counts[&0].abs_diff(6000 * 28 / 31) < 150, "{counts:?}");
+}
+
 #[test]
 fn adaptive_minimal_takes_the_least_loaded_of_the_shortest_paths() {
     let topology = network("kind = \"hyperx\"\nshape = [4, 4, 4]\nwidth = [1, 2, 1]");

@@ -1,8 +1,9 @@
 //! Intermediate places and VCs of path segments in networks of groups.
 
-use topology::{Divisor, Groups, RouterId};
+use topology::{Divisor, Groups, RouterId, pick};
 
-use super::{INSIDE_GROUP, Intermediate};
+use super::own_links::OwnLinks;
+use super::{AtSpine, Detours, INSIDE_GROUP, Intermediate};
 use crate::RouteState;
 
 /// The ends of a path with intermediate places between them.
@@ -10,6 +11,9 @@ use crate::RouteState;
 pub(crate) enum Ends {
     /// The groups of source and destination.
     Groups(u32, u32),
+    /// A router whose packet may leave its minimal path, and the group of the destination. The places are in groups to
+    /// which this router has links.
+    Linked(RouterId, u32),
     /// The routers of source and destination, in one group.
     Routers(RouterId, RouterId),
 }
@@ -20,6 +24,8 @@ pub(crate) enum Place {
     /// A router or a group, by [`Intermediate`], for packets to other groups; with a drawn link, which of the links to
     /// that group it is, else 0.
     Outside(u32, u16),
+    /// The same, over a link of the deciding router.
+    Linked(u32, u16),
     /// Another router of the group that is the source's and the destination's.
     Inside(RouterId),
 }
@@ -40,6 +46,7 @@ pub(super) fn towards_inside(via: RouterId) -> RouteState {
 /// Places and VCs that all rules for the choice among equal paths share.
 pub(super) struct GroupPlaces {
     pub(super) intermediate: Intermediate,
+    pub(super) at_spine: AtSpine,
     groups: u32,
     /// Number of intermediate places in every group.
     places: u32,
@@ -47,6 +54,8 @@ pub(super) struct GroupPlaces {
     places_inside: u32,
     /// Number of routers with hosts in every group, if there are others.
     pub(super) leaves: Option<Divisor>,
+    /// The links of routers that draw only among groups to which they have some.
+    own: Option<OwnLinks>,
     /// First VC of the first segment.
     pub(super) first_vc: u8,
     /// First VC of the last segment.
@@ -54,11 +63,10 @@ pub(super) struct GroupPlaces {
 }
 
 impl GroupPlaces {
-    /// `local_detours` tells whether packets inside a group have intermediate places.
     pub(super) fn new(
         groups: &dyn Groups,
         intermediate: Intermediate,
-        local_detours: bool,
+        detours: Detours,
         retractable: bool,
     ) -> Self {
         let (routers, leaves) = (groups.routers_per_group(), groups.host_routers_per_group());
@@ -69,12 +77,14 @@ impl GroupPlaces {
         };
         GroupPlaces {
             intermediate,
+            at_spine: detours.at_spine,
             groups: groups.groups(),
             places,
-            places_inside: match local_detours {
+            places_inside: match detours.inside_groups {
                 true => leaves.saturating_sub(2),
                 false => 0,
             },
+            own: detours.linked.then(|| OwnLinks::new(groups)),
             leaves: (leaves < routers).then(|| Divisor::new(leaves)),
             first_vc,
             last_vc,
@@ -88,8 +98,18 @@ impl GroupPlaces {
     }
 
     /// The ends of a path from the router of a packet to its destination's router, if there are places between them.
+    /// `under_way` tells whether the packet is on a minimal path that it may leave.
     #[inline]
-    pub(super) fn ends(&self, groups: &impl Groups, here: RouterId, target: RouterId) -> Option<Ends> {
+    pub(super) fn ends(
+        &self,
+        groups: &impl Groups,
+        (here, target): (RouterId, RouterId),
+        under_way: bool,
+    ) -> Option<Ends> {
+        if under_way && self.own.is_some() {
+            let ends = Ends::Linked(here, groups.group(target));
+            return (self.count(groups, ends) > 0).then_some(ends);
+        }
         let (from, to) = (groups.group(here), groups.group(target));
         let between = from != to && self.groups > 2;
         if between || self.intermediate == Intermediate::AnyRouter {
@@ -103,6 +123,7 @@ impl GroupPlaces {
     pub(super) fn count(&self, groups: &impl Groups, ends: Ends) -> u32 {
         match (ends, self.intermediate) {
             (Ends::Routers(..), _) => self.places_inside,
+            (Ends::Linked(router, destination), _) => self.linked_places(router, destination),
             (_, Intermediate::AnyRouter) => self.groups * self.places,
             (Ends::Groups(source, destination), Intermediate::GlobalLink) => {
                 groups.links_elsewhere(source, destination)
@@ -122,8 +143,70 @@ impl GroupPlaces {
             Ends::Groups(source, destination) => {
                 Place::Outside(self.outside(groups, index, (source, destination)), 0)
             }
+            Ends::Linked(router, destination) => self.linked_place(groups, index, router, destination),
             Ends::Routers(source, destination) => Place::Inside(inside(groups, index, source, destination)),
         }
+    }
+
+    fn own(&self) -> &OwnLinks {
+        self.own
+            .as_ref()
+            .expect("ends are linked only with a table of links")
+    }
+
+    /// Number of places in groups to which a router has links, except the destination's: for `global-link` the links
+    /// themselves.
+    fn linked_places(&self, router: RouterId, destination: u32) -> u32 {
+        let own = self.own();
+        match self.intermediate {
+            Intermediate::GlobalLink => {
+                (own.links(router).len() - own.links_to(router, destination).len()) as u32
+            }
+            _ => {
+                let groups = own.groups(router);
+                (groups.len() - usize::from(groups.binary_search(&destination).is_ok())) as u32 * self.places
+            }
+        }
+    }
+
+    /// The `index`-th of these places.
+    fn linked_place(&self, groups: &impl Groups, index: u32, router: RouterId, destination: u32) -> Place {
+        let own = self.own();
+        if self.intermediate == Intermediate::GlobalLink {
+            let links = own.links(router);
+            let before = links.partition_point(|link| link.group < destination);
+            let skipped = match (index as usize) < before {
+                true => 0,
+                false => own.links_to(router, destination).len(),
+            };
+            let link = links[index as usize + skipped];
+            return Place::Linked(link.group, link.index as u16);
+        }
+        let (group, rest) = ((index / self.places) as usize, index % self.places);
+        let linked = own.groups(router);
+        let skips = group >= linked.partition_point(|group| *group < destination)
+            && linked.binary_search(&destination).is_ok();
+        let group = linked[group + usize::from(skips)];
+        match self.intermediate {
+            Intermediate::Group => Place::Linked(group, 0),
+            // The routers with hosts are the first ones of a group.
+            _ => Place::Linked(group * groups.routers_per_group() + rest, 0),
+        }
+    }
+
+    /// The group of an intermediate router or group.
+    #[inline]
+    pub(super) fn group_of(&self, groups: &impl Groups, via: u32) -> u32 {
+        match self.intermediate.is_at_group() {
+            true => via,
+            false => groups.group(RouterId(via)),
+        }
+    }
+
+    /// One of the links of a router to a group to which it has some, by any number.
+    pub(super) fn own_link(&self, router: RouterId, group: u32, draw: u32) -> u32 {
+        let links = self.own().links_to(router, group);
+        links[pick(draw, links.len() as u32).0 as usize].index
     }
 
     /// The `index`-th place between two groups. The numbering skips these groups if they are excluded.

@@ -24,6 +24,10 @@
 //! that VC wait for global links only). A packet leaves a minimal path at a spine only for a place to which this
 //! spine has a global link.
 //!
+//! With `intermediate_spine = "leaf"` it always goes down first.
+//!
+//! With `detours = "linked"` a packet leaves a minimal path only over a global link of the router that decides.
+//!
 //! State: on the first segment `via` is the intermediate router or group; `path` is the index of the first global
 //! link if it was drawn, or where a path through a group may have several links (up to 65,536 links between two groups; first segments
 //! use no more). On a minimal path `via` is the index of the global link, `path` the path inside groups.
@@ -35,8 +39,8 @@ use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState,
 
 use super::group_places::{Ends, GroupPlaces, Place, VC_INSIDE_GROUP, towards_inside};
 use super::{
-    ARRIVED, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE,
-    UNDECIDED,
+    ARRIVED, AtSpine, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart,
+    TENTATIVE, UNDECIDED,
 };
 
 /// Compiled with and without support for leaving minimal paths.
@@ -125,7 +129,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         let draw = last_draw(via, at.destination);
         let link = groups.minimal_link(at.router, target, draw);
         let group = groups.group(at.router);
-        if groups.gateway(group, groups.group(target), link).0 == at.router {
+        let is_gateway = groups.gateway(group, groups.group(target), link).0 == at.router;
+        if is_gateway && self.places.at_spine == AtSpine::Direct {
             return None;
         }
         let (leaf, rest) = pick(spread(at.router.0, draw), leaves.get());
@@ -177,6 +182,28 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
             .minimal_chances(router, via, None, |port, _, chance| {
                 add(out, (port, towards_inside(via), share * chance));
             });
+    }
+
+    /// A path to an intermediate place over a link of this router to its group: the drawn one, or one by the packet's
+    /// destination.
+    fn over_own_link(&self, at: At, via: u32, drawn: u16) -> PathStart {
+        let group = self.places.group_of(self.network.groups(), via);
+        let link = match self.places.intermediate {
+            Intermediate::GlobalLink => u32::from(drawn),
+            _ => self
+                .places
+                .own_link(at.router, group, spread(via, at.destination.0)),
+        };
+        let state = RouteState {
+            via,
+            path: drawn,
+            phase: FIRST_SEGMENT,
+            ..RouteState::default()
+        };
+        let hop = self
+            .network
+            .through(at.router, group, self.places.first_vc, link, 0);
+        (hop, state)
     }
 
     /// Whether the path to an intermediate router leads to another group.
@@ -258,7 +285,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         let (here, there) = (groups.group(router), groups.group(target));
         // A link of this router is closer than any other.
         let link = groups.minimal_link(router, target, 0);
-        if self.has_hosts(router) || groups.gateway(here, there, link).0 == router {
+        let is_gateway = groups.gateway(here, there, link).0 == router;
+        if self.has_hosts(router) || is_gateway && self.places.at_spine == AtSpine::Direct {
             return false;
         }
         let state = RouteState {
@@ -271,6 +299,18 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
             out.push((port, state, share / f64::from(leaves.get())));
         }
         true
+    }
+
+    /// Number of links of a path through an intermediate place that begins with this port to the group of the place.
+    fn links_over(&self, at: At, target: RouterId, via: u32, port: Port) -> u32 {
+        let groups = self.network.groups();
+        let met = self.network.across(at.router, port);
+        let place = match self.places.intermediate.is_at_group() {
+            true => met,
+            false => RouterId(via),
+        };
+        let link = groups.minimal_link(place, target, last_draw(via, at.destination));
+        1 + groups.distance(met, place) + self.links(place, target, link)
     }
 
     /// Number of links of the path between two routers, over the `link`-th link between their groups if these differ.
@@ -303,8 +343,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline]
-    fn ends(&self, here: RouterId, target: RouterId) -> Option<Ends> {
-        self.places.ends(self.network.groups(), here, target)
+    fn ends(&self, here: RouterId, target: RouterId, state: RouteState) -> Option<Ends> {
+        let under_way = RETRACTABLE && state.phase == TENTATIVE;
+        self.places.ends(self.network.groups(), (here, target), under_way)
     }
 
     #[inline]
@@ -351,6 +392,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     ) -> Option<PathStart> {
         let (via, path) = match via {
             Place::Outside(via, link) => (via, link),
+            Place::Linked(via, link) => return Some(self.over_own_link(at, via, link)),
             Place::Inside(via) => return Some((self.hop_inside(at, via), towards_inside(via))),
         };
         let mut state = RouteState {
@@ -445,6 +487,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         let groups = self.network.groups();
         let via = match via {
             Place::Outside(via, _) => via,
+            Place::Linked(via, _) => return self.links_over(at, target, via, start.0.port),
             Place::Inside(via) => return groups.distance(at.router, via) + groups.distance(via, target),
         };
         let draw = spread(via, at.destination.0);
@@ -466,6 +509,17 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         before + self.links(met, target, groups.minimal_link(met, target, last))
     }
 
+    #[inline(never)]
+    fn links_remaining(&self, at: At, target: RouterId, (hop, _): &PathStart) -> u32 {
+        let groups = self.network.groups();
+        let next = self.network.across(at.router, hop.port);
+        let link = match groups.group(next) == groups.group(target) {
+            true => 0,
+            false => groups.minimal_link(next, target, 0),
+        };
+        self.links(next, target, link) + 1
+    }
+
     fn chances_through(
         &self,
         router: RouterId,
@@ -475,7 +529,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         out: &mut Vec<Chance>,
     ) {
         let (via, link) = match via {
-            Place::Outside(via, link) => (via, link),
+            Place::Outside(via, link) | Place::Linked(via, link) => (via, link),
             Place::Inside(via) => return self.chances_inside(router, via, share, out),
         };
         let chosen = (self.places.intermediate == Intermediate::GlobalLink).then_some(link);

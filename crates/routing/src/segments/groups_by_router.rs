@@ -2,11 +2,13 @@
 //! ([`EqualPaths`]), compiled for each topology.
 //!
 //! Places, segments and VCs are those of `groups.rs`, and so is the argument against deadlock: [`EqualPaths`] keeps
-//! the order of channels within a segment, and VCs only grow from one segment to the next. Three details differ:
+//! the order of channels within a segment, and VCs only grow from one segment to the next. Four details differ:
 //!
 //! - A packet to an intermediate group takes a link to it with the fewest local links before it, or the drawn link.
 //! - A packet that has to go down from a spine of the intermediate group goes to the least loaded router with hosts,
 //!   or to a random one.
+//! - A spine of the intermediate group with a link to the destination's group may compare this link with the way down
+//!   (`intermediate_spine = "load"`). Both have the VCs that they have without the choice.
 //! - A router on the way of a minimal path that can be left chooses the rest of the minimal path anew.
 //!
 //! State: `via` is the intermediate router or group on the first segment, `path` a drawn link to that group. No choice
@@ -16,17 +18,23 @@ use topology::{Groups, HostId, Port, RouterId, Topology};
 
 use crate::equal_paths::{EqualPaths, Goal, Rule, Segment};
 use crate::groups::add;
+use crate::ugal::UgalRule;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState};
 
 use super::group_places::{Ends, GroupPlaces, Place, VC_INSIDE_GROUP, towards_inside};
 use super::{
-    ARRIVED, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart, TENTATIVE,
+    ARRIVED, AtSpine, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart,
+    TENTATIVE,
 };
 
 /// Compiled with and without support for leaving minimal paths.
 pub(super) struct GroupSegmentsByRouter<T, const RETRACTABLE: bool> {
     paths: EqualPaths<T>,
     places: GroupPlaces,
+    /// The rule of a packet at a spine of the intermediate group, if it may go on or go down.
+    at_spine: Option<UgalRule>,
+    /// Whether first hops of paths through a place are compared by load times remaining links, as the paths are.
+    by_remaining: bool,
 }
 
 /// The next step of a packet that is not at its destination's router.
@@ -40,8 +48,16 @@ enum Step {
 }
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RETRACTABLE> {
-    pub(super) fn new(paths: EqualPaths<T>, places: GroupPlaces) -> Self {
-        GroupSegmentsByRouter { paths, places }
+    /// `rule` is that of the algorithm, if it has one.
+    pub(super) fn new(paths: EqualPaths<T>, places: GroupPlaces, rule: Option<UgalRule>) -> Self {
+        let by_load = paths.rule() != Rule::AtRandom;
+        let chooses = places.at_spine == AtSpine::Load;
+        GroupSegmentsByRouter {
+            at_spine: chooses.then(|| rule.unwrap_or(UgalRule::BY_LOAD.by(paths.rule().metric()))),
+            by_remaining: by_load && rule.is_some_and(|rule| rule.counts_remaining()),
+            paths,
+            places,
+        }
     }
 
     #[inline]
@@ -55,6 +71,16 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
             Intermediate::Router | Intermediate::AnyRouter => Goal::Router(RouterId(via)),
             Intermediate::Group => Goal::Group(via),
             Intermediate::GlobalLink => Goal::Link(via, u32::from(link)),
+        }
+    }
+
+    /// The goal of the first hop towards an intermediate place. A packet that leaves over a link of its router to the
+    /// group of an intermediate router may take any of these links: they are the shortest paths to the group.
+    #[inline]
+    fn first_goal(&self, place: Place, via: u32, link: u16) -> Goal {
+        match (place, self.goal(via, link)) {
+            (Place::Linked(..), Goal::Router(router)) => Goal::Group(self.groups().group(router)),
+            (_, goal) => goal,
         }
     }
 
@@ -100,8 +126,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     fn step_to(&self, router: RouterId, place: Place) -> Option<(Step, RouteState)> {
         match place {
             Place::Inside(via) => (router != via).then(|| (Step::Inside(via), towards_inside(via))),
-            Place::Outside(via, path) => {
-                let goal = self.goal(via, path);
+            Place::Outside(via, path) | Place::Linked(via, path) => {
+                let goal = self.first_goal(place, via, path);
                 (!self.is_there(router, goal)).then(|| {
                     let state = RouteState {
                         via,
@@ -135,10 +161,22 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
                 return Step::Along(self.first_segment(goal, true));
             }
             if self.must_go_down(router, target) {
-                state.phase = ARRIVED;
-                return Step::Down(self.places.first_vc + 1);
+                return self.down(state);
             }
         }
+        self.along_last(target, state)
+    }
+
+    /// The step down to a router with hosts of the intermediate group.
+    #[inline]
+    fn down(&self, state: &mut RouteState) -> Step {
+        state.phase = ARRIVED;
+        Step::Down(self.places.first_vc + 1)
+    }
+
+    /// The next step of the last segment.
+    #[inline]
+    fn along_last(&self, target: RouterId, state: &mut RouteState) -> Step {
         let under_way = state.phase == LAST_SEGMENT;
         *state = RouteState {
             phase: LAST_SEGMENT,
@@ -152,10 +190,27 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     }
 
     /// Whether the last segment cannot begin at a router of the intermediate group: one without hosts and without a
-    /// link to the destination's group.
+    /// link to the destination's group, or without leave to use it.
     #[inline]
     fn must_go_down(&self, router: RouterId, target: RouterId) -> bool {
-        !self.places.has_hosts(self.groups(), router) && !self.paths.is_gateway(router, target)
+        !self.places.has_hosts(self.groups(), router)
+            && (self.places.at_spine == AtSpine::Leaf || !self.paths.is_gateway(router, target))
+    }
+
+    /// The rule of a packet at a spine of the intermediate group that may go on over a link of this spine, or go down.
+    #[inline]
+    fn rule_at_spine(&self, router: RouterId, target: RouterId, state: RouteState) -> Option<&UgalRule> {
+        let rule = self.at_spine.as_ref()?;
+        let arrives = state.phase == FIRST_SEGMENT && self.is_there(router, self.goal(state.via, state.path));
+        (arrives && !self.places.has_hosts(self.groups(), router) && self.paths.is_gateway(router, target))
+            .then_some(rule)
+    }
+
+    /// The steps over a link of this spine and down to a router with hosts, each with the state behind it.
+    fn steps_at_spine(&self, target: RouterId, state: RouteState) -> [(Step, RouteState); 2] {
+        let (mut on, mut down) = (state, state);
+        let steps = (self.along_last(target, &mut on), self.down(&mut down));
+        [(steps.0, on), (steps.1, down)]
     }
 
     /// The routers with hosts in the group of a router.
@@ -232,8 +287,9 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline]
-    fn ends(&self, here: RouterId, target: RouterId) -> Option<Ends> {
-        self.places.ends(self.groups(), here, target)
+    fn ends(&self, here: RouterId, target: RouterId, state: RouteState) -> Option<Ends> {
+        let under_way = RETRACTABLE && state.phase == TENTATIVE;
+        self.places.ends(self.groups(), (here, target), under_way)
     }
 
     #[inline]
@@ -273,7 +329,16 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         random: &mut dyn Random,
     ) -> Option<PathStart> {
         let (step, state) = self.step_to(at.router, via)?;
-        let hop = self.hop(at.router, step, congestion, random);
+        let hop = match step {
+            Step::Along(segment) if self.by_remaining => {
+                let (target, _) = self.attachment(at.destination);
+                self.paths
+                    .choose_by(at.router, segment, congestion, random, |hop| {
+                        u64::from(self.links_remaining(at, target, &(hop, state)))
+                    })
+            }
+            step => self.hop(at.router, step, congestion, random),
+        };
         self.can_begin(at.router, via, hop).then_some((hop, state))
     }
 
@@ -286,6 +351,17 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
+        if let Some(rule) = self.rule_at_spine(at.router, target, *state) {
+            let [on, down] = self
+                .steps_at_spine(target, *state)
+                .map(|(step, state)| (self.hop(at.router, step, congestion, random), state));
+            let best = match rule.takes_minimal(&on, &down, congestion) {
+                true => on,
+                false => down,
+            };
+            *state = best.1;
+            return best.0;
+        }
         let step = self.step(at.router, target, state);
         self.hop(at.router, step, congestion, random)
     }
@@ -312,6 +388,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     fn all_going_on(&self, at: At, target: RouterId, mut state: RouteState, out: &mut Vec<PathStart>) {
         let from = out.len();
+        if self.rule_at_spine(at.router, target, state).is_some() {
+            for (step, state) in self.steps_at_spine(target, state) {
+                for hop in self.all_hops(at.router, step) {
+                    add_new(out, from, (hop, state));
+                }
+            }
+            return;
+        }
         let step = self.step(at.router, target, &mut state);
         for hop in self.all_hops(at.router, step) {
             add_new(out, from, (hop, state));
@@ -348,7 +432,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     #[inline(never)]
     fn links_through(&self, at: At, target: RouterId, via: Place, start: &PathStart) -> u32 {
         let goal = match via {
-            Place::Outside(via, link) => self.goal(via, link),
+            Place::Outside(via, link) | Place::Linked(via, link) => self.goal(via, link),
             Place::Inside(via) => {
                 let groups = self.groups();
                 return groups.distance(at.router, via) + groups.distance(via, target);
@@ -356,6 +440,10 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         };
         let to_target = |from| self.paths.links(from, Goal::Router(target));
         match goal {
+            Goal::Router(place) if matches!(via, Place::Linked(..)) => {
+                let met = self.paths.network().across(at.router, start.0.port);
+                1 + self.groups().distance(met, place) + to_target(place)
+            }
             Goal::Router(place) => self.paths.links(at.router, Goal::Router(place)) + to_target(place),
             goal => {
                 let mut behind = u32::MAX;
@@ -366,6 +454,12 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                 self.paths.links(at.router, goal) + behind
             }
         }
+    }
+
+    #[inline(never)]
+    fn links_remaining(&self, at: At, target: RouterId, (hop, _): &PathStart) -> u32 {
+        let next = self.paths.network().across(at.router, hop.port);
+        self.paths.links(next, Goal::Router(target)) + 1
     }
 
     fn chances_through(

@@ -13,6 +13,7 @@ mod group_places;
 mod groups;
 mod groups_by_router;
 mod hyperx;
+mod own_links;
 mod places;
 mod routers;
 
@@ -24,6 +25,7 @@ use topology::{Groups, HostId, Port, RouterId, Shape, Topology};
 use crate::equal_paths::{self, EqualPaths, Rule, rule_in_groups};
 use crate::groups::{GroupNetwork, PerTopology, compiled};
 use crate::registry::is_groups;
+use crate::ugal::UgalRule;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, Routing};
 
 use cartesian::CartesianSegments;
@@ -111,8 +113,9 @@ pub(crate) trait PathSegments: Send + Sync {
     /// The router and port of a host.
     fn attachment(&self, host: HostId) -> (RouterId, Port);
 
-    /// The ends of a path from `here` to `target`, another router. `None` if it can only be minimal.
-    fn ends(&self, here: RouterId, target: RouterId) -> Option<Self::Ends>;
+    /// The ends of a path from `here` to `target`, another router, for a packet without a decision. `None` if it can
+    /// only be minimal.
+    fn ends(&self, here: RouterId, target: RouterId, state: RouteState) -> Option<Self::Ends>;
 
     /// Number of intermediate places, at least one.
     fn places(&self, ends: Self::Ends) -> u32;
@@ -197,6 +200,9 @@ pub(crate) trait PathSegments: Send + Sync {
     /// Number of links between routers on a path from [`PathSegments::through`].
     fn links_through(&self, at: At, target: RouterId, via: Self::Place, start: &PathStart) -> u32;
 
+    /// Number of links of a shortest path from the next router of a path to the destination, with the one to its host.
+    fn links_remaining(&self, at: At, target: RouterId, start: &PathStart) -> u32;
+
     /// The chances, times `share`, of the first hop of a path through an intermediate place. States are private to
     /// this method and [`PathSegments::chances`].
     fn chances_through(
@@ -221,6 +227,11 @@ pub(crate) trait PathSegments: Send + Sync {
 
 /// A routing algorithm over path segments, before it is compiled for those of a network.
 pub(crate) trait OverSegments {
+    /// The rule that decides between the minimal and another path, if the algorithm has one.
+    fn rule(&self) -> Option<UgalRule> {
+        None
+    }
+
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing>;
 }
 
@@ -248,6 +259,40 @@ pub(crate) const LOCAL: Parameter = Parameter::choice(
     "paths of packets that stay in their group, in networks of groups: minimal, or ugal, also through a random router \
      of the group",
 );
+
+/// The intermediate places of packets that leave a minimal path, of algorithms that may leave it.
+pub(crate) const DETOURS: Parameter = Parameter::choice(
+    "detours",
+    &["any", "linked"],
+    "groups among which a later router draws, in networks of groups: any, or linked, only those to which it has a link",
+);
+
+/// The way of a packet from a spine of the intermediate group to which it has come.
+pub(crate) const SPINE: Parameter = Parameter::choice(
+    "intermediate_spine",
+    &["direct", "leaf", "load"],
+    "way from a spine of an intermediate group, if it has a link to the destination's group: direct, over this link; \
+     leaf, down to a router with hosts first; load, by the rule of the algorithm",
+);
+
+/// See [`SPINE`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AtSpine {
+    Direct,
+    Leaf,
+    /// Over the link unless the rule prefers the way down.
+    Load,
+}
+
+/// The places of detours besides [`Intermediate`].
+#[derive(Clone, Copy)]
+struct Detours {
+    at_spine: AtSpine,
+    /// Whether packets inside a group have intermediate places.
+    inside_groups: bool,
+    /// Whether a packet leaves a minimal path only for a group to which the router that decides has a link.
+    linked: bool,
+}
 
 pub(crate) const WORKS_ON: &str =
     "dragonfly, dragonfly-2d, dragonfly-plus, express-mesh, graph, hyperx, mesh, slim-fly, torus";
@@ -281,6 +326,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         _ => Intermediate::Group,
     };
     let local_detours = section.choice("local")? != "minimal";
+    let linked = RETRACTABLE && section.choice(DETOURS.name)? == "linked";
     if let Shape::Groups(groups) = topology.shape() {
         if local_detours && intermediate == Intermediate::AnyRouter {
             let text =
@@ -290,10 +336,15 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         if intermediate == Intermediate::GlobalLink {
             check_drawn_links(section, groups)?;
         }
+        let paths = rule_in_groups(section, groups)?;
         let in_groups = InGroups::<_, RETRACTABLE> {
             intermediate,
-            local_detours,
-            rule: rule_in_groups(section, groups)?,
+            detours: Detours {
+                at_spine: read_at_spine(section, groups, intermediate, paths)?,
+                inside_groups: local_detours,
+                linked,
+            },
+            rule: paths,
             algorithm,
         };
         return Ok(compiled(&*topology, in_groups));
@@ -316,11 +367,51 @@ pub(crate) fn build<const RETRACTABLE: bool>(
         let text = format!("this {} has no groups; expected minimal", topology.describe());
         return Err(section.error("local", text));
     }
+    if section.choice(SPINE.name)? != "direct" {
+        let text = format!("this {} has no groups; expected direct", topology.describe());
+        return Err(section.error(SPINE.name, text));
+    }
+    if linked {
+        let text = format!("this {} has no groups; expected any", topology.describe());
+        return Err(section.error(DETOURS.name, text));
+    }
     Ok(match topology.shape() {
         Shape::Cartesian(_) => algorithm.over(CartesianSegments::new(topology, RETRACTABLE)),
         Shape::HyperX(_) => algorithm.over(DimensionSegments::new(topology, RETRACTABLE)),
         _ => algorithm.over(GraphSegments::new(section, topology, RETRACTABLE)?),
     })
+}
+
+/// Reads [`SPINE`].
+///
+/// # Errors
+/// A network without spines, paths through routers, whose place is a router with hosts, or a choice by load where no
+/// loads are compared.
+fn read_at_spine(
+    section: &Section,
+    groups: &dyn Groups,
+    intermediate: Intermediate,
+    paths: Option<Rule>,
+) -> Result<AtSpine, Error> {
+    let at_spine = match section.choice(SPINE.name)? {
+        "leaf" => AtSpine::Leaf,
+        "load" => AtSpine::Load,
+        _ => return Ok(AtSpine::Direct),
+    };
+    let refuse = |text: &str| Err(section.error(SPINE.name, text));
+    if groups.host_routers_per_group() == groups.routers_per_group() {
+        return refuse("all routers of this network have hosts, so that it has no spines; expected direct");
+    }
+    if !intermediate.is_at_group() {
+        return refuse(
+            "paths through a router lead to one with hosts; expected direct, or intermediate = \"group\" or \
+             \"global-link\"",
+        );
+    }
+    if at_spine == AtSpine::Load && !matches!(paths, Some(Rule::LeastLoaded(_))) {
+        return refuse("unless paths = \"adaptive\" no loads are compared; expected direct or leaf");
+    }
+    Ok(at_spine)
 }
 
 /// Refuses more links between two groups than the state of a packet can name. The groups are alike.
@@ -340,7 +431,7 @@ fn check_drawn_links(section: &Section, groups: &dyn Groups) -> Result<(), Error
 
 struct InGroups<A, const RETRACTABLE: bool> {
     intermediate: Intermediate,
-    local_detours: bool,
+    detours: Detours,
     rule: Option<Rule>,
     algorithm: A,
 }
@@ -349,20 +440,17 @@ impl<A: OverSegments, const RETRACTABLE: bool> PerTopology for InGroups<A, RETRA
     type Built = Box<dyn Routing>;
 
     fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
-        let places = GroupPlaces::new(
-            network.groups(),
-            self.intermediate,
-            self.local_detours,
-            RETRACTABLE,
-        );
+        let places = GroupPlaces::new(network.groups(), self.intermediate, self.detours, RETRACTABLE);
+        let decides_by = self.algorithm.rule();
         match self.rule {
             None => self
                 .algorithm
                 .over(GroupSegments::<T, RETRACTABLE>::new(network, places)),
             Some(rule) => {
                 let paths = EqualPaths::new(network, rule);
-                self.algorithm
-                    .over(GroupSegmentsByRouter::<T, RETRACTABLE>::new(paths, places))
+                self.algorithm.over(GroupSegmentsByRouter::<T, RETRACTABLE>::new(
+                    paths, places, decides_by,
+                ))
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! State: on the first segment `via` is the intermediate router; on a last segment the remainder of the draw.
 
-use topology::{HostId, Port, RouterId, Topology};
+use topology::{HostId, Peer, Port, RouterId, Topology};
 
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, spread};
 
@@ -62,7 +62,7 @@ impl<L: RouterSegments> PathSegments for L {
         self.topology().attachment(host)
     }
 
-    fn ends(&self, here: RouterId, target: RouterId) -> Option<RemainingRouters> {
+    fn ends(&self, here: RouterId, target: RouterId, _: RouteState) -> Option<RemainingRouters> {
         self.all_places().without(here, target)
     }
 
@@ -122,6 +122,14 @@ impl<L: RouterSegments> PathSegments for L {
     fn links_through(&self, at: At, target: RouterId, via: u32, _: &PathStart) -> u32 {
         let (topology, via) = (self.topology(), RouterId(via));
         topology.distance(at.router, via) + topology.distance(via, target)
+    }
+
+    #[inline(never)]
+    fn links_remaining(&self, at: At, target: RouterId, (hop, _): &PathStart) -> u32 {
+        match self.topology().peer(at.router, hop.port) {
+            Peer::Router(next, _) => self.topology().distance(next, target) + 1,
+            _ => unreachable!("a path to another router begins with a link to a router"),
+        }
     }
 
     fn chances_through(&self, router: RouterId, _: RouterId, via: u32, share: f64, out: &mut Vec<Chance>) {

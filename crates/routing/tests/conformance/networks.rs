@@ -183,6 +183,74 @@ pub const VARIANTS: &[(&str, &str, Knows)] = &[
     ("ugal", "cost = \"load\"\ncandidates = 2", |shape| {
         shape.graph().is_some()
     }),
+    // Later routers draw only groups to which they have links.
+    (
+        "par",
+        "detours = \"linked\"\nbias = \"0 B\"\npaths = \"hashed\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "detours = \"linked\"\nbias = \"0 B\"\npaths = \"adaptive\"\ncost = \"load-hops\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "detours = \"linked\"\nbias = \"0 B\"\npaths = \"hashed\"\nintermediate = \"group\"\ncost = \"load-hops\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "detours = \"linked\"\nbias = \"0 B\"\npaths = \"random\"\nintermediate = \"group\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "detours = \"linked\"\nbias = \"0 B\"\npaths = \"hashed\"\nintermediate = \"global-link\"",
+        is_groups,
+    ),
+    (
+        "par",
+        "detours = \"linked\"\nbias = \"0 B\"\npaths = \"adaptive\"\nintermediate = \"global-link\"",
+        is_groups,
+    ),
+    ("par", "cost = \"load-remaining\"\nbias = \"0 B\"", |_| true),
+    (
+        "ugal",
+        "cost = \"load-remaining\"\nbias = \"0 B\"\npaths = \"hashed\"",
+        is_groups,
+    ),
+    // Spines of the intermediate group.
+    (
+        "par",
+        "intermediate_spine = \"leaf\"\nintermediate = \"group\"\npaths = \"hashed\"",
+        has_spines,
+    ),
+    (
+        "par",
+        "intermediate_spine = \"load\"\nintermediate = \"group\"\nbias = \"0 B\"\ndetours = \"linked\"",
+        has_spines,
+    ),
+    (
+        "ugal",
+        "intermediate_spine = \"load\"\nintermediate = \"global-link\"\nbias = \"0 B\"",
+        has_spines,
+    ),
+    (
+        "valiant",
+        "intermediate_spine = \"leaf\"\nintermediate = \"group\"\npaths = \"hashed\"",
+        has_spines,
+    ),
+    (
+        "valiant",
+        "intermediate_spine = \"leaf\"\nintermediate = \"group\"\npaths = \"random\"",
+        has_spines,
+    ),
+    (
+        "valiant",
+        "intermediate_spine = \"load\"\nintermediate = \"group\"",
+        has_spines,
+    ),
     // Links drawn from all of the source's group.
     (
         "valiant",
@@ -292,6 +360,10 @@ pub type Knows = fn(&Shape<'_>) -> bool;
 
 fn is_groups(shape: &Shape<'_>) -> bool {
     matches!(shape, Shape::Groups(_))
+}
+
+fn has_spines(shape: &Shape<'_>) -> bool {
+    matches!(shape, Shape::Groups(groups) if groups.host_routers_per_group() < groups.routers_per_group())
 }
 
 fn is_tree(shape: &Shape<'_>) -> bool {

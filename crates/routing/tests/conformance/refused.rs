@@ -8,6 +8,9 @@ use crate::walk::{network, section};
 #[test]
 fn wrong_parameters_are_refused_where_they_stand() {
     let dragonfly = network(NETWORKS[1]);
+    let dragonfly_plus = network(
+        "kind = \"dragonfly-plus\"\nhosts_per_leaf = 1\nleaves_per_group = 2\nglobal_links_per_spine = 2\ngroups = 3",
+    );
     let torus = network("kind = \"torus\"\nsizes = [4, 4]");
     let hyperx = network("kind = \"hyperx\"\nshape = [3, 3]");
     let many_links = network(
@@ -219,6 +222,43 @@ fn wrong_parameters_are_refused_where_they_stand() {
             &many_links,
             "x.toml:2: intermediate: with \"global-link\" there are at most 65536 links between two groups, but here are \
              65537; expected router or group",
+        ),
+        (
+            "par",
+            "detours = \"link\"",
+            &dragonfly,
+            "x.toml:2: detours: unknown name 'link'; did you mean 'linked'?",
+        ),
+        (
+            "par",
+            "detours = \"linked\"",
+            &torus,
+            "x.toml:2: detours: this torus of 4 x 4 routers with 1 host each has no groups; expected any",
+        ),
+        (
+            "ugal",
+            "intermediate_spine = \"leaf\"",
+            &torus,
+            "x.toml:2: intermediate_spine: this torus of 4 x 4 routers with 1 host each has no groups; expected direct",
+        ),
+        (
+            "ugal",
+            "intermediate_spine = \"leaf\"",
+            &dragonfly,
+            "x.toml:2: intermediate_spine: all routers of this network have hosts, so that it has no spines; expected direct",
+        ),
+        (
+            "par",
+            "intermediate_spine = \"load\"",
+            &dragonfly_plus,
+            "x.toml:2: intermediate_spine: paths through a router lead to one with hosts; expected direct, or intermediate = \
+             \"group\" or \"global-link\"",
+        ),
+        (
+            "valiant",
+            "intermediate_spine = \"load\"\nintermediate = \"group\"\npaths = \"hashed\"",
+            &dragonfly_plus,
+            "x.toml:2: intermediate_spine: unless paths = \"adaptive\" no loads are compared; expected direct or leaf",
         ),
         (
             "par",

@@ -8,6 +8,7 @@ mod applications;
 mod bound_by;
 mod bounds;
 mod checkpoints;
+mod codes_curves;
 mod collection;
 mod corpus;
 mod credits;
