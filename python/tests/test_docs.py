@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -231,6 +232,10 @@ def test_experiments_in_the_docs_are_valid(page: Path, tmp_path: Path) -> None:
                 assert fabricsim.check(file).deadlock_free
 
 
+# The guide has a test of its own, which also compares what the page quotes.
+OTHER_PAGES = [page for page in pages_with("sh", "fabricsim ") if page.id != "docs/choose.md"]
+
+
 def looks(command: str, folder: Path, environment: dict[str, str]) -> None:
     """Runs a command that runs until it is interrupted."""
     arguments = [*command.split(), "--no-browser"]
@@ -240,7 +245,9 @@ def looks(command: str, folder: Path, environment: dict[str, str]) -> None:
     assert view.wait(timeout=60) == 0, command
 
 
-@pytest.mark.parametrize("page", pages_with("sh", "fabricsim "))
+@pytest.mark.parametrize(
+    "page", [page for page in pages_with("sh", "fabricsim ") if page.id != "docs/choose.md"]
+)
 def test_commands_in_the_docs_run(page: Path, commands: Commands, reads_otf2: bool) -> None:
     """The commands of a page run from top to bottom, on the files that the page tells the reader to save."""
     if not reads_otf2:
@@ -252,6 +259,16 @@ def test_commands_in_the_docs_run(page: Path, commands: Commands, reads_otf2: bo
                 looks(command, commands.folder, commands.environment)
             elif command.startswith("fabricsim "):
                 commands.run(command, name(page))
+
+
+def test_the_guide_quotes_its_answer(workshop: Path, commands: Commands, reads_otf2: bool) -> None:
+    """The decision on the page is what its commands print."""
+    page = ROOT / "docs/choose.md"
+    test_commands_in_the_docs_run(page, commands, reads_otf2)
+    answer = json.loads((workshop / "results/choose/sweep.json").read_text())["answer"]
+    quoted = re.findall(r"^> (.+)$", page.read_text(), re.MULTILINE)
+    assert quoted == answer
+    assert (workshop / "results/choose/figures/01-cost-against-performance.svg").is_file()
 
 
 def test_the_quickstart_runs_the_file_that_it_saves() -> None:

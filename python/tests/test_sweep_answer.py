@@ -116,7 +116,7 @@ def test_traffic_says_where_each_network_saturates(bench: Path) -> None:
         "Of the traffic of job noise, dragonfly can carry all up to a load of 0.6, the largest that was "
         "tried; tree can "
         "carry 0.4 and not 0.6; torus cannot carry a load of 0.2, the least that was tried. "
-        "dragonfly costs 1,000 EUR; the cheapest is torus, 100 EUR."
+        "dragonfly costs 1,000 EUR; the cheapest of all is torus, 100 EUR."
     ]
 
 

@@ -442,12 +442,11 @@ class _Costs:
             return ""
         name, cost = min(mine.items(), key=lambda of: of[1])
         cheap, least = min(known.items(), key=lambda of: of[1])
-        text = f" {name} costs {self._said(cost)}"
-        return (
-            f"{text}, the least of all."
-            if least >= cost
-            else f"{text}; the cheapest is {cheap}, {self._said(least)}."
-        )
+        among = ", the least of these" if len(mine) > 1 and least < cost else ""
+        text = f" {name} costs {self._said(cost)}{among}"
+        if least >= cost:
+            return f"{text}, the least of all."
+        return f"{text}; the cheapest of all is {cheap}, {self._said(least)}."
 
     def bargains(self, best: _Best) -> str:
         """Up to two candidates that are slower than the best and cheaper, each faster than all that cost

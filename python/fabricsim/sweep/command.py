@@ -151,10 +151,8 @@ def _list(plan: Plan, as_json: bool) -> int:
 def _work(packet_hops: float, cpu_s: float, of: Mapping[str, Any]) -> str:
     """Packet-hops and processor time in words, to two digits."""
     least = "at least " if of["is_lower_limit"] else "about "
-    hops = next(
-        (f"{packet_hops / size:.2g} {name}" for name, size in _SIZES if packet_hops >= size),
-        f"{packet_hops:.0f}",
-    )
+    size, name = next(((size, name) for name, size in _SIZES if packet_hops >= size), (1, ""))
+    hops = f"{show.number(float(f'{packet_hops / size:.2g}'))} {name}".rstrip()
     seconds = f"{cpu_s:.2g} s" if cpu_s < 100 else duration(cpu_s)
     return f"{least}{hops} packet-hops, {seconds} of processor time"
 
