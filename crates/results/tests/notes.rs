@@ -355,7 +355,7 @@ fn the_model_packet_is_noted_near_saturation() {
     assert_eq!(
         kinds(&with("packet", 0.1, 0.55)),
         ["near-saturation"],
-        "one busy link"
+        "one of few links"
     );
     assert_eq!(kinds(&with("input-queued", 0.9, 0.6)), [""; 0]);
     let kinds_without_credits = ["near-saturation", "no-back-pressure"];
@@ -365,7 +365,7 @@ fn the_model_packet_is_noted_near_saturation() {
     assert!(
         near.summary.notes[0]
             .found
-            .contains("the busiest link, of the class up, is busy for 90.0 % of the time")
+            .contains("one link in twenty is busy for at least 90.0 % of the time")
     );
 }
 

@@ -187,7 +187,7 @@ fn hosts_that_are_served_badly_are_noted() {
         let traffic = result.summary.jobs[0].traffic.as_ref().expect("it is traffic");
         traffic.fairness.expect("all hosts offer traffic")
     };
-    assert_eq!(kinds(&even), [""; 0]);
+    assert!(!kinds(&even).contains(&"unfair"), "{:?}", kinds(&even));
     let found = fairness(&even);
     assert!(
         found.hosts == 16 && found.jain > 0.99 && found.least_share > 0.9,

@@ -43,6 +43,10 @@ pub const NOT_COVERED: &[(&str, &str)] = &[
     ("a class of Python", "Python only"),
     ("a figure of Python", "Python only"),
     (
+        "a [proposal](docs/methods/verdict.md#proposals) of the verdict on jobs of ranks",
+        "a line in a list, whose unit tests name each bound with its proposals",
+    ),
+    (
         "a rule of the [verdict](docs/methods/verdict.md)",
         "a function and its line in a list, which crates/results/tests/verdict.rs compares with the page",
     ),

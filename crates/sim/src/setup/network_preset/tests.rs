@@ -117,6 +117,8 @@ const OF_THE_MODEL: &[&str] = &[
     "network.routing.cost",
     "network.routing.candidates",
     "network.routing.intermediate",
+    "network.routing.intermediate_spine",
+    "network.routing.detours",
     "network.routing.paths",
     "network.routing.local",
     "network.routing.information",
