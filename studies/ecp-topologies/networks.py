@@ -29,6 +29,9 @@ TOPOLOGIES = {
 }
 # Sets of routings by the simulator of the report that had them, then our own.
 ADAPTIVE, MINIMAL, MERLIN, DETOURS = "adaptive", "minimal", "Merlin", "local detours"
+# PAR whose bias is below the buffer of a virtual channel: the first detour does not wait for full buffers.
+FITTING = "fitting bias"
+FITTING_PAR = 'algorithm = "par", paths = "adaptive", bias = "32 KiB"'
 PAR = 'algorithm = "par", paths = "adaptive", bias = "{bias}"'
 ROUTINGS = {
     ADAPTIVE: {
@@ -52,6 +55,10 @@ ROUTINGS = {
     DETOURS: {
         "dragonfly": PAR + ', local = "ugal"',
         "HyperX": 'algorithm = "minimal-adaptive"',
+    },
+    FITTING: {
+        "dragonfly": FITTING_PAR + ', local = "ugal"',
+        "Dragonfly+": FITTING_PAR,
     },
 }
 # The codes with less data for each rank, and at the report's sizes. The barriers of the motif are left out:
