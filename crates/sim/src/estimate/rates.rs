@@ -1,7 +1,7 @@
 //! The assumed speed of the simulator: CPU time of packet-hops, messages of ranks, ports and hosts.
 //!
-//! Source: `benches/README.md`, rounded to one digit. The rates are those of its slower machine (AMD EPYC, family 25,
-//! 2 shared cores, 2026-11-28) where it has them; the other machine is up to twice as fast.
+//! Source: `benches/README.md`, rounded to one digit, on its two machines, of which one is up to twice as fast. No CPU
+//! time of a run has been compared with them.
 
 use topology::RouterId;
 
@@ -15,8 +15,8 @@ const OBLIVIOUS: f64 = 10e6;
 /// The same under adaptive routing, where each credit is an event (the same table: 7 to 9 million).
 const ADAPTIVE: f64 = 7e6;
 
-/// Packet-hops of ranks per second, without the time of their messages ("Applications": 4 million and
-/// [`S_PER_MESSAGE`] give the times of all its cases but two within 1.3, and of those within 2).
+/// Packet-hops of ranks per second, without the time of their messages: with [`S_PER_MESSAGE`] the order of the times
+/// of "Applications".
 const OF_RANKS: f64 = 4e6;
 
 /// Seconds for each message of a rank.
