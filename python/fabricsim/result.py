@@ -256,6 +256,32 @@ class Result:
         """Packets by links crossed, per job and (job null) for the whole network."""
         return self._table("hops_histogram")
 
+    def communication(self, job: str | None = None) -> pyarrow.Table:
+        """What each MPI rank sent to each other one: ``from_rank``, ``to_rank``, ``messages``, ``bytes``.
+
+        One row per pair of ranks between which something was sent, ordered by the ranks. Messages of
+        collectives and those through memory are included. It is the sum of the table ``messages``, which
+        ``collect = {"timeline": True}`` records.
+
+        Parameters
+        ----------
+        job : str
+            Which; needed if there are several of MPI ranks.
+        """
+        known = [row["job"] for row in self.jobs.to_pylist() if row["ranks"]]
+        if job is None and len(known) == 1:
+            job = known[0]
+        if job not in known:
+            asked = "which job" if job is None else f"no job '{job}' of MPI ranks"
+            raise ResultError(f"{asked}? The jobs of MPI ranks are: {', '.join(known) or 'none'}")
+        sent = self.tables.dataset("messages").to_table(
+            columns=["from_rank", "to_rank", "bytes"], filter=pyarrow.dataset.field("job") == job
+        )
+        sums = sent.group_by(["from_rank", "to_rank"]).aggregate([("bytes", "count"), ("bytes", "sum")])
+        sums = sums.select(["from_rank", "to_rank", "bytes_count", "bytes_sum"])
+        sums = sums.rename_columns(["from_rank", "to_rank", "messages", "bytes"])
+        return sums.sort_by([("from_rank", "ascending"), ("to_rank", "ascending")])
+
     def report(self, *, open: bool = False) -> Path:
         """The report page, one self-contained HTML file; regenerated if it was deleted.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import io
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,8 @@ FIGURES: dict[str, Callable[[plot.Plots, Any], Any]] = {
     "sends_receives jobs": lambda p, b: p.sends_receives(of="jobs", what="messages", backend=b),
     "occupancy": lambda p, b: p.occupancy(backend=b),
     "job_time": lambda p, b: p.job_time(backend=b),
+    "communication": lambda p, b: p.communication(backend=b),
+    "communication messages": lambda p, b: p.communication(job="halo", what="messages", backend=b),
     "rank_time": lambda p, b: p.rank_time(job="halo", backend=b),
     "timeline": lambda p, b: p.timeline(backend=b),
     "composition": lambda p, b: p.composition(backend=b),
@@ -58,6 +61,8 @@ FIGURES: dict[str, Callable[[plot.Plots, Any], Any]] = {
 # Labels that are names without a unit.
 NAMES = {
     "rank",
+    "from rank",
+    "to rank",
     "class of links",
     "link",
     "router",
@@ -334,6 +339,26 @@ def test_a_level_holds_until_it_changes(shown: fabricsim.Result) -> None:
     assert "2 of 6 links, the fullest" in only(fullest).title
     some = content.occupancy(shown, [0, 3], None, None, most=48, columns=24)[0].layers[0]
     assert isinstance(some, Heat) and len(some.rows) == 2
+
+
+def test_the_communication_matrix_is_the_sum_of_the_messages(shown: fabricsim.Result) -> None:
+    sent = shown.communication("halo").to_pylist()
+    messages = shown.tables["messages"].to_pylist()
+    assert sum(row["messages"] for row in sent) == len(messages)
+    for row in sent:
+        of = [
+            m["bytes"]
+            for m in messages
+            if (m["from_rank"], m["to_rank"]) == (row["from_rank"], row["to_rank"])
+        ]
+        assert (row["messages"], row["bytes"]) == (len(of), sum(of))
+    with pytest.raises(fabricsim.ResultError, match="no job 'other' of MPI ranks"):
+        shown.communication("other")
+    heat = only(content.communication(shown, "halo", "messages")).layers[0]
+    assert isinstance(heat, Heat)
+    first = sent[0]
+    value = heat.values[first["from_rank"]][first["to_rank"]]
+    assert value == pytest.approx(math.log10(1 + first["messages"]))
 
 
 def test_the_parts_of_a_time_add_up(shown: fabricsim.Result) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import view_results
-from view_pages import Served, cell_at, chromium, click_cell, page_of, serving, settle
+from view_pages import Served, cell_at, chromium, click_cell, page_of, serving, settle, slide
 from view_results import BINS, HOT_BINS, HOT_LINK, busy, command
 
 image = pytest.importorskip("PIL.Image", reason="pillow is in the extra 'test'")
@@ -60,17 +60,6 @@ def browser() -> Iterator[Any]:
 def page(browser: Any, served: Served) -> Iterator[Any]:
     with page_of(browser, served.url) as opened:
         yield opened
-
-
-def move(page: Any, number: int) -> None:
-    """Moves the slider."""
-    page.evaluate(
-        """number => { const slider = document.getElementById("slider"); slider.value = number;
-                       slider.dispatchEvent(new Event("input")); }""",
-        number,
-    )
-    page.wait_for_selector(f"body[data-shown='{number}']")
-    settle(page)
 
 
 def picture(page: Any, selector: str) -> Any:
@@ -137,9 +126,11 @@ def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
 ) -> None:
     box = ".panel:nth-child(1) .verdict"
     headline = page.locator(f"{box} summary")
-    assert not page.locator(f"{box} dl").is_visible(), "of several results it is folded at first"
+    assert not page.locator(f"{box} dl").is_visible(), "three lines at first"
+    assert page.locator(f"{box} .second").is_visible() and "2 experiments to try" in page.inner_text(box)
     headline.press("Enter")
-    assert headline.inner_text().replace("\u00a0", " ") == "One link is full for 20 % of the time."
+    words = page.inner_text(f"{box} summary strong").replace("\u00a0", " ")
+    assert words == "One link is full for 20 % of the time."
     assert headline.bounding_box()["y"] < page.locator(NETWORK).bounding_box()["y"]
     assert page.locator(f"{box} dt").all_inner_texts() == ["where", "when", "why", "try", "trust"]
     assert "medium: a note" in page.inner_text(box)
@@ -181,7 +172,8 @@ def test_a_result_without_a_verdict_gets_one(browser: Any, folders: dict[str, Pa
     verdict = summary.pop("verdict")
     (old / "summary.json").write_text(json.dumps(summary))
     with serving(old) as view, page_of(browser, view.url) as page:
-        assert page.inner_text(".verdict summary").replace("\u00a0", " ") == verdict["headline"]
+        assert page.inner_text(".verdict summary strong").replace("\u00a0", " ") == verdict["headline"]
+        page.click(".verdict summary")
         assert page.inner_text(".verdict dd:last-of-type").startswith(verdict["confidence"]["level"])
 
 
@@ -206,9 +198,9 @@ def test_the_verdict_fits_a_phone_and_can_be_read(browser: Any, served: Served, 
 
 
 def test_the_slider_changes_what_is_drawn(page: Any) -> None:
-    move(page, 1)
+    slide(page, 1)
     before = picture(page, NETWORK)
-    move(page, HOT_BINS[0])
+    slide(page, HOT_BINS[0])
     after = picture(page, NETWORK)
     assert difference(before, after) > 1
     loads = page.evaluate("() => [...fabricsim.state.panels[0].now.links.busy]")
@@ -227,7 +219,7 @@ def choose_measure(page: Any, measure: str) -> None:
 
 
 def test_cells_show_the_sums_of_their_links_by_three_measures(page: Any, folders: dict[str, Path]) -> None:
-    move(page, HOT_BINS[1])
+    slide(page, HOT_BINS[1])
     links = pq.read_table(folders["full"] / "links.parquet").to_pylist()
     expected: dict[tuple[int, int], list[float]] = {}
     for number, link in enumerate(links):
@@ -336,7 +328,7 @@ def test_routers_and_hosts_open_and_lead_to_each_other(page: Any) -> None:
 
 
 def test_hovering_names_what_lies_under_the_pointer(page: Any) -> None:
-    move(page, HOT_BINS[0])
+    slide(page, HOT_BINS[0])
     page.mouse.move(*cell_at(page, "cell.row === 3 && cell.column === 3"))
     page.wait_for_selector("#tip:not([hidden])")
     links = page.evaluate(
@@ -372,7 +364,7 @@ def test_causes_are_the_full_links_that_others_wait_for(page: Any) -> None:
 
 
 def test_the_hottest_link_is_found(page: Any) -> None:
-    move(page, HOT_BINS[1])
+    slide(page, HOT_BINS[1])
     page.click("#hottest")
     page.wait_for_selector(f"#detail[data-shows='link {HOT_LINK}']")
 
@@ -399,7 +391,7 @@ def test_ranks_have_their_lines_messages_and_critical_path(page: Any) -> None:
 
 
 def test_pictures_are_those_on_record(page: Any) -> None:
-    move(page, HOT_BINS[0])
+    slide(page, HOT_BINS[0])
     compare(picture(page, NETWORK), "network")
     page.click("#tab-ranks")
     page.wait_for_function("() => fabricsim.state.panels[0].ranks?.drawn?.messages > 0")
@@ -669,3 +661,69 @@ def test_bins_are_those_of_the_tables(served: Served) -> None:
     _, body = served.ask("/data/0/bins")
     length = int.from_bytes(body[:4], "little")
     assert json.loads(body[4 : 4 + length])["rows"] == BINS
+
+
+def test_a_folder_of_results_lists_those_inside(browser: Any, folders: dict[str, Path]) -> None:
+    with serving(folders["full"].parent) as view, page_of(browser, view.url) as page:
+        assert page.locator(".catalogue a").all_inner_texts() == ["full", "small"]
+        assert "One link is full" in page.inner_text(".catalogue")
+        page.check("[aria-label='compare full']")
+        assert page.is_disabled("text=Compare"), "one result is not compared"
+        page.check("[aria-label='compare small']")
+        page.click("button:has-text('Compare')")
+        page.wait_for_selector("body[data-ready='yes'] .panel:nth-child(2)")
+        assert page.locator("#comparison summary").count() >= 1
+        page.goto(f"{view.url}?results=1")
+        page.wait_for_selector("body[data-ready='yes']")
+        assert page.inner_text(".panel h2").startswith("small")
+        assert view.ask("/data/results?results=7")[0] == 404
+        assert view.ask("/data/results?results=x")[0] == 400
+
+
+def test_an_address_opens_the_view_that_it_names(browser: Any, folders: dict[str, Path]) -> None:
+    with serving(folders["full"]) as view, page_of(browser, view.url) as page:
+        slide(page, HOT_BINS[0])
+        choose_measure(page, "blocked")
+        page.select_option("#class", "global")
+        page.fill("#find-text", "Group 2")
+        page.press("#find-text", "Enter")
+        page.wait_for_selector("#detail[data-shows='cell group 2']")
+        address = page.evaluate("() => location.href")
+        assert "time=8000000" in address and "show=group+2" in address
+        other = browser.new_page()
+        other.goto(address)
+        other.wait_for_selector("#detail[data-shows='cell group 2']")
+        read = "({ measure, only, index, tab }) => [measure, only, index, tab]"
+        shown = other.evaluate(f"() => ({read})(fabricsim.state)")
+        assert shown == ["blocked", "global", HOT_BINS[0], "network"]
+        other.close()
+        page.evaluate("() => { location.hash = '#tab=time&time=whole&colour=none&show=link+99999'; }")
+        page.wait_for_selector("body[data-shown='whole']")
+        page.wait_for_selector("#tab-time[aria-selected='true']")
+        page.wait_for_selector("#detail[data-shows='overview']")
+
+
+def test_the_slider_is_linear_in_time_and_idle_times_are_shown_as_such(
+    browser: Any, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    gap = tmp_path / "gap"
+    shutil.copytree(folders["full"], gap)
+    for name in ("link_series", "class_series"):
+        rows = pq.read_table(gap / f"{name}.parquet")
+        begins = rows["begin_ps"].to_pylist()
+        kept = [row for row, begin in enumerate(begins) if not 5_000_000 <= begin < 12_000_000]
+        pq.write_table(rows.take(kept), gap / f"{name}.parquet")
+    with serving(gap) as view, page_of(browser, view.url) as page:
+        times = page.evaluate("() => fabricsim.state.times")
+        assert 5_000_000 in times and 6_000_000 not in times
+        slide(page, times.index(5_000_000))
+        assert page.inner_text("#time") == "5 us to 12 us"
+        assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].now.links.busy)") == 0
+        slider = page.locator("#slider")
+        assert float(slider.input_value()) / float(slider.get_attribute("max")) == pytest.approx(
+            5 / 20, abs=0.01
+        )
+        page.focus("#slider")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector(f"body[data-shown='{times.index(12_000_000)}']")
+        assert slider.get_attribute("aria-valuetext") == "12 us to 13 us"

@@ -44,16 +44,22 @@ def test_each_rank_has_a_bar_of_its_causes(browser: Any, tmp_path: Path) -> None
         page.click("#tab-ranks")
         page.wait_for_selector(".bar")
         bars = page.evaluate(BARS)
-        assert [name for name, _ in bars] == [f"rank {rank}" for rank in range(8)]
-        for (_, widths), parts in zip(bars, expected, strict=True):
-            assert widths == pytest.approx(parts, abs=0.01)
+        assert sorted(name for name, _ in bars) == [f"rank {rank}" for rank in range(8)]
+        for name, widths in bars:
+            assert widths == pytest.approx(expected[int(name.split()[1])], abs=0.01)
+        waits = [sum(widths[part] for part in (2, 4, 5, 7)) for _, widths in bars]
+        assert waits == pytest.approx(sorted(waits, reverse=True), abs=1e-3), (
+            "the ranks that wait the longest are first"
+        )
+        axis = page.locator(".axis i").all_inner_texts()
+        assert len(axis) >= 3 and axis[0].startswith("0 ")
         assert max(sum(widths) for _, widths in bars) == pytest.approx(100, abs=0.1), (
             "a full bar is the longest"
         )
         assert "were not collected" in page.inner_text(".panel .charts:not([hidden])")
         page.focus(".bar >> nth=3")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#detail[data-shows='rank 3']")
+        page.wait_for_selector(f"#detail[data-shows='{bars[3][0]}']")
 
 
 def test_many_ranks_are_folded_by_their_causes(browser: Any, tmp_path: Path) -> None:
@@ -262,6 +268,33 @@ def test_a_timeline_of_an_older_version_has_lines(browser: Any, timed: Path, tmp
             "() => fabricsim.state.panels[0].result.table('timeline', ['rank', 'blocked']).catch(String)"
         )
         assert "The table timeline has no column blocked" in found, "not asked of the server"
+
+
+def test_the_matrix_shows_what_ranks_sent_to_each_other(browser: Any, timed: Path) -> None:
+    expected: dict[tuple[int, int], list[int]] = {}
+    for row in pq.read_table(timed / "messages.parquet").to_pylist():
+        sums = expected.setdefault((row["from_rank"], row["to_rank"]), [0, 0])
+        sums[0] += 1
+        sums[1] += row["bytes"]
+    with serving(timed) as view, page_of(browser, view.url) as page:
+        page.click("#tab-ranks")
+        page.select_option("select[aria-label='What is shown of ranks']", "by partner")
+        page.wait_for_selector("canvas.matrix")
+        read = """async most => {
+            const where = { job: "rows", ranks: 144, most };
+            const rows = await fabricsim.state.panels[0].result.made("communication", where);
+            return [...rows.from].map((from, i) => [from, rows.to[i], rows.messages[i], rows.bytes[i]]); }"""
+        cells = page.evaluate(read, 256)
+        assert {(a, b): [messages, size] for a, b, messages, size in cells} == expected
+        # In two rows and columns of 72 ranks each.
+        halves = page.evaluate(read, 2)
+        assert sum(cell[2] for cell in halves) == sum(of[0] for of in expected.values()) and len(halves) <= 4
+        (a, b), (messages, _) = next(iter(expected.items()))
+        box = page.locator("canvas.matrix").bounding_box()
+        size = min(40, (box["width"] - 64) / 144, (box["height"] - 38) / 144)
+        page.mouse.move(box["x"] + 56 + (b + 0.5) * size, box["y"] + 34 + (a + 0.5) * size)
+        page.wait_for_selector("#tip:not([hidden])")
+        assert f"from rank {a} to rank {b}\n{messages} message" in page.inner_text("#tip")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

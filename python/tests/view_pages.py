@@ -76,7 +76,7 @@ def page_of(browser: Any, url: str) -> Iterator[Any]:
     page.set_default_timeout(60_000)
     page.goto(url)
     page.wait_for_selector("body[data-ready]")
-    assert page.get_attribute("body", "data-ready") == "yes"
+    assert page.get_attribute("body", "data-ready") == "yes", page.inner_text("#panels")
     yield page
     assert not complaints, complaints
     page.close()
@@ -85,6 +85,18 @@ def page_of(browser: Any, url: str) -> Iterator[Any]:
 def settle(page: Any) -> None:
     """Waits until the requested data are drawn."""
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def slide(page: Any, number: int) -> None:
+    """Moves the slider to the begin of an interval of the page."""
+    page.evaluate(
+        """number => { const slider = document.getElementById("slider");
+                       slider.value = fabricsim.state.times[number];
+                       slider.dispatchEvent(new Event("input")); }""",
+        number,
+    )
+    page.wait_for_selector(f"body[data-shown='{number}']")
+    settle(page)
 
 
 def cell_at(page: Any, find: str, number: int = 0) -> list[float]:

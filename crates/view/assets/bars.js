@@ -1,7 +1,7 @@
 // Where the time of ranks goes: a bar of causes for each rank, or for ranks that are alike.
 
 import { button, element, hover, swatch } from "./dom.js";
-import { number, percent, time } from "./format.js";
+import { number, percent, ticks, time } from "./format.js";
 
 /** Parts of the time of a rank: the column of the table `ranks`, and words. Those of collectives are hatched. */
 const PARTS = [
@@ -12,6 +12,10 @@ const PARTS = [
 export const MOST_BARS = 64;
 const [GROUPS, SAMPLE] = [8, 4096];
 const ROUNDS = 30;
+/** Parts that are waiting, by their place in PARTS. */
+const WAITING = PARTS.flatMap(([column], part) => (/partner|link_wait/.test(column) ? [part] : []));
+/** Width in pixels for which the axis has its marks. */
+const AXIS = 500;
 
 /** Whether a hash (the final mix of MurmurHash3) puts a number into a sample of so many of all. Every n-th could alias with a grid. */
 function isSampled(number_, wanted, all) {
@@ -67,7 +71,16 @@ export async function bars(result, job, box, events, results) {
   const folded = rows.rows > MOST_BARS ? alike(points, GROUPS) : { groups: [...points.keys()].map((row) => [row]) };
   const keys = element("p", PARTS.flatMap(([, words], part) => [swatch(words, `part${part}`), " "]), { className: "keys" });
   const list = element("div", "", { className: "bars" });
-  const show = (groups) => list.append(...groups.map((own) => {
+  const waiting = (own) => WAITING.reduce((sum, part) => sum + mean(own.map((row) => points[row]))[part], 0);
+  const { step, at: marks } = ticks(0, longest, AXIS);
+  const axis = element("div", [element("span"), element("span", marks.map((ps) => {
+    const mark = element("i", time(ps, longest, step));
+    mark.style.left = `${(100 * ps) / longest}%`;
+    return mark;
+  }))], { className: "axis" });
+  // Single ranks that wait the longest first; groups stay in the order of their size.
+  const inOrder = (groups) => (groups.every((own) => own.length === 1) ? [...groups].sort((a, b) => waiting(b) - waiting(a)) : groups);
+  const show = (groups) => list.append(axis, ...inOrder(groups).map((own) => {
     const values = mean(own.map((row) => points[row]));
     const [ranks, single] = [Array.from(own, (row) => rows.rank[row]), own.length === 1];
     const words = `${named(ranks)}: ${PARTS.map(([, name], part) => `${name} ${percent(values[part] / values.reduce((a, b) => a + b, 0))}`).join(", ")}`;
@@ -89,6 +102,6 @@ export async function bars(result, job, box, events, results) {
   }));
   show(folded.groups);
   const how = folded.between === undefined ? "" : ` Ranks that are alike are one bar with their mean; a click opens it. The groups explain ${percent(folded.between)} of the differences${folded.between < 0.2 ? ", so no group stands out" : ""}.`;
-  box.replaceChildren(keys, list, element("p", `A full bar is ${time(longest)}${results.length > 1 ? ", the longest time of all results" : ""}.${how}`, { className: "keys" }));
+  box.replaceChildren(keys, list, element("p", `A full bar is ${time(longest)}${results.length > 1 ? ", the longest time of all results" : ""}. Ranks that wait the longest are first.${how}`, { className: "keys" }));
   return true;
 }

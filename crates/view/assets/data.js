@@ -94,15 +94,18 @@ export class Result {
   }
 }
 
-/** All results, and the thresholds of verdicts by name. */
-export async function results() {
-  const told = await (await get("/data/results")).json();
-  return { limits: told.limits, found: told.results.map((info, index) => new Result(index, info)) };
+/**
+ * The results that the page shows, and the thresholds of verdicts by name. `search` is the query of the page, which names some of
+ * the results of a catalogue; without it, `catalogue` is {folder, entries} if the folder is no result and has results inside.
+ */
+export async function results(search) {
+  const told = await (await get(`/data/results${search}`)).json();
+  return { limits: told.limits, catalogue: told.catalogue, found: told.results.map((info) => new Result(info.index, info)) };
 }
 
 /** What differs in several results: {differs, found}. */
-export async function comparison() {
-  return (await get("/data/comparison")).json();
+export async function comparison(search) {
+  return (await get(`/data/comparison${search}`)).json();
 }
 
 /** Columns of links that name them. */

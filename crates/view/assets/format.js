@@ -42,3 +42,12 @@ export function bytes(value) {
 export function bandwidth(bits) {
   return bits >= 1e12 ? `${number(bits / 1e12)} Tbps` : bits >= 1e9 ? `${number(bits / 1e9)} Gbps` : `${number(bits / 1e6)} Mbps`;
 }
+
+/** Round times from `from` to `to` for an axis of so many pixels: the step between them, and the times. */
+export function ticks(from, to, width) {
+  const rough = (to - from) / Math.max(2, Math.floor(width / 110));
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+  const first = Math.ceil(from / step);
+  return { step, at: Array.from({ length: Math.floor(to / step) - first + 1 }, (_, i) => (first + i) * step) };
+}

@@ -147,12 +147,11 @@ export class LanesView extends TimeCanvas {
 
   tell() {
     const { between } = this.groups ?? {};
-    const parts = [this.error ?? (this.groups ? `Lanes of ranks that are alike over time; they explain ${percent(Math.round(100 * between) / 100)} of the differences${between < 0.2 ? ", so no group stands out" : ""}` : "")];
+    const parts = [this.error ?? (this.groups ? `Lanes of ranks that are alike over time; they explain ${percent(Math.round(100 * between) / 100)} of the differences${between < 0.2 ? ", so no group stands out" : ""}` : `reading the states of ${number(this.job.ranks)} ranks`)];
     if (this.isSample) parts.push(`made of ${number(this.sampled)} of ${number(this.job.ranks)} ranks, chosen by a hash`);
     if (this.pathHigh) parts.push("line: critical path");
-    parts.push("a click opens a lane");
-    this.status.textContent = parts.filter(Boolean).join("; ");
-    this.status.hidden = !this.error && !this.groups;
+    if (this.groups) parts.push("a click opens a lane");
+    this.status.textContent = parts.join("; ");
   }
 
   under(x, y) {

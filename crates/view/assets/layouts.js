@@ -8,7 +8,7 @@ const COLUMN = 1.5;
 
 /**
  * The layout of a network for a width in pixels, of single links if there is a `network`: `frames` of {title, rows, columns, rowNames, columnNames, edgeName, rowTitle, columnTitle,
- * breaks, cells, stretch, rowUnits, columnUnits}, and `words` about it. `of` says whether members of cells are `pairs`, `links`, or `routers`: if `byRouter`, where
+ * breaks, cells, stretch, isWide, rowUnits, columnUnits}, and `words` about it. `of` says whether members of cells are `pairs`, `links`, or `routers`: if `byRouter`, where
  * the network is a grid. A cell is {row, column, name, members}; `sorted` is a list of columns whose members are shown in the order of their load.
  */
 export function layout(pairs, network, width, byRouter) {
@@ -42,7 +42,7 @@ function matrix(pairs) {
     return {
       title: units.planes > 1 ? `plane ${plane}` : "", blocks, rowUnits: blocks, columnUnits: blocks, rows: size + 1, columns: size + 1, breaks: [...half, size],
       rowNames: [...names, "hosts receive"], columnNames: names, edgeName: "hosts send",
-      rowTitle: `from ${one}`, columnTitle: `to ${one}`, cells: [],
+      rowTitle: `from ${one}`, columnTitle: `to ${one}`, cells: [], isWide: true,
     };
   });
   const cells = new Map();

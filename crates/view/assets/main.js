@@ -1,7 +1,9 @@
 // The page: results side by side, with one time and one selection for all.
 
+import { readAddress, writeAddress } from "./address.js";
 import { MOST_BARS, bars } from "./bars.js";
-import { css, loadColour, onGround, stateColour } from "./colours.js";
+import { catalogueBox } from "./catalogue.js";
+import { CRITICAL, css, loadColour, onGround, stateColour } from "./colours.js";
 import { badge, comparisonBox } from "./compare.js";
 import { binAt, comparison, linksNamed, loads, network, results, text } from "./data.js";
 import { Detail, MOST_CAUSES } from "./detail.js";
@@ -10,6 +12,7 @@ import { number, percent, share, time } from "./format.js";
 import { Loads, TimeView, ground } from "./time.js";
 import { HALF, MEASURES, MapView } from "./map.js";
 import { LanesView } from "./lanes.js";
+import { communication } from "./matrix.js";
 import { RanksView } from "./ranks.js";
 import { PAIR_COLUMNS, Pairs, Units, causes, ofLinks } from "./sums.js";
 import { verdictBox } from "./verdict.js";
@@ -31,6 +34,12 @@ const ROUTER_LOADS = ["busy_percent_max", "buffer_full_percent_max"];
 
 /** Least share of full or blocked links of a class with which the page opens at the worst period. */
 const CONGESTED = 0.01;
+/** Least ratio of this share to its mean over time from which the worst period differs from the whole run. */
+const DIFFERS = 2;
+/** The measure of the map with which the page opens, by the rule of the verdict. Other rules have the mean load. */
+const MEASURE_OF = {
+  "few-full-links": "busiest", "uneven-load": "busiest", "uneven-cabling": "busiest", "full-hosts": "busiest", queues: "busiest", "hot-hosts": "blocked",
+};
 
 /** The view of one result. */
 class Panel {
@@ -128,15 +137,18 @@ class Panel {
     };
     const moment = (ps) => state.times.length > 0 && (() => goTo(ps));
     const found = await this.result.verdict();
-    this.verdictPlace.replaceChildren(verdictBox(found, !this.letter, { links, moment }));
+    this.verdictPlace.replaceChildren(verdictBox(found, { links, moment }));
+    this.rule = found.verdict?.rule;
   }
 
   /** Ranks, created on first use: lines over time, or else bars of causes. */
   openRanks() {
     if (this.openedRanks) return;
     this.openedRanks = true;
+    this.kind = "timeline";
     if (this.jobs.length === 0) return this.missing(this.ranksStage, "This result has no job of ranks.");
-    this.byCause = !this.result.has("timeline");
+    this.kinds = [["timeline", "over time"], ["ranks", "by cause"], ["messages", "by partner"]].filter(([table]) => this.result.has(table));
+    this.kind = this.kinds[0]?.[0] ?? "ranks";
     return this.showJob(this.jobs[0]);
   }
 
@@ -145,7 +157,8 @@ class Panel {
     this.ranksStage.replaceChildren();
     this.ranks = null;
     this.drawTools(job);
-    if (this.byCause) {
+    if (this.kind === "messages") return communication(this.result, job, this.barsStage, { pointed: tip });
+    if (this.kind === "ranks") {
       const events = { pointed: tip, chosen: (id) => choose(this, { kind: "rank", id, job: job.name }) };
       const has = await bars(this.result, job.name, this.barsStage, events, state.panels.map((panel) => panel.result));
       if (!has) this.barsStage.replaceChildren(element("p", "Causes of waiting are not shown: the table of ranks is missing or of an older version."));
@@ -170,8 +183,10 @@ class Panel {
       made.addEventListener("change", () => changed(made.selectedIndex));
       parts.push(made);
     };
-    if (this.result.has("timeline"))
-      select("What is shown of ranks", ["over time", "by cause"], Number(this.byCause), (i) => { this.byCause = i === 1; this.showJob(job); showTab("ranks"); });
+    if (this.kinds.length > 1) {
+      const at = this.kinds.findIndex(([table]) => table === this.kind);
+      select("What is shown of ranks", this.kinds.map(([, words]) => words), at, (i) => { [this.kind] = this.kinds[i]; this.showJob(job); showTab("ranks"); });
+    }
     if (this.jobs.length > 1) select("Job", this.jobs.map(({ name }) => name), this.jobs.indexOf(job), (i) => this.showJob(this.jobs[i]));
     if (this.ranks && this.opened) {
       const more = this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : "";
@@ -208,10 +223,11 @@ class Panel {
   /** Loads in a bin, or in the period that contains it. */
   async at(bin) {
     const { result } = this;
-    if (this.perLink || bin < 0) {
-      const links = this.perLink ? await loads(result, this.network, this.bins, bin, state.limits) : null;
-      return { of: this.pairs, links, pairs: links && this.pairs.add(links), begin: this.bins.begin[bin], end: this.bins.end[bin] };
+    if (this.perLink) {
+      const links = await loads(result, this.network, this.bins, bin, state.limits);
+      return { of: this.pairs, links, pairs: this.pairs.add(links), begin: this.bins.begin[bin], end: this.bins.end[bin] };
     }
+    if (bin < 0) return { of: this.blocks, links: null, pairs: this.blocks.idle() };
     const from = this.bins.begin[bin];
     return result.remembered("period", from, async () => {
       const where = { from_ps: from, to_ps: from + 1 };
@@ -291,7 +307,7 @@ class Panel {
   /** The present time in words. */
   when() {
     if (this.bin === null) return "whole run";
-    if (this.bin < 0) return "no bin at this time";
+    if (this.bin < 0) return "nothing sent at this time";
     return `${time(this.now.begin, this.until)} to ${time(this.now.end, this.until)}`;
   }
 
@@ -384,6 +400,7 @@ async function choose(panel, thing) {
     each.view?.mark(own ? rowsOf(each, own) : [], own?.cell);
     each.ranks?.show({ chosen: own?.kind === "rank" ? own : null }, true);
   }
+  remember();
   await detail.show(panel ?? state.panels[0], thing);
 }
 
@@ -396,8 +413,8 @@ function setSpan(from, to) {
 async function update() {
   const slider = at("slider");
   slider.disabled = at("play").disabled = state.times.length === 0;
-  slider.max = Math.max(0, state.times.length - 1);
-  slider.value = state.index;
+  slider.max = state.span.until;
+  slider.value = state.times[state.index] ?? 0;
   slider.classList.toggle("off", state.whole);
   at("whole").checked = state.whole;
   at("whole").disabled = state.times.length === 0;
@@ -407,30 +424,60 @@ async function update() {
   at("time").textContent = ps === null
     ? state.times.length === 0 ? "whole run: no series" : `whole run: ${time(last)}`
     : `${time(ps, last)} to ${time(next, last)}`;
+  slider.setAttribute("aria-valuetext", at("time").textContent);
   detail.mark(ps);
   drawGround();
   for (const panel of state.panels) { panel.charts.mark(ps); panel.ranks?.show({ at: ps }); }
   await Promise.all(state.panels.map((panel) => panel.update()));
   detail.refresh();
+  legend();
   document.body.dataset.shown = ps === null ? "whole" : String(state.index);
+  remember();
 }
 
 const now = () => (state.whole || state.times.length === 0 ? null : state.times[state.index]);
 
 /** The slider's ground, which shows when links of the chosen classes were full or blocked. */
 function drawGround() {
-  ground(at("ground"), state.panels, state.times, state.only);
+  ground(at("ground"), state.panels, state.span.until, state.only);
 }
 
 function drawCharts() {
   for (const panel of state.panels) panel.charts.draw(state.measure === "blocked" ? "blocked" : "busy", state.only);
 }
 
+/** The position of the slider whose interval contains a time. */
+const indexAt = (ps) => Math.max(0, state.times.findLastIndex((begin) => begin <= ps));
+
 /** Moves the slider to the bin that contains a time. */
 function goTo(ps) {
-  state.index = Math.max(0, state.times.findLastIndex((begin) => begin <= ps));
-  state.whole = false;
+  Object.assign(state, { index: indexAt(ps), whole: false });
   return update();
+}
+
+/** Moves the slider by its keys, from bin to bin: bins have many lengths. */
+function moveByKey(event) {
+  const last = state.times.length - 1;
+  const to = {
+    ArrowLeft: state.index - 1, ArrowDown: state.index - 1, ArrowRight: state.index + 1, ArrowUp: state.index + 1,
+    PageDown: state.index - 10, PageUp: state.index + 10, Home: 0, End: last,
+  }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  Object.assign(state, { index: Math.max(0, Math.min(to, last)), whole: false });
+  update();
+}
+
+/**
+ * Begins of the intervals of the slider: those of all bins of the results, and of the times between bins in which none of
+ * them sent anything.
+ */
+function intervals(panels, until) {
+  const begins = new Set();
+  const timed = panels.filter((panel) => panel.timed);
+  for (const { bins } of timed) for (const begin of bins.begin) begins.add(begin);
+  for (const { bins } of timed) for (const end of bins.end) if (end < until && timed.every((panel) => binAt(panel.bins, end) < 0)) begins.add(end);
+  return [...begins].sort((a, b) => a - b);
 }
 
 async function play() {
@@ -457,11 +504,12 @@ function showTab(tab) {
     panel.timeStage.hidden = tab !== "time";
     if (tab === "ranks") panel.openRanks();
     panel.tools.hidden = tab !== "ranks";
-    panel.ranksStage.hidden = tab !== "ranks" || panel.byCause;
-    panel.barsStage.hidden = tab !== "ranks" || !panel.byCause;
+    panel.ranksStage.hidden = tab !== "ranks" || panel.kind !== "timeline";
+    panel.barsStage.hidden = tab !== "ranks" || panel.kind === "timeline";
   }
   drawCharts();
   for (const id of ["hottest", "whole-map", "legend"]) at(id).hidden = tab !== "network";
+  remember();
 }
 
 /** Shows what a print has beside the view: the map, the charts and the scale. */
@@ -471,6 +519,12 @@ function beforePrint() {
     panel.charts.redraw();
   }
   at("legend").hidden = false;
+  for (const box of document.querySelectorAll("details.verdict")) Object.assign(box.dataset, { before: box.open }) && (box.open = true);
+}
+
+function afterPrint() {
+  for (const box of document.querySelectorAll("details.verdict")) box.open = box.dataset.before === "true";
+  showTab(state.tab);
 }
 
 function legend() {
@@ -480,35 +534,99 @@ function legend() {
   if (state.measure !== "blocked") {
     parts.push(swatch("full (corner: some links)", "", css(loadColour(1, true))));
   } else parts.push(`(corner: some links at ${percent(state.limits.BLOCKED)} or more)`);
+  if (state.panels.some((panel) => panel.causes.shown.length > 0)) parts.push(element("span", [element("b", "1", { className: "cause" }), " cause of congestion, as listed"]));
+  if (state.panels.some((panel) => panel.critical.length > 0)) parts.push(swatch("critical path", "framed", CRITICAL));
   at("legend").replaceChildren(...parts.map((part) => (typeof part === "string" ? element("span", part) : part)));
   at("legend").title = MEASURES[state.measure].words;
 }
 
-/** Parses "link 12", "router 5", "host 7", "rank 0". */
-function find(words) {
-  const found = /^\s*(link|router|host|rank)\s+(\d+)\s*$/i.exec(words);
-  const box = at("find-text");
-  const panel = state.chosen?.panel ?? state.panels[0];
-  const [kind, number_] = found ? [found[1].toLowerCase(), Number(found[2])] : [];
-  const { network: net, jobs, ranks } = panel;
+/** The thing of a result with a name: "link 12", "router 5", "host 7", "rank 0", a unit like "group 27" or "pod 3", or a cell of the map. null without one. */
+function thingNamed(panel, words) {
+  const name = words.trim().toLowerCase();
+  const { network: net, jobs, ranks, view, pairs } = panel;
+  const cell = view?.cells.find((each) => each.name.toLowerCase() === name);
+  if (cell) return { kind: "cell", name: cell.name, cell };
+  const found = /^(link|router|host|rank)\s+(\d+)$/.exec(name);
+  const [kind, number_] = found ? [found[1], Number(found[2])] : [];
   const id = kind === "link" ? net?.row(number_) ?? -1 : number_;
   const count = { link: net?.links.rows, router: net?.routers.rows, host: net?.hosts.rows, rank: jobs[0]?.ranks }[kind] ?? 0;
-  const thing = id >= 0 && id < count ? { kind, id, job: kind === "rank" ? (ranks?.job ?? jobs[0]).name : undefined } : null;
-  box.setCustomValidity(thing ? "" : "There is none. Try: link 12, router 5, host 7 or rank 0.");
+  if (id >= 0 && id < count) return { kind, id, job: kind === "rank" ? (ranks?.job ?? jobs[0]).name : undefined };
+  const { units } = view?.pairs ?? pairs ?? {};
+  const unit = units?.names.findIndex((each, i) => each.toLowerCase() === name || units.title(units.together(i)).toLowerCase() === name) ?? -1;
+  if (unit < 0) return null;
+  const around = view.pairs.around(units.together(unit));
+  return { kind: "cell", name: around.name, cell: around };
+}
+
+/** The name of a thing by which [`thingNamed`] finds it, null for those without one. */
+function nameOf(panel, thing) {
+  if (thing.kind === "cell") return thing.name;
+  if (thing.kind === "link") return `link ${panel.network.links.link[thing.id]}`;
+  return thing.kind === "links" ? null : `${thing.kind} ${thing.id}`;
+}
+
+function find(words) {
+  const box = at("find-text");
+  const panel = state.chosen?.panel ?? state.panels[0];
+  const thing = thingNamed(panel, words);
+  const unit = (panel.view?.pairs ?? panel.pairs)?.units.names[0];
+  box.setCustomValidity(thing ? "" : `There is none. Try: link 12, router 5, host 7, rank 0${unit ? ` or ${unit}` : ""}.`);
   box.reportValidity();
-  if (!thing) return;
-  choose(panel, thing);
+  if (thing) choose(panel, thing);
+}
+
+/** Writes the view into the address of the page. */
+function remember() {
+  if (!state.ready) return;
+  const { panel, thing } = state.chosen ?? {};
+  const { opened, panels } = state;
+  const parts = {
+    tab: state.tab === opened.tab ? null : state.tab,
+    time: now() === opened.time ? null : now() ?? "whole",
+    colour: state.measure === opened.measure ? null : state.measure,
+    class: state.only,
+    result: thing && panels.length > 1 ? panel.letter : null,
+    show: thing ? nameOf(panel, thing) : null,
+  };
+  history.replaceState(null, "", `${location.pathname}${location.search}${writeAddress(parts)}`);
+}
+
+/** Shows the view of an address. What it does not say is as the page opened. */
+async function recall() {
+  const { opened, panels } = state;
+  const parts = readAddress(location.hash);
+  const known = (id, value) => [...at(id).options].some((option) => option.value === value);
+  state.measure = known("measure", parts.colour) ? parts.colour : opened.measure;
+  state.only = known("class", parts.class) ? parts.class : "";
+  [at("measure").value, at("class").value] = [state.measure, state.only];
+  const ps = parts.time === "whole" ? null : /^\d+$/.test(parts.time ?? "") ? Number(parts.time) : opened.time;
+  Object.assign(state, ps === null || state.times.length === 0 ? { whole: true } : { whole: false, index: indexAt(ps) });
+  showTab(at(`tab-${parts.tab}`) ? parts.tab : opened.tab);
+  legend();
+  await update();
+  const panel = panels.find(({ letter }) => letter && letter === parts.result) ?? panels[0];
+  await choose(panel, parts.show ? thingNamed(panel, parts.show) : null);
 }
 
 function listen() {
-  at("slider").addEventListener("input", () => { state.index = Number(at("slider").value); state.whole = false; update(); });
+  at("slider").addEventListener("input", () => goTo(Number(at("slider").value)));
+  at("slider").addEventListener("keydown", moveByKey);
   at("whole").addEventListener("change", () => { state.whole = at("whole").checked; update(); });
   at("measure").addEventListener("change", () => { state.measure = at("measure").value; legend(); drawCharts(); update(); });
   at("class").addEventListener("change", () => { state.only = at("class").value; drawCharts(); update(); });
   onGround(() => { legend(); drawGround(); detail.mark(now()); });
   new ResizeObserver(() => requestAnimationFrame(drawGround)).observe(at("ground"));
   window.addEventListener("beforeprint", beforePrint);
-  window.addEventListener("afterprint", () => showTab(state.tab));
+  window.addEventListener("afterprint", afterPrint);
+  window.addEventListener("hashchange", recall);
+  at("help").addEventListener("click", () => at("keys").showModal());
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName)) return;
+    if (event.key === "?") at("keys").showModal();
+    else if (event.key === "/") at("find-text").focus();
+    else return;
+    event.preventDefault();
+  });
   at("play").addEventListener("click", play);
   for (const tab of ["network", "time", "ranks"]) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
   at("find").addEventListener("submit", (event) => { event.preventDefault(); find(at("find-text").value); });
@@ -529,13 +647,21 @@ async function criticalLinks(panel) {
   rows.delete(-1);
   panel.critical = panel.view.critical = [...rows];
   panel.view.redraw();
+  legend();
 }
 
 async function main() {
-  const { found, limits } = await results();
+  const { found, limits, catalogue } = await results(location.search);
+  if (catalogue) {
+    document.title = `${catalogue.folder} – FabricSim`;
+    document.body.classList.add("listing");
+    at("panels").append(catalogueBox(catalogue.folder, catalogue.entries));
+    document.body.dataset.ready = "yes";
+    return;
+  }
   state.limits = limits;
   document.title = `${found.map((result) => result.name).join(", ")} – FabricSim`;
-  const several = found.length > 1 ? await comparison() : null;
+  const several = found.length > 1 ? await comparison(location.search) : null;
   state.panels = found.map((result, i) => new Panel(result, several?.names[i]));
   if (several) at("comparison").append(comparisonBox(several, found.map(({ name }, i) => ({ letter: several.names[i], name }))));
   const columns = Math.ceil(Math.sqrt(found.length));
@@ -544,33 +670,30 @@ async function main() {
   const until = Math.max(...state.panels.map((panel) => panel.until), 1);
   state.span = { from: 0, to: until, until };
   for (const panel of state.panels) panel.axis = until;
-  const begins = new Set();
-  for (const panel of state.panels)
-    if (panel.timed) for (const begin of panel.bins.begin) begins.add(begin);
-  state.times = [...begins].sort((a, b) => a - b);
+  state.times = intervals(state.panels, until);
   // There are no totals yet, and the last bin may be incomplete.
   if (state.times.length > 0 && state.panels.some((panel) => panel.result.unfinished))
     Object.assign(state, { whole: false, index: Math.max(0, state.times.length - 2) });
   else {
-    // The worst period, not the mean of the run, in which bursts vanish.
-    const worst = state.panels.map((panel) => panel.spread?.worst() ?? { share: 0 }).reduce((a, b) => (b.share > a.share ? b : a));
-    if (state.times.length > 0 && worst.share >= CONGESTED)
-      Object.assign(state, { whole: false, index: Math.max(0, state.times.findLastIndex((begin) => begin <= worst.begin)) });
+    // The worst period where it differs from the run, in whose mean bursts vanish. Else the run, of which more is known.
+    const worst = state.panels.map((panel) => panel.spread?.worst() ?? { share: 0, mean: 0 }).reduce((a, b) => (b.share > a.share ? b : a));
+    if (state.times.length > 0 && worst.share >= CONGESTED && worst.share >= DIFFERS * worst.mean)
+      Object.assign(state, { whole: false, index: indexAt(worst.begin) });
   }
   const classes = new Set(state.panels.flatMap((panel) => panel.pairs?.classes ?? []));
   for (const name of [...classes].sort()) at("class").append(element("option", `${name} links`, { value: name }));
-  listen();
-  legend();
-  showTab(state.panels.some((panel) => panel.network) ? "network" : "ranks");
   await Promise.all(state.panels.map((panel) => panel.openVerdict()));
-  await update();
+  state.measure = MEASURE_OF[state.panels[0].rule] ?? "mean";
+  state.opened = { tab: state.panels.some((panel) => panel.network) ? "network" : "ranks", time: now(), measure: state.measure };
+  listen();
+  await recall();
   await Promise.all(state.panels.map(criticalLinks));
-  await choose(state.panels[0], null);
+  state.ready = true;
   document.body.dataset.ready = "yes";
 }
 
 // For tests and the console: the view state and its speed.
-window.fabricsim = { state, update, choose: (panel, thing) => choose(state.panels[panel], thing), text };
+window.fabricsim = { state, update, goTo, choose: (panel, thing) => choose(state.panels[panel], thing), text };
 
 main().catch((error) => {
   at("panels").replaceChildren(element("div", error.message, { className: "banner" }));

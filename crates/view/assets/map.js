@@ -14,8 +14,13 @@ export const MEASURES = {
 };
 
 /** Largest cell, and smallest one of a router, in pixels. */
-const LARGEST = 44;
+const LARGEST = 110;
+/** Greatest width of a cell of a matrix in its heights. */
+const WIDE = 1.7;
 const SMALLEST = 1.5;
+
+/** Least width and height of a cell that has its value as text, in pixels. */
+const READABLE = [30, 18];
 
 /** Half of the step in which the table `router_load_series` rounds loads up. */
 export const HALF = 0.005;
@@ -100,7 +105,7 @@ export class MapView {
     let y = 0;
     frames.forEach((frame, index) => {
       const column = index % best.beside;
-      const own = stretch ? Math.min(2 * LARGEST, (columns * best.wide) / frame.columns) : best.size;
+      const own = stretch ? Math.min(2 * LARGEST, (columns * best.wide) / frame.columns) : Math.min(best.wide, (frame.isWide ? WIDE : 1) * best.size);
       const [w, h] = [Math.max(own, 0.5), Math.max(stretch ? best.high : best.size, 0.5)];
       const edges = (count, size, from, breaks = []) =>
         Float64Array.from({ length: count + 1 }, (_, i) => from + i * size + 5 * breaks.filter((at) => at <= i && i < count).length);
@@ -220,7 +225,10 @@ export class MapView {
     pen.scale(pixels, pixels);
     const [ink, quiet, paper] = ["ink", "quiet", "paper"].map((name) => colourAt(canvas, name));
     this.labels(pen, ink, quiet);
-    for (const frame of this.layout.frames) if (Math.min(frame.w, frame.h) >= 6) for (const cell of frame.cells) this.corner(pen, frame, cell);
+    for (const frame of this.layout.frames) {
+      if (Math.min(frame.w, frame.h) >= 6) for (const cell of frame.cells) this.corner(pen, frame, cell);
+      if (this.isReadable(frame)) for (const cell of frame.cells) this.value(pen, frame, cell);
+    }
     const around = (cell, colour, width, out = 0) => {
       const { frame } = cell;
       pen.strokeStyle = colour;
@@ -239,11 +247,11 @@ export class MapView {
     return this.measure !== "blocked" && MEASURES[this.measure].value(sum) >= this.limits.FULL;
   }
 
-  /** A diagonal in full cells, so that prints without colour have it; a corner if some links are full, or are blocked. */
+  /** A diagonal in full cells without a number, so that prints without colour have it; a corner if some links are full, or are blocked. */
   corner(pen, frame, { row, column, sum }) {
     const [x, y, right, bottom] = [frame.xs[column], frame.ys[row], frame.xs[column] + frame.w - 1, frame.ys[row] + frame.h - 1];
     if (this.isFull(sum)) {
-      if (Math.min(frame.w, frame.h) < 9) return;
+      if (Math.min(frame.w, frame.h) < 9 || this.isReadable(frame)) return;
       pen.strokeStyle = isDark() ? "#12161b" : "#fff";
       pen.lineWidth = 1;
       pen.beginPath();
@@ -251,7 +259,7 @@ export class MapView {
       pen.lineTo(right - 2, y + 2);
       pen.stroke();
     } else if (sum.links > 1 && (this.measure === "blocked" ? sum.held : sum.full) > 0) {
-      const size = Math.max(4, Math.min(frame.w, frame.h) / 2.5);
+      const size = Math.max(4, Math.min(16, Math.min(frame.w, frame.h) / 2.5));
       pen.fillStyle = css(loadColour(1, this.measure !== "blocked"));
       pen.beginPath();
       pen.moveTo(right - size, y);
@@ -259,6 +267,18 @@ export class MapView {
       pen.lineTo(right, y + size);
       pen.fill();
     }
+  }
+
+  /** The value of a cell, in percent. */
+  value(pen, frame, { row, column, sum }) {
+    const value = MEASURES[this.measure].value(sum);
+    if (sum.links === 0 || !(value >= 0)) return;
+    const [red, green, blue] = loadColour(value, this.isFull(sum));
+    // The one of black and white with the higher contrast (luma of Rec. 601).
+    pen.fillStyle = 0.299 * red + 0.587 * green + 0.114 * blue > 128 ? "#1b1f24" : "#fff";
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.fillText((100 * value).toFixed(0), frame.xs[column] + frame.w / 2, frame.ys[row] + frame.h / 2);
   }
 
   numberMark(pen, { cell: find }, index, ink, paper) {
@@ -325,7 +345,7 @@ export class MapView {
         pen.restore();
       }
     }
-    this.status.textContent = this.cursor && document.activeElement === this.canvas ? this.cellText(this.cursor).replace("\n", ": ") : `${this.now?.words ?? ""}${this.layout.words}`;
+    this.status.textContent = this.cursor && document.activeElement === this.canvas ? this.cellText(this.cursor).replace("\n", ": ") : `${this.now?.words ?? ""}${this.layout.words}${this.layout.frames.some((frame) => this.isReadable(frame)) ? " Numbers are percent of the time." : ""}`;
   }
 
   frameText(frame) {
@@ -333,6 +353,11 @@ export class MapView {
     for (const cell of frame.cells) for (const key of Object.keys(sum)) sum[key] += cell.sum[key];
     if (sum.links === 0) return "not shown";
     return Number.isFinite(sum.busy) ? `mean load ${share(sum.busy / sum.links)}, ${number(sum.full)} of ${number(sum.links)} full` : `${number(sum.links)} links`;
+  }
+
+  /** Whether the cells of a frame have their values as text. */
+  isReadable({ w, h }) {
+    return w >= READABLE[0] && h >= READABLE[1];
   }
 
   cellText(cell) {

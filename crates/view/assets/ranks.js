@@ -3,20 +3,11 @@
 import { CRITICAL, stateColour } from "./colours.js";
 import { text } from "./data.js";
 import { canvasPen, element } from "./dom.js";
-import { bytes, number, time } from "./format.js";
+import { bytes, number, ticks, time } from "./format.js";
 
 const [TOP, BOTTOM, RIGHT] = [20, 18, 8];
 /** Maximum number of drawn messages; more would hide each other. */
 const MESSAGES = 3000;
-
-/** Round times from `from` to `to` for an axis of so many pixels: the step between them, and the times. */
-function ticks(from, to, width) {
-  const rough = (to - from) / Math.max(2, Math.floor(width / 110));
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
-  const first = Math.ceil(from / step);
-  return { step, at: Array.from({ length: Math.floor(to / step) - first + 1 }, (_, i) => (first + i) * step) };
-}
 
 /** A canvas over time, which a drag moves and the wheel zooms. `paint(pen)` draws inside its axes, `fetch()` requests what is in sight. */
 export class TimeCanvas {
@@ -286,20 +277,27 @@ export class RanksView extends TimeCanvas {
     const { path } = this;
     pen.lineJoin = "round";
     const half = this.laneHeight / 2;
-    for (const [width, colour] of [[4, "#fff"], [2, CRITICAL]]) {
-      pen.lineWidth = width;
+    // Steps from rank to rank are thin, so that the ranks between them stay visible.
+    const steps = [];
+    pen.strokeStyle = CRITICAL;
+    pen.lineWidth = 0.6;
+    pen.beginPath();
+    let last = NaN;
+    for (let i = 0; i < path.rows; i++) {
+      // NaN where the path leaves the ranks that are shown.
+      const y = this.y(path.rank[i]) + half;
+      const [a, b] = [this.x(path.begin_ps[i]), this.x(path.end_ps[i])];
+      if (!Number.isNaN(last + y) && last !== y) { pen.moveTo(a, last); pen.lineTo(a, y); }
+      if (!Number.isNaN(y)) steps.push([a, b, y]);
+      last = y;
+    }
+    pen.stroke();
+    const width = Math.max(1, Math.min(2, this.laneHeight / 3));
+    for (const [wide, colour] of [[2 * width, "#fff"], [width, CRITICAL]]) {
+      pen.lineWidth = wide;
       pen.strokeStyle = colour;
       pen.beginPath();
-      let isOn = false;
-      for (let i = 0; i < path.rows; i++) {
-        const y = this.y(path.rank[i]) + half;
-        // The path leaves the ranks that are shown.
-        if (Number.isNaN(y)) { isOn = false; continue; }
-        if (isOn) pen.lineTo(this.x(path.begin_ps[i]), y);
-        else pen.moveTo(this.x(path.begin_ps[i]), y);
-        pen.lineTo(this.x(path.end_ps[i]), y);
-        isOn = true;
-      }
+      for (const [a, b, y] of steps) { pen.moveTo(a, y); pen.lineTo(Math.max(b, a + 0.5), y); }
       pen.stroke();
     }
     return path.rows;
@@ -309,6 +307,7 @@ export class RanksView extends TimeCanvas {
     const { result } = this.panel;
     const parts = [];
     if (this.error) parts.push(this.error);
+    else if (!this.slice) parts.push(`reading the states of ${number(this.count)} ranks`);
     if (this.every > 1) parts.push(`every ${this.every}th rank is drawn: zoom in with shift and wheel for all`);
     if (this.withMessages && result.has("messages")) {
       if (this.tooMany) parts.push(`${number(this.messages.reduce((sum, s) => sum + s.matching, 0))} messages: zoom in or click a rank to see them`);

@@ -207,6 +207,13 @@ export class Pairs {
     return sums;
   }
 
+  /** The sums of a time in which nothing was sent. */
+  idle() {
+    const sums = columns(this.count);
+    sums.links.set(this.links);
+    return sums;
+  }
+
   /** The sums of a period of `pair_series`. Idle pairs have no row, and injection links are not in it. */
   readPeriod(rows, span) {
     const sums = this.read(rows, rows.from_block, rows.to_block, span);

@@ -3,11 +3,15 @@
 import { css, loadColour, onGround } from "./colours.js";
 import { histories, history } from "./detail.js";
 import { canvasPen, colourAt, element, scale } from "./dom.js";
-import { number, percent } from "./format.js";
+import { number, percent, ticks, time } from "./format.js";
 import { shade, strip } from "./plot.js";
 
 /** Number of steps of the table `load_histogram_series`. */
 const STEPS = 20;
+/** Height of the axis of the slider, and width of its thumb, in pixels (style.css). */
+const [AXIS, THUMB] = [13, 16];
+/** Share of the links of a class whose load the slider shows where none is full or blocked. */
+const MOST_OF_THEM = 0.99;
 
 /** Links of each class by load and by time blocked in each period, from `load_histogram_series`. */
 export class Loads {
@@ -64,51 +68,64 @@ export class Loads {
     return period >= 0 && this.end[period] > ps ? period : -1;
   }
 
-  /** The greatest share of full links of a class, or of one class only, in a period, and of full or blocked ones, with the class. */
+  /**
+   * The greatest share of full links of a class, or of one class only, in a period, and of full or blocked ones, with the class; the
+   * load that 99 % of the links of a class have at most, the greatest of the classes.
+   */
   worstOf(period, only = "") {
-    const worst = { full: 0, share: 0, name: only };
+    const worst = { full: 0, share: 0, load: 0, name: only };
     this.classes.forEach((name, index) => {
       if (only && name !== only) return;
       const [full, blocked] = [this.full, this.blocked].map((of) => of[this.place(index, period)] / this.links[index]);
       worst.full = Math.max(worst.full, full);
+      worst.load = Math.max(worst.load, this.quantile("busy", index, period, MOST_OF_THEM));
       if (full + blocked > worst.share) Object.assign(worst, { name, share: full + blocked });
     });
     return worst;
   }
 
-  /** The first period with the greatest share of full or blocked links of a class: {begin, share}. A short last period is none. */
+  /**
+   * The first period with the greatest share of full or blocked links of a class: {begin, share, mean}, with the mean of this share
+   * over all periods. A short last period is none.
+   */
   worst() {
     const length = (period) => this.end[period] - this.begin[period];
     let worst = { begin: 0, share: 0 };
+    let [sum, whole] = [0, 0];
     this.begin.forEach((begin, period) => {
       const { share } = this.worstOf(period);
+      sum += share * length(period);
+      whole += length(period);
       if (share > worst.share && (period === 0 || 2 * length(period) >= length(period - 1))) worst = { begin, share };
     });
-    return worst;
+    return { ...worst, mean: whole > 0 ? sum / whole : 0 };
   }
 }
 
-/** Draws the ground of the slider: the share of full links, before that of full or blocked ones, of the class with most of them, of each result above the next. */
-export function ground(canvas, panels, times, only) {
+/**
+ * Draws the ground of the slider, from time 0 to `until`, with its axis: of each result above the next, the share of full links, and
+ * before that of full or blocked ones, of the class with most of them; if no link is full or blocked, the load of the links.
+ */
+export function ground(canvas, panels, until, only) {
   const made = canvasPen(canvas);
   if (!made) return;
   const { pen, width, height } = made;
-  const shown = panels.filter((panel) => panel.spread && times.length > 0);
+  const shown = panels.filter((panel) => panel.spread);
   const all = shown.map((panel) => panel.spread);
-  const high = height / (all.length || 1);
+  const high = (height - AXIS) / (all.length || 1);
   const bars = all.flatMap((loads, lane) => loads.begin.map((begin, i) => ({ begin, end: loads.end[i], foot: (lane + 1) * high, ...loads.worstOf(i, only) })));
-  const most = bars.reduce((a, b) => (b.share > a.share ? b : a), { share: 0 });
-  // Where the thumb, 16 pixels wide, is at a position.
-  const x = (position) => 8 + (position / Math.max(1, times.length - 1)) * (width - 16);
-  for (const [key, fill] of most.share > 0 ? [["share", loadColour(0.4)], ["full", loadColour(1, true)]] : []) {
+  const most = bars.reduce((a, b) => (b.share > a.share ? b : a), { share: 0, name: only });
+  const load = bars.reduce((a, b) => Math.max(a, b.load), 0);
+  const x = (ps) => THUMB / 2 + (ps / until) * (width - THUMB);
+  const fills = most.share > 0 ? [["share", loadColour(0.4), most.share], ["full", loadColour(1, true), most.share]] : [["load", loadColour(0.25), 1]];
+  for (const [key, fill, top] of fills) {
     pen.fillStyle = css(fill);
     for (const bar of bars) {
-      const [first, last] = [times.findIndex((ps) => ps >= bar.begin), times.findLastIndex((ps) => ps < bar.end)];
-      const left = Math.round(x(first - 0.5));
-      if (first >= 0 && last >= first) pen.fillRect(left, bar.foot - high * (bar[key] / most.share), Math.max(1, Math.round(x(last + 0.5)) - left), high * (bar[key] / most.share));
+      const [left, right, tall] = [x(bar.begin), x(bar.end), high * (bar[key] / top)];
+      pen.fillRect(left, bar.foot - tall, Math.max(1, right - left), tall);
     }
   }
-  const words = all.length === 0 ? "loads over time are not known" : most.share === 0 ? "no link full or blocked" : `up to ${percent(most.share)}`;
+  const words = all.length === 0 ? "loads over time are not known" : most.share > 0 ? `up to ${percent(most.share)}` : `no link full or blocked, load up to ${percent(load)}`;
   pen.globalAlpha = 0.8;
   pen.fillStyle = colourAt(canvas, "paper");
   pen.fillRect(width - 18 - pen.measureText(words).width, 1, pen.measureText(words).width + 8, 14);
@@ -119,8 +136,18 @@ export function ground(canvas, panels, times, only) {
   pen.textBaseline = "alphabetic";
   pen.textAlign = "right";
   pen.fillText(words, width - 14, 12);
+  pen.textAlign = "left";
+  pen.fillStyle = colourAt(canvas, "quiet");
+  pen.fillRect(x(0), height - AXIS, width - THUMB, 1);
+  const { step, at: marks } = ticks(0, until, width - THUMB);
+  for (const ps of marks) {
+    pen.fillRect(x(ps), height - AXIS, 1, 4);
+    const name = time(ps, until, step);
+    if (x(ps) + 3 + pen.measureText(name).width < width) pen.fillText(name, x(ps) + 3, height - 2);
+  }
   canvas.parentElement.title = all.length === 0 ? "This result has no table load_histogram_series (collect.series, or an older version)."
-    : `Share of the links of a class that are full (orange), or full or blocked (blue), of the class with most of them${all.length > 1 ? ", a line for each result" : ""}; at most ${percent(most.share)}${most.name ? ` of ${most.name} links` : ""}.`;
+    : most.share > 0 ? `Share of the links of a class that are full (orange), or full or blocked (blue), of the class with most of them${all.length > 1 ? ", a line for each result" : ""}; at most ${percent(most.share)}${most.name ? ` of ${most.name} links` : ""}.`
+      : `No link is full or blocked. Height: the load that 99 % of the links of a class have at most, of the most loaded class; the whole height is 100 %.`;
 }
 
 /** The view of a result over time. */

@@ -1,4 +1,4 @@
-// The verdict of a result: the finding as the first line, then where, when, why, what to try, how far to trust it.
+// The verdict of a result in three lines, with where, when, why, what to try and how far to trust it below.
 
 import { button, element } from "./dom.js";
 import { time } from "./format.js";
@@ -28,11 +28,20 @@ function comparison({ differs, command }) {
   return [`${differs}: `, copy, " ", told, " ", code];
 }
 
+/** What the folded part of a verdict has, in words: "2 places, 3 experiments to try". */
+function rest({ places, times, causes, comparisons }) {
+  const some = (list, one, several) => (list.length > 0 ? [`${list.length} ${list.length === 1 ? one : several}`] : []);
+  return [
+    ...some(places, "place", "places"), ...some(times, "interval", "intervals"), ...some(causes, "reason", "reasons"),
+    ...some(comparisons, "experiment to try", "experiments to try"), "how far to trust it",
+  ].join(", ");
+}
+
 /**
- * The verdict of a result, or why it has none, as an element that its reader can fold. `links(place)` shows the links of a
- * place and `moment(ps)` a time; they are null where the page cannot.
+ * The verdict of a result, or why it has none: the finding, its first place or else its first cause, and what else there is, which the
+ * reader can unfold. `links(place)` shows the links of a place and `moment(ps)` a time; they are null where the page cannot.
  */
-export function verdictBox({ verdict, missing }, open, { links, moment }) {
+export function verdictBox({ verdict, missing }, { links, moment }) {
   if (!verdict) return element("p", missing, { className: "verdict" });
   const list = element("dl");
   const add = (name, entries) => list.append(...(entries.length > 0 ? [element("dt", name)] : []), ...entries.map((entry) => element("dd", entry)));
@@ -48,5 +57,10 @@ export function verdictBox({ verdict, missing }, open, { links, moment }) {
   add("why", verdict.causes.map(tied));
   add("try", verdict.comparisons.map(comparison));
   add("trust", [verdict.trust]);
-  return element("details", [element("summary", tied(verdict.headline)), list], { className: "verdict", open });
+  const second = verdict.places[0]?.found ?? verdict.causes[0];
+  const summary = element("summary", [
+    element("strong", tied(verdict.headline)), second ? element("span", tied(second), { className: "second", title: second }) : "",
+    element("span", rest(verdict), { className: "more" }),
+  ]);
+  return element("details", [summary, list], { className: "verdict" });
 }

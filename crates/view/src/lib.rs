@@ -8,6 +8,8 @@
 //! columns. It does not know how the tables were computed, and derives no results from them; verdicts are those of
 //! `results`.
 
+mod catalogue;
+mod communication;
 mod folder;
 mod page;
 mod server;

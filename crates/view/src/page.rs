@@ -22,7 +22,9 @@ const JS: &str = "text/javascript; charset=utf-8";
 pub(crate) const ASSETS: &[Asset] = assets! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
+    "/address.js" "js" "address.js",
     "/bars.js" "js" "bars.js",
+    "/catalogue.js" "js" "catalogue.js",
     "/colours.js" "js" "colours.js",
     "/compare.js" "js" "compare.js",
     "/data.js" "js" "data.js",
@@ -34,6 +36,7 @@ pub(crate) const ASSETS: &[Asset] = assets! {
     "/layouts.js" "js" "layouts.js",
     "/main.js" "js" "main.js",
     "/map.js" "js" "map.js",
+    "/matrix.js" "js" "matrix.js",
     "/plot.js" "js" "plot.js",
     "/ranks.js" "js" "ranks.js",
     "/sums.js" "js" "sums.js",

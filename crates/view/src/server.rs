@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::Notify;
 
+use crate::catalogue::Catalogue;
+use crate::communication::communication;
 use crate::folder::{OpenError, ResultFolder};
 use crate::page::ASSETS;
 use crate::slice::{self, ColumnValues, RowFilter, Slice, SliceError, TimeRange};
@@ -59,7 +61,7 @@ pub struct View {
 }
 
 struct ServerState {
-    folders: Vec<ResultFolder>,
+    results: Catalogue,
     /// Accepted values of the header `Host`.
     hosts: [String; 2],
 }
@@ -144,13 +146,12 @@ impl Answer {
 }
 
 impl View {
-    /// Opens result folders.
+    /// Opens result folders. A single folder may have results inside instead; the page lists them.
     ///
     /// # Errors
-    /// One of them is no result, finished or not.
+    /// One of them is no result, finished or not; a single one has no results inside either.
     pub fn open(folders: &[PathBuf]) -> Result<Opened, OpenError> {
-        let folders = folders.iter().map(|path| ResultFolder::open(Path::new(path)));
-        Ok(Opened(folders.collect::<Result<_, _>>()?))
+        Catalogue::open(folders).map(Opened)
     }
 
     /// URL of the page.
@@ -202,7 +203,7 @@ async fn converse(stream: TcpStream, shared: Arc<ServerState>) {
 }
 
 /// Result folders, ready to be served.
-pub struct Opened(Vec<ResultFolder>);
+pub struct Opened(Catalogue);
 
 impl Opened {
     /// Listens on the loopback interface. Port 0 selects any free port.
@@ -226,7 +227,7 @@ impl Opened {
             address,
             stopped: Arc::new(Notify::new()),
             shared: Arc::new(ServerState {
-                folders: self.0,
+                results: self.0,
                 hosts,
             }),
         })
@@ -260,24 +261,26 @@ impl ServerState {
         let query = Query::read(query);
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         match parts[..] {
-            ["data", "results"] => {
-                let folders: Vec<_> = self.folders.iter().map(ResultFolder::describe).collect();
-                let limits: BTreeMap<&str, f64> = results::VERDICT_THRESHOLDS.iter().copied().collect();
-                let version = env!("CARGO_PKG_VERSION");
-                Answer::json(&json!({ "version": version, "limits": limits, "results": folders }))
-            }
-            ["data", "comparison"] => Answer::json(&comparison(&self.folders)),
+            ["data", "results"] => self.describe(query.get("results")).unwrap_or_else(|refused| refused),
+            ["data", "comparison"] => match self.shown(query.get("results")) {
+                Ok(Some(shown)) => Answer::json(&comparison(&shown)),
+                Ok(None) => Answer::refused(400, "no results are named"),
+                Err(refused) => refused,
+            },
             ["data", result, "bins"] => match self.folder(result) {
-                Some(folder) => Answer::slice(bins(folder)),
-                None => Answer::refused(404, "there is no such result"),
+                Ok(folder) => Answer::slice(bins(folder)),
+                Err(refused) => refused,
             },
             ["data", result, "verdict"] => match self.folder(result) {
-                Some(folder) => Answer::json(&verdict(folder)),
-                None => Answer::refused(404, "there is no such result"),
+                Ok(folder) => Answer::json(&verdict(folder)),
+                Err(refused) => refused,
             },
             ["data", result, "table", name] => self.table(result, name, |files, time| {
                 let rows = query.rows(time)?;
                 slice::cut(files, &query.columns(), &rows)
+            }),
+            ["data", result, "communication"] => self.table(result, "messages", |files, time| {
+                communication(files, &query.rows(time)?, query.small("ranks"), query.small("most"))
             }),
             ["data", result, "shares"] => self.table(result, "timeline", |files, time| {
                 let sample = RankSample::new(query.small("sample"), query.small("of"));
@@ -292,8 +295,41 @@ impl ServerState {
         }
     }
 
-    fn folder(&self, number: &str) -> Option<&ResultFolder> {
-        self.folders.get(number.parse::<usize>().ok()?)
+    fn folder(&self, number: &str) -> Result<&ResultFolder, Answer> {
+        let found = number.parse().ok().and_then(|number| self.results.result(number));
+        match found {
+            Some(Ok(folder)) => Ok(folder),
+            Some(Err(why)) => Err(Answer::refused(500, why)),
+            None => Err(Answer::refused(404, "there is no such result")),
+        }
+    }
+
+    /// The results of a page, by what its query says. `None` if it has to choose first.
+    fn shown(&self, asked: Option<&str>) -> Result<Option<Vec<(usize, &ResultFolder)>>, Answer> {
+        let Some(numbers) = self.results.chosen(asked) else {
+            return Ok(None);
+        };
+        if numbers.is_empty() {
+            return Err(Answer::refused(400, "results= names no result by its number"));
+        }
+        let shown = numbers.iter().map(|&number| Ok((number, self.folder(&number.to_string())?)));
+        shown.collect::<Result<Vec<_>, Answer>>().map(Some)
+    }
+
+    /// What a page receives first: its results, or the list from which it chooses.
+    fn describe(&self, asked: Option<&str>) -> Result<Answer, Answer> {
+        let Some(shown) = self.shown(asked)? else {
+            return Ok(Answer::json(&json!({ "catalogue": self.results.list(), "results": [] })));
+        };
+        let results = shown.iter().map(|(number, folder)| {
+            let mut described = folder.describe();
+            described["index"] = (*number).into();
+            described
+        });
+        let results: Vec<_> = results.collect();
+        let limits: BTreeMap<&str, f64> = results::VERDICT_THRESHOLDS.iter().copied().collect();
+        let version = env!("CARGO_PKG_VERSION");
+        Ok(Answer::json(&json!({ "version": version, "limits": limits, "results": results })))
     }
 
     fn table(
@@ -302,8 +338,9 @@ impl ServerState {
         name: &str,
         read: impl Fn(&[PathBuf], Option<(&'static str, &'static str)>) -> Result<Slice, SliceError>,
     ) -> Answer {
-        let Some(folder) = self.folder(result) else {
-            return Answer::refused(404, "there is no such result");
+        let folder = match self.folder(result) {
+            Ok(folder) => folder,
+            Err(refused) => return refused,
         };
         match folder.table(name) {
             Some((files, known)) => Answer::slice(read(files, known.time)),
@@ -324,15 +361,15 @@ fn verdict(folder: &ResultFolder) -> serde_json::Value {
 
 /// What differs in the experiments of the results, and in their values if all runs have ended. The results are called
 /// by letters, as on the page.
-fn comparison(folders: &[ResultFolder]) -> serde_json::Value {
+fn comparison(shown: &[(usize, &ResultFolder)]) -> serde_json::Value {
     let names: Vec<String> = ('A'..='Z')
         .map(String::from)
         .chain((27..).map(|n| format!("#{n}")))
-        .take(folders.len())
+        .take(shown.len())
         .collect();
-    let experiments: Vec<_> = folders.iter().map(ResultFolder::experiment).collect();
+    let experiments: Vec<_> = shown.iter().map(|(_, folder)| folder.experiment()).collect();
     let differs = results::differing_keys(&experiments);
-    let ended: Option<Vec<_>> = folders.iter().map(ResultFolder::ended).collect();
+    let ended: Option<Vec<_>> = shown.iter().map(|(_, folder)| folder.ended()).collect();
     let found = ended.map(|runs| {
         let named: Vec<_> = names.iter().map(String::as_str).zip(runs).collect();
         results::compare_runs(&named)
@@ -358,8 +395,8 @@ fn bins(folder: &ResultFolder) -> Result<Slice, SliceError> {
 struct Query(Vec<(String, String)>);
 
 /// Keys that are not column names.
-const RESERVED: [&str; 9] = [
-    "columns", "from_ps", "to_ps", "limit", "every", "parts", "pixel_ps", "sample", "of",
+const RESERVED: [&str; 11] = [
+    "columns", "from_ps", "to_ps", "limit", "every", "parts", "pixel_ps", "sample", "of", "ranks", "most",
 ];
 
 impl Query {

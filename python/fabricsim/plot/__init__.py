@@ -255,6 +255,26 @@ class Plots:
         """
         return _draw(causes.hottest_links(self._result, most), backend)
 
+    def communication(
+        self,
+        *,
+        job: str | None = None,
+        what: Literal["bytes", "messages"] = "bytes",
+        backend: Backend = "matplotlib",
+    ) -> Any:
+        """The communication matrix: what each rank sent to each other one, from the table ``messages``.
+
+        Parameters
+        ----------
+        job : str
+            Which; needed if there are several of MPI ranks.
+        what : {"bytes", "messages"}
+            What is counted, on a logarithmic scale.
+        backend : {"matplotlib", "plotly"}
+            Library of the figure.
+        """
+        return _draw(content.communication(self._result, job, what), backend)
+
     def hottest_routers(self, *, most: int = 12, backend: Backend = "matplotlib") -> Any:
         """The routers with the most loaded links: mean of the links that leave each, and the busiest one.
 

@@ -7,6 +7,7 @@ only as much as the figure needs is kept. A figure has a few thousand points at 
 from __future__ import annotations
 
 import heapq
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ Results: TypeAlias = Mapping[str, "Result"]
 
 _ALL = "all packets"
 _MOST_POINTS = 2000
+_MOST_BLOCKS = 128
 _MOST_CALLS = len(COLOURS) - 1
 _HOST_LINKS = ("injection", "ejection")
 # The number of a router identifies it in less space.
@@ -502,6 +504,42 @@ def job_time(results: Results, job: str | None) -> list[Chart]:
             ),
             Axis(f"time, mean of the ranks ({unit})", low=0),
             _stacked([parts for _, parts in bars], ps, 0.6),
+        )
+    ]
+
+
+def communication(result: Result, job: str | None, what: Literal["bytes", "messages"]) -> list[Chart]:
+    """What the ranks of one job sent to each other, on a logarithmic scale; of many ranks, blocks of
+    consecutive ones.
+    """
+    job = _one_job(result, job)
+    size = next(ranks for name, ranks in _rows(result, "jobs", ["job", "ranks"]) if name == job)
+    per = -(-size // _MOST_BLOCKS)
+    blocks = -(-size // per)
+    sums: list[list[int]] = [[0] * blocks for _ in range(blocks)]
+    sent = result.communication(job).select(["from_rank", "to_rank", what]).to_pydict()
+    for source, target, count in zip(*sent.values(), strict=True):
+        sums[source // per][target // per] += count
+    high = max(math.log10(1 + max(row)) for row in sums)
+    grouped = f", blocks of {per} ranks" if per > 1 else ""
+    return [
+        Chart(
+            f"What the ranks of {job} sent to each other{grouped}",
+            Axis("to rank", low=-0.5, high=blocks * per - 0.5),
+            Axis("from rank"),
+            [
+                Heat(
+                    -0.5,
+                    blocks * per - 0.5,
+                    [str(block * per) for block in range(blocks)],
+                    [[math.log10(1 + count) if count else None for count in row] for row in sums],
+                    "sent (log10 of bytes)" if what == "bytes" else "sent (log10 of messages)",
+                    0,
+                    max(high, 1e-9),
+                )
+            ],
+            legend=False,
+            height=1.4,
         )
     ]
 
