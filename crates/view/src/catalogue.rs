@@ -73,7 +73,12 @@ impl Catalogue {
     /// `None` if it has to choose first.
     pub fn chosen(&self, asked: Option<&str>) -> Option<Vec<usize>> {
         match (asked, &self.folder) {
-            (Some(asked), _) => Some(asked.split(',').filter_map(|number| number.parse().ok()).collect()),
+            (Some(asked), _) => Some(
+                asked
+                    .split(',')
+                    .filter_map(|number| number.parse().ok())
+                    .collect(),
+            ),
             (None, None) => Some((0..self.entries.len()).collect()),
             (None, Some(_)) => None,
         }
@@ -85,7 +90,9 @@ impl Catalogue {
         let entries = self.entries.iter().map(|entry| {
             let name = entry.path.strip_prefix(folder).unwrap_or(&entry.path);
             let headline = match Summary::load(&entry.path) {
-                Ok(summary) => summary.verdict.map_or("no verdict".into(), |verdict| verdict.headline),
+                Ok(summary) => summary
+                    .verdict
+                    .map_or("no verdict".into(), |verdict| verdict.headline),
                 Err(_) if entry.path.join(RUNNING).exists() => "has not ended".into(),
                 Err(error) => error.to_string(),
             };
@@ -142,7 +149,12 @@ mod tests {
         assert_eq!(catalogue.chosen(None), None, "the page has to choose");
         assert_eq!(catalogue.chosen(Some("2,0,x")), Some(vec![2, 0]));
         let list = catalogue.list();
-        let names: Vec<_> = list["entries"].as_array().unwrap().iter().map(|e| &e["name"]).collect();
+        let names: Vec<_> = list["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|e| &e["name"])
+            .collect();
         assert_eq!(names, ["a", "b", "sweep/1"]);
         let why = list["entries"][0]["headline"].as_str().unwrap();
         assert!(why.contains("names no schema"), "{why}");
@@ -153,7 +165,10 @@ mod tests {
     #[test]
     fn a_folder_with_nothing_inside_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Catalogue::open(&[folder.path().into()]).err().unwrap().to_string();
+        let error = Catalogue::open(&[folder.path().into()])
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("no summary.json"), "{error}");
     }
 }

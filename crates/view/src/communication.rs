@@ -38,9 +38,8 @@ pub(crate) fn communication(
     let of = |pick: fn(&((u32, u32), results::Sent)) -> u64| {
         ColumnValues::F64(cells.iter().map(|cell| pick(cell) as f64).collect())
     };
-    let place = |pick: fn(&((u32, u32), results::Sent)) -> u32| {
-        ColumnValues::U32(cells.iter().map(pick).collect())
-    };
+    let place =
+        |pick: fn(&((u32, u32), results::Sent)) -> u32| ColumnValues::U32(cells.iter().map(pick).collect());
     let size = vec![matrix.ranks_per_cell(); cells.len()];
     Ok(Slice {
         rows: cells.len(),

@@ -261,7 +261,9 @@ impl ServerState {
         let query = Query::read(query);
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         match parts[..] {
-            ["data", "results"] => self.describe(query.get("results")).unwrap_or_else(|refused| refused),
+            ["data", "results"] => self
+                .describe(query.get("results"))
+                .unwrap_or_else(|refused| refused),
             ["data", "comparison"] => match self.shown(query.get("results")) {
                 Ok(Some(shown)) => Answer::json(&comparison(&shown)),
                 Ok(None) => Answer::refused(400, "no results are named"),
@@ -280,7 +282,12 @@ impl ServerState {
                 slice::cut(files, &query.columns(), &rows)
             }),
             ["data", result, "communication"] => self.table(result, "messages", |files, time| {
-                communication(files, &query.rows(time)?, query.small("ranks"), query.small("most"))
+                communication(
+                    files,
+                    &query.rows(time)?,
+                    query.small("ranks"),
+                    query.small("most"),
+                )
             }),
             ["data", result, "shares"] => self.table(result, "timeline", |files, time| {
                 let sample = RankSample::new(query.small("sample"), query.small("of"));
@@ -312,14 +319,18 @@ impl ServerState {
         if numbers.is_empty() {
             return Err(Answer::refused(400, "results= names no result by its number"));
         }
-        let shown = numbers.iter().map(|&number| Ok((number, self.folder(&number.to_string())?)));
+        let shown = numbers
+            .iter()
+            .map(|&number| Ok((number, self.folder(&number.to_string())?)));
         shown.collect::<Result<Vec<_>, Answer>>().map(Some)
     }
 
     /// What a page receives first: its results, or the list from which it chooses.
     fn describe(&self, asked: Option<&str>) -> Result<Answer, Answer> {
         let Some(shown) = self.shown(asked)? else {
-            return Ok(Answer::json(&json!({ "catalogue": self.results.list(), "results": [] })));
+            return Ok(Answer::json(
+                &json!({ "catalogue": self.results.list(), "results": [] }),
+            ));
         };
         let results = shown.iter().map(|(number, folder)| {
             let mut described = folder.describe();
@@ -329,7 +340,9 @@ impl ServerState {
         let results: Vec<_> = results.collect();
         let limits: BTreeMap<&str, f64> = results::VERDICT_THRESHOLDS.iter().copied().collect();
         let version = env!("CARGO_PKG_VERSION");
-        Ok(Answer::json(&json!({ "version": version, "limits": limits, "results": results })))
+        Ok(Answer::json(
+            &json!({ "version": version, "limits": limits, "results": results }),
+        ))
     }
 
     fn table(
