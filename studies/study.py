@@ -40,8 +40,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RELEASE = ROOT / "target/release/fabricsim"
-# Okabe and Ito's colours, which the colour-blind can tell apart.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+# The colours of the report page and of the viewer, on a light ground.
+_COLOURS = json.loads((ROOT / "crates/results/src/colours.json").read_text(encoding="utf-8"))
+COLOURS = [light for light, _ in _COLOURS["series"]]
+# A kind of topology has one colour in all studies.
+TOPOLOGY_COLOURS = {kind: COLOURS[number] for kind, number in _COLOURS["topologies"].items()}
+OTHER = _COLOURS["other"][0]
 
 Row = dict[str, str]
 
