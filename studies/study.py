@@ -43,9 +43,13 @@ RELEASE = ROOT / "target/release/fabricsim"
 # The colours of the report page and of the viewer, on a light ground.
 _COLOURS = json.loads((ROOT / "crates/results/src/colours.json").read_text(encoding="utf-8"))
 COLOURS = [light for light, _ in _COLOURS["series"]]
-# A kind of topology has one colour in all studies.
-TOPOLOGY_COLOURS = {kind: COLOURS[number] for kind, number in _COLOURS["topologies"].items()}
 OTHER = _COLOURS["other"][0]
+
+
+def topology_colour(name: str) -> str:
+    """The colour of a kind of topology in all studies, by its name, as "fat tree" or "Dragonfly+"."""
+    return COLOURS[_COLOURS["topologies"][name.lower().replace("+", "-plus").replace(" ", "-")]]
+
 
 Row = dict[str, str]
 

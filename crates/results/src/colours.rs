@@ -31,6 +31,7 @@ struct ColourTable {
     /// Everything else: the rest of a sum, idle threads.
     other: Paint,
     /// Indexes into the series, by kind of topology.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the figures of the studies read it"))]
     topologies: BTreeMap<String, usize>,
     /// Causes of the time of a rank.
     time: BTreeMap<String, Paint>,

@@ -1,8 +1,7 @@
 """The contents of a figure, independent of results and of the plotting library.
 
 Colours are those of the report page and of the viewer, for a light ground. Readers of all kinds of colour
-vision can distinguish them. Curves differ in their dashes as well. Maps use cividis (Nunez,
-Anderton, Renslow, PLOS ONE 2018), which is even in brightness.
+vision can distinguish them. Curves differ in their dashes as well. Maps have even steps of lightness.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ __all__ = [
     "GREY",
     "GRID",
     "INK",
+    "LOAD",
     "QUIET",
     "TIME",
-    "TOPOLOGIES",
     "Arrows",
     "Axis",
     "Bars",
@@ -39,8 +38,8 @@ COLOURS: tuple[str, ...] = tuple(light for light, _ in _TABLE["series"])
 GREY: str = _TABLE["other"][0]
 TIME: dict[str, str] = {cause: light for cause, (light, _) in _TABLE["time"].items()}
 """Causes of the time of a rank."""
-TOPOLOGIES: dict[str, str] = {kind: COLOURS[number] for kind, number in _TABLE["topologies"].items()}
-"""Kinds of topologies that one figure compares."""
+LOAD: tuple[str, ...] = tuple(light for light, _ in _TABLE["load"])
+"""From idle to full, in even steps of lightness."""
 INK: str = _TABLE["page"]["ink"][0]
 QUIET: str = _TABLE["page"]["quiet"][0]
 GRID: str = _TABLE["page"]["grid"][0]

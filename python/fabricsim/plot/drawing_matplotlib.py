@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from fabricsim.plot.chart import GRID, Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
+from fabricsim.plot.chart import GRID, LOAD, Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
 
 __all__ = ["Paper", "draw"]
 
@@ -120,7 +121,7 @@ def _heat(axes: Axes, heat: Heat) -> None:
         aspect="auto",
         origin="lower",
         extent=(heat.begin, heat.end, -0.5, len(heat.rows) - 0.5),
-        cmap="cividis",
+        cmap=LinearSegmentedColormap.from_list("load", LOAD),
         vmin=heat.low,
         vmax=heat.high,
         interpolation="nearest",

@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from fabricsim.plot.chart import INK, Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
+from fabricsim.plot.chart import INK, LOAD, Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
 
 __all__ = ["draw"]
 
@@ -122,7 +122,7 @@ def _heat(heat: Heat, row: int, rows: int) -> Any:
         z=heat.values,
         zmin=heat.low,
         zmax=heat.high,
-        colorscale="Cividis",
+        colorscale=[[place / (len(LOAD) - 1), paint] for place, paint in enumerate(LOAD)],
         customdata=[[escape(name)] * columns for name in heat.rows],
         hovertemplate="%{customdata}<br>%{x:.6g}: %{z:.4g}<extra></extra>",
         # One scale for all maps.
