@@ -219,7 +219,7 @@ fn least(hosts: &[Received], value: fn(&Received) -> f64) -> &Received {
 }
 
 fn lines(curves: &[HostCurve], title: &str, value: impl Fn(&Received) -> f64) -> Plot {
-    let x = x_axis("hosts, sorted (% of the hosts of the curve)").range(vec![0.0, 100.0]);
+    let x = x_axis("sorted hosts of the curve (%)").range(vec![0.0, 100.0]);
     let mut plot = plot(x, y_axis(title));
     for one in curves {
         let (x, y) = steps(one.hosts.iter().map(&value).collect());

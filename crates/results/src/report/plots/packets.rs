@@ -76,7 +76,7 @@ pub(super) fn hops(summary: &Summary, table: &Table) -> Option<Figure> {
         .flat_map(|(_, rows)| rows)
         .map(|(hops, _)| *hops)
         .max()?;
-    let x = x_axis("links crossed, injection and ejection included");
+    let x = x_axis("links crossed");
     let x = if longest > MOST_TICKS {
         x
     } else {
@@ -97,7 +97,11 @@ pub(super) fn hops(summary: &Summary, table: &Table) -> Option<Figure> {
             .width(0.7 / shown as f64);
         plot.add_trace(bar.show_legend(several));
     }
-    let figure = Figure::new("hops", "Hops", "How many links the packets crossed.");
+    let figure = Figure::new(
+        "hops",
+        "Hops",
+        "How many links the packets crossed, injection and ejection included.",
+    );
     let alt = format!("Share of packets by links crossed; the longest path has {longest}.");
     Some(figure.with(Height::Usual, alt, plot).at_half_width())
 }
