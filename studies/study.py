@@ -40,8 +40,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RELEASE = ROOT / "target/release/fabricsim"
-# Okabe and Ito's colours, which the colour-blind can tell apart.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+# The colours of the report page and of the viewer, on a light ground.
+_COLOURS = json.loads((ROOT / "crates/results/src/colours.json").read_text(encoding="utf-8"))
+COLOURS = [light for light, _ in _COLOURS["series"]]
+OTHER = _COLOURS["other"][0]
+
+
+def topology_colour(name: str) -> str:
+    """The colour of a kind of topology in all studies, by its name, as "fat tree" or "Dragonfly+"."""
+    return COLOURS[_COLOURS["topologies"][name.lower().replace("+", "-plus").replace(" ", "-")]]
+
 
 Row = dict[str, str]
 

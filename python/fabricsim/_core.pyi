@@ -5,6 +5,7 @@ from typing import Any, TypeAlias, final
 from typing_extensions import disjoint_base
 
 __all__ = [
+    "COLOURS",
     "DELIVERED",
     "NETWORK_BOUNDS",
     "TIE_OF_TIMES",
@@ -32,6 +33,8 @@ __all__ = [
     "list_parts",
     "main",
     "one_sided",
+    "page_script",
+    "page_style",
     "probe",
     "program_operations",
     "receive",
@@ -45,6 +48,7 @@ __all__ = [
 _Size: TypeAlias = int | str
 
 __version__: str
+COLOURS: str
 DELIVERED: float
 NETWORK_BOUNDS: float
 TIE_OF_TIMES: float
@@ -131,4 +135,6 @@ def exchange(
 def begin_exchange(
     call: int, sends: Iterable[_Size], receives: Iterable[_Size], communicator: object
 ) -> Request: ...
+def page_script() -> str: ...
+def page_style() -> str: ...
 def one_sided(call: int, peer: int, bytes: _Size, communicator: object) -> Operation: ...

@@ -273,6 +273,17 @@ def results(tmp_path: Path, traffic: dict[str, Any]) -> list[Path]:
     return [tmp_path / "low", tmp_path / "high"]
 
 
+def test_pages_follow_the_ground(bench: Path) -> None:
+    done = sweep.run(write(NETWORKS.format(evil="torus")), engine=Here())
+    page = (done.folder / "sweep.html").read_text()
+    assert "@media screen and (prefers-color-scheme: dark)" in page
+    table = re.search(r"^const DARK = (.*);$", page, re.MULTILINE)
+    assert table
+    dark = json.loads(table[1])
+    used = set(re.findall(r'"(#[0-9a-fA-F]{3,8})"', json.dumps(figures(page))))
+    assert len(used) > 4 and used <= set(dark), used - set(dark)
+
+
 def test_the_page_of_a_comparison(tmp_path: Path, results: list[Path]) -> None:
     (tmp_path / "costs.toml").write_text(COSTS)
     line = [sys.executable, "-m", "fabricsim", "compare", *map(str, results)]

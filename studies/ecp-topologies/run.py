@@ -26,7 +26,6 @@ from networks import (  # noqa: E402
     experiment,
 )
 from study import (  # noqa: E402
-    COLOURS,
     Case,
     Check,
     Row,
@@ -35,6 +34,7 @@ from study import (  # noqa: E402
     at_most,
     markdown,
     number,
+    topology_colour,
 )
 
 VARIANTS = {
@@ -552,7 +552,7 @@ def figures(rows: list[Row], folder: Path) -> None:
     from matplotlib.lines import Line2D
 
     figure, panels = plt.subplots(len(CODES), len(SIZES), figsize=(12, 9), sharex=True, sharey="row")
-    colours = dict(zip(TOPOLOGIES, COLOURS, strict=False))
+    colours = {name: topology_colour(name) for name in TOPOLOGIES}
     for line, code in zip(panels, CODES, strict=True):
         for panel, size in zip(line, SIZES, strict=True):
             for place, topology in enumerate(TOPOLOGIES):

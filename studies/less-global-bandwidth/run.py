@@ -8,7 +8,19 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from study import COLOURS, Case, Check, Row, Study, at_least, at_most, markdown, number, select, within  # noqa: E402
+from study import (  # noqa: E402
+    Case,
+    Check,
+    Row,
+    Study,
+    at_least,
+    at_most,
+    markdown,
+    number,
+    select,
+    topology_colour,
+    within,
+)
 
 GBPS = 200
 # Networks of 8,192 hosts by their share of global bandwidth: topology and routing.
@@ -330,7 +342,8 @@ def figures(rows: list[Row], folder: Path) -> None:
 
     figure, panels = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
     for panel, work in zip(panels, (*CODES, "accepted"), strict=True):
-        for network, colour, marker in zip(NETWORKS, COLOURS, "os^", strict=False):
+        for network, marker in zip(NETWORKS, "os^", strict=False):
+            colour = topology_colour(network)
             shares = list(NETWORKS[network])
             cables = [
                 int(select(rows, network=network, links=share)[0]["cables_between_routers"]) / 8192

@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from study import (  # noqa: E402
     COLOURS,
+    OTHER,
     Case,
     Check,
     Row,
@@ -265,7 +266,7 @@ def figures(rows: list[Row], folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-    left.axhline(LIMIT, color="#8C959F", linestyle="--", linewidth=1, label="2 - √2, many ports")
+    left.axhline(LIMIT, color=OTHER, linestyle="--", linewidth=1, label="2 - √2, many ports")
     styles = zip(MODELS, (COLOURS[0], COLOURS[1], COLOURS[2]), ("o", "x", "s-"), strict=True)
     for model, colour, style in styles:
         of = select(rows, part="saturation", model=model, seed=1)

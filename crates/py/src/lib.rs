@@ -31,14 +31,17 @@ mod _core {
     use super::program::program_operations;
     #[pymodule_export]
     use super::{
-        compare, compare_runs, deliveries, explain, explained_summary, export, list_parts, main,
-        regenerate_report, trace_info,
+        compare, compare_runs, deliveries, explain, explained_summary, export, list_parts, main, page_script,
+        page_style, regenerate_report, trace_info,
     };
 
     /// Version of the core.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+    /// The table of colours, as JSON.
+    #[pymodule_export]
+    const COLOURS: &str = results::colours::TABLE;
     /// Thresholds of comparisons, for those of sweeps.
     #[pymodule_export]
     const DELIVERED: f64 = results::DELIVERED;
@@ -63,6 +66,18 @@ fn list_parts() -> String {
         .iter()
         .filter_map(|kind| Some((*kind, sim::listing(kind)?)));
     json(&parts.collect::<std::collections::BTreeMap<_, _>>())
+}
+
+/// The colours as variables of CSS, for light and dark grounds.
+#[pyfunction]
+fn page_style() -> &'static str {
+    results::colours::style()
+}
+
+/// The script at the end of a page, which repaints plots of Plotly for a dark ground.
+#[pyfunction]
+fn page_script() -> &'static str {
+    results::colours::script()
 }
 
 /// The contents of a trace, as JSON.

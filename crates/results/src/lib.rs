@@ -8,6 +8,7 @@ mod assumed;
 mod batch;
 mod bound_by;
 mod bounds;
+pub mod colours;
 mod communication;
 mod compare;
 mod compared_runs;

@@ -25,7 +25,7 @@ use plotly::Plot;
 
 pub(crate) use html::escape;
 
-use crate::{CriticalPaths, ReadError, Summary, Table, show};
+use crate::{CriticalPaths, ReadError, Summary, Table, colours, show};
 use html::HtmlSection;
 use plots::{Figure, Height};
 use source::TableSource;
@@ -90,7 +90,7 @@ fn page(summary: &Summary, source: TableSource) -> Result<String, ReadError> {
         "<footer>FabricSim {} · digest <code>{}</code></footer>\n</main>\n<script>\n{}</script>\n</body>\n</html>\n",
         escape(&summary.run.version),
         escape(&summary.digest),
-        include_str!("report/page.js"),
+        format_args!("{}{}", include_str!("report/page.js"), colours::script()),
     );
     Ok(page)
 }
@@ -126,9 +126,10 @@ fn head(summary: &Summary) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n<title>FabricSim: {title}</title>\n<style>\n{}</style>\n{}\n</head>\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>FabricSim: {title}</title>\n<style>\n{}{}</style>\n{}\n</head>\n\
          <body>\n<a class=\"skip\" href=\"#overview\">Skip to the overview</a>\n\
          <header><div><h1>{title}</h1><p>on {topology}</p></div></header>\n<main>\n",
+        colours::style(),
         include_str!("report/style.css"),
         plotly_js(),
     )
@@ -156,6 +157,7 @@ fn section(figure: Figure, plots: &mut usize) -> HtmlSection {
         let class = match panel.height {
             Height::Low => "frame low",
             Height::Usual => "frame",
+            Height::Square => "frame square",
         };
         let caption = match &panel.caption {
             Some(caption) => format!("<figcaption>{}</figcaption>\n", escape(caption)),

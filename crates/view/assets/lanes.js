@@ -1,6 +1,7 @@
 // Ranks over time, folded: a lane for ranks that are alike, with the share of them that computes, works for MPI or waits.
 
 import { alike, named } from "./bars.js";
+import { timeColour } from "./colours.js";
 import { text } from "./data.js";
 import { number, percent, time } from "./format.js";
 import { TimeCanvas } from "./ranks.js";
@@ -9,19 +10,33 @@ import { TimeCanvas } from "./ranks.js";
 const [SAMPLE, PARTS, COARSE] = [1024, 240, 12];
 const LANES = 8;
 const [TOP, GAP, PATH] = [20, 6, 14];
-/** Columns of shares, their words and colours. */
+/** Columns of shares, their words and colours. Waits in collectives are hatched. */
 const STATES = [
-  ["compute", "computation", "#8fd1b5"], ["overhead", "MPI on the CPU", "#999999"],
-  ["blocked", "waits, point to point", "#e69f00"], ["blocked_collective", "waits, collectives", "#0072b2"],
+  ["compute", "computation", timeColour("compute")], ["overhead", "MPI on the CPU", timeColour("overhead")],
+  ["blocked", "waits, point to point", timeColour("partner")], ["blocked_collective", "waits, collectives", timeColour("partner")],
 ];
+const isHatched = ([name]) => name === "blocked_collective";
 /** Kinds of steps of the critical path. */
-const STEPS = { compute: "#8fd1b5", overhead: "#999999", network: "#56b4e9", wait: "#d55e00", unknown: "#ffffff" };
+const STEPS = { compute: timeColour("compute"), overhead: timeColour("overhead"), network: timeColour("transfer"), wait: timeColour("link_wait"), unknown: "#ffffff" };
+
+/** Colours of a key as a background of CSS. */
+const keyColour = (state) => (isHatched(state) ? `repeating-linear-gradient(45deg, transparent 0 3px, #fff 3px 5px), ${state[2]}` : state[2]);
+
+/** White diagonals for a pen. */
+function hatching(pen) {
+  const tile = Object.assign(document.createElement("canvas"), { width: 6, height: 6 });
+  const brush = tile.getContext("2d");
+  Object.assign(brush, { strokeStyle: "#ffffff", lineWidth: 1.5 });
+  for (const x of [-6, 0, 6]) { brush.moveTo(x, 6); brush.lineTo(x + 6, 0); }
+  brush.stroke();
+  return pen.createPattern(tile, "repeat");
+}
 
 export class LanesView extends TimeCanvas {
   /** Opening a lane is `events.opened(ranks)`. */
   constructor(panel, stage, job, span, events) {
     super(panel, stage, job, span, { ...events, chosen: (thing) => thing?.ranks && events.opened(thing.ranks) }, "Lanes of ranks over time, arrow up and down select a lane, Enter opens it");
-    Object.assign(this, { lanes: [], keys: STATES.map(([, words, colour]) => [words, colour]), sampled: job.ranks });
+    Object.assign(this, { lanes: [], keys: STATES.map((state) => [state[1], keyColour(state)]), sampled: job.ranks });
     this.canvas.tabIndex = 0;
     this.canvas.addEventListener("keydown", (event) => {
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
@@ -98,15 +113,18 @@ export class LanesView extends TimeCanvas {
 
   paint(pen) {
     const length = (this.span.to - this.span.from) / PARTS;
+    const hatch = hatching(pen);
     this.lanes.forEach(({ means }, lane) => {
       const high = this.laneHigh - GAP;
       for (let part = 0; part < PARTS; part++) {
         const [a, b] = [part, part + 1].map((at) => Math.round(this.x(this.span.from + at * length)));
         let foot = this.top(lane) + high;
-        STATES.forEach(([, , colour], state) => {
+        STATES.forEach((of, state) => {
           const tall = means[state][part] * high;
-          pen.fillStyle = colour;
-          pen.fillRect(a, foot - tall, Math.max(1, b - a), tall);
+          for (const fill of isHatched(of) ? [of[2], hatch] : [of[2]]) {
+            pen.fillStyle = fill;
+            pen.fillRect(a, foot - tall, Math.max(1, b - a), tall);
+          }
           foot -= tall;
         });
       }

@@ -1,4 +1,4 @@
-//! The files of the page, compiled in. They load nothing from elsewhere.
+//! The files of the page, compiled in. They load nothing from elsewhere. The colours are those of all pages.
 
 /// A file of the page.
 pub(crate) struct Asset {
@@ -7,19 +7,38 @@ pub(crate) struct Asset {
     /// Media type.
     pub kind: &'static str,
     /// Content.
-    pub text: &'static str,
+    pub text: fn() -> &'static str,
 }
 
 macro_rules! assets {
     ($($path:literal $kind:literal $file:literal,)*) => {
-        &[$(Asset { path: $path, kind: $kind, text: include_str!(concat!("../assets/", $file)) }),*]
+        &[$(Asset { path: $path, kind: $kind, text: || include_str!(concat!("../assets/", $file)) }),*]
     };
 }
 
 const JS: &str = "text/javascript; charset=utf-8";
 
-/// All files of the page.
-pub(crate) const ASSETS: &[Asset] = assets! {
+/// A file of the page by its path in the URL.
+pub(crate) fn asset(path: &str) -> Option<&'static Asset> {
+    ASSETS.iter().chain(COLOURS).find(|asset| asset.path == path)
+}
+
+/// The table of colours, for the style sheet and for scripts.
+const COLOURS: &[Asset] = &[
+    Asset {
+        path: "/table-of-colours.css",
+        kind: "text/css; charset=utf-8",
+        text: results::colours::style,
+    },
+    Asset {
+        path: "/table-of-colours.js",
+        kind: "js",
+        text: results::colours::module,
+    },
+];
+
+/// The files of the folder `assets`.
+const ASSETS: &[Asset] = assets! {
     "/" "text/html; charset=utf-8" "index.html",
     "/style.css" "text/css; charset=utf-8" "style.css",
     "/address.js" "js" "address.js",

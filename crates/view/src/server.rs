@@ -29,7 +29,7 @@ use tokio::sync::Notify;
 use crate::catalogue::Catalogue;
 use crate::communication::communication;
 use crate::folder::{OpenError, ResultFolder};
-use crate::page::ASSETS;
+use crate::page::asset;
 use crate::slice::{self, ColumnValues, RowFilter, Slice, SliceError, TimeRange};
 use crate::timeline::{self, RankSample};
 use crate::wire;
@@ -251,11 +251,11 @@ impl ServerState {
     }
 
     fn get(&self, path: &str, query: &str) -> Answer {
-        if let Some(asset) = ASSETS.iter().find(|asset| asset.path == path) {
+        if let Some(asset) = asset(path) {
             return Answer {
                 status: 200,
                 kind: asset.media_type(),
-                body: Bytes::from_static(asset.text.as_bytes()),
+                body: Bytes::from_static((asset.text)().as_bytes()),
             };
         }
         let query = Query::read(query);

@@ -8,7 +8,7 @@ from typing import Any
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.calibration import Calibration
 from fabricsim.calibrate.simulation import Simulated
-from fabricsim.plot.chart import COLOURS, GREY
+from fabricsim.plot.chart import COLOURS, GREY, GRID
 
 __all__ = ["figure", "need_plots", "write"]
 
@@ -47,7 +47,7 @@ def figure(calibration: Calibration, simulated: Simulated | None) -> Any:
         off = [100 * (one / measured - 1) for one, measured in zip(again, fitted.measured, strict=True)]
         residuals.plot(places, off, linestyle=(0, (5, 2)), color=COLOURS[5])
     for axes in (times, residuals):
-        axes.grid(True, color="#E6EAEE", linewidth=0.8)
+        axes.grid(True, color=GRID, linewidth=0.8)
         axes.set_axisbelow(True)
         for change in fitted.changes:
             axes.axvline((change.last * change.first) ** 0.5, color=COLOURS[2], linewidth=1, linestyle=":")

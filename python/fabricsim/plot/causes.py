@@ -16,48 +16,46 @@ import pyarrow.compute
 import pyarrow.dataset
 
 from fabricsim._errors import ResultError
-from fabricsim.plot.chart import COLOURS, GREY, Axis, Bars, Chart, Curve, Layer, Points, Spans, of_time
+from fabricsim.plot.chart import COLOURS, GREY, TIME, Axis, Bars, Chart, Curve, Layer, Points, Spans, of_time
 from fabricsim.plot.content import _COORDINATES, Results, _called, _one_job, _rows, _table
 
 if TYPE_CHECKING:
     from fabricsim.result import Result
 
-_BLUE, _ORANGE, _GREEN, _PINK, _SKY, _RED = COLOURS[:6]
-
 CAUSES = (
-    ("computation", _BLUE, "compute_ps"),
-    ("MPI overhead", _RED, "overhead_ps"),
-    ("waiting for the partner", _ORANGE, "partner_ps"),
-    ("transfer", _GREEN, "transfer_ps"),
-    ("waiting for links", _PINK, "link_wait_ps"),
-    ("collectives: waiting for the partner", "#F6CF85", "collective_partner_ps"),
-    ("collectives: transfer", "#7FCDB8", "collective_transfer_ps"),
-    ("collectives: waiting for links", "#E6BDD3", "collective_link_wait_ps"),
+    ("computation", TIME["compute"], "compute_ps"),
+    ("MPI overhead", TIME["overhead"], "overhead_ps"),
+    ("waiting for the partner", TIME["partner"], "partner_ps"),
+    ("transfer", TIME["transfer"], "transfer_ps"),
+    ("waiting for links", TIME["link_wait"], "link_wait_ps"),
+    ("collectives: waiting for the partner", TIME["partner"], "collective_partner_ps"),
+    ("collectives: transfer", TIME["transfer"], "collective_transfer_ps"),
+    ("collectives: waiting for links", TIME["link_wait"], "collective_link_wait_ps"),
 )
 """Causes of the time of a rank, their colours, and their columns in ``ranks``."""
 
 _KINDS = {
-    "compute": ("computation", _BLUE),
-    "overhead": ("overhead of calls", _RED),
-    "network": ("network", _GREEN),
-    "wait": ("waiting for links and buffers", _ORANGE),
+    "compute": ("computation", TIME["compute"]),
+    "overhead": ("overhead of calls", TIME["overhead"]),
+    "network": ("network", TIME["transfer"]),
+    "wait": ("waiting for links and buffers", TIME["link_wait"]),
 }
 _OTHER = ("not explained", GREY)
 _PHASES = (
-    ("protocol, before the NIC", _RED),
-    ("NIC, until its last byte has left", _ORANGE),
-    ("network", _BLUE),
-    ("until the receiver matches it", _PINK),
+    ("protocol, before the NIC", TIME["overhead"]),
+    ("NIC, until its last byte has left", TIME["link_wait"]),
+    ("network", TIME["transfer"]),
+    ("until the receiver matches it", TIME["partner"]),
 )
 # Messages of protocols without data. Their time is included in that of messages with data.
 _CONTROL = frozenset({"request-to-send", "clear-to-send", "put-done", "get"})
 _PORT = re.compile(r" port \d+$")
 # Activities of the threads of the simulator, by their names in the summary.
 _ACTIVITIES = (
-    ("processing", "executing events", _BLUE),
-    ("queue", "queue of events", _ORANGE),
-    ("rollback", "rolling back events", _SKY),
-    ("synchronisation", "synchronisation", _PINK),
+    ("processing", "executing events", COLOURS[0]),
+    ("queue", "queue of events", COLOURS[1]),
+    ("rollback", "rolling back events", COLOURS[2]),
+    ("synchronisation", "synchronisation", COLOURS[3]),
     ("idle", "idle", GREY),
 )
 _MOST_THREADS = 64
@@ -115,7 +113,8 @@ def _stacks(
     for name, paint in kinds:
         y = [parts.get(name, 0.0) for parts in shares.values()]
         if any(share >= 0.05 for share in y):
-            layers.append(Bars(name, list(range(len(y))), y, paint, 0.6, list(base)))
+            is_hatched = name.startswith("collectives: ")
+            layers.append(Bars(name, list(range(len(y))), y, paint, 0.6, list(base), is_hatched))
         base = [below + more for below, more in zip(base, y, strict=True)]
     ticks = [(float(place), name) for place, name in enumerate(shares)]
     return Chart(title, Axis("", ticks=ticks, low=-0.6, high=len(shares) - 0.4), Axis(label, low=0), layers)
@@ -268,8 +267,14 @@ def hottest_routers(result: Result, most: int) -> list[Chart]:
     places = [float(place) for place in range(len(hottest))]
     busiest = [max(loads[router]) for router in hottest]
     layers: list[Layer] = [
-        Spans("mean of its links", places, [0.0] * len(places), [means[router] for router in hottest], _BLUE),
-        Points("its busiest link", busiest, places, _RED),
+        Spans(
+            "mean of its links",
+            places,
+            [0.0] * len(places),
+            [means[router] for router in hottest],
+            COLOURS[0],
+        ),
+        Points("its busiest link", busiest, places, COLOURS[1]),
     ]
     ticks = [(place, f"router {router}") for place, router in zip(places, hottest, strict=True)]
     return [

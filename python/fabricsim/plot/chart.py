@@ -1,18 +1,25 @@
 """The contents of a figure, independent of results and of the plotting library.
 
-Colours are those of Okabe and Ito, "Color Universal Design" (2008), in the order of the report page: they are
-distinguishable with any colour vision. Curves differ in their dashes as well. Maps use cividis (Nunez,
-Anderton, Renslow, PLOS ONE 2018), which is even in brightness.
+Colours are those of the report page and of the viewer, for a light ground. Readers of all kinds of colour
+vision can distinguish them. Curves differ in their dashes as well. Maps have even steps of lightness.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from fabricsim import _core
 
 __all__ = [
     "COLOURS",
     "GREY",
+    "GRID",
+    "INK",
+    "LOAD",
+    "QUIET",
+    "TIME",
     "Arrows",
     "Axis",
     "Bars",
@@ -26,8 +33,16 @@ __all__ = [
     "of_time",
 ]
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
-GREY = "#8C959F"
+_TABLE = json.loads(_core.COLOURS)
+COLOURS: tuple[str, ...] = tuple(light for light, _ in _TABLE["series"])
+GREY: str = _TABLE["other"][0]
+TIME: dict[str, str] = {cause: light for cause, (light, _) in _TABLE["time"].items()}
+"""Causes of the time of a rank."""
+LOAD: tuple[str, ...] = tuple(light for light, _ in _TABLE["load"])
+"""From idle to full, in even steps of lightness."""
+INK: str = _TABLE["page"]["ink"][0]
+QUIET: str = _TABLE["page"]["quiet"][0]
+GRID: str = _TABLE["page"]["grid"][0]
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,7 @@ class Bars:
     colour: str
     width: float = 0.7
     base: Sequence[float] | None = None
+    is_hatched: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from fabricsim._errors import ResultError
 from fabricsim.plot.chart import (
     COLOURS,
     GREY,
+    INK,
+    TIME,
     Arrows,
     Axis,
     Bars,
@@ -229,9 +231,9 @@ def link_load(results: Results) -> list[Chart]:
         ]
         most = [100 * max(values) for _, values in shown]
         if number == 0:
-            layers.append(Points("most loaded link", [place for place, _ in shown], most, "#1B1F24"))
+            layers.append(Points("most loaded link", [place for place, _ in shown], most, INK))
         else:
-            layers.append(Points("", [place for place, _ in shown], most, "#1B1F24"))
+            layers.append(Points("", [place for place, _ in shown], most, INK))
     ticks = [(float(place), kind) for place, kind in enumerate(classes)]
     return [
         Chart(
@@ -614,8 +616,8 @@ def _stacked(parts: Sequence[Mapping[str, float]], ps: float, width: float) -> l
     )
     shown = [name for name in calls if sums[name] > 0][:_MOST_CALLS]
     rest = [name for name in calls if name not in shown] + ["other MPI"]
-    series = [("computation", COLOURS[0], ["computation"])]
-    series += [(name, COLOURS[1 + number], [name]) for number, name in enumerate(shown)]
+    series = [("computation", TIME["compute"], ["computation"])]
+    series += [(name, COLOURS[number], [name]) for number, name in enumerate(shown)]
     # Means are rounded down, so that less than a picosecond per call may be missing.
     if sum(sums[name] for name in rest) > len(parts) * (len(calls) + 1):
         series.append(("other MPI", GREY, rest))

@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from fabricsim.plot.chart import Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
+from fabricsim.plot.chart import GRID, LOAD, Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
 
 __all__ = ["Paper", "draw"]
 
@@ -51,7 +52,7 @@ def draw(charts: Sequence[Chart]) -> Paper:
 
 def _chart(axes: Axes, chart: Chart) -> None:
     axes.set_title(_text(chart.title), fontsize="medium")
-    axes.grid(True, color="#E6EAEE", linewidth=0.8)
+    axes.grid(True, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     for layer in chart.layers:
@@ -65,6 +66,7 @@ def _chart(axes: Axes, chart: Chart) -> None:
                     width=layer.width,
                     bottom=layer.base if layer.base is not None else 0,
                     color=layer.colour,
+                    hatch="///" if layer.is_hatched else None,
                     edgecolor="white",
                     linewidth=0.4,
                     label=_text(layer.name),
@@ -119,7 +121,7 @@ def _heat(axes: Axes, heat: Heat) -> None:
         aspect="auto",
         origin="lower",
         extent=(heat.begin, heat.end, -0.5, len(heat.rows) - 0.5),
-        cmap="cividis",
+        cmap=LinearSegmentedColormap.from_list("load", LOAD),
         vmin=heat.low,
         vmax=heat.high,
         interpolation="nearest",

@@ -10,12 +10,11 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from fabricsim.plot.chart import Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
+from fabricsim.plot.chart import INK, LOAD, Arrows, Axis, Bars, Chart, Curve, Heat, Points, Spans, colour
 
 __all__ = ["draw"]
 
 _DASHES = ("solid", "dash", "dashdot", "dot")
-_INK = "#1b1f24"
 
 
 def draw(charts: Sequence[Chart]) -> go.Figure:
@@ -57,7 +56,7 @@ def draw(charts: Sequence[Chart]) -> go.Figure:
             )
     figure.update_layout(
         title=None if several else {"text": escape(charts[0].title), "font": {"size": 16}},
-        font={"size": 13, "color": _INK},
+        font={"size": 13, "color": INK},
         paper_bgcolor="white",
         plot_bgcolor="white",
         height=110 + 330 * sum(heights),
@@ -87,7 +86,7 @@ def _traces(layer: Any, figure: go.Figure, row: int, rows: int) -> list[Any]:
                     base=layer.base,
                     width=layer.width,
                     name=escape(layer.name),
-                    marker={"color": layer.colour},
+                    marker={"color": layer.colour, "pattern": {"shape": "/" if layer.is_hatched else ""}},
                 )
             ]
         case Points():
@@ -123,7 +122,7 @@ def _heat(heat: Heat, row: int, rows: int) -> Any:
         z=heat.values,
         zmin=heat.low,
         zmax=heat.high,
-        colorscale="Cividis",
+        colorscale=[[place / (len(LOAD) - 1), paint] for place, paint in enumerate(LOAD)],
         customdata=[[escape(name)] * columns for name in heat.rows],
         hovertemplate="%{customdata}<br>%{x:.6g}: %{z:.4g}<extra></extra>",
         # One scale for all maps.
@@ -155,7 +154,7 @@ def _axis(axis: Axis, labelled: bool) -> dict[str, Any]:
     said: dict[str, Any] = {
         "title": {"text": escape(axis.label) if labelled else ""},
         "gridcolor": "#E6EAEE",
-        "linecolor": _INK,
+        "linecolor": INK,
         "ticks": "outside",
         "zeroline": False,
         "automargin": True,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fabricsim.plot.chart import GREY, INK
 from fabricsim.sweep import show
 from fabricsim.sweep.choice import is_design
 from fabricsim.sweep.marks import Marks
@@ -407,7 +408,13 @@ def _bar(
         "name": label(name),
         "x": [label(text) for text in labels],
         "y": heights,
-        "error_y": {"type": "data", "array": halves, "visible": any(halves), "thickness": 1.2},
+        "error_y": {
+            "type": "data",
+            "array": halves,
+            "visible": any(halves),
+            "thickness": 1.2,
+            "color": INK,
+        },
         "marker": {"color": COLOURS[number % len(COLOURS)], "pattern": {"shape": _pattern(number)}},
         "text": [marks.of_point(row) for row in rows],
         "textposition": "outside",
@@ -469,7 +476,7 @@ def _pareto_figure(
                 "name": "nothing is both cheaper and better",
                 "x": [rows[n][cost] for n in front],
                 "y": [rows[n][column] * metric.scale for n in front],
-                "line": {"color": "#8c959f", "dash": "dot", "width": 2, "shape": "hv"},
+                "line": {"color": GREY, "dash": "dot", "width": 2, "shape": "hv"},
                 "hoverinfo": "skip",
             }
         )
@@ -640,7 +647,7 @@ def line_at_one() -> dict[str, Any]:
         "x1": 1,
         "y0": 1,
         "y1": 1,
-        "line": {"color": "#1b1f24", "width": 1, "dash": "dot"},
+        "line": {"color": INK, "width": 1, "dash": "dot"},
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawn
 
+from fabricsim.plot.chart import GRID, INK, QUIET
 from fabricsim.plot.drawing_matplotlib import Paper
 from fabricsim.sweep.page import Figure
 
@@ -34,7 +35,6 @@ _MARKS = {
     "triangle-down": "v",
 }
 _HATCHES = {"": "", "/": "//", "x": "xx", ".": ".."}
-_GREY = "#57606a"
 # Names along an axis from which on they are turned.
 MANY_NAMES = 4
 # Inches of one plot beside others, and of a plot that is alone.
@@ -72,7 +72,7 @@ def _panels(figure: Figure) -> list[tuple[str, list[dict[str, Any]]]]:
 def _plot(axes: Axes, traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any], title: str) -> None:
     if title:
         axes.set_title(_text(title), fontsize="small")
-    axes.grid(True, color="#E6EAEE", linewidth=0.8)
+    axes.grid(True, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     names = _names(axes, traces, layout)
@@ -84,7 +84,7 @@ def _plot(axes: Axes, traces: Sequence[Mapping[str, Any]], layout: Mapping[str, 
             _points(axes, trace, names)
     for shape in layout.get("shapes", ()):
         draw_line = axes.axvline if shape.get("yref") == "paper" else axes.axhline
-        draw_line(1, color="#1b1f24", linewidth=0.8, linestyle=_DASHES["dot"])
+        draw_line(1, color=INK, linewidth=0.8, linestyle=_DASHES["dot"])
     for which in ("x", "y"):
         _axis(axes, layout[f"{which}axis"], which)
 
@@ -133,7 +133,7 @@ def _points(axes: Axes, trace: Mapping[str, Any], names: Mapping[str, Mapping[st
         for which in ("x", "y")
     )
     look = {**trace.get("marker", {}), **trace.get("line", {})}
-    colour = look.get("color", _GREY)
+    colour = look.get("color", QUIET)
     label = _text(trace["name"]) if trace.get("showlegend", True) else None
     if "lines" in trace["mode"]:
         steps = "steps-post" if trace.get("line", {}).get("shape") == "hv" else "default"
@@ -174,7 +174,7 @@ def _markers(
         if is_open and text and value == value:
             mark = text[text.rindex("[") :] if "[" in text else text
             axes.annotate(
-                mark, (at, value), xytext=(3, 3), textcoords="offset points", fontsize="x-small", color=_GREY
+                mark, (at, value), xytext=(3, 3), textcoords="offset points", fontsize="x-small", color=QUIET
             )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from fabricsim import _core
 from fabricsim._errors import SweepError
+from fabricsim.plot.chart import COLOURS, GREY, GRID, INK
 
 __all__ = [
     "COLOURS",
@@ -34,12 +35,11 @@ __all__ = [
     "table",
 ]
 
-# The colour-blind safe palette of Okabe and Ito, "Color Universal Design" (2008), and further line styles for
-# more than seven lines.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+# Further line styles for more lines than colours.
 DASHES = ["solid", "dash", "dot", "dashdot"]
 MARKS = ["circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down"]
-_GREY = "#57606a"
+_PAGE = {part: light for part, (light, _) in json.loads(_core.COLOURS)["page"].items()}
+_QUIET = _PAGE["quiet"]
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     """An axis in the style of the pages."""
     return {
         "title": {"text": label(title), "font": {"size": 13}},
-        "gridcolor": "#e6e9ec",
-        "linecolor": "#8c959f",
-        "zerolinecolor": "#c8ced4",
+        "gridcolor": GRID,
+        "linecolor": GREY,
+        "zerolinecolor": _PAGE["line"],
         "automargin": True,
         **more,
     }
@@ -119,12 +119,17 @@ def layout(x: dict[str, Any], y: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
         "xaxis": x,
         "yaxis": y,
-        "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#1b1f24"},
-        "paper_bgcolor": "#fff",
-        "plot_bgcolor": "#fff",
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
+        "paper_bgcolor": _PAGE["paper"],
+        "plot_bgcolor": _PAGE["paper"],
         "margin": {"l": 60, "r": 36, "t": 16, "b": 48},
-        "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)"},
-        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": {"color": _GREY}},
+        "modebar": {
+            "orientation": "v",
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": GREY,
+            "activecolor": _PAGE["mark"],
+        },
+        "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": {"color": _QUIET}},
         "hovermode": "closest",
         **more,
     }
@@ -169,7 +174,7 @@ def document(title: str, subtitle: str, parts: Iterable[str | Figure]) -> str:
 <link rel="icon" href="data:,">
 <title>FabricSim: {escape(title)}</title>
 <style>
-{style}</style>
+{_core.page_style()}{style}</style>
 {_library() if figures else ""}</head>
 <body>
 <header><div><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></div></header>
@@ -231,5 +236,5 @@ def _script(figures: list[Figure]) -> str:
         'const config = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d"]};\n'
         "plots.forEach((plot, n) =>\n"
         '  Plotly.newPlot(document.getElementById("figure-" + n), plot.data, plot.layout, config));\n'
-        "</script>\n"
+        f"{_core.page_script()}</script>\n"
     )

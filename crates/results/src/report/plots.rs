@@ -1,9 +1,9 @@
 //! The plots of the report: from tables to Plotly figures.
 //!
 //! A plot has a few thousand points at most, whatever the size of the run: ranks are averaged in groups,
-//! distributions and series are reduced, and maps have about ten thousand cells at most. Colours are those of Okabe
-//! and Ito, "Color Universal Design" (2008), and of maps cividis (Nunez, Anderton, Renslow, "Optimizing colormaps
-//! with consideration for color vision deficiency", PLOS ONE 13(7), 2018), which are distinct with any colour vision.
+//! distributions and series are reduced, and maps have about ten thousand cells at most. Colours are those of
+//! `crates/results/src/colours.json` for a light ground. The script of the page repaints the plots for a dark one.
+//! A job has the colour of its place in the experiment in every plot.
 
 mod anatomy;
 mod buffers;
@@ -11,6 +11,7 @@ mod classes;
 mod host_latency;
 mod hosts;
 mod links;
+mod map;
 mod messages;
 mod packets;
 mod path;
@@ -23,34 +24,33 @@ mod waits;
 use std::collections::BTreeMap;
 
 use plotly::common::{
-    Anchor, ColorBar, ColorScale, ColorScaleElement, DashType, Font, Line, LineShape, Mode, Orientation,
-    Title,
+    Anchor, ColorBar, ColorScale, ColorScaleElement, DashType, Font, Line, LineShape, Marker, Mode,
+    Orientation, Pattern, PatternShape, Title,
 };
 use plotly::configuration::{DisplayModeBar, ImageButtonFormats, ModeBarButtonName, ToImageButtonOptions};
-use plotly::layout::{Axis, HoverMode, Legend, Margin, ModeBar, RangeMode, TraceOrder};
+use plotly::layout::{Axis, AxisType, HoverMode, Legend, Margin, ModeBar, RangeMode, TraceOrder};
 use plotly::{Configuration, HeatMap, Layout, Plot, Scatter};
 
 use super::escape;
 use super::grid::TimeGrid;
 use super::source::TableSource;
 use crate::show::{self, TimeUnit};
-use crate::{ReadError, Summary};
+use crate::{ReadError, Summary, colours};
 
-const BLUE: &str = "#0072B2";
-const GREY: &str = "#8C959F";
-/// Colours of series without a colour of their own, most distinct first.
-const COLOURS: [&str; 7] = [
-    "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C959F",
-];
 const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::DashDot, DashType::Dot];
 /// Maximum number of jobs in a plot: the number of colours.
-const MOST_JOBS: usize = 7;
+const MOST_JOBS: usize = colours::SERIES;
+
+/// Maximum number of names along an axis of a map.
+const MOST_ROW_TICKS: usize = 12;
 
 /// Width of a plot on the page. The style sheet maps it to screen sizes.
 #[derive(Clone, Copy)]
 pub(super) enum Height {
     Low,
     Usual,
+    /// For maps of equal sides.
+    Square,
 }
 
 /// A plot and its description in words.
@@ -129,9 +129,12 @@ pub(super) fn figures(summary: &Summary, source: TableSource) -> Result<Vec<Figu
     }
     figures.extend(progress::jobs(summary, source)?);
     figures.extend(messages::phases(source)?);
-    figures.extend(source.table("latency_histogram").and_then(packets::latency));
-    figures.extend(source.table("hops_histogram").and_then(packets::hops));
+    let latencies = source.table("latency_histogram");
+    figures.extend(latencies.and_then(|table| packets::latency(summary, table)));
+    let hops = source.table("hops_histogram");
+    figures.extend(hops.and_then(|table| packets::hops(summary, table)));
     figures.extend(host_latency::sorted(summary, source)?);
+    figures.extend(map::network(summary, source)?);
     if let Some(links) = links {
         figures.extend(links::hottest(links));
         figures.extend(routers::hottest(links));
@@ -174,19 +177,14 @@ fn rounded(x: f64) -> f64 {
     if rounded.is_finite() { rounded } else { x }
 }
 
-/// A map of values by row and column of time; low values are light. Tooltips show the names of rows.
-fn heat_map(grid: &TimeGrid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64>>, scale: &Scale) -> Plot {
+/// A map of values by row and column of time; low values are close to the ground. The axis has the short names of
+/// rows, tooltips the long ones.
+fn heat_map(grid: &TimeGrid, unit: &TimeUnit, rows: &[RowName], z: Vec<Vec<f64>>, scale: &Scale) -> Plot {
     let edges: Vec<f64> = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
     let x = x_axis(&format!("simulated time ({})", unit.name))
         .show_grid(false)
         .range(vec![0.0, *edges.last().unwrap_or(&1.0)]);
-    let y = Axis::new()
-        .title(Title::with_text(scale.rows))
-        .show_tick_labels(false)
-        .tick_length(0)
-        .show_grid(false)
-        .zero_line(false)
-        .auto_range(true);
+    let y = ticks(rows).title(Title::with_text(scale.rows)).auto_range(true);
     let mut plot = plot(x, y);
     let bar = ColorBar::new()
         .title(Title::with_text(scale.name))
@@ -195,10 +193,10 @@ fn heat_map(grid: &TimeGrid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64
         .tick_font(Font::new().size(11));
     let trace = HeatMap::new(
         edges,
-        names.iter().map(|name| escape(name)).collect::<Vec<_>>(),
+        rows.iter().map(|row| escape(&row.long)).collect::<Vec<_>>(),
         z,
     )
-    .color_scale(light_to_dark())
+    .color_scale(loads())
     .zauto(false)
     .zmin(0.0)
     .zmax(scale.most)
@@ -211,20 +209,37 @@ fn heat_map(grid: &TimeGrid, unit: &TimeUnit, names: Vec<String>, z: Vec<Vec<f64
     plot
 }
 
-/// Cividis reversed, so that high values are dark. It begins with white, the colour of an empty cell.
-fn light_to_dark() -> ColorScale {
-    let colours = [
-        (0.0, "#FFFFFF"),
-        (0.06, "#FFF4B0"),
-        (0.15, "#F3DB4F"),
-        (0.32, "#D1BF66"),
-        (0.5, "#928C78"),
-        (0.7, "#5B5F6D"),
-        (0.85, "#273F6C"),
-        (1.0, "#00204C"),
-    ];
-    let elements = colours.map(|(share, colour)| ColorScaleElement(share, colour.into()));
-    ColorScale::Vector(elements.to_vec())
+/// The colours of loads, as in the viewer.
+fn loads() -> ColorScale {
+    let loads = colours::load();
+    let last = (loads.len() - 1) as f64;
+    let elements = loads
+        .enumerate()
+        .map(|(i, colour)| ColorScaleElement(rounded(i as f64 / last), colour.into()));
+    ColorScale::Vector(elements.collect())
+}
+
+/// A row or column of a map: its name on the axis, and in tooltips.
+#[derive(Clone, Debug)]
+struct RowName {
+    short: String,
+    long: String,
+}
+
+/// An axis of a map with the names of some rows, at equal distances.
+fn ticks(rows: &[RowName]) -> Axis {
+    let places: Vec<usize> = (0..rows.len())
+        .step_by(rows.len().div_ceil(MOST_ROW_TICKS).max(1))
+        .collect();
+    Axis::new()
+        .type_(AxisType::Category)
+        .tick_values(places.iter().map(|place| *place as f64).collect())
+        .tick_text(places.iter().map(|place| escape(&rows[*place].short)).collect())
+        .tick_font(Font::new().size(11))
+        .tick_angle(0.0)
+        .auto_margin(true)
+        .show_grid(false)
+        .zero_line(false)
 }
 
 /// Labels of a map.
@@ -242,7 +257,7 @@ fn x_axis(title: &str) -> Axis {
     Axis::new()
         .title(Title::with_text(title))
         .auto_margin(true)
-        .grid_color("#E6EAEE")
+        .grid_color(colours::page("grid"))
         .zero_line(false)
 }
 
@@ -259,8 +274,8 @@ fn plot(x: Axis, y: Axis) -> Plot {
         .trace_order(TraceOrder::Normal);
     let buttons = ModeBar::new()
         .background_color("rgba(0,0,0,0)")
-        .color("#8C959F")
-        .active_color(BLUE);
+        .color(colours::other())
+        .active_color(colours::page("mark"));
     let layout = Layout::new()
         .x_axis(x)
         .y_axis(y)
@@ -268,7 +283,7 @@ fn plot(x: Axis, y: Axis) -> Plot {
         .margin(Margin::new().left(50).right(12).top(34).bottom(48))
         .paper_background_color("rgba(0,0,0,0)")
         .plot_background_color("rgba(0,0,0,0)")
-        .font(Font::new().size(13).color("#1b1f24"))
+        .font(Font::new().size(13).color(colours::page("ink")))
         .mode_bar(buttons)
         .hover_mode(HoverMode::Closest)
         .auto_size(true);
@@ -291,35 +306,75 @@ fn plot(x: Axis, y: Axis) -> Plot {
     plot
 }
 
-/// Blue first, then the others. The i-th job or class has the i-th colour in every plot.
-fn series_colour(i: usize) -> &'static str {
-    if i == 0 {
-        BLUE
-    } else {
-        COLOURS[(i - 1) % COLOURS.len()]
+/// What a line or a bar shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Series {
+    /// The whole network, beside its jobs.
+    Whole,
+    /// The i-th job of the experiment, or the i-th class of links.
+    Number(usize),
+}
+
+impl Series {
+    /// A job by its place in the experiment.
+    fn of_job(summary: &Summary, name: &str) -> Series {
+        match summary.jobs.iter().position(|job| job.name == name) {
+            Some(i) => Series::Number(i),
+            None => Series::Whole,
+        }
+    }
+
+    fn colour(self) -> &'static str {
+        match self {
+            Series::Whole => colours::other(),
+            Series::Number(i) => colours::series(i),
+        }
+    }
+
+    fn dash(self) -> DashType {
+        match self {
+            Series::Whole => DASHES[0].clone(),
+            Series::Number(i) => DASHES[i % DASHES.len()].clone(),
+        }
     }
 }
 
-/// A step curve in the i-th colour and dash.
-fn curve(name: &str, i: usize, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
-    drawn(name, i, x, y, LineShape::Hv, DASHES[i % DASHES.len()].clone())
+/// A step curve in the colour and dash of its series.
+fn curve(name: &str, series: Series, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
+    drawn(name, series, x, y, LineShape::Hv, series.dash())
 }
 
-/// A curve in the i-th colour.
-fn line(name: &str, i: usize, x: Vec<f64>, y: Vec<f64>, dash: DashType) -> Box<Scatter<f64, f64>> {
-    drawn(name, i, x, y, LineShape::Linear, dash)
+/// A curve in the colour of its series.
+fn line(name: &str, series: Series, x: Vec<f64>, y: Vec<f64>, dash: DashType) -> Box<Scatter<f64, f64>> {
+    drawn(name, series, x, y, LineShape::Linear, dash)
+}
+
+/// A bar in a colour, hatched if it stands for collectives or has no colour of its own.
+fn marker(colour: &'static str, hatch: Option<PatternShape>) -> Marker {
+    let marker = Marker::new().color(colour);
+    match hatch {
+        None => marker,
+        Some(shape) => marker.pattern(
+            Pattern::new()
+                .shape(shape)
+                .background_color(colour)
+                .foreground_color(colours::page("paper"))
+                .size(6.0)
+                .solidity(0.25),
+        ),
+    }
 }
 
 fn drawn(
     name: &str,
-    i: usize,
+    series: Series,
     x: Vec<f64>,
     y: Vec<f64>,
     shape: LineShape,
     dash: DashType,
 ) -> Box<Scatter<f64, f64>> {
     let line = Line::new()
-        .color(series_colour(i))
+        .color(series.colour())
         .width(2.5)
         .shape(shape)
         .dash(dash);

@@ -305,7 +305,7 @@ fn of_ranks(size: Size) -> Vec<Table> {
     ]
 }
 
-fn summary() -> Summary {
+pub(super) fn summary() -> Summary {
     let job = |name: &str, ranks: u64| JobSummary {
         name: name.into(),
         kind: if ranks > 0 { "motif" } else { "traffic" }.into(),
@@ -401,6 +401,62 @@ fn the_page_of_everything_loads_nothing_and_describes_every_plot() {
         "{drawn} plots, {described} described"
     );
     assert!(!page.contains("aria-label=\"\""));
+}
+
+#[test]
+fn a_job_and_a_cause_have_one_colour_in_all_plots() {
+    let tables = tables(SMALL);
+    let source = super::source::TableSource::new(&tables, None);
+    let figures = super::plots::figures(&summary(), source).unwrap();
+    let mut seen = std::collections::BTreeMap::<String, Vec<String>>::new();
+    for panel in figures.iter().flat_map(|figure| &figure.panels) {
+        let plot: serde_json::Value = serde_json::from_str(&panel.plot.to_json()).unwrap();
+        for trace in plot["data"].as_array().unwrap() {
+            let colour = trace["line"]["color"]
+                .as_str()
+                .or(trace["marker"]["color"].as_str());
+            if let (Some(name), Some(colour)) = (trace["name"].as_str(), colour) {
+                seen.entry(name.into()).or_default().push(colour.into());
+            }
+        }
+    }
+    for (name, colour) in [
+        (NAMES[0], crate::colours::series(0)),
+        (NAMES[1], crate::colours::series(1)),
+        ("computation", crate::colours::time("compute")),
+        ("network", crate::colours::time("transfer")),
+    ] {
+        let found = &seen[name];
+        assert!(
+            found.len() > 1 && found.iter().all(|one| one == colour),
+            "{name}: {found:?}, not {colour}"
+        );
+    }
+}
+
+#[test]
+fn the_page_is_made_for_light_and_dark_grounds() {
+    let page = own(&report(&summary(), &tables(SMALL)));
+    assert!(page.contains("prefers-color-scheme: dark") && page.contains("const DARK = {"));
+    // Each colour of a plot has a dark value, which the script finds by the light one.
+    let dark: std::collections::BTreeMap<String, String> = {
+        let from = page.find("const DARK = ").unwrap() + "const DARK = ".len();
+        serde_json::from_str(&page[from..from + page[from..].find(';').unwrap()]).unwrap()
+    };
+    let plots: Vec<&str> = page
+        .split("Plotly.newPlot(")
+        .skip(1)
+        .map(|rest| &rest[..rest.find("</script>").unwrap()])
+        .collect();
+    let mut colours = 0;
+    for plot in plots {
+        for (at, _) in plot.match_indices("\"#") {
+            let hex = &plot[at + 1..at + 8];
+            assert!(dark.contains_key(&hex.to_lowercase()), "{hex} has no dark value");
+            colours += 1;
+        }
+    }
+    assert!(colours > 100, "{colours}");
 }
 
 #[test]

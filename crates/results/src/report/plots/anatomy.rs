@@ -4,8 +4,8 @@ use plotly::Bar;
 use plotly::common::{Marker, Orientation};
 use plotly::layout::{Axis, BarMode};
 
-use super::{BLUE, COLOURS, Figure, GREY, Height, plot, x_axis};
-use crate::{Summary, ThreadTimes};
+use super::{Figure, Height, plot, x_axis};
+use crate::{Summary, ThreadTimes, colours};
 
 /// Maximum number of threads.
 const MOST_THREADS: usize = 64;
@@ -29,11 +29,11 @@ pub(super) fn threads(summary: &Summary) -> Option<Figure> {
     let names: Vec<String> = (0..threads.len()).map(name).collect();
     let of = |part: fn(&ThreadTimes) -> f64| threads.iter().map(part).collect::<Vec<f64>>();
     let parts = [
-        ("executing events", BLUE, of(|t| t.processing)),
-        ("queue of events", COLOURS[0], of(|t| t.queue)),
-        ("rolling back events", COLOURS[4], of(|t| t.rollback)),
-        ("synchronisation", COLOURS[3], of(|t| t.synchronisation)),
-        ("idle", GREY, of(|t| t.idle)),
+        ("executing events", colours::series(0), of(|t| t.processing)),
+        ("queue of events", colours::series(1), of(|t| t.queue)),
+        ("rolling back events", colours::series(2), of(|t| t.rollback)),
+        ("synchronisation", colours::series(3), of(|t| t.synchronisation)),
+        ("idle", colours::other(), of(|t| t.idle)),
     ]
     .into_iter()
     .filter(|(_, _, seconds)| seconds.iter().any(|s| *s > 0.0));

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Figure, Height, Scale, heat_map, rounded, unit_of};
+use super::{Figure, Height, RowName, Scale, heat_map, rounded, unit_of};
 use crate::report::grid::{Held, TimeGrid};
 use crate::report::source::TableSource;
 use crate::{ReadError, Table, show};
@@ -137,12 +137,16 @@ pub(super) fn occupancy(source: TableSource) -> Result<Option<Figure>, ReadError
 }
 
 /// Names of rows of a map: number of the link, and its ends if known.
-fn names(source: TableSource, links: &[u32]) -> Vec<String> {
+fn names(source: TableSource, links: &[u32]) -> Vec<RowName> {
     let mut names: BTreeMap<u32, String> = links.iter().map(|link| (*link, format!("link {link}"))).collect();
     if let Some(table) = source.table("links") {
         add_ends(table, &mut names);
     }
-    names.into_values().collect()
+    let rows = names.into_iter().map(|(link, long)| RowName {
+        short: link.to_string(),
+        long,
+    });
+    rows.collect()
 }
 
 fn add_ends(links: &Table, names: &mut BTreeMap<u32, String>) -> Option<()> {
@@ -159,7 +163,7 @@ fn figure(
     grid: &TimeGrid,
     choice: &BufferChoice,
     taken: &BTreeMap<Buffer, Vec<f64>>,
-    names: &[String],
+    names: &[RowName],
 ) -> Figure {
     let unit = unit_of(grid.end_ps());
     let mut chosen = match (choice.links.len(), choice.of_links) {
@@ -181,13 +185,13 @@ fn figure(
         "buffers",
         "Buffers over ports and time",
         format!(
-            "Occupied share of the buffer behind each link, by VC. Each row is a link; dark means full. {chosen}. The tooltip of a row names the link."
+            "Occupied share of the buffer behind each link, by VC. Each row is a link; a full buffer has the end of the scale. {chosen}. The tooltip of a row names the link."
         ),
     );
     let scale = Scale {
         name: "% taken",
         unit: "% taken",
-        rows: "links",
+        rows: "number of the link",
         // Upper end of the colour scale: a round value above the data.
         most: [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
             .into_iter()
@@ -209,7 +213,7 @@ fn figure(
         let (link, column, fullest) = fullest_cell(&z);
         let alt = format!(
             "Map of the buffers of VC {vc} by link and time. The fullest is that of {}, {} occupied at {}.",
-            names[link],
+            names[link].long,
             show::percent(fullest / 100.0),
             show::time(grid.edges_ps()[column] as f64 / 1000.0)
         );
@@ -218,7 +222,7 @@ fn figure(
         } else {
             Height::Usual
         };
-        let plot = heat_map(grid, unit, names.to_vec(), z, &scale);
+        let plot = heat_map(grid, unit, names, z, &scale);
         figure = figure.captioned(format!("VC {vc}"), height, alt, plot);
     }
     figure

@@ -6,7 +6,7 @@
 
 use plotly::Plot;
 
-use super::{Figure, Height, MOST_JOBS, curve, plot, rounded, x_axis, y_axis};
+use super::{Figure, Height, MOST_JOBS, Series, curve, plot, rounded, x_axis, y_axis};
 use crate::report::html::{details, numbers, table, words};
 use crate::report::source::TableSource;
 use crate::{ReadError, Summary, show};
@@ -37,9 +37,7 @@ impl Received {
 /// Hosts of one curve. All of them received packets.
 struct HostCurve {
     name: String,
-    /// Index of colour and dash: 0 for all hosts, then the jobs in the order of the experiment, as in the plots of
-    /// packets.
-    number: usize,
+    series: Series,
     hosts: Vec<Received>,
 }
 
@@ -108,23 +106,21 @@ fn curves(summary: &Summary, jobs: Vec<(String, Vec<u64>)>, hosts: Vec<Received>
             left_out += 1;
             continue;
         }
-        let position = summary.jobs.iter().position(|job| job.name == name);
         of_jobs.push(HostCurve {
+            series: Series::of_job(summary, &name),
             name,
-            number: 1 + position.unwrap_or(of_jobs.len()),
             hosts: its,
         });
     }
     // The curve of one job with all hosts would coincide with that of all hosts.
-    if let [only] = &mut of_jobs[..]
+    if let [only] = &of_jobs[..]
         && only.hosts.len() == hosts.len()
     {
-        only.number = 0;
         return (of_jobs, left_out);
     }
     let mut curves = vec![HostCurve {
         name: "all hosts".into(),
-        number: 0,
+        series: Series::Whole,
         hosts,
     }];
     curves.extend(of_jobs);
@@ -223,11 +219,11 @@ fn least(hosts: &[Received], value: fn(&Received) -> f64) -> &Received {
 }
 
 fn lines(curves: &[HostCurve], title: &str, value: impl Fn(&Received) -> f64) -> Plot {
-    let x = x_axis("hosts, sorted (% of the hosts of the curve)").range(vec![0.0, 100.0]);
+    let x = x_axis("sorted hosts of the curve (%)").range(vec![0.0, 100.0]);
     let mut plot = plot(x, y_axis(title));
     for one in curves {
         let (x, y) = steps(one.hosts.iter().map(&value).collect());
-        plot.add_trace(curve(&one.name, one.number, x, y));
+        plot.add_trace(curve(&one.name, one.series, x, y));
     }
     plot
 }
@@ -350,8 +346,8 @@ mod tests {
         (3, 4, 8_000, 3_000, 20),
     ];
 
-    /// Name, number and hosts of a curve.
-    type Shown = (String, usize, Vec<u64>);
+    /// Name, series and hosts of a curve.
+    type Shown = (String, Series, Vec<u64>);
 
     fn drawn(summary: &Summary, tables: &[Table]) -> Option<(Figure, Vec<Shown>)> {
         let source = TableSource::new(tables, None);
@@ -363,7 +359,7 @@ mod tests {
             .iter()
             .map(|one| {
                 let hosts = one.hosts.iter().map(|host| host.host).collect();
-                (one.name.clone(), one.number, hosts)
+                (one.name.clone(), one.series, hosts)
             })
             .collect();
         Some((figure, curves))
@@ -376,9 +372,9 @@ mod tests {
         assert_eq!(
             curves,
             [
-                ("all hosts".into(), 0, vec![0, 1, 3]),
-                ("noise".into(), 2, vec![3]),
-                ("halo".into(), 1, vec![0, 1]),
+                ("all hosts".into(), Series::Whole, vec![0, 1, 3]),
+                ("noise".into(), Series::Number(1), vec![3]),
+                ("halo".into(), Series::Number(0), vec![0, 1]),
             ]
         );
         assert!(
@@ -419,10 +415,10 @@ mod tests {
     fn one_job_with_all_hosts_has_the_only_curve() {
         let jobs = ranks(&[("halo", 0), ("halo", 1), ("halo", 3)]);
         let (_, curves) = drawn(&summary(&["halo"]), &[hosts(&FOUR), jobs]).unwrap();
-        assert_eq!(curves, [("halo".into(), 0, vec![0, 1, 3])]);
+        assert_eq!(curves, [("halo".into(), Series::Number(0), vec![0, 1, 3])]);
         // Traffic has no ranks.
         let (figure, curves) = drawn(&summary(&["noise"]), &[hosts(&FOUR)]).unwrap();
-        assert_eq!(curves, [("all hosts".into(), 0, vec![0, 1, 3])]);
+        assert_eq!(curves, [("all hosts".into(), Series::Whole, vec![0, 1, 3])]);
         assert!(!figure.explanation.contains("of its ranks"));
     }
 

@@ -5,7 +5,9 @@
 
 use plotly::Plot;
 
-use super::{Figure, Height, Scale, curve, heat_map, in_unit, plot, rounded, unit_of, x_axis, y_axis};
+use super::{
+    Figure, Height, RowName, Scale, Series, curve, heat_map, in_unit, plot, rounded, unit_of, x_axis, y_axis,
+};
 use crate::report::grid::{Held, TimeGrid};
 use crate::report::source::TableSource;
 use crate::{ReadError, show};
@@ -118,14 +120,18 @@ fn rounded3(x: f64) -> f64 {
 
 fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
     let unit = unit_of(grid.end_ps());
-    let names: Vec<String> = (0..traffic.sent.len())
+    let names: Vec<RowName> = (0..traffic.sent.len())
         .map(|row| {
             let first = row * traffic.group;
             let last = (first + traffic.group).min(traffic.hosts) - 1;
-            if first == last {
+            let long = if first == last {
                 format!("host {first}")
             } else {
                 format!("hosts {first} to {last}")
+            };
+            RowName {
+                short: first.to_string(),
+                long,
             }
         })
         .collect();
@@ -163,19 +169,14 @@ fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
         let scale = Scale {
             name: "Gbps per host",
             unit: "Gbps",
-            rows: "hosts",
+            rows: "host",
             most: if most > 0.0 { most } else { 1.0 },
         };
         let alt = format!(
             "Map of what {} hosts {caption} over time, in gigabits per second; at most {most} per host.",
             traffic.hosts
         );
-        figure = figure.captioned(
-            caption,
-            height,
-            alt,
-            heat_map(grid, unit, names.clone(), z, &scale),
-        );
+        figure = figure.captioned(caption, height, alt, heat_map(grid, unit, &names, z, &scale));
     }
     let totals = [
         ("sent", traffic.total(grid, &traffic.sent)),
@@ -228,7 +229,7 @@ fn lines(grid: &TimeGrid, series: &[(&str, Vec<f64>)], title: &str) -> Plot {
     for (i, (name, values)) in series.iter().enumerate() {
         let x = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
         let y = values.iter().chain(values.last()).copied().collect();
-        plot.add_trace(curve(name, i, x, y));
+        plot.add_trace(curve(name, Series::Number(i), x, y));
     }
     plot
 }

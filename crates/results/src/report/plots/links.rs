@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use plotly::common::{ConstrainText, Font, HoverInfo, Marker, Orientation, TextAnchor, TextPosition};
+use plotly::common::{ConstrainText, Font, HoverInfo, Line, Marker, Orientation, TextAnchor, TextPosition};
 use plotly::layout::{Axis, RangeMode};
 use plotly::{Bar, Plot};
 
-use super::{Figure, Height, curve, escape, plot, series_colour, x_axis, y_axis};
+use super::{Figure, Height, Series, curve, escape, plot, x_axis, y_axis};
 use crate::report::html::{details, numbers, table, words};
-use crate::{Table, show};
+use crate::{Table, colours, show};
 
 const HOTTEST: usize = 12;
 /// Maximum number of points of a curve.
@@ -74,9 +74,15 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
         };
         let loads = bars.iter().map(|(_, link)| 100.0 * busy[*link]).collect();
         let places = bars.iter().map(|(place, _)| *place as f64).collect();
+        let paint = Series::Number(c).colour();
         let trace = Bar::new(loads, places)
             .name(escape(class))
-            .marker(Marker::new().color(series_colour(c)).opacity(0.55))
+            .marker(
+                Marker::new()
+                    .color(paint)
+                    .opacity(0.4)
+                    .line(Line::new().color(paint).width(1.5)),
+            )
             .text_array(bars.iter().map(|(_, link)| label(*link)).collect())
             .hover_text_array(bars.iter().map(|(_, link)| hover(*link)).collect());
         plot.add_trace(named_bars(trace));
@@ -101,8 +107,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
     Some(figure.with(Height::Usual, alt, plot))
 }
 
-/// The style of horizontal bars that carry their names. Dark text is readable on pale bars, and continues beside short
-/// ones.
+/// The style of horizontal bars that carry their names. Text is readable on pale bars, and continues beside short ones.
 fn named_bars(bars: Box<Bar<f64, f64>>) -> Box<Bar<f64, f64>> {
     bars.orientation(Orientation::Horizontal)
         .width(0.82)
@@ -111,7 +116,7 @@ fn named_bars(bars: Box<Bar<f64, f64>>) -> Box<Bar<f64, f64>> {
         .inside_text_anchor(TextAnchor::Start)
         .constrain_text(ConstrainText::None)
         .text_font(Font::new().size(12))
-        .inside_text_font(Font::new().size(12).color("#1B1F24"))
+        .inside_text_font(Font::new().size(12).color(colours::page("ink")))
         .show_legend(true)
 }
 
@@ -190,7 +195,12 @@ fn distribution(links: &Table, quantity: &[f64], title: &str) -> Option<Plot> {
             x.push(sorted[place]);
             y.push(super::rounded(100.0 * (place + 1) as f64 / sorted.len() as f64));
         }
-        plot.add_trace(curve(&format!("{class} ({})", members.len()), c, x, y));
+        plot.add_trace(curve(
+            &format!("{class} ({})", members.len()),
+            Series::Number(c),
+            x,
+            y,
+        ));
     }
     Some(plot)
 }

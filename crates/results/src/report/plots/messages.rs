@@ -6,19 +6,20 @@ use plotly::Bar;
 use plotly::common::{Marker, Orientation};
 use plotly::layout::{Axis, BarMode};
 
-use super::{BLUE, COLOURS, Figure, Height, escape, named, plot, rounded, unit_of, x_axis};
+use super::{Figure, Height, escape, named, plot, rounded, unit_of, x_axis};
 use crate::report::html::{numbers, table, words};
 use crate::report::source::TableSource;
-use crate::{Histogram, ReadError, show};
+use crate::{Histogram, ReadError, colours, show};
 
 /// Maximum number of jobs with a bar.
 const MOST_BARS: usize = 16;
 
+/// Phases, and their causes in the table of colours.
 const PHASES: [(&str, &str); 4] = [
-    ("protocol, before the NIC", COLOURS[4]),
-    ("NIC, until its last byte has left", COLOURS[0]),
-    ("network", BLUE),
-    ("until the receiver matches it", COLOURS[2]),
+    ("protocol, before the NIC", "overhead"),
+    ("NIC, until its last byte has left", "link_wait"),
+    ("network", "transfer"),
+    ("until the receiver matches it", "partner"),
 ];
 
 /// Protocols of messages without data. Their time is included in that of messages with data.
@@ -119,7 +120,7 @@ fn figure(messages: &Jobs) -> Option<Figure> {
         .auto_margin(true)
         .range(vec![shown.len() as f64 - 0.5, -0.5]);
     let mut plot = plot(x_axis(&format!("mean time of a message ({})", unit.name)), y);
-    for (phase, (name, colour)) in PHASES.iter().enumerate() {
+    for (phase, (name, cause)) in PHASES.iter().enumerate() {
         let values = shown
             .iter()
             .map(|(_, phases, count)| rounded(mean(phases, *count, phase) / (1000.0 * unit.ns)));
@@ -128,7 +129,7 @@ fn figure(messages: &Jobs) -> Option<Figure> {
                 .orientation(Orientation::Horizontal)
                 .name(*name)
                 .show_legend(true)
-                .marker(Marker::new().color(*colour)),
+                .marker(Marker::new().color(colours::time(cause))),
         );
     }
     let layout = plot.layout().clone().bar_mode(BarMode::Stack);

@@ -4,8 +4,8 @@ use plotly::Bar;
 use plotly::common::Marker;
 use plotly::layout::AxisType;
 
-use super::{Figure, Height, MOST_JOBS, curve, escape, plot, series_colour, x_axis, y_axis};
-use crate::{Table, show};
+use super::{Figure, Height, MOST_JOBS, Series, curve, escape, plot, x_axis, y_axis};
+use crate::{Summary, Table, show};
 
 /// Above this number of hops the axis chooses its own ticks.
 const MOST_TICKS: u64 = 24;
@@ -33,13 +33,13 @@ fn by_job<'t>(table: &'t Table, value: &str) -> Option<Vec<(&'t str, ValueCounts
 }
 
 /// Distribution of latencies, as a cumulative share.
-pub(super) fn latency(table: &Table) -> Option<Figure> {
+pub(super) fn latency(summary: &Summary, table: &Table) -> Option<Figure> {
     let jobs = by_job(table, "high_ps")?;
     let max_ps = jobs.iter().flat_map(|(_, rows)| rows).map(|(ps, _)| *ps).max()?;
     let unit = show::time_unit(max_ps as f64 / 1000.0);
     let x = x_axis(&format!("packet latency ({})", unit.name)).type_(AxisType::Log);
     let mut plot = plot(x, y_axis("share of packets (%)").range(vec![0.0, 101.0]));
-    for (i, (job, rows)) in jobs.iter().enumerate() {
+    for (job, rows) in &jobs {
         let total: u64 = rows.iter().map(|(_, packets)| packets).sum();
         let mut seen = 0;
         let points = rows.iter().map(|(ps, packets)| {
@@ -50,7 +50,7 @@ pub(super) fn latency(table: &Table) -> Option<Figure> {
             )
         });
         let (x, y) = points.unzip();
-        plot.add_trace(curve(job, i, x, y));
+        plot.add_trace(curve(job, Series::of_job(summary, job), x, y));
     }
     let figure = Figure::new(
         "latency",
@@ -66,9 +66,9 @@ pub(super) fn latency(table: &Table) -> Option<Figure> {
 }
 
 /// Distribution of hops.
-pub(super) fn hops(table: &Table) -> Option<Figure> {
+pub(super) fn hops(summary: &Summary, table: &Table) -> Option<Figure> {
     let jobs = by_job(table, "low_hops")?;
-    // With several jobs, the whole network would only repeat their sum. Jobs keep their colours.
+    // With several jobs, the whole network would only repeat their sum.
     let several = jobs.len() > 1;
     let shown = jobs.len() - usize::from(several);
     let longest = jobs
@@ -76,20 +76,20 @@ pub(super) fn hops(table: &Table) -> Option<Figure> {
         .flat_map(|(_, rows)| rows)
         .map(|(hops, _)| *hops)
         .max()?;
-    let x = x_axis("links crossed, injection and ejection included");
+    let x = x_axis("links crossed");
     let x = if longest > MOST_TICKS {
         x
     } else {
         x.dtick(1.0).range(vec![0.5, longest as f64 + 0.5])
     };
     let mut plot = plot(x, y_axis("share of packets (%)"));
-    for (i, (job, rows)) in jobs.iter().enumerate().skip(usize::from(several)) {
+    for (job, rows) in jobs.iter().skip(usize::from(several)) {
         let total: u64 = rows.iter().map(|(_, packets)| packets).sum();
         let share = rows
             .iter()
             .map(|(hops, packets)| (*hops, 100.0 * *packets as f64 / total as f64));
         let (x, y): (Vec<u64>, Vec<f64>) = share.unzip();
-        let marker = Marker::new().color(series_colour(i));
+        let marker = Marker::new().color(Series::of_job(summary, job).colour());
         // Without a width, Plotly makes bars as wide as the smallest distance between occurring hops.
         let bar = Bar::new(x, y)
             .name(escape(job))
@@ -97,7 +97,11 @@ pub(super) fn hops(table: &Table) -> Option<Figure> {
             .width(0.7 / shown as f64);
         plot.add_trace(bar.show_legend(several));
     }
-    let figure = Figure::new("hops", "Hops", "How many links the packets crossed.");
+    let figure = Figure::new(
+        "hops",
+        "Hops",
+        "How many links the packets crossed, injection and ejection included.",
+    );
     let alt = format!("Share of packets by links crossed; the longest path has {longest}.");
     Some(figure.with(Height::Usual, alt, plot).at_half_width())
 }

@@ -8,12 +8,10 @@ use plotly::layout::{Axis, BarMode};
 use plotly::{Bar, Plot, Scatter};
 
 use super::waits::ends;
-use super::{
-    BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, in_unit, named, plot, rounded, unit_of, x_axis,
-};
+use super::{Figure, Height, MOST_JOBS, escape, in_unit, named, plot, rounded, unit_of, x_axis};
 use crate::report::html::{details, numbers, table, words};
 use crate::report::source::TableSource;
-use crate::{CRITICAL_PATH, CriticalPath, CriticalPaths, ReadError, Summary, Table, show};
+use crate::{CRITICAL_PATH, CriticalPath, CriticalPaths, ReadError, Summary, Table, colours, show};
 
 /// Maximum number of listed locations per job.
 const MOST_PLACES: usize = 15;
@@ -24,12 +22,23 @@ const MOST_SENTENCES: usize = 6;
 /// Maximum number of drawn steps.
 const MOST_STEPS: usize = 1500;
 
+/// Kinds of steps, their words, and their causes in the table of colours.
 const KINDS: [(&str, &str, &str); 4] = [
-    ("compute", "computation", BLUE),
-    ("overhead", "overhead of calls", COLOURS[4]),
-    ("network", "network", COLOURS[1]),
-    ("wait", "waiting for links and buffers", COLOURS[0]),
+    ("compute", "computation", "compute"),
+    ("overhead", "overhead of calls", "overhead"),
+    ("network", "network", "transfer"),
+    ("wait", "waiting for links and buffers", "link_wait"),
 ];
+
+const OTHERS: (&str, &str, &str) = ("", "not explained", "");
+
+fn colour(cause: &str) -> &'static str {
+    if cause.is_empty() {
+        colours::other()
+    } else {
+        colours::time(cause)
+    }
+}
 
 fn kind_of(kind: &str) -> usize {
     KINDS
@@ -213,8 +222,7 @@ fn bars(jobs: &[(&str, &PathFigure)]) -> Plot {
         x_axis("share of the critical path (%)").range(vec![0.0, 100.0]),
         y,
     );
-    let others = ("", "not explained", GREY);
-    for (kind, (_, name, colour)) in KINDS.iter().chain([&others]).enumerate() {
+    for (kind, (_, name, cause)) in KINDS.iter().chain([&OTHERS]).enumerate() {
         let share = |path: &PathFigure| {
             let whole: u64 = path.kinds_ps.iter().sum();
             rounded(100.0 * path.kinds_ps[kind] as f64 / whole.max(1) as f64)
@@ -225,7 +233,7 @@ fn bars(jobs: &[(&str, &PathFigure)]) -> Plot {
             plot.add_trace(
                 bar.name(*name)
                     .show_legend(true)
-                    .marker(Marker::new().color(*colour)),
+                    .marker(Marker::new().color(colour(cause))),
             );
         }
     }
@@ -250,8 +258,7 @@ fn course(path: &PathFigure) -> Plot {
         _ => y.dtick(1.0),
     };
     let mut plot = plot(x, y);
-    let others = ("", "not explained", GREY);
-    for (kind, (_, name, colour)) in KINDS.iter().chain([&others]).enumerate() {
+    for (kind, (_, name, cause)) in KINDS.iter().chain([&OTHERS]).enumerate() {
         let of_kind = steps.drawn.iter().filter(|(_, _, _, of)| *of == kind);
         let (mut x, mut y): (Vec<Option<f64>>, Vec<Option<u64>>) = (Vec::new(), Vec::new());
         for (begin, end, rank, _) in of_kind {
@@ -260,7 +267,7 @@ fn course(path: &PathFigure) -> Plot {
             y.extend([Some(*rank), Some(*rank), None]);
         }
         if !x.is_empty() {
-            let line = Line::new().color(*colour).width(5.0);
+            let line = Line::new().color(colour(cause)).width(5.0);
             plot.add_trace(
                 Scatter::new(x, y)
                     .mode(Mode::Lines)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plotly::Plot;
 use plotly::common::DashType;
 
-use super::{Figure, Height, MOST_JOBS, curve, in_unit, plot, rounded, unit_of, x_axis, y_axis};
+use super::{Figure, Height, MOST_JOBS, Series, curve, in_unit, plot, rounded, unit_of, x_axis, y_axis};
 use crate::report::grid::TimeGrid;
 use crate::report::source::TableSource;
 use crate::{ReadError, Summary};
@@ -78,7 +78,7 @@ pub(super) fn jobs(summary: &Summary, source: TableSource) -> Result<Option<Figu
         .iter()
         .filter_map(|job| Some((job.name.as_str(), series.get(&job.name)?)))
         .collect();
-    Ok((!ordered.is_empty()).then(|| figure(&grid, &ordered)))
+    Ok((!ordered.is_empty()).then(|| figure(&grid, summary, &ordered)))
 }
 
 /// Shares of the sum that have arrived by the end of each column, in percent; starts with 0.
@@ -95,7 +95,7 @@ fn cumulative(values: &[f64]) -> Option<Vec<f64>> {
     Some(std::iter::once(0.0).chain(parts).collect())
 }
 
-fn figure(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Figure {
+fn figure(grid: &TimeGrid, summary: &Summary, jobs: &[(&str, &ProgressFigure)]) -> Figure {
     let shown = &jobs[..jobs.len().min(MOST_JOBS)];
     let left_out = match jobs.len() - shown.len() {
         0 => String::new(),
@@ -110,9 +110,9 @@ fn figure(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Figure {
         ),
     );
     let alt = format!("Data received per second over time by {}.", names.join(", "));
-    let figure = figure.with(Height::Usual, alt, rates(grid, shown));
+    let figure = figure.with(Height::Usual, alt, rates(grid, summary, shown));
     let alt = format!("Share of messages received over time by {}.", names.join(", "));
-    figure.with(Height::Usual, alt, shares(grid, shown))
+    figure.with(Height::Usual, alt, shares(grid, summary, shown))
 }
 
 fn times(grid: &TimeGrid) -> (String, Vec<f64>) {
@@ -121,27 +121,29 @@ fn times(grid: &TimeGrid) -> (String, Vec<f64>) {
     (format!("simulated time ({})", unit.name), edges)
 }
 
-fn rates(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
+fn rates(grid: &TimeGrid, summary: &Summary, jobs: &[(&str, &ProgressFigure)]) -> Plot {
     let (title, edges) = times(grid);
     let mut plot = plot(x_axis(&title), y_axis("received (Gbps)"));
-    for (i, (name, job)) in jobs.iter().enumerate() {
+    for (name, job) in jobs {
+        let series = Series::of_job(summary, name);
         let rate = |(column, bytes): (usize, &f64)| rounded(8000.0 * bytes / grid.time_ps(column));
         let mut rates: Vec<f64> = job.bytes_received.iter().enumerate().map(rate).collect();
         rates.extend(rates.last().copied());
-        plot.add_trace(curve(name, i, edges.clone(), rates));
+        plot.add_trace(curve(name, series, edges.clone(), rates));
     }
     plot
 }
 
-fn shares(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
+fn shares(grid: &TimeGrid, summary: &Summary, jobs: &[(&str, &ProgressFigure)]) -> Plot {
     let (title, edges) = times(grid);
     let mut plot = plot(x_axis(&title), y_axis("share (%)").range(vec![0.0, 101.0]));
-    for (i, (name, job)) in jobs.iter().enumerate() {
+    for (name, job) in jobs {
+        let series = Series::of_job(summary, name);
         let parts = cumulative(&job.messages_received).or_else(|| cumulative(&job.packets_delivered));
         if let Some(parts) = parts {
             plot.add_trace(super::line(
                 name,
-                i,
+                series,
                 edges.clone(),
                 parts,
                 super::DASHES[0].clone(),
@@ -149,7 +151,7 @@ fn shares(grid: &TimeGrid, jobs: &[(&str, &ProgressFigure)]) -> Plot {
         }
         if let Some(parts) = cumulative(&job.ranks_finished) {
             let name = format!("{name}: ranks ended");
-            plot.add_trace(super::line(&name, i, edges.clone(), parts, DashType::Dot));
+            plot.add_trace(super::line(&name, series, edges.clone(), parts, DashType::Dot));
         }
     }
     plot

@@ -1,13 +1,13 @@
 //! Time per rank, stacked: computation, then the MPI calls with the most time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plotly::Bar;
 use plotly::common::Marker;
 use plotly::layout::{BarMode, HoverMode};
 
-use super::{BLUE, COLOURS, Figure, GREY, Height, MOST_JOBS, escape, plot, x_axis, y_axis};
-use crate::{Table, show};
+use super::{Figure, Height, MOST_JOBS, escape, plot, x_axis, y_axis};
+use crate::{Table, colours, show};
 
 /// Maximum number of bars. More ranks are averaged in groups.
 const MOST_BARS: usize = 400;
@@ -28,11 +28,16 @@ pub(super) fn times(ranks: &Table, calls: Option<&Table>) -> Vec<Figure> {
         return Vec::new();
     };
     let several = jobs.len() > 1;
+    let names: BTreeSet<&str> = jobs
+        .iter()
+        .flat_map(|(_, times)| times.calls.keys().copied())
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
     let figures = jobs
         .into_iter()
         .take(MOST_JOBS)
         .enumerate()
-        .map(|(number, (name, times))| figure(number, name, &times, several));
+        .map(|(number, (name, times))| figure(number, name, &times, several, &names));
     figures.collect()
 }
 
@@ -70,21 +75,20 @@ fn job_times<'t>(ranks: &'t Table, calls: Option<&'t Table>) -> Option<Vec<(&'t 
     Some(jobs)
 }
 
-fn figure(number: usize, job: &str, times: &JobTimes, several: bool) -> Figure {
+fn figure(number: usize, job: &str, times: &JobTimes, several: bool, names: &[&str]) -> Figure {
     let mut calls: Vec<_> = times
         .calls
         .iter()
         .map(|(call, by_rank)| (by_rank.values().sum::<u64>(), *call))
         .collect();
     calls.sort_by(|a, b| b.cmp(a));
-    let mut series = vec![("computation".to_string(), BLUE, times.compute.clone())];
+    let mut series = vec![(
+        "computation".to_string(),
+        colours::time("compute"),
+        times.compute.clone(),
+    )];
     let mut rest = times.mpi.clone();
-    for ((_, call), colour) in calls
-        .iter()
-        .filter(|(sum, _)| *sum > 0)
-        .take(MOST_CALLS)
-        .zip(COLOURS)
-    {
+    for (_, call) in calls.iter().filter(|(sum, _)| *sum > 0).take(MOST_CALLS) {
         let by_rank = &times.calls[call];
         let values: Vec<u64> = times
             .ranks
@@ -94,12 +98,14 @@ fn figure(number: usize, job: &str, times: &JobTimes, several: bool) -> Figure {
         rest.iter_mut()
             .zip(&values)
             .for_each(|(rest, value)| *rest = rest.saturating_sub(*value));
-        series.push((escape(call), colour, values));
+        // A call has one colour in the figures of all jobs.
+        let place = names.iter().position(|name| name == call).unwrap_or(0);
+        series.push((escape(call), colours::state(place), values));
     }
     if rest.iter().any(|ps| *ps > 0) {
         series.push((
             if calls.is_empty() { "MPI" } else { "other MPI" }.into(),
-            GREY,
+            colours::other(),
             rest,
         ));
     }

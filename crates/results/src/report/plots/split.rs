@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use plotly::Bar;
-use plotly::common::{Marker, Orientation};
+use plotly::common::{Orientation, PatternShape};
 use plotly::layout::{Axis, BarMode};
 
-use super::{BLUE, COLOURS, Figure, GREY, Height, escape, plot, x_axis};
+use super::{Figure, Height, escape, marker, plot, x_axis};
 use crate::report::html::{Column, details, numbers, table, words};
 use crate::report::source::TableSource;
-use crate::{Summary, show};
+use crate::{Summary, colours, show};
 
 /// Maximum number of jobs with a bar.
 const MOST_BARS: usize = 16;
@@ -18,7 +18,8 @@ const MOST_BARS: usize = 16;
 /// A category is shown if it has this share of the time of some job, which is printed as 0.1 %.
 const SMALLEST: f64 = 0.0005;
 
-/// Categories of time, in the order of the bars, each with its name, colour and column in `ranks`.
+/// Categories of time, in the order of the bars, each with its name, its cause in the table of colours and its
+/// column in `ranks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SplitKind {
     Computation,
@@ -41,32 +42,52 @@ use SplitKind::{
 };
 
 const KINDS: [(SplitKind, &str, &str, &str); 10] = [
-    (Computation, "computation", BLUE, "compute_ps"),
-    (Overhead, "MPI overhead", COLOURS[4], "overhead_ps"),
-    (Partner, "waiting for the partner", COLOURS[0], "partner_ps"),
-    (Transfer, "transfer", COLOURS[1], "transfer_ps"),
-    (LinkWait, "waiting for links", COLOURS[2], "link_wait_ps"),
+    (Computation, "computation", "compute", "compute_ps"),
+    (Overhead, "MPI overhead", "overhead", "overhead_ps"),
+    (Partner, "waiting for the partner", "partner", "partner_ps"),
+    (Transfer, "transfer", "transfer", "transfer_ps"),
+    (LinkWait, "waiting for links", "link_wait", "link_wait_ps"),
     (
         CollectivePartner,
         "collectives: waiting for the partner",
-        "#F6CF85",
+        "partner",
         "collective_partner_ps",
     ),
     (
         CollectiveTransfer,
         "collectives: transfer",
-        "#7FCDB8",
+        "transfer",
         "collective_transfer_ps",
     ),
     (
         CollectiveLinkWait,
         "collectives: waiting for links",
-        "#E6BDD3",
+        "link_wait",
         "collective_link_wait_ps",
     ),
-    (Mpi, "MPI calls", COLOURS[3], "mpi_ps"),
-    (Done, "finished before others", GREY, ""),
+    (Mpi, "MPI calls", "overhead", "mpi_ps"),
+    (Done, "finished before others", "", ""),
 ];
+
+impl SplitKind {
+    fn colour(self, cause: &str) -> &'static str {
+        match self {
+            Done => colours::other(),
+            _ => colours::time(cause),
+        }
+    }
+
+    /// Collectives have the colours of point-to-point calls.
+    fn hatch(self) -> Option<PatternShape> {
+        match self {
+            CollectivePartner | CollectiveTransfer | CollectiveLinkWait => {
+                Some(PatternShape::RightDiagonalLine)
+            }
+            Mpi => Some(PatternShape::Cross),
+            _ => None,
+        }
+    }
+}
 
 /// Time of all ranks of a job together, by kind, in picoseconds.
 type Split = BTreeMap<SplitKind, u128>;
@@ -135,7 +156,7 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)]) -> Option<Figure> {
         .auto_margin(true)
         .range(vec![drawn.len() as f64 - 0.5, -0.5]);
     let mut plot = plot(x_axis("share of the job's time (%)").range(vec![0.0, 100.0]), y);
-    for (kind, name, colour, _) in &present {
+    for (kind, name, cause, _) in &present {
         let values = drawn
             .iter()
             .map(|(_, shares, _)| super::rounded(100.0 * share(shares, *kind)));
@@ -144,7 +165,7 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)]) -> Option<Figure> {
             bar.orientation(Orientation::Horizontal)
                 .name(*name)
                 .show_legend(true)
-                .marker(Marker::new().color(*colour)),
+                .marker(marker(kind.colour(cause), kind.hatch())),
         );
     }
     let layout = plot.layout().clone().bar_mode(BarMode::Stack);
