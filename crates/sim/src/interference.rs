@@ -6,8 +6,8 @@
 use results::{Interference, RunResult, SlowDown};
 
 use crate::Error;
-use crate::collect::{CollectSetting, Series};
 use crate::run::{RunContext, RunControl, run_in};
+use crate::setup::collect::{CollectSetting, Series};
 use crate::setup::experiment::Experiment;
 use crate::setup::job::{Job, JobKind};
 

@@ -5,6 +5,7 @@
 //! checkpoints. [`run_with_interference`] also runs each job alone.
 
 mod bounds;
+mod check;
 mod checkpoint;
 mod collect;
 mod draft;
@@ -18,14 +19,15 @@ mod run;
 mod setup;
 
 pub use bounds::{Effort, bounds};
+pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
-pub use collect::{COLLECTED, CollectSetting, Series};
+pub use collect::COLLECTED;
 pub use draft::{DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft, draft};
 pub use error::Error;
 pub use estimate::{WorkEstimate, work};
 pub use interference::run_with_interference;
 pub use run::{RunContext, RunControl, run, run_in};
-pub use setup::check::{CheckReport, check};
+pub use setup::collect::{CollectSetting, Series};
 pub use setup::experiment::{CreditSetting, Experiment, RunSetting};
 pub use setup::job::{Job, JobKind, RankJob, TrafficJob};
 pub use setup::job_trace::TraceSchedule;

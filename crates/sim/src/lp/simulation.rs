@@ -6,8 +6,8 @@ use des::Time;
 use fabric::{Measured, Packet};
 
 use crate::Error;
-use crate::collect::Plan;
 use crate::lp::hop_latency::HopLatency;
+use crate::lp::sampling::Plan;
 use crate::lp::shortcuts::Shortcuts;
 use crate::lp::wiring::Numbering;
 use crate::setup::experiment::Experiment;

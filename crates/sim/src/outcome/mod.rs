@@ -5,6 +5,5 @@ mod critical_path;
 mod energy;
 pub mod final_state;
 pub mod inventory;
-pub mod not_begun;
 mod pairs;
 pub mod wait_cycles;

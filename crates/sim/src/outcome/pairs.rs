@@ -10,7 +10,7 @@ use results::rows::{PairRow, UnitRow, pairs, units};
 use topology::{HostId, Units};
 
 use super::inventory::{LinkEntry, LinkTerminal};
-use crate::collect::MOST_BLOCKS;
+use crate::lp::sampling::MOST_BLOCKS;
 use crate::setup::network::NetworkModel;
 
 /// Most units. Where there are more, those that follow each other are joined.

@@ -15,7 +15,7 @@ use workload::Interpreters;
 use results::{AssumedValue, Assumptions};
 
 use crate::Error;
-use crate::collect::CollectSetting;
+use crate::setup::collect::CollectSetting;
 use crate::setup::job::{self, Job, JobKind};
 use crate::setup::job_trace::TraceSchedule;
 use crate::setup::limits::{LATEST, at_most};

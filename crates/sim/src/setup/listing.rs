@@ -4,12 +4,12 @@ use config::Parameter;
 use mpi::{ComputeRule, MpiSettings};
 use serde::{Serialize, Serializer};
 
-use crate::collect::setting;
 use crate::setup::job_trace::{APPLICATION, FORMATS, JOB_TRACE};
 use crate::setup::network_preset::{HARDWARE, MACHINES, NetworkPreset, PresetValue};
 use crate::setup::schedule::SCHEDULERS;
 use crate::setup::{
-    experiment, job, mapping, network, network_preset, placement, power, rails, sizing, traffic_classes,
+    collect, experiment, job, mapping, network, network_preset, placement, power, rails, sizing,
+    traffic_classes,
 };
 
 /// One part that an experiment can name, or one of its tables.
@@ -117,7 +117,7 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
     ("job.traffic", "synthetic traffic", &[job::TRAFFIC]),
     ("mpi", "the MPI library of all jobs", &[MpiSettings::PARAMETERS]),
     ("run", "the execution", &[experiment::RUN]),
-    ("collect", "data collected during the run", &[setting::PARAMETERS]),
+    ("collect", "data collected during the run", &[collect::PARAMETERS]),
     ("power", "what the parts of the network draw", &[power::POWER]),
     ("power.router", "each router", &[power::ROUTER]),
     (

@@ -1,6 +1,6 @@
-//! From the experiment file to the parts: network, jobs, placement, and what `check` and `list` say of them.
+//! From the experiment file to the parts: network, jobs, placement, settings, and what `list` says of them.
 
-pub mod check;
+pub mod collect;
 pub mod experiment;
 pub mod geometry;
 pub mod job;

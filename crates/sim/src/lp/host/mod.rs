@@ -3,7 +3,6 @@
 
 mod rails;
 mod ranks;
-mod sent_run;
 mod tracing;
 mod traffic;
 mod transit;
@@ -22,9 +21,9 @@ use self::rails::{HostNic, HostNicState};
 use self::ranks::{Ranks, RanksState, hand_over};
 use self::traffic::Sources;
 use self::undo::HostJournal;
-use crate::collect::{HostSampler, HostSamples, TallyStep};
 use crate::lp::counts::{JobCounts, counts_of, of_job};
 use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::sampling::{HostSampler, HostSamples, TallyStep};
 use crate::lp::simulation::Simulation;
 use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::{MessageKey, TraceRecord};

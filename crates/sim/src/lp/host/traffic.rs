@@ -5,9 +5,9 @@ use fabric::Outgoing;
 use smallvec::SmallVec;
 
 use super::rails::HostNic;
-use super::sent_run::SentRun;
 use super::undo::HostUndo;
 use crate::lp::net_event::NetEvent;
+use crate::lp::sampling::SentRun;
 use crate::lp::simulation::Simulation;
 use crate::setup::job::{JobKind, TrafficJob};
 

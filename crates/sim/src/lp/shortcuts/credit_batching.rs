@@ -28,7 +28,7 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 
 use super::{Declared, Observed};
-use crate::collect::Series;
+use crate::setup::collect::Series;
 use crate::setup::experiment::CreditSetting;
 
 /// Part of the smallest buffer of a VC that is one batch, whatever the buffer. It is so small that pending credits are seldom missed.

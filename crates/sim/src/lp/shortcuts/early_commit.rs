@@ -25,7 +25,7 @@
 use des::Time;
 
 use super::{Declared, Observed, tallies};
-use crate::collect::Series;
+use crate::setup::collect::Series;
 
 /// Deliveries before this time are counted early.
 #[derive(Clone, Copy, Debug)]

@@ -12,11 +12,11 @@ pub mod tallies;
 
 use des::Time;
 
-use crate::collect::Series;
 use crate::lp::shortcuts::credit_batching::CreditBatching;
 use crate::lp::shortcuts::early_commit::EarlyCommit;
 use crate::lp::shortcuts::send_ahead::SendAhead;
 use crate::lp::shortcuts::tallies::Tallies;
+use crate::setup::collect::Series;
 use crate::setup::experiment::{CreditSetting, Experiment};
 use crate::setup::job::Job;
 use crate::setup::network::NetworkModel;

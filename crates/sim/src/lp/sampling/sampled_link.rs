@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
 use crate::lp::net_event::{BinFlow, VcLevels};
+use crate::setup::collect::Series;
 
 /// One link, or all links of one class, sampled together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,7 +194,7 @@ impl SampledVc {
 
 /// Memory of the samples of this number of links of one LP, in bytes.
 pub fn bytes_of_links(plan: &Plan, links: u64, vcs: u64) -> u64 {
-    let details = plan.setting.series >= super::Series::Links;
+    let details = plan.setting.series >= Series::Links;
     // An LP has links of about this many classes.
     let slots = if details { links } else { links.min(3) };
     let vcs = if plan.vcs() { links * vcs } else { 0 };

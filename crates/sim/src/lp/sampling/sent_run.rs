@@ -6,7 +6,7 @@
 use des::{Context, Time};
 use fabric::Packet;
 
-use crate::collect::{SentAtOnce, TallyStep};
+use super::{SentAtOnce, TallyStep};
 use crate::lp::simulation::Simulation;
 
 /// Messages of one packet each that were not queued, of one job, in one bin.

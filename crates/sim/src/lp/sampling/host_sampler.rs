@@ -10,6 +10,7 @@ use super::sampled_link::{SampledLink, SampledVc, bytes_of_links};
 use crate::lp::counts::JobCounts;
 use crate::lp::net_event::{JobFlow, Record};
 use crate::lp::simulation::Simulation;
+use crate::setup::collect::Bins;
 use crate::setup::job::JobKind;
 
 /// State of a host's sampler at the last sample: everything that changes.
@@ -189,7 +190,7 @@ impl HostSampler {
     }
 
     /// Restores the state before a sample.
-    pub fn undo(&mut self, bins: super::Bins, before: Box<HostSamples>) {
+    pub fn undo(&mut self, bins: Bins, before: Box<HostSamples>) {
         self.due = before.due(bins);
         self.samples = Some(before);
     }
@@ -203,7 +204,7 @@ impl HostSampler {
     ///
     /// # Errors
     /// The state belongs to another host, or the collection settings differ.
-    pub fn restore(&mut self, bins: super::Bins, saved: Option<HostSamples>) -> Result<(), String> {
+    pub fn restore(&mut self, bins: Bins, saved: Option<HostSamples>) -> Result<(), String> {
         let shape = |samples: &HostSamples| (samples.links.len(), samples.vcs.len());
         if self.samples.as_deref().map(shape) != saved.as_ref().map(shape) {
             return Err("the host was sampled differently".into());
@@ -228,7 +229,7 @@ fn levels(simulation: &Simulation, class: NicClassView) -> (u32, u32) {
 
 impl HostSamples {
     /// See [`super::router_sampler::RouterSamples::due`].
-    fn due(&self, bins: super::Bins) -> Time {
+    fn due(&self, bins: Bins) -> Time {
         let open = self.open.filter(|_| self.vcs.is_empty());
         open.map_or(Time::ZERO, |bin| bins.end(bin))
     }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use des::Time;
 use topology::{Peer, Port, RouterId};
 
-use super::bins::Periods;
 use super::blocks::Blocks;
-use super::{Bins, CollectSetting, Series};
+use crate::setup::collect::{Bins, CollectSetting, Periods, Series};
 use crate::setup::network::NetworkModel;
 
 /// Link classes: those of hosts, then those of the topology.

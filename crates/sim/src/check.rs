@@ -11,8 +11,8 @@ use topology::RouterId;
 
 use crate::Error;
 use crate::bounds::{Effort, bounds};
-use crate::collect::{HostSampler, Plan, RouterSampler};
 use crate::estimate::{WorkEstimate, work};
+use crate::lp::sampling::{HostSampler, Plan, RouterSampler};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
 use crate::setup::experiment::Experiment;

@@ -44,7 +44,7 @@ const LONGEST: Duration = Duration {
 const MOST_SAMPLES: u64 = 10_000_000_000;
 
 /// Most bins whose sums are tallied. They are kept until the end of the run.
-pub(crate) const MOST_TALLIED: u64 = 1 << 20;
+pub const MOST_TALLIED: u64 = 1 << 20;
 
 /// What is sampled. Each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -16,8 +16,9 @@ use super::plan::{Plan, RouterLinks};
 use super::sampled_link::{SampledLink, SampledVc, bytes_of_links};
 use crate::lp::counts::JobCounts;
 use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record, TileLoad};
+use crate::lp::not_begun::NotBegun;
 use crate::lp::simulation::Simulation;
-use crate::outcome::not_begun::NotBegun;
+use crate::setup::collect::Series;
 
 /// Slot of a port without a cable.
 const NO_SLOT: u16 = u16::MAX;
@@ -247,7 +248,7 @@ impl RouterSampler {
     pub fn bytes(plan: &Plan, ports: u64, vcs: u64) -> u64 {
         let of_period = 1 + 4 + size_of::<LinkTimes>() as u64;
         // Slots of classes are stored with the sampler.
-        let of_details = match plan.setting.series >= super::Series::Links {
+        let of_details = match plan.setting.series >= Series::Links {
             true => (4 + size_of::<SlotRuns>() as u64) * ports + bytes_of_links(plan, ports, vcs),
             false => 0,
         };
