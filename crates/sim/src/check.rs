@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use experiment::{Effort, Experiment, JobKind, NetworkSizing, WorkEstimate, bounds, work};
 use fabric::ClassTurns;
 use serde::Serialize;
 
@@ -10,14 +11,9 @@ use routing::{NotProven, prove_deadlock_free};
 use topology::RouterId;
 
 use crate::Error;
-use crate::bounds::{Effort, bounds};
-use crate::estimate::{WorkEstimate, work};
 use crate::lp::sampling::{HostSampler, Plan, RouterSampler};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
-use crate::setup::experiment::Experiment;
-use crate::setup::job::JobKind;
-use crate::setup::sizing::NetworkSizing;
 
 /// Largest number of routing situations in a deadlock proof: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;

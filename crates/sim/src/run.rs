@@ -8,12 +8,12 @@ use des::{
     EngineStatistics, Executor, Finished, GearTime, LpId, Observer, Partition, Processes, RunEnd, Settings,
     SingleProcess, Snapshot, Time,
 };
+use experiment::{CreditSetting, Effort, Experiment, bounds};
 use results::{
     Collect, GearSummary, Outcome, PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes,
 };
 
 use crate::Error;
-use crate::bounds::{Effort, bounds};
 use crate::checkpoint::{Checkpoint, CheckpointWriter, Checkpoints};
 use crate::collect::Collector;
 use crate::lp::expected_work::ExpectedWork;
@@ -25,7 +25,6 @@ use crate::outcome::audit::audit;
 use crate::outcome::deadlock::check_ranks;
 use crate::outcome::final_state::FinalState;
 use crate::outcome::inventory::{self, DrawingTables};
-use crate::setup::experiment::{CreditSetting, Experiment};
 
 /// Shared with the observer of a run: reports progress, accepts an interruption.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use des::{Finished, Time};
+use experiment::{Bins, CollectSetting, Periods, Series};
 use fabric::Flow;
 use results::rows::{
     ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, LoadHistogramSeriesRow, PairSeriesRow,
@@ -22,7 +23,6 @@ use crate::lp::net_event::{BinFlow, JobFlow, LoadStep, Record};
 use crate::lp::not_begun::NotBegun;
 use crate::lp::sampling::{BlockPair, Blocks, INJECTION, LinkSums, SumsShape, classes};
 use crate::lp::simulation::Simulation;
-use crate::setup::collect::{Bins, CollectSetting, Periods, Series};
 
 /// Records between two reads of the clock.
 const UNSEEN: u32 = 4096;

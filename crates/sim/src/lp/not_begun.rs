@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use des::{Event, Time};
+use experiment::NetworkModel;
 use fabric::Packet;
 use foldhash::fast::FixedState;
 use topology::{Peer, Port, RouterId};
 
 use crate::lp::net_event::NetEvent;
 use crate::lp::wiring::{LpIdentity, Numbering};
-use crate::setup::network::NetworkModel;
 
 /// Packets and bytes whose link reservation begins after the end of the run, by router and port.
 pub type NotBegun = HashMap<(RouterId, Port), (u64, u64), FixedState>;

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use des::{Finished, Lps, Time};
+use experiment::{Job, JobKind};
 use mpi::{Rank, ReplayError};
 use topology::HostId;
 
@@ -13,7 +14,6 @@ use crate::lp::host::RankSlot;
 use crate::lp::model::NetworkLp;
 use crate::lp::simulation::Simulation;
 use crate::outcome::wait_cycles::{Awaited, wait_cycles};
-use crate::setup::job::{Job, JobKind};
 
 /// Number of ranks that an error about a deadlock names.
 const NAMED_RANKS: usize = 8;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use des::{Event, Lps, Time};
+use experiment::JobKind;
 use fabric::LinkUse;
 use fabric::router::Router;
 use mpi::{Rank, RankStats};
@@ -24,7 +25,6 @@ use crate::outcome::critical_path::{JobWaits, PathCounter};
 use crate::outcome::energy::energy;
 use crate::outcome::inventory::{self, DrawingTables, LinkTerminal};
 use crate::outcome::pairs::Pairs;
-use crate::setup::job::JobKind;
 
 /// The final state of a run.
 pub struct FinalState<'a> {

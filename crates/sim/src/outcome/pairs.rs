@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use des::Time;
+use experiment::NetworkModel;
 use fabric::LinkUse;
 use results::Table;
 use results::rows::{PairRow, UnitRow, pairs, units};
@@ -11,7 +12,6 @@ use topology::{HostId, Units};
 
 use super::inventory::{LinkEntry, LinkTerminal};
 use crate::lp::sampling::MOST_BLOCKS;
-use crate::setup::network::NetworkModel;
 
 /// Most units. Where there are more, those that follow each other are joined.
 const MOST_UNITS: u32 = 2048;

@@ -9,6 +9,7 @@ mod transit;
 mod undo;
 
 use des::{Context, Purpose, Time};
+use experiment::EndPoint;
 use fabric::{LinkUse, NicModel, Packet};
 use mpi::Rank;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,6 @@ use crate::lp::sampling::{HostSampler, HostSamples, TallyStep};
 use crate::lp::simulation::Simulation;
 use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
-use crate::setup::rails::EndPoint;
 
 /// One host. A network can have a million hosts, and the memory of a host is rarely cached when it gets an event. So
 /// the fields that synthetic traffic touches lie side by side, those for sending before those for receiving.

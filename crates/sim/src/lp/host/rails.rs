@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use des::{Context, Journal, Time};
+use experiment::{MAX_RAILS, RailChoice};
 use fabric::{
     LinkUse, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, NicWaitTracker,
     NicWaitTrackerUndo, Outgoing, Packet,
@@ -18,7 +19,6 @@ use crate::lp::sampling::{HostView, RailView, SentRun, TallyStep};
 use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
 use crate::lp::wiring::LinkEnd;
-use crate::setup::rails::{MAX_RAILS, RailChoice};
 
 /// The NIC of a host: numbers, counts, divides and sends its messages.
 #[repr(C)]

@@ -1,6 +1,7 @@
 //! Ranks: the MPI ranks of a host, what they send, and what is delivered to them.
 
 use des::{Context, Purpose, Time};
+use experiment::{JobKind, RankJob};
 use fabric::{Inbox, InboxState, Outgoing, Packet};
 use mpi::{Action, Message, Rank, RankState, Transit};
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,6 @@ use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::sampling::TallyStep;
 use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
-use crate::setup::job::{JobKind, RankJob};
 
 /// The ranks of a host, and the inbox that gathers their messages.
 #[repr(C)]
@@ -208,7 +208,7 @@ impl Ranks {
                 rank.set_tracing(simulation.timeline);
                 rank_slot.state = Some(rank);
             }
-            Err(error) => return context.fail(Error::from(error).into()),
+            Err(error) => return context.fail(Error::from(experiment::Error::from(error)).into()),
         }
         if C::REVERSIBLE {
             context.undo(HostUndo::Started { slot }.into());

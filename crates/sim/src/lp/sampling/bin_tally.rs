@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use des::{Tally, Time};
+use experiment::{Bins, Periods};
 
 use super::blocks::SumsShape;
 use super::link_sums::LinkSums;
 use super::plan::INJECTION;
 use super::router_sampler::{PeriodSink, SampleSink};
 use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record, TileLoad};
-use crate::setup::collect::{Bins, Periods};
 
 /// One addition to the tally of a worker.
 #[derive(Clone, Copy)]

@@ -2,10 +2,10 @@
 //!
 //! A block is a unit of the network, or several that follow each other, so that a period of any network has few sums.
 
+use experiment::NetworkModel;
 use topology::{Peer, Port, RouterId, Units};
 
 use super::plan::class_to;
-use crate::setup::network::NetworkModel;
 
 /// Most blocks of a network.
 pub const MOST_BLOCKS: u32 = 128;

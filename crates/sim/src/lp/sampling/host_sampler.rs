@@ -1,6 +1,7 @@
 //! Samples a host: its injection links, its NIC queues and its jobs.
 
 use des::Time;
+use experiment::{Bins, JobKind};
 use fabric::{Flow, MAX_TRAFFIC_CLASSES, NicClassView};
 use serde::{Deserialize, Serialize};
 use topology::HostId;
@@ -10,8 +11,6 @@ use super::sampled_link::{SampledLink, SampledVc, bytes_of_links};
 use crate::lp::counts::JobCounts;
 use crate::lp::net_event::{JobFlow, Record};
 use crate::lp::simulation::Simulation;
-use crate::setup::collect::Bins;
-use crate::setup::job::JobKind;
 
 /// State of a host's sampler at the last sample: everything that changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

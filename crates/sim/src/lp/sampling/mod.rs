@@ -2,8 +2,8 @@
 //!
 //! An LP samples itself at its next event after a bin and emits [`Record`](crate::lp::net_event::Record)s, which are
 //! small plain values. Sums by link class and job need no order: where it can, a worker adds them up in its
-//! [`BinTally`]. The [`Plan`] says what is sampled. Sampled data are the same for every executor, and the simulation does
-//! not depend on them. Does not know the tables that records become.
+//! [`BinTally`]. The [`Plan`] says what is sampled. Sampled data are the same for every executor, and the simulation
+//! does not depend on them. Does not know the tables that records become.
 
 mod bin_tally;
 mod blocks;

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use des::Time;
+use experiment::{Bins, CollectSetting, NetworkModel, Periods, Series};
 use topology::{Peer, Port, RouterId};
 
 use super::blocks::Blocks;
-use crate::setup::collect::{Bins, CollectSetting, Periods, Series};
-use crate::setup::network::NetworkModel;
 
 /// Link classes: those of hosts, then those of the topology.
 pub const INJECTION: u8 = 0;

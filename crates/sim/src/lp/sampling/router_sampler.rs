@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use des::Time;
+use experiment::Series;
 use fabric::router::Router;
 use fabric::{Flow, WaitingChange};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,6 @@ use crate::lp::counts::JobCounts;
 use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record, TileLoad};
 use crate::lp::not_begun::NotBegun;
 use crate::lp::simulation::Simulation;
-use crate::setup::collect::Series;
 
 /// Slot of a port without a cable.
 const NO_SLOT: u16 = u16::MAX;

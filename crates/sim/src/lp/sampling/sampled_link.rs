@@ -10,12 +10,12 @@
 //! and the packets that wait for each.
 
 use des::Time;
+use experiment::Series;
 use fabric::Flow;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
 use crate::lp::net_event::{BinFlow, VcLevels};
-use crate::setup::collect::Series;
 
 /// One link, or all links of one class, sampled together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,7 +25,7 @@
 //! collected data on all executors.
 
 use super::{Declared, Observed};
-use crate::setup::collect::{MOST_TALLIED, Series};
+use experiment::{MOST_TALLIED, Series};
 
 /// Whether sums by link class and job are tallied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -146,6 +146,7 @@ impl Rails {
     }
 
     /// Number of hosts.
+    #[inline]
     pub fn hosts(&self) -> u32 {
         self.hosts
     }
@@ -157,16 +158,19 @@ impl Rails {
     }
 
     /// Number of planes.
+    #[inline]
     pub fn planes(&self) -> u32 {
         self.planes.get()
     }
 
     /// The choice of a rail.
+    #[inline]
     pub fn choice(&self) -> RailChoice {
         self.choice
     }
 
     /// Size of the parts in which a message of `bytes` is divided among rails.
+    #[inline]
     pub fn unit(&self, bytes: u64, packet: u32) -> u64 {
         match self.unit {
             RailUnit::Message => bytes,
@@ -176,6 +180,7 @@ impl Rails {
     }
 
     /// Number of rails that carry parts of a message of this size.
+    #[inline]
     pub fn used_by(&self, bytes: u64, packet: u32) -> u64 {
         match self.count() {
             1 => 1,
@@ -184,6 +189,7 @@ impl Rails {
     }
 
     /// The end point of a rail of a host.
+    #[inline]
     pub fn end_point(&self, host: HostId, rail: u32) -> EndPoint {
         let number = match self.arrangement {
             Arrangement::Adjacent => host.0 * self.count() + rail,
@@ -198,6 +204,7 @@ impl Rails {
     }
 
     /// Host and rail of an end point.
+    #[inline]
     pub fn host_and_rail(&self, end_point: EndPoint) -> (HostId, u32) {
         let number = end_point.0.0;
         match self.arrangement {
@@ -240,6 +247,7 @@ impl Rails {
     /// Both hosts determine it, so that a host that receives from many uses all of its rails. Routing spreads packets
     /// by the same function of sender and receiver. The arguments are swapped here, so that the packets of one rail do
     /// not share paths for that reason.
+    #[inline]
     pub fn by_destination(&self, from: HostId, to: HostId) -> u32 {
         pick(routing::spread(to.0, from.0), self.count()).0
     }
@@ -247,12 +255,14 @@ impl Rails {
     /// The rail of a rank: consecutive ranks share one, and all rails have the same number of ranks, the last ones
     /// perhaps fewer. This is the policy BLOCK of Cray OpenSHMEMX (its manual page, `SHMEM_OFI_NIC_POLICY`), and of HPE
     /// Cray MPI.
+    #[inline]
     pub fn of_rank(&self, rank: PlaceOnHost) -> u32 {
         rank.position / rank.of.div_ceil(self.count())
     }
 
     /// The rails by which a message leaves its sender and reaches its receiver. A rail reaches only those of its plane, so
     /// it arrives at one beside that of the receiver, if that is in another plane.
+    #[inline]
     pub fn between_ranks(&self, sender: PlaceOnHost, receiver: PlaceOnHost) -> (u32, u32) {
         let (from, to) = (self.of_rank(sender), self.of_rank(receiver));
         let in_plane = self.planes.divide(to).0 * self.planes() + self.planes.divide(from).1;

@@ -1,9 +1,9 @@
 //! Presets of real machines and of hardware families: `network.preset`, `network.hardware` and, as a part of a
 //! machine, `network.hosts`.
 //!
-//! A preset is a file of `crates/sim/presets`. It gives defaults of keys, each with its source or the reason why it is
-//! assumed. [`apply`] writes them into the tables of an experiment before the parts read these, where the experiment
-//! does not give the key. So the parts know no presets, and the result prints the values as any others.
+//! A preset is a file of `crates/experiment/presets`. It gives defaults of keys, each with its source or the reason why
+//! it is assumed. [`apply`] writes them into the tables of an experiment before the parts read these, where the
+//! experiment does not give the key. So the parts know no presets, and the result prints the values as any others.
 //! `docs/machines.md` has the rules for users.
 
 mod file;

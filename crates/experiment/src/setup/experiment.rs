@@ -51,20 +51,20 @@ pub struct Experiment {
     /// The schedule of `[job_trace]`; `None` without it.
     pub schedule: Option<TraceSchedule>,
     /// Text and file of the experiment; `None` if a program made it.
-    pub(crate) source: Option<ExperimentSource>,
+    pub source: Option<ExperimentSource>,
 }
 
 /// An experiment as it was given.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ExperimentSource {
+pub struct ExperimentSource {
     /// The TOML text.
     pub(crate) text: String,
     /// File name in messages.
     pub(crate) file: String,
     /// Base of relative paths; absolute.
-    pub(crate) folder: PathBuf,
+    pub folder: PathBuf,
     /// Overrides, in order.
-    pub(crate) overrides: Vec<Override>,
+    pub overrides: Vec<Override>,
 }
 
 /// How credits return, `[run] credits`.
@@ -145,7 +145,10 @@ impl Experiment {
     }
 
     /// Builds an experiment again from its source.
-    pub(crate) fn from_source(
+    ///
+    /// # Errors
+    /// An input of the experiment is missing or has changed.
+    pub fn from_source(
         mut source: ExperimentSource,
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {

@@ -34,7 +34,7 @@ struct EasyBackfill<'a> {
 }
 
 /// The reservation of the first waiting job.
-struct Reservation {
+struct JobReservation {
     /// When it can start at the latest.
     shadow: u64,
     /// Hosts that are free at that time beside those that it needs.
@@ -49,7 +49,7 @@ impl EasyBackfill<'_> {
     }
 
     /// The reservation of a job that needs more hosts than are free.
-    fn reservation(&self, job: usize) -> Reservation {
+    fn reservation(&self, job: usize) -> JobReservation {
         let needed = self.jobs[job].hosts;
         let mut free = self.free;
         let mut shadow = None;
@@ -63,7 +63,7 @@ impl EasyBackfill<'_> {
                 shadow = Some(*end);
             }
         }
-        Reservation {
+        JobReservation {
             shadow: shadow.expect("all hosts are free when all jobs have ended"),
             extra: free - needed,
         }
@@ -95,7 +95,7 @@ impl JobScheduler for EasyBackfill<'_> {
         if !steps.take(self.running.len() + self.queue.len()) {
             return started;
         }
-        let Reservation { shadow, mut extra } = self.reservation(first);
+        let JobReservation { shadow, mut extra } = self.reservation(first);
         let backfilled = started.len();
         for job in self.queue.iter().copied().skip(1) {
             let request = &self.jobs[job];

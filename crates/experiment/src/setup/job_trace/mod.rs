@@ -27,7 +27,7 @@ pub const MAX_JOBS: u64 = 1_000_000;
 
 /// A job of a trace as its file gives it. `None`: the file does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TraceRecord {
+pub struct JobRecord {
     /// Line in the file, from 1.
     pub line: u64,
     /// Name, or number in the trace.
@@ -65,7 +65,7 @@ pub struct TraceHeader {
 }
 
 /// Receives records in the order of the file, and says when it has enough.
-pub type Receive<'a> = &'a mut dyn FnMut(TraceRecord) -> Result<ControlFlow<()>, String>;
+pub type Receive<'a> = &'a mut dyn FnMut(JobRecord) -> Result<ControlFlow<()>, String>;
 
 /// A format of job traces.
 pub struct JobTraceFormat {

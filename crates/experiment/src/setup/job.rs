@@ -83,7 +83,7 @@ pub struct TrafficJob {
 
 impl Job {
     /// Whether another process that reads the same experiment builds the same job.
-    pub(crate) fn reopens(&self) -> bool {
+    pub fn reopens(&self) -> bool {
         match &self.kind {
             JobKind::Ranks(ranks) => ranks.workload.reopens(),
             JobKind::Traffic(_) => true,
@@ -99,12 +99,12 @@ impl Job {
     }
 
     /// Whether the job is synthetic traffic.
-    pub(crate) fn is_traffic(&self) -> bool {
+    pub fn is_traffic(&self) -> bool {
         matches!(self.kind, JobKind::Traffic(_))
     }
 
     /// Whether the job may continue although its ranks or those of other jobs wait for ever.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub fn goes_on(&self) -> bool {
         match &self.kind {
             JobKind::Ranks(ranks) => ranks.goes_on || self.end.is_some(),
             JobKind::Traffic(_) => true,
@@ -162,11 +162,13 @@ impl TrafficJob {
 
     /// The time from message `index` - 1 of a host (from the start of the job if `index` is 0) to message `index`. It
     /// may be zero.
+    #[inline]
     pub fn gap(&self, index: u64, random: &mut dyn TrafficRandom) -> Time {
         Time(self.arrival.gap_ps(index, random))
     }
 
     /// The destination of message `index` of the job's host `source`; `None` if the host never sends.
+    #[inline]
     pub fn destination(&self, source: u32, index: u64, random: &mut dyn TrafficRandom) -> Option<HostId> {
         let to = self.pattern.destination(source, self.host_count, index, random)?;
         Some(self.host(to))
@@ -198,11 +200,13 @@ impl TrafficJob {
     }
 
     /// Size of the next message, in bytes.
+    #[inline]
     pub fn bytes(&self, random: &mut dyn TrafficRandom) -> u64 {
         self.size.bytes(random)
     }
 
     /// The host with this number in the job.
+    #[inline]
     pub fn host(&self, number: u32) -> HostId {
         match &self.hosts {
             None => HostId(number),

@@ -35,11 +35,13 @@ impl Bins {
     }
 
     /// Width of the first bin.
+    #[inline]
     pub fn first(self) -> Time {
         self.first
     }
 
     /// Whether the width grows.
+    #[inline]
     pub fn grow(self) -> bool {
         self.grow
     }
@@ -54,6 +56,7 @@ impl Bins {
     }
 
     /// The bin that contains a time. The end of a bin belongs to the next bin.
+    #[inline]
     pub fn of(self, time: Time) -> u64 {
         let (time, first) = (time.ps(), self.first.ps());
         if !self.grow {
@@ -66,6 +69,7 @@ impl Bins {
     }
 
     /// Begin of a bin.
+    #[inline]
     pub fn begin(self, bin: u64) -> Time {
         let first = self.first.ps();
         if !self.grow {
@@ -83,6 +87,7 @@ impl Bins {
     }
 
     /// End of a bin.
+    #[inline]
     pub fn end(self, bin: u64) -> Time {
         if bin == LAST {
             return Time(u64::MAX - 1);
@@ -91,11 +96,13 @@ impl Bins {
     }
 
     /// End of the bin that contains a time.
+    #[inline]
     pub fn end_of_bin(self, time: Time) -> Time {
         self.end(self.of(time))
     }
 
     /// Width of a bin, and how many bins in a row, from this one on, have it: at least one, and none that is the last.
+    #[inline]
     pub fn in_a_row(self, bin: u64) -> (Time, u64) {
         let count = match self.grow {
             true => (PER_WIDTH - bin % PER_WIDTH).min(LAST.saturating_sub(bin)),
@@ -138,16 +145,19 @@ impl Periods {
     }
 
     /// The bins.
+    #[inline]
     pub fn bins(self) -> Bins {
         self.bins
     }
 
     /// Bins of the first period.
+    #[inline]
     pub fn first_length(self) -> u64 {
         1 << self.bits
     }
 
     /// The period of a bin.
+    #[inline]
     pub fn of_bin(self, bin: u64) -> u64 {
         if !self.bins.grow() {
             return bin >> self.bits;
@@ -157,11 +167,13 @@ impl Periods {
     }
 
     /// Begin of a period.
+    #[inline]
     pub fn begin(self, period: u64) -> Time {
         self.bins.begin(self.first_bin(period))
     }
 
     /// End of a period.
+    #[inline]
     pub fn end(self, period: u64) -> Time {
         self.bins.end((self.first_bin(period + 1) - 1).min(LAST))
     }

@@ -264,16 +264,19 @@ impl NetworkModel {
     }
 
     /// Number of hosts.
+    #[inline]
     pub fn hosts(&self) -> u32 {
         self.rails.hosts()
     }
 
     /// The router and port to which one rail of a host is attached.
+    #[inline]
     pub fn attachment(&self, host: HostId, rail: u32) -> (RouterId, Port) {
         self.topology.attachment(self.rails.end_point(host, rail).0)
     }
 
     /// Rate of the cable at a wired port.
+    #[inline]
     pub fn rate(&self, router: RouterId, port: Port) -> Rate {
         self.links[usize::from(self.topology.link_class(router, port).0)].rate
     }
@@ -307,6 +310,7 @@ impl NetworkModel {
 
     /// Least space that a packet takes in a buffer between routers: the largest packet with its header under bubble flow
     /// control, otherwise 0.
+    #[inline]
     pub fn slot(&self) -> u32 {
         if self.routing.packets_per_vc() > 1 {
             self.packet.largest()
@@ -341,6 +345,7 @@ impl NetworkModel {
     }
 
     /// Least delay of any event between two LPs: the shortest cable.
+    #[inline]
     pub fn lookahead(&self) -> Time {
         self.links
             .iter()

@@ -8,9 +8,9 @@ use topology::{HostId, Peer, Port, RouterId};
 use crate::setup::network::NetworkModel;
 
 /// An idle network, as routing sees it.
-struct Idle;
+struct IdleNetwork;
 
-impl Congestion for Idle {
+impl Congestion for IdleNetwork {
     fn load(&self, _: Port) -> u64 {
         0
     }
@@ -48,7 +48,7 @@ impl<'a> IdlePath<'a> {
     /// its destination.
     pub fn next_link(&mut self, random: &mut dyn Random) -> Option<(RouterId, Port)> {
         let IdlePath { network, at, state } = self;
-        let hop = network.routing.route(*at, state, &Idle, random);
+        let hop = network.routing.route(*at, state, &IdleNetwork, random);
         let Peer::Router(next, input) = network.topology.peer(at.router, hop.port) else {
             return None;
         };

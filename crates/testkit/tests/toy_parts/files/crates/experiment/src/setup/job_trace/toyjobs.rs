@@ -1,7 +1,7 @@
 //! Toy format of job traces: arrival, nodes and duration, in seconds, in each line.
 
 use super::lines::LineReader;
-use super::{JobSize, JobTraceFormat, Receive, TraceHeader, TraceRecord, TraceTime};
+use super::{JobSize, JobTraceFormat, Receive, TraceHeader, JobRecord, TraceTime};
 
 pub(super) const FORMAT: JobTraceFormat = JobTraceFormat {
     name: "toyjobs",
@@ -22,16 +22,16 @@ fn read(lines: &mut LineReader<'_>, receive: Receive<'_>) -> Result<TraceHeader,
     Ok(TraceHeader::default())
 }
 
-fn record(line: u64, text: &str) -> Option<TraceRecord> {
+fn record(line: u64, text: &str) -> Option<JobRecord> {
     let numbers: Result<Vec<u64>, _> = text.split(' ').map(str::parse).collect();
     let [arrival, nodes, duration] = numbers.ok()?[..] else {
         return None;
     };
-    Some(TraceRecord {
+    Some(JobRecord {
         line,
         arrival: Some(TraceTime::from_s(arrival)?),
         size: Some(JobSize::Nodes(nodes)),
         duration: Some(TraceTime::from_s(duration)?),
-        ..TraceRecord::default()
+        ..JobRecord::default()
     })
 }

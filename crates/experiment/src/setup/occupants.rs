@@ -15,11 +15,11 @@ pub struct HostOccupants {
     /// By job and rank: its slot on its host.
     slots_of_ranks: Vec<Box<[u16]>>,
     /// By job: the sources of its traffic.
-    sources: Vec<Sources>,
+    sources: Vec<SourceHosts>,
 }
 
 /// The hosts on which a job has a traffic source.
-enum Sources {
+enum SourceHosts {
     /// The job has ranks.
     None,
     All,
@@ -35,7 +35,7 @@ impl HostOccupants {
         for (index, job) in jobs.iter().enumerate() {
             match &job.kind {
                 JobKind::Ranks(ranks) => {
-                    sources.push(Sources::None);
+                    sources.push(SourceHosts::None);
                     slots.extend(
                         ranks
                             .hosts
@@ -45,13 +45,13 @@ impl HostOccupants {
                     );
                 }
                 JobKind::Traffic(traffic) => sources.push(match &traffic.hosts {
-                    None => Sources::All,
+                    None => SourceHosts::All,
                     Some(members) => {
                         let mut numbers = vec![u32::MAX; hosts as usize];
                         for (number, host) in members.iter().enumerate() {
                             numbers[host.0 as usize] = number as u32;
                         }
-                        Sources::Some(numbers)
+                        SourceHosts::Some(numbers)
                     }
                 }),
             }
@@ -125,9 +125,9 @@ impl HostOccupants {
     pub fn sources(&self, host: HostId) -> impl Iterator<Item = (u16, u32)> + '_ {
         self.sources.iter().enumerate().filter_map(move |(job, sources)| {
             let number = match sources {
-                Sources::None => return None,
-                Sources::All => host.0,
-                Sources::Some(numbers) => numbers[host.0 as usize],
+                SourceHosts::None => return None,
+                SourceHosts::All => host.0,
+                SourceHosts::Some(numbers) => numbers[host.0 as usize],
             };
             (number != u32::MAX).then_some((job as u16, number))
         })
@@ -140,6 +140,7 @@ impl HostOccupants {
     }
 
     /// The place of the rank in this slot of a host among the ranks of its job there.
+    #[inline]
     pub fn place(&self, host: HostId, slot: u16) -> PlaceOnHost {
         let (from, to) = (self.first[host.0 as usize], self.first[host.0 as usize + 1]);
         let slots = &self.slots[from as usize..to as usize];

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn read_all(format: &str, text: &[u8]) -> Result<(Vec<TraceRecord>, TraceHeader), String> {
+fn read_all(format: &str, text: &[u8]) -> Result<(Vec<JobRecord>, TraceHeader), String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
     std::fs::write(&path, text).unwrap();
@@ -50,7 +50,7 @@ fn standard_workload_format() {
         max_processors: Some(512),
     };
     assert_eq!(header, expected);
-    let first = TraceRecord {
+    let first = JobRecord {
         line: 6,
         name: Some("1".into()),
         arrival: s(0),
@@ -61,7 +61,7 @@ fn standard_workload_format() {
         ranks_per_host: None,
     };
     assert_eq!(records[0], first);
-    let cancelled = TraceRecord {
+    let cancelled = JobRecord {
         line: 7,
         name: Some("2".into()),
         arrival: s(60),
@@ -83,7 +83,7 @@ fn comma_separated_values() {
         \"a, \"\"b\"\"\" ,0.5,16,\"90 ms\",halo,-1,4\n\
         ,1,-1,,,2,\n";
     let (records, _) = read_all("csv", text.as_bytes()).unwrap();
-    let first = TraceRecord {
+    let first = JobRecord {
         line: 4,
         name: Some("a, \"b\"".into()),
         arrival: Some(TraceTime { ns: 500_000_000 }),
@@ -93,11 +93,11 @@ fn comma_separated_values() {
         application: Some("halo".into()),
         ranks_per_host: Some(4),
     };
-    let second = TraceRecord {
+    let second = JobRecord {
         line: 5,
         arrival: s(1),
         estimate: s(2),
-        ..TraceRecord::default()
+        ..JobRecord::default()
     };
     assert_eq!(records, [first, second]);
 }

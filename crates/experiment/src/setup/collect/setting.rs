@@ -63,21 +63,21 @@ pub enum Series {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectSetting {
     /// What is sampled.
-    pub(crate) series: Series,
+    pub series: Series,
     /// The bins.
-    pub(crate) bins: Bins,
+    pub bins: Bins,
     /// Periods of bins, for sums over single links.
-    pub(crate) periods: Periods,
+    pub periods: Periods,
     /// Routers with series of their own, in ascending order; `None` for all.
     pub(crate) routers: Option<Vec<u32>>,
     /// Whether timelines of ranks and their messages are recorded.
-    pub(crate) timeline: bool,
+    pub timeline: bool,
     /// Whether waits of packets are recorded.
-    pub(crate) waits: bool,
+    pub waits: bool,
     /// Whether the table `hosts` has the latencies and hops of the packets that each host received.
-    pub(crate) host_latency: bool,
+    pub host_latency: bool,
     /// Whether the latency of synthetic traffic is divided into the wait at the source and the latency in the network.
-    pub(crate) network_latency: bool,
+    pub network_latency: bool,
 }
 
 /// Keys of `[collect]`.
@@ -161,7 +161,7 @@ impl CollectSetting {
     }
 
     /// Whether anything beside the sums by class is sampled at a router.
-    pub(crate) fn details(&self, router: RouterId) -> bool {
+    pub fn details(&self, router: RouterId) -> bool {
         let chosen = |routers: &Vec<u32>| routers.binary_search(&router.0).is_ok();
         self.series >= Series::Links && self.routers.as_ref().is_none_or(chosen)
     }
@@ -200,7 +200,7 @@ impl CollectSetting {
     }
 
     /// The settings as the result prints them.
-    pub(crate) fn summary(&self) -> Collect {
+    pub fn summary(&self) -> Collect {
         Collect {
             series: self.series.name().into(),
             first_bin_ps: self.bins.first().ps(),

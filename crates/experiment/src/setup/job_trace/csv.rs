@@ -4,7 +4,7 @@
 //! Empty lines and lines that begin with `#` are ignored.
 
 use super::lines::LineReader;
-use super::{JobSize, JobTraceFormat, Receive, SharedTexts, TraceHeader, TraceRecord, TraceTime};
+use super::{JobRecord, JobSize, JobTraceFormat, Receive, SharedTexts, TraceHeader, TraceTime};
 
 pub(super) const FORMAT: JobTraceFormat = JobTraceFormat {
     name: "csv",
@@ -131,7 +131,7 @@ fn record(
     columns: &[&'static str],
     values: &[String],
     applications: &mut SharedTexts,
-) -> Result<TraceRecord, String> {
+) -> Result<JobRecord, String> {
     if values.len() != columns.len() {
         return Err(format!(
             "has {} values; expected {}, as the header",
@@ -139,9 +139,9 @@ fn record(
             columns.len()
         ));
     }
-    let mut record = TraceRecord {
+    let mut record = JobRecord {
         line,
-        ..TraceRecord::default()
+        ..JobRecord::default()
     };
     for (column, value) in columns.iter().zip(values) {
         // -1 stands for what is not known, as in the Standard Workload Format.

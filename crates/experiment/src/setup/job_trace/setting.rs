@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use config::{DefaultValue, Error, Parameter, Section, Type, parameters};
 
-use super::{FORMAT_NAMES, JobSize, JobTraceFormat, MAX_JOBS, TraceHeader, TraceRecord, TraceTime};
+use super::{FORMAT_NAMES, JobRecord, JobSize, JobTraceFormat, MAX_JOBS, TraceHeader, TraceTime};
 use crate::setup::schedule::{JobRequest, SCHEDULERS, SchedulerKind};
 
 /// A time of the trace: seconds, or with a unit.
@@ -156,7 +156,7 @@ fn records(
     format: &JobTraceFormat,
     path: &Path,
     file: &str,
-) -> Result<(Vec<TraceRecord>, TraceHeader), Error> {
+) -> Result<(Vec<JobRecord>, TraceHeader), Error> {
     let first = in_range(section, "first", section.get("first")?, u64::MAX)?;
     let jobs: Option<u64> = section.optional("jobs")?;
     if let Some(jobs) = jobs {
@@ -254,7 +254,7 @@ struct Selection<'a> {
 
 impl Selection<'_> {
     /// The jobs by arrival, those of one time in the order of the file.
-    fn jobs(&self, records: Vec<TraceRecord>) -> Result<(Vec<TraceJob>, LeftOut), Error> {
+    fn jobs(&self, records: Vec<JobRecord>) -> Result<(Vec<TraceJob>, LeftOut), Error> {
         let (total, mut jobs) = (records.len(), Vec::with_capacity(records.len()));
         let mut left_out = LeftOut::new();
         let mut names: BTreeMap<String, u64> = BTreeMap::new();
@@ -312,7 +312,7 @@ impl Selection<'_> {
     }
 
     /// What the scheduler needs. An error has the reason in general, and with numbers.
-    fn request(&self, record: &TraceRecord) -> Result<JobRequest, (&'static str, String)> {
+    fn request(&self, record: &JobRecord) -> Result<JobRequest, (&'static str, String)> {
         let Some(arrival) = record.arrival else {
             return Err(("no arrival", "its arrival is not known".into()));
         };

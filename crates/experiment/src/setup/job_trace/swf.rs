@@ -5,7 +5,7 @@
 //! the Parallel Workloads Archive, <https://www.cs.huji.ac.il/labs/parallel/workload/swf.html>.
 
 use super::lines::LineReader;
-use super::{JobSize, JobTraceFormat, Receive, SharedTexts, TraceHeader, TraceRecord, TraceTime};
+use super::{JobRecord, JobSize, JobTraceFormat, Receive, SharedTexts, TraceHeader, TraceTime};
 
 pub(super) const FORMAT: JobTraceFormat = JobTraceFormat {
     name: "swf",
@@ -149,7 +149,7 @@ fn record(
     line: u64,
     fields: &[Option<u64>; 18],
     applications: &mut SharedTexts,
-) -> Result<Option<TraceRecord>, String> {
+) -> Result<Option<JobRecord>, String> {
     let field = |number: usize| fields[number - 1];
     if PARTS_OF_JOBS.contains(&field(11)) {
         return Ok(None);
@@ -163,7 +163,7 @@ fn record(
             || format!("field {number} ({name}): {seconds} s is more than 584 years; expected seconds");
         TraceTime::from_s(seconds).ok_or_else(wrong).map(Some)
     };
-    Ok(Some(TraceRecord {
+    Ok(Some(JobRecord {
         line,
         name: field(1).map(|number| number.to_string().into()),
         arrival: time(2)?,
