@@ -196,7 +196,7 @@ def test_the_readme_says_how_well_real_machines_are_predicted() -> None:
 def test_presets_have_the_errors_that_the_study_of_their_machine_finds() -> None:
     study = (STUDIES / "real-machines/README.md").read_text()
     rows = re.findall(r"^\| (\w+) \| \*\*all\*\* \| (\d+) \| (\d+) % \|", study, re.MULTILINE)
-    presets = STUDIES.parent / "crates/sim/presets/machines"
+    presets = STUDIES.parent / "crates/experiment/presets/machines"
     found = {}
     for name, points, median in rows:
         text = (presets / f"{name.lower()}.toml").read_text()

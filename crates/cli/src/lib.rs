@@ -23,7 +23,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use config::Override;
-use sim::{Equal, Every, Interpreters};
+use experiment::{Equal, Interpreters};
+use sim::Every;
 
 /// Wrong input.
 const WRONG_INPUT: u8 = 2;
@@ -262,7 +263,7 @@ struct CheckArguments {
 #[derive(Args)]
 struct ListArguments {
     /// Kind of parts; all kinds if left out. `presets`: those of applications, MPI libraries, machines and hardware
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(sim::PART_KINDS))]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(experiment::PART_KINDS))]
     kind: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -481,6 +482,12 @@ impl CommandFailure {
             message: error.to_string(),
             status: FAILED,
         }
+    }
+}
+
+impl From<experiment::Error> for CommandFailure {
+    fn from(error: experiment::Error) -> CommandFailure {
+        sim::Error::from(error).into()
     }
 }
 

@@ -1,6 +1,6 @@
 //! `list`.
 
-use sim::{Listing, Origin, PART_KINDS, PresetValue, listing};
+use experiment::{Listing, Origin, PART_KINDS, PresetValue, listing};
 
 use crate::{CommandFailure, ListArguments, print};
 

@@ -7,8 +7,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use experiment::{DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft};
 use serde_json::json;
-use sim::{DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft};
 
 use crate::{CommandFailure, NewArguments, print};
 
@@ -41,7 +41,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
         command: &arguments.command(),
     };
     let draft = said_after(SILENCE, "builds the networks, to check them", || {
-        sim::draft(&request)
+        experiment::draft(&request)
     });
     let draft = draft.map_err(CommandFailure::wrong_input)?;
     let is_sweep = draft.networks.len() > 1;

@@ -6,9 +6,10 @@ use std::time::SystemTime;
 
 use cluster::Processes;
 use config::Override;
+use experiment::{Experiment, Interpreters};
 use results::{RepeatedRun, RunningFolder, Summary, WriteError};
 use serde_json::json;
-use sim::{Checkpoint, Checkpoints, Experiment, Interpreters, RunContext, RunControl};
+use sim::{Checkpoint, Checkpoints, RunContext, RunControl};
 
 use crate::{
     CheckArguments, CommandFailure, CompareArguments, ExperimentArguments, MachineArguments, ReportArguments,

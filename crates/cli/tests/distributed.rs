@@ -8,8 +8,9 @@ use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use experiment::Experiment;
 use serde_json::{Value, json};
-use sim::{Experiment, RunContext, RunControl};
+use sim::{RunContext, RunControl};
 use tempfile::TempDir;
 use testkit::mpirun::{mpirun, mpirun_with};
 

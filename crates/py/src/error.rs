@@ -11,12 +11,22 @@ pub(crate) fn of_class(py: Python<'_>, class: &str, message: &str) -> PyErr {
     }
 }
 
+/// The exception for an error between experiment file and parts.
+pub(crate) fn of_experiment(py: Python<'_>, error: &experiment::Error) -> PyErr {
+    let class = match error {
+        experiment::Error::Config(wrong) => return of_config(py, wrong),
+        experiment::Error::File { .. } => "ExperimentError",
+        experiment::Error::Trace(_) => "TraceError",
+        experiment::Error::Replay { .. } => "ApplicationError",
+    };
+    of_class(py, class, &error.to_string())
+}
+
 /// The exception for an error between experiment and result.
 pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
     let class = match error {
-        sim::Error::Config(wrong) => return of_config(py, wrong),
-        sim::Error::File { .. } | sim::Error::Interference(_) => "ExperimentError",
-        sim::Error::Trace(_) => "TraceError",
+        sim::Error::Experiment(error) => return of_experiment(py, error),
+        sim::Error::Interference(_) => "ExperimentError",
         sim::Error::Replay { .. } | sim::Error::Deadlock(_) => "ApplicationError",
         sim::Error::Collect(_) => "ResultError",
         sim::Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),

@@ -19,7 +19,7 @@ const STEP: Duration = Duration::from_millis(50);
 /// A checked experiment with its network and the hosts of its jobs.
 #[pyclass(frozen, module = "fabricsim._core")]
 pub(crate) struct Experiment {
-    inner: sim::Experiment,
+    inner: experiment::Experiment,
 }
 
 /// Why a run gave no result.
@@ -39,9 +39,9 @@ impl Experiment {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, set: Vec<(String, String)>) -> PyResult<Experiment> {
         let set = set.into_iter().map(config::Override::from).collect();
-        let inner = py.detach(|| sim::Experiment::load_with(&path, set, &[&PythonInterpreter::new()]));
+        let inner = py.detach(|| experiment::Experiment::load_with(&path, set, &[&PythonInterpreter::new()]));
         Ok(Experiment {
-            inner: inner.map_err(|e| error::of_sim(py, &e))?,
+            inner: inner.map_err(|e| error::of_experiment(py, &e))?,
         })
     }
 
@@ -56,9 +56,9 @@ impl Experiment {
         programs: BTreeMap<String, FunctionArguments>,
     ) -> PyResult<Experiment> {
         let interpreter = PythonInterpreter::with(programs);
-        let inner = py.detach(|| sim::Experiment::from_toml_with(&text, &name, &set, &[&interpreter]));
+        let inner = py.detach(|| experiment::Experiment::from_toml_with(&text, &name, &set, &[&interpreter]));
         Ok(Experiment {
-            inner: inner.map_err(|e| error::of_sim(py, &e))?,
+            inner: inner.map_err(|e| error::of_experiment(py, &e))?,
         })
     }
 
@@ -78,8 +78,8 @@ impl Experiment {
     /// The expected work of a run, as JSON, without the deadlock proof and the bounds of `check`.
     fn work(&self, py: Python<'_>) -> PyResult<String> {
         let work = py
-            .detach(|| sim::work(&self.inner))
-            .map_err(|e| error::of_sim(py, &e))?;
+            .detach(|| experiment::work(&self.inner))
+            .map_err(|e| error::of_experiment(py, &e))?;
         Ok(json(&work))
     }
 
@@ -116,7 +116,7 @@ impl Experiment {
 /// Runs in a separate thread. This thread waits in short steps without the interpreter's lock.
 fn run(
     py: Python<'_>,
-    experiment: &sim::Experiment,
+    experiment: &experiment::Experiment,
     out: &Path,
     interference: bool,
     report: impl Fn(&RunControl) -> PyResult<()>,

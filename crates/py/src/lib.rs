@@ -62,9 +62,9 @@ fn main(py: Python<'_>, arguments: Vec<String>) -> u8 {
 /// All parts that an experiment can name, and its keys, as JSON: {kind: [{name, summary, parameters}]}.
 #[pyfunction]
 fn list_parts() -> String {
-    let parts = sim::PART_KINDS
+    let parts = ::experiment::PART_KINDS
         .iter()
-        .filter_map(|kind| Some((*kind, sim::listing(kind)?)));
+        .filter_map(|kind| Some((*kind, ::experiment::listing(kind)?)));
     json(&parts.collect::<std::collections::BTreeMap<_, _>>())
 }
 

@@ -9,7 +9,8 @@
 
 use std::process::ExitCode;
 
-use fabricsim_sim::{Experiment, RunControl, run};
+use experiment::Experiment;
+use fabricsim_sim::{RunControl, run};
 
 /// The allocator of the command `fabricsim`.
 #[global_allocator]

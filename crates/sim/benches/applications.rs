@@ -7,7 +7,8 @@
 
 use std::process::Command;
 
-use fabricsim_sim::{Experiment, RunControl, run};
+use experiment::Experiment;
+use fabricsim_sim::{RunControl, run};
 
 /// The allocator of the command `fabricsim`.
 #[global_allocator]

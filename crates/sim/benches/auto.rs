@@ -15,7 +15,8 @@ use std::path::Path;
 
 use cases::CASES;
 use des::Executor;
-use fabricsim_sim::{Experiment, RunControl, run};
+use experiment::Experiment;
+use fabricsim_sim::{RunControl, run};
 
 /// The allocator of the command `fabricsim`.
 #[global_allocator]

@@ -6,7 +6,8 @@
 //! disk; a result's other tables and its page are not in it.
 
 use cpu_time::ProcessTime;
-use fabricsim_sim::{Experiment, RunContext, RunControl, run_in};
+use experiment::Experiment;
+use fabricsim_sim::{RunContext, RunControl, run_in};
 
 /// Repetitions of each case.
 const ROUNDS: usize = 9;

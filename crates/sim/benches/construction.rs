@@ -8,7 +8,8 @@
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use fabricsim_sim::{Error, Experiment, RunControl, run};
+use experiment::Experiment;
+use fabricsim_sim::{Error, RunControl, run};
 
 /// The allocator of the command `fabricsim`.
 #[global_allocator]

@@ -4,7 +4,8 @@
 //! within each turn, so that other load on the machine cancels out: the ratios are medians over the turns.
 
 use des::Executor;
-use fabricsim_sim::{Experiment, RunControl, run};
+use experiment::Experiment;
+use fabricsim_sim::{RunControl, run};
 
 /// The allocator of the command `fabricsim`.
 #[global_allocator]

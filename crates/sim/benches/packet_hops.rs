@@ -15,7 +15,8 @@ use std::process::{Child, Command, Stdio};
 
 use cases::{CASES, Case, LARGE};
 use des::Executor;
-use fabricsim_sim::{Experiment, RunControl, run};
+use experiment::Experiment;
+use fabricsim_sim::{RunControl, run};
 use serde::{Deserialize, Serialize};
 
 /// The allocator of the command `fabricsim`.

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use config::Override;
 use des::{Executor, Snapshot, Time};
+use experiment::{Experiment, ExperimentSource};
 use serde::{Deserialize, Serialize};
 use workload::Interpreters;
 
+use crate::Error;
 use crate::collect::CollectorState;
 use crate::lp::net_event::NetEvent;
-use crate::setup::experiment::ExperimentSource;
-use crate::{Error, Experiment};
 
 /// First bytes of each file, with the version of the layout.
 const MAGIC: &[u8] = b"FABRICSIM CHECKPOINT 8\n";
@@ -120,7 +120,7 @@ impl Checkpoint {
     ) -> Result<Experiment, Error> {
         let mut source = self.source.clone();
         source.overrides.extend_from_slice(overrides);
-        Experiment::from_source(source, interpreters)
+        Ok(Experiment::from_source(source, interpreters)?)
     }
 
     /// Simulated time of the checkpoint, in ps.

@@ -5,12 +5,9 @@ use thiserror::Error;
 /// The reason for which there is no result.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The experiment asks for something that does not exist or cannot be built.
-    #[error("{0}")]
-    Config(#[from] config::Error),
-    /// A trace cannot be read.
-    #[error("{0}")]
-    Trace(#[from] workload::TraceError),
+    /// The experiment, or a file that it names, cannot be read or built.
+    #[error(transparent)]
+    Experiment(#[from] experiment::Error),
     /// A rank cannot continue.
     #[error("job '{job}': {source}")]
     Replay {
@@ -25,14 +22,6 @@ pub enum Error {
     /// The simulator contradicts itself: a bug of FabricSim.
     #[error("internal check failed, please report this: {0}")]
     Audit(String),
-    /// A file cannot be read.
-    #[error("{path}: {source}")]
-    File {
-        /// Path of the file.
-        path: String,
-        /// Error of the system.
-        source: std::io::Error,
-    },
     /// A checkpoint cannot be read or resumed, or the experiment cannot have one.
     #[error("{file}: {why}")]
     Checkpoint {

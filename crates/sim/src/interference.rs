@@ -3,13 +3,11 @@
 //! A job alone has the same network, hosts and random streams. Only the other jobs are removed, and their hosts
 //! stay empty. All differences are effects of the other jobs.
 
+use experiment::{CollectSetting, Experiment, Job, JobKind, Series};
 use results::{Interference, RunResult, SlowDown};
 
 use crate::Error;
-use crate::collect::{CollectSetting, Series};
 use crate::run::{RunContext, RunControl, run_in};
-use crate::setup::experiment::Experiment;
-use crate::setup::job::{Job, JobKind};
 
 /// Runs an experiment, then each of its jobs with ranks alone. The result is that of the whole experiment, with the
 /// slow-down of each job.
@@ -53,7 +51,7 @@ pub fn run_with_interference(
                     partition: context.partition.clone(),
                     ..RunContext::default()
                 };
-                together(&experiment.alone(index), control, &context)?
+                together(&alone(experiment, index), control, &context)?
             }
         };
         if let Some(result) = &result {
@@ -82,33 +80,31 @@ fn together(
     }
 }
 
-impl Experiment {
-    /// The experiment with only one of its jobs with ranks, on the same hosts.
-    fn alone(&self, index: usize) -> Experiment {
-        let job = &self.jobs[index];
-        let JobKind::Ranks(ranks) = &job.kind else {
-            unreachable!("traffic is never run alone")
-        };
-        let job = Job {
-            name: job.name.clone(),
-            start: job.start,
-            end: job.end,
-            traffic_class: job.traffic_class,
-            kind: JobKind::Ranks(ranks.clone()),
-        };
-        Experiment {
-            network: self.network.clone(),
-            jobs: [job].into(),
-            run: self.run.clone(),
-            collect: CollectSetting::of(Series::Off),
-            power: self.power.clone(),
-            settings: self.settings.clone(),
-            rounded_rates: self.rounded_rates.clone(),
-            assumptions: self.assumptions.clone(),
-            sizing: self.sizing.clone(),
-            routing_is_default: self.routing_is_default,
-            schedule: self.schedule.clone(),
-            source: None,
-        }
+/// An experiment with only one of its jobs with ranks, on the same hosts.
+fn alone(experiment: &Experiment, index: usize) -> Experiment {
+    let job = &experiment.jobs[index];
+    let JobKind::Ranks(ranks) = &job.kind else {
+        unreachable!("traffic is never run alone")
+    };
+    let job = Job {
+        name: job.name.clone(),
+        start: job.start,
+        end: job.end,
+        traffic_class: job.traffic_class,
+        kind: JobKind::Ranks(ranks.clone()),
+    };
+    Experiment {
+        network: experiment.network.clone(),
+        jobs: [job].into(),
+        run: experiment.run.clone(),
+        collect: CollectSetting::of(Series::Off),
+        power: experiment.power.clone(),
+        settings: experiment.settings.clone(),
+        rounded_rates: experiment.rounded_rates.clone(),
+        assumptions: experiment.assumptions.clone(),
+        sizing: experiment.sizing.clone(),
+        routing_is_default: experiment.routing_is_default,
+        schedule: experiment.schedule.clone(),
+        source: None,
     }
 }

@@ -20,9 +20,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fabric", &["config", "des", "routing", "topology"]),
     ("mpi", &["config", "des", "workload"]),
     (
-        "sim",
+        "experiment",
         &[
             "config", "des", "fabric", "mpi", "results", "routing", "topology", "workload",
+        ],
+    ),
+    (
+        "sim",
+        &[
+            "config",
+            "des",
+            "experiment",
+            "fabric",
+            "mpi",
+            "results",
+            "routing",
+            "topology",
+            "workload",
         ],
     ),
     ("cluster", &["des"]),
@@ -31,7 +45,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "analysis", "cluster", "config", "export", "results", "sim", "view", "workload",
+            "analysis",
+            "cluster",
+            "config",
+            "experiment",
+            "export",
+            "results",
+            "sim",
+            "view",
+            "workload",
         ],
     ),
     (
@@ -40,6 +62,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "analysis",
             "cli",
             "config",
+            "experiment",
             "export",
             "results",
             "same-features",

@@ -52,14 +52,14 @@ const QUOTED: &[(&str, &str, &str, &str, u64)] = &[
     (
         "docs/methods/collection.md",
         "a run has {} bins",
-        "sim/src/collect/setting.rs",
+        "experiment/src/setup/collect/setting.rs",
         "BINS",
         1,
     ),
     (
         "docs/methods/collection.md",
         "single links up to {} of them",
-        "sim/src/collect/setting.rs",
+        "experiment/src/setup/collect/setting.rs",
         "FEW_LINKS",
         1,
     ),

@@ -1,6 +1,7 @@
-//! Import circles: files of `sim` and `des` that use each other, directly or through others. A circle has two files
-//! at most, so that every file can be read without the rest of its crate. A registry and its parts are an exception:
-//! the registry lists the parts, and each part implements a trait that stands beside the list.
+//! Import circles: files of `sim`, `experiment` and `des` that use each other, directly or through others. A circle has
+//! two files at most, so that every file can be read without the rest of its crate. A registry and its parts are an
+//! exception: the registry lists the parts, and each part implements a trait that stands beside the list. The folders
+//! and files at the top of `sim` and `experiment` have no circle at all, so that they have an order.
 //!
 //! Paths in arguments of macros are not seen.
 
@@ -199,6 +200,42 @@ impl Modules {
             .collect()
     }
 
+    /// The modules at the top of the crate, each with what is in its folder.
+    fn joined_by_folder(&self) -> BTreeMap<&str, BTreeSet<String>> {
+        let mut uses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for module in self.files.keys() {
+            let Some(top) = module.first() else { continue };
+            let used = self.uses(module).into_iter();
+            let others = used
+                .filter_map(|used| used.into_iter().next())
+                .filter(|used| used != top);
+            uses.entry(top).or_default().extend(others);
+        }
+        uses
+    }
+
+    /// What remains of the modules at the top if those that use none of the others are taken away, again and again:
+    /// those in circles, and those that use them, each with what it uses of the others.
+    fn without_order(&self) -> BTreeMap<&str, BTreeSet<String>> {
+        let mut rest = self.joined_by_folder();
+        loop {
+            let lowest: Vec<&str> = rest
+                .iter()
+                .filter(|(_, used)| used.is_empty())
+                .map(|(top, _)| *top)
+                .collect();
+            if lowest.is_empty() {
+                return rest;
+            }
+            for top in lowest {
+                rest.remove(top);
+                rest.values_mut().for_each(|used| {
+                    used.remove(top);
+                });
+            }
+        }
+    }
+
     /// All modules that a module needs, directly or through others. The root of a crate names everything and counts
     /// for none.
     fn needs(&self, module: &Segments) -> BTreeSet<Segments> {
@@ -242,7 +279,7 @@ fn sources(krate: &str) -> PathBuf {
 
 #[test]
 fn no_circle_of_imports_has_more_than_two_files() {
-    for krate in ["des", "sim"] {
+    for krate in ["des", "experiment", "sim"] {
         let modules = Modules::read(&sources(krate));
         assert!(modules.files.len() > 10, "the files of {krate} are read");
         let circles = modules.circles();
@@ -254,8 +291,47 @@ fn no_circle_of_imports_has_more_than_two_files() {
 }
 
 #[test]
+fn folders_have_an_order() {
+    for (krate, high, low) in [("sim", "run", "lp"), ("experiment", "draft", "setup")] {
+        let modules = Modules::read(&sources(krate));
+        assert!(
+            modules.joined_by_folder()[high].contains(low),
+            "the folders of {krate} are read"
+        );
+        let circles = modules.without_order();
+        assert!(
+            circles.is_empty(),
+            "crate {krate}: folders that use each other, and their users: {circles:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_circle_of_folders_is_found() {
+    let of = |last: (&str, &str)| {
+        let mut modules = Modules::default();
+        let files = [
+            ("a", "mod below; mod above;"),
+            ("a::below", "struct Below;"),
+            ("b", "mod over;"),
+            ("b::over", "use crate::a::below::Below; struct Over(Below);"),
+            ("c", "use crate::b::over::Over; use crate::a::below::Below;"),
+            last,
+        ];
+        for (name, text) in files {
+            modules.parse(name.split("::").map(String::from).collect(), text);
+        }
+        let left = modules.without_order();
+        left.keys().map(|top| top.to_string()).collect::<Vec<_>>()
+    };
+    // No file uses a file that uses it, but the folders a and b do. c uses both.
+    assert_eq!(of(("a::above", "use crate::b::over::Over;")), ["a", "b", "c"]);
+    assert!(of(("d", "use crate::b::over::Over;")).is_empty());
+}
+
+#[test]
 fn a_registry_is_a_circle_with_its_parts() {
-    let modules = Modules::read(&sources("sim"));
+    let modules = Modules::read(&sources("experiment"));
     let placement = ["setup", "placement"].map(String::from).to_vec();
     let linear = ["setup", "placement", "linear"].map(String::from).to_vec();
     assert!(modules.needs(&placement).contains(&linear) && modules.needs(&linear).contains(&placement));

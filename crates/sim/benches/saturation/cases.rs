@@ -1,6 +1,7 @@
 //! Generated experiments of synthetic traffic below and above saturation, and the long run that judges each.
 
-use fabricsim_sim::{Experiment, RunControl, run};
+use experiment::Experiment;
+use fabricsim_sim::{RunControl, run};
 use results::{JobSummary, Note, RunResult};
 
 /// A generated experiment.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use des::{Finished, Time};
+use experiment::{Bins, CollectSetting, Periods, Series};
 use fabric::Flow;
 use results::rows::{
     ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, LoadHistogramSeriesRow, PairSeriesRow,
@@ -15,17 +16,13 @@ use results::rows::{
 use results::{BusiestPeriod, Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
-use super::bins::Periods;
-use super::blocks::{BlockPair, Blocks, SumsShape};
-use super::link_sums::LinkSums;
-use super::plan::{INJECTION, classes};
-use super::{Bins, CollectSetting, Series};
 use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
 use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{BinFlow, JobFlow, LoadStep, Record};
+use crate::lp::not_begun::NotBegun;
+use crate::lp::sampling::{BlockPair, Blocks, INJECTION, LinkSums, SumsShape, classes};
 use crate::lp::simulation::Simulation;
-use crate::outcome::not_begun::NotBegun;
 
 /// Records between two reads of the clock.
 const UNSEEN: u32 = 4096;

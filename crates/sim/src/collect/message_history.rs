@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use des::{LpId, Time};
+use experiment::{EndPoint, Job, JobKind, NetworkModel};
 use mpi::{ALGORITHMS, MessageKind};
 use results::rows::{MessageRow, TimelineRow, WaitRow};
 use serde::{Deserialize, Serialize};
@@ -16,9 +17,6 @@ use topology::{HostId, Peer, Port, RouterId};
 use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{Activity, MessageKey, TraceRecord};
 use crate::lp::wiring::{LpIdentity, Numbering};
-use crate::setup::job::{Job, JobKind};
-use crate::setup::network::NetworkModel;
-use crate::setup::rails::EndPoint;
 
 /// A row of one of the tables.
 #[derive(Clone, Debug, PartialEq)]

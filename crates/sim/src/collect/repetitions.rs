@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use des::Time;
+use experiment::JobKind;
 use results::RepetitionTimes;
 use results::rows::RepetitionRow;
 use serde::{Deserialize, Serialize};
 
 use crate::lp::simulation::Simulation;
-use crate::setup::job::JobKind;
 
 /// The repetitions of one job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

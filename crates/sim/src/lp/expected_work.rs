@@ -159,7 +159,7 @@ fn neighbourhood(topology: &dyn Topology) -> u32 {
 mod tests {
     use super::*;
     use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
-    use crate::setup::experiment::Experiment;
+    use experiment::Experiment;
 
     /// A dragonfly of 33 groups with 32 hosts each, and these jobs.
     fn dragonfly(jobs: &str) -> Simulation {

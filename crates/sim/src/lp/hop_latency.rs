@@ -5,9 +5,8 @@
 //! latency of a path is exact. With more, each link counts as the mean of its kind.
 
 use des::Time;
+use experiment::NetworkModel;
 use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
-
-use crate::setup::network::NetworkModel;
 
 /// Latencies of links by kind, router pipelines included.
 pub struct HopLatency {

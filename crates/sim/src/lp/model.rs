@@ -5,12 +5,12 @@ use fabric::router::{RouterUndo, RouterWaitUndo};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::collect::{BinTally, RouterSamplerUndo};
 use crate::lp::counts::{CountsUndo, JobCounts};
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::router_lp::RouterLp;
+use crate::lp::sampling::{BinTally, RouterSamplerUndo};
 use crate::lp::shortcuts::credit_batching::CreditBatchesUndo;
 use crate::lp::simulation::LpFailure;
 use crate::lp::simulation::Simulation;

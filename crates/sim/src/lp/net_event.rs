@@ -116,8 +116,8 @@ pub enum NetEvent {
     },
 }
 
-/// A committed observation, in the total order. LPs emit records, and the [`Collector`](crate::collect::Collector)
-/// turns them into rows.
+/// A committed observation, in the total order. LPs emit records, and collection turns
+/// them into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Record {
     /// A rank has finished, at the time of the event.
@@ -140,7 +140,7 @@ pub enum Record {
     ClassSample {
         /// The bin.
         bin: u32,
-        /// The class, see [`Plan`](crate::collect::Plan).
+        /// The class, see [`Plan`](crate::lp::sampling::Plan).
         class: u8,
         /// Flow in the bin.
         flow: BinFlow,
@@ -164,7 +164,7 @@ pub enum Record {
     LinkUse {
         /// The period.
         period: u32,
-        /// Pair of blocks, as the [`Plan`](crate::collect::Plan) numbers them.
+        /// Pair of blocks, as the [`Plan`](crate::lp::sampling::Plan) numbers them.
         pair: u32,
         /// The link.
         link: PeriodLink,
@@ -173,7 +173,7 @@ pub enum Record {
     PairSample {
         /// The period.
         period: u32,
-        /// Pair of blocks, as the [`Plan`](crate::collect::Plan) numbers them.
+        /// Pair of blocks, as the [`Plan`](crate::lp::sampling::Plan) numbers them.
         pair: u32,
         /// Sum over some of the links.
         sum: PairSum,
@@ -313,7 +313,7 @@ pub struct BinFlow {
 pub struct PeriodLink {
     /// Its number, as in the table `links`.
     pub link: u32,
-    /// Its class, see [`Plan`](crate::collect::Plan).
+    /// Its class, see [`Plan`](crate::lp::sampling::Plan).
     pub class: u8,
     /// Time in which bits were on it, in ps.
     pub busy_ps: u64,

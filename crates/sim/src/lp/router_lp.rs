@@ -11,17 +11,17 @@ use fabric::{Packet, Wait, WaitOutputs, WaitTracker};
 use routing::{At, Random};
 use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
 
-use crate::collect::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples, TallyStep};
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
 use crate::lp::model::{self, LpUndo};
 use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::not_begun::NotBegun;
+use crate::lp::sampling::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples, TallyStep};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
-use crate::outcome::not_begun::NotBegun;
 
 /// A router and what its ports are connected to.
 pub struct RouterLp {

@@ -3,18 +3,14 @@
 use std::sync::Arc;
 
 use des::Time;
+use experiment::{Experiment, HostOccupants, Job, JobKind, NetworkModel, PowerSetting};
 use fabric::{Measured, Packet};
 
 use crate::Error;
-use crate::collect::Plan;
 use crate::lp::hop_latency::HopLatency;
+use crate::lp::sampling::Plan;
 use crate::lp::shortcuts::Shortcuts;
 use crate::lp::wiring::Numbering;
-use crate::setup::experiment::Experiment;
-use crate::setup::job::{Job, JobKind};
-use crate::setup::network::NetworkModel;
-use crate::setup::occupants::HostOccupants;
-use crate::setup::power::PowerSetting;
 
 /// The network and its jobs; read-only during the run.
 pub struct Simulation {

@@ -4,10 +4,8 @@
 //! rails follows the router of its first rail. The last LP is the termination detector.
 
 use des::{LpId, Time};
+use experiment::{EndPoint, NetworkModel};
 use topology::{HostId, LinkClass, Peer, Port, RouterId};
-
-use crate::setup::network::NetworkModel;
-use crate::setup::rails::EndPoint;
 
 /// The identity of an LP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

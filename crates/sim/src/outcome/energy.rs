@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 
 use des::Time;
+use experiment::PowerSetting;
 use results::{EnergyTotals, JobEnergyTotals, JobTotals, PartTotals};
 use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId};
 
 use crate::lp::model::NetworkLp;
+use crate::lp::not_begun::{Reservation, late_reservations};
 use crate::lp::simulation::Simulation;
 use crate::lp::times_by_job::TimesByJob;
 use crate::outcome::final_state::FinalState;
-use crate::outcome::not_begun::{Reservation, late_reservations};
-use crate::setup::power::PowerSetting;
 
 /// The energy of a run, if the experiment gives the power of its parts. Also sets that of the jobs, whose times are known.
 pub fn energy(state: &FinalState<'_>, jobs: &mut [JobTotals]) -> Option<EnergyTotals> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use des::{Event, Lps, Time};
+use experiment::JobKind;
 use fabric::LinkUse;
 use fabric::router::Router;
 use mpi::{Rank, RankStats};
@@ -18,13 +19,12 @@ use crate::lp::counts::{OCTAVES, octave};
 use crate::lp::host::{Host, RankSlot};
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
+use crate::lp::not_begun::{NotBegun, not_begun};
 use crate::lp::simulation::Simulation;
 use crate::outcome::critical_path::{JobWaits, PathCounter};
 use crate::outcome::energy::energy;
 use crate::outcome::inventory::{self, DrawingTables, LinkTerminal};
-use crate::outcome::not_begun::{NotBegun, not_begun};
 use crate::outcome::pairs::Pairs;
-use crate::setup::job::JobKind;
 
 /// The final state of a run.
 pub struct FinalState<'a> {

@@ -5,12 +5,10 @@
 
 use std::io;
 
+use experiment::{EndPoint, NetworkModel};
 use results::rows::{HostRow, LINK_LATER, LinkRow, RouterRow};
 use results::{Table, TableStore};
 use topology::{Drawing, HostId, LinkClass, Peer, Port, RouterId};
-
-use crate::setup::network::NetworkModel;
-use crate::setup::rails::EndPoint;
 
 /// Tables that exist from the beginning of a run.
 pub const KNOWN_BEFORE: &[&str] = &["hosts", "links", "routers"];

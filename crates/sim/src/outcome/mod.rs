@@ -1,10 +1,10 @@
-//! Computes the result of a run from its final state: audit, wait cycles, tables of the network, counters.
+//! Computes the result of a run from its final state: audit, deadlocks, wait cycles, tables of the network, counters.
 
 pub mod audit;
 mod critical_path;
+pub mod deadlock;
 mod energy;
 pub mod final_state;
 pub mod inventory;
-pub mod not_begun;
 mod pairs;
-pub mod wait_cycles;
+mod wait_cycles;

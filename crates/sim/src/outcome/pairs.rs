@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use des::Time;
+use experiment::NetworkModel;
 use fabric::LinkUse;
 use results::Table;
 use results::rows::{PairRow, UnitRow, pairs, units};
 use topology::{HostId, Units};
 
 use super::inventory::{LinkEntry, LinkTerminal};
-use crate::collect::MOST_BLOCKS;
-use crate::setup::network::NetworkModel;
+use crate::lp::sampling::MOST_BLOCKS;
 
 /// Most units. Where there are more, those that follow each other are joined.
 const MOST_UNITS: u32 = 2048;

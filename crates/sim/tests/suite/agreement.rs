@@ -58,7 +58,7 @@ fn after_barrier(own: impl Fn(u32) -> Vec<Operation>) -> Vec<Vec<Operation>> {
     (0..RANKS as u32).map(program).collect()
 }
 
-fn ending(programs: Vec<Vec<Operation>>, settings: &MpiSettings) -> sim::Experiment {
+fn ending(programs: Vec<Vec<Operation>>, settings: &MpiSettings) -> experiment::Experiment {
     let application = job("a", programs, settings, &[0, 4, 4, 8]);
     jobs_on(NETWORK, vec![application])
 }

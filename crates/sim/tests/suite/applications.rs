@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use experiment::Experiment;
 use results::RunResult;
-use sim::Experiment;
 use workload::TraceInfo;
 
 use crate::support::{root, run, shared_dumpi_trace, shared_trace, sum, table};

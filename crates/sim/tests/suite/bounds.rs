@@ -1,13 +1,13 @@
 //! Bounds computed without a simulation: known values, and comparisons with simulations. `docs/methods/bounds.md` has
 //! the definitions.
 
+use experiment::{Effort, Experiment, Job, JobKind};
 use results::{Bounds, JobBounds};
-use sim::{Effort, Experiment, Job, JobKind};
 
 use crate::support::{experiment, root, run};
 
 fn bounds(experiment: &Experiment) -> Bounds {
-    sim::bounds(experiment, Effort::CHECK).expect("there is traffic")
+    experiment::bounds(experiment, Effort::CHECK).expect("there is traffic")
 }
 
 /// Bounds of uniform traffic among all hosts.
@@ -147,7 +147,7 @@ fn a_run_at_vanishing_load_has_the_hops_and_latency_computed() {
         let experiment = experiment(&text);
         let result = run(&experiment);
         let bounds = result.summary.bounds.clone().expect("computed beside the run");
-        assert_eq!(Some(bounds.clone()), sim::bounds(&experiment, Effort::RUN));
+        assert_eq!(Some(bounds.clone()), experiment::bounds(&experiment, Effort::RUN));
         let (job, found) = (&bounds.jobs[0], &result.summary.network);
         let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 0.001, "{topology}: {a}, computed {b}");
         println!("{} packets", result.summary.jobs[0].packets);

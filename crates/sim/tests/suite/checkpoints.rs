@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use config::Override;
 use des::{Executor, Optimism, Processes, SingleProcess, Time};
+use experiment::Experiment;
 use results::RunResult;
-use sim::{Checkpoint, Checkpoints, Error, Every, Experiment, RunContext, RunControl, run_in};
+use sim::{Checkpoint, Checkpoints, Error, Every, RunContext, RunControl, run_in};
 use tempfile::TempDir;
 use testkit::processes::ThreadProcess;
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use des::Executor;
+use experiment::Experiment;
 use results::{RunResult, Table};
-use sim::{Checkpoint, Checkpoints, Error, Every, Experiment, RunContext, RunControl, run_in};
+use sim::{Checkpoint, Checkpoints, Error, Every, RunContext, RunControl, run_in};
 
 use crate::support::{compute, experiment, job, jobs_on, receive, run, run_everywhere, send, sum, table};
 
@@ -303,7 +304,7 @@ fn an_incast_fills_buffers_and_queues() {
     let all: Vec<u32> = (0..hosts).collect();
     let job = job("incast", programs.collect(), &settings, &all);
     let mut experiment = jobs_on(network, vec![job]);
-    experiment.collect.set_series(sim::Series::Vcs);
+    experiment.collect.set_series(experiment::Series::Vcs);
     let result = run_everywhere(&mut experiment);
     let series = table(&result, "link_series");
     // The five injection links come first, then the ejection link to host 0: 800 kB at 12.5 GB/s take 64 us.
@@ -574,7 +575,7 @@ fn a_run_goes_on_with_the_parts_in_its_folder() {
         "{error}"
     );
     let mut other = self::experiment(file);
-    other.collect.set_series(sim::Series::Classes);
+    other.collect.set_series(experiment::Series::Classes);
     let error = go_on(&other, Some(parts.as_path())).unwrap_err();
     assert!(
         matches!(&error, Error::Checkpoint { .. }) && error.to_string().contains("the same [collect] as"),

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use experiment::Experiment;
 use results::RunResult;
 use serde_json::{Value, json};
-use sim::Experiment;
 
 use crate::support::{otf2_is_available, root, run, run_in_processes_and_collections, run_on_every_executor};
 use crate::tracing::everything_traced;
@@ -139,7 +139,7 @@ fn the_corpus_uses_every_part() {
         assert!(exists, "{EVERYWHERE} names {name}, which does not exist");
     }
     for kind in KINDS {
-        for part in sim::listing(kind).unwrap() {
+        for part in experiment::listing(kind).unwrap() {
             let word = format!("\"{}\"", part.name);
             let users: Vec<&String> = (settings.iter())
                 .filter_map(|(name, text)| text.contains(&word).then_some(name))

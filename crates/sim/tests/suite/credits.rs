@@ -1,9 +1,10 @@
 //! Credit batching changes no result. A run that could change restarts with single credits.
 
 use des::{Executor, Time};
+use experiment::{CreditSetting, Experiment};
 use proptest::prelude::*;
 use results::RunResult;
-use sim::{CreditSetting, Experiment, RunContext, RunControl, run_in};
+use sim::{RunContext, RunControl, run_in};
 
 use crate::support::{assert_same, experiment, run, run_everywhere, run_together};
 
@@ -127,7 +128,7 @@ fn who_looks_at_credits_gets_each() {
     // One class with small buffers is enough.
     let small = "algorithm = \"minimal\" }\nlinks = { global.buffer = \"4 KiB\"";
     assert_eq!(credits(&on(DRAGONFLY, small, UNIFORM, "64 KiB")), "each");
-    for series in [sim::Series::Links, sim::Series::Vcs] {
+    for series in [experiment::Series::Links, experiment::Series::Vcs] {
         experiment.collect.set_series(series);
         assert_eq!(credits(&experiment), "each");
     }

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use des::Time;
+use experiment::{Experiment, NetworkModel, Plane};
 use routing::{
     At, BufferClaim, Congestion, Hop, NotProven, Random, RouteState, Routing, prove_deadlock_free,
 };
-use sim::{Experiment, NetworkModel, Plane};
 use testkit::executors::OF_SIMULATIONS;
 use workload::{Call, Operation};
 

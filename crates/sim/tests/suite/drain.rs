@@ -1,8 +1,8 @@
 //! The drain phase: the packets of the measured part are all measured, and nothing else changes.
 
 use des::Time;
+use experiment::Experiment;
 use results::{JobSummary, RunResult, Table};
-use sim::Experiment;
 
 use crate::support::{experiment, run, run_everywhere, table};
 

@@ -1,9 +1,9 @@
 //! Early commit and sending ahead change no result, only the number of events.
 
 use des::{Executor, Time};
+use experiment::{CreditSetting, Experiment, Series};
 use proptest::prelude::*;
 use results::RunResult;
-use sim::{CreditSetting, Experiment, Series};
 
 use crate::support::{assert_same_simulation, experiment, run, run_everywhere};
 

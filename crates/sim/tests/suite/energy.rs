@@ -1,8 +1,8 @@
 //! The energy of runs and jobs: by hand, on all executors, and its sums.
 
 use des::Executor;
+use experiment::Experiment;
 use results::{EnergySummary, JobEnergy, PartEnergy, RunResult};
-use sim::Experiment;
 
 use crate::support::{experiment, job, jobs_on, receive, run, run_everywhere, send};
 

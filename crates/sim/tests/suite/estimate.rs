@@ -1,12 +1,12 @@
 //! The expected work of experiments against that of their runs. CPU time is not compared: `docs/performance.md` has a
 //! table.
 
-use sim::{Experiment, WorkEstimate};
+use experiment::{Experiment, WorkEstimate};
 
 use crate::support::{experiment, otf2_is_available, root, run};
 
 fn estimate(experiment: &Experiment) -> WorkEstimate {
-    sim::work(experiment).unwrap_or_else(|e| panic!("{e}"))
+    experiment::work(experiment).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Estimated over counted packet-hops.

@@ -1,7 +1,7 @@
 //! Latencies and hops by host add up to those of the jobs, and collecting them changes no result.
 
+use experiment::{Experiment, Series};
 use results::{RunResult, Table};
-use sim::{Experiment, Series};
 
 use crate::support::{experiment, job, jobs_on, receive, root, run, run_everywhere, send, sum, table};
 

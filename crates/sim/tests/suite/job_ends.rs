@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use des::Time;
+use experiment::{Experiment, Job, JobKind};
 use results::RunResult;
-use sim::{Error, Experiment, Job, JobKind, RunContext, RunControl, run_with_interference};
+use sim::{Error, RunContext, RunControl, run_with_interference};
 use testkit::executors::OF_SIMULATIONS;
 use workload::{Operation, repeated, repeated_without_end};
 

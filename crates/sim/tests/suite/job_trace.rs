@@ -1,7 +1,8 @@
 //! Jobs of a job trace run when and where its schedule says.
 
+use experiment::Experiment;
 use results::JobSummary;
-use sim::Experiment;
+use sim::check;
 
 use crate::support::{run, table};
 
@@ -54,5 +55,28 @@ fn jobs_run_until_their_ends() {
     assert_eq!(
         result.summary.schedule,
         Some(experiment.schedule.as_ref().unwrap().summary.clone())
+    );
+}
+
+/// The text of `check` has the schedule, and the processors of a node if the trace says them.
+#[test]
+fn check_shows_the_schedule_and_the_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let check_of = |name: &str, trace: &str, experiment: &str| {
+        std::fs::write(folder.path().join(name), trace).unwrap();
+        std::fs::write(&file, experiment).unwrap();
+        check(&Experiment::load(&file, &[]).unwrap()).unwrap().to_string()
+    };
+    let text = check_of("t.csv", TRACE, EXPERIMENT);
+    let schedule = "schedule  easy-backfill: 4 of 4 jobs on 4 hosts, utilisation 64.6 %, wait 2 s in the mean, 5 s at most";
+    assert!(text.contains(schedule), "{text}");
+    assert!(!text.contains("processors"), "{text}");
+    let line = "4 0 -1 10 9 -1 -1 9 -1 -1 1 1 1 7 1 1 -1 -1\n";
+    let trace = format!("; MaxNodes: 4\n; MaxProcs: 16\n{line}");
+    let text = check_of("t.swf", &trace, &EXPERIMENT.replace("t.csv", "t.swf"));
+    assert!(
+        text.contains("nodes     of the trace have 4 processors each"),
+        "{text}"
     );
 }

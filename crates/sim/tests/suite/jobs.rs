@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use des::Time;
+use experiment::{Experiment, Job, JobKind, RankJob};
 use mpi::ComputeRule;
 use results::{RunResult, SlowDown};
-use sim::{Error, Experiment, Job, JobKind, RankJob, RunContext, RunControl, run_with_interference};
+use sim::{Error, RunContext, RunControl, run_with_interference};
 use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::ThreadProcess;
 use topology::HostId;

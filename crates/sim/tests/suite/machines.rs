@@ -1,7 +1,8 @@
 //! Presets of machines in whole simulations: parts of each machine run, are free of deadlocks, and have the latency
 //! from which the delays of their NICs were derived.
 
-use sim::{Experiment, check, listing};
+use experiment::{Experiment, listing};
+use sim::check;
 
 use crate::support::{run, run_everywhere, table};
 

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
+use experiment::{Error, Experiment};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use sim::{Error, Experiment};
 
 use crate::support::root;
 

@@ -1,7 +1,7 @@
 //! The latency of synthetic traffic in two parts: the wait at the source, and the latency in the network.
 
+use experiment::{Experiment, Series};
 use results::{JobSummary, Latency, RunResult};
-use sim::{Experiment, Series};
 
 use crate::support::{experiment, root, run, run_everywhere};
 

@@ -25,7 +25,7 @@ fn round_trip(result: &RunResult) -> u64 {
     table(result, "ranks").u64s("time_ps").unwrap()[0]
 }
 
-fn ping_pong(bytes: u64) -> sim::Job {
+fn ping_pong(bytes: u64) -> experiment::Job {
     let programs = vec![
         vec![send(1, bytes), receive(1, bytes)],
         vec![receive(0, bytes), send(0, bytes)],

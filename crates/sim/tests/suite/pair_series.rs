@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use experiment::Series;
 use results::{RunResult, Table};
-use sim::Series;
 
 use crate::support::{experiment, run, table};
 

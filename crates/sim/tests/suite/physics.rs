@@ -1,9 +1,9 @@
 //! The network compared with formulas and with other simulators. `docs/methods/packet.md` has the formulas.
 
 use des::Time;
+use experiment::{Experiment, LinkSetting, NetworkModel};
 use results::RunResult;
 use routing::{At, Congestion, Random, RouteState};
-use sim::{Experiment, LinkSetting, NetworkModel};
 use topology::{HOST_LINK, HostId, Peer};
 
 use crate::support::{experiment, job, jobs_on, receive, root, run, send, table};

@@ -1,8 +1,8 @@
 //! Hosts with several NIC ports, in one or several planes. `docs/methods/rails.md` has the formulas.
 
 use des::Time;
+use experiment::Experiment;
 use results::RunResult;
-use sim::Experiment;
 use workload::Operation;
 
 use crate::support::{experiment, job, jobs_on, receive, run, run_everywhere, send, sum, table};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use config::Section;
 use des::{Executor, Optimism, Partition, Time};
+use experiment::Experiment;
 use proptest::prelude::*;
 use results::RunResult;
-use sim::Experiment;
 use workload::{Call, Collective, Operation};
 
 use crate::support::{

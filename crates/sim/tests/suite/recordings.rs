@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use experiment::Experiment;
 use otf2::{ArchiveWriter, Domain, EventRecord, MessageRecord, Role, TimedEvent};
 use results::{JobSummary, Note, RunResult};
-use sim::Experiment;
 
 use crate::support::{
     compute, experiment, job, jobs_on, otf2_is_available, receive, run, run_everywhere, send, try_run,

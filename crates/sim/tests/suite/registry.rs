@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use config::{KEY_ALIASES, NAME_ALIASES};
+use experiment::{Experiment, Listing, PART_KINDS, listing};
 use serde_json::Value;
-use sim::{Experiment, Listing, PART_KINDS, listing};
 
 const EXPERIMENT: &str = r#"
 [network]

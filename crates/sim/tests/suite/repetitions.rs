@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use des::Time;
+use experiment::{Experiment, Job, JobKind};
 use results::RunResult;
-use sim::{Experiment, Job, JobKind};
 use testkit::executors::OF_SIMULATIONS;
 use workload::{Operation, repeated};
 

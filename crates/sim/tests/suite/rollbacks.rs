@@ -3,8 +3,8 @@
 //! enough. Each run has to give the result of the sequential run.
 
 use des::{Executor, Optimism, Partition, Time};
+use experiment::Experiment;
 use results::Rollbacks;
-use sim::Experiment;
 use workload::Operation;
 
 use crate::support::{assert_same, compute, job, job_beside_traffic, lps, receive, run, run_in_parts, send};

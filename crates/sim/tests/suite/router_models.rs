@@ -1,6 +1,6 @@
 //! The hierarchy of router models, and one switch against theory and BookSim 2.
 
-use sim::Experiment;
+use experiment::Experiment;
 
 use crate::support::{experiment, run};
 

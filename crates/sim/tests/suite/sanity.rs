@@ -6,8 +6,9 @@
 
 use std::fmt::Write;
 
+use experiment::Experiment;
 use results::SlowDown;
-use sim::{Experiment, RunContext, RunControl, run_with_interference};
+use sim::{RunContext, RunControl, run_with_interference};
 
 use crate::support::{experiment, run, table};
 

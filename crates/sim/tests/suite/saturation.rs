@@ -4,8 +4,8 @@
 mod cases;
 
 use cases::{CASES, Verdict, judge};
+use experiment::{Effort, Experiment};
 use results::RunResult;
-use sim::{Effort, Experiment};
 
 use crate::support::{experiment, run};
 
@@ -211,7 +211,7 @@ fn a_load_above_the_bound_is_said_before_a_run() {
     let printed = |load: &str| {
         let traffic = format!(r#"pattern = "incast", load = {load}"#);
         let text = text(hyperx, r#"algorithm = "dal""#, "32 KiB", &traffic);
-        sim::bounds(&experiment(&text), Effort::CHECK)
+        experiment::bounds(&experiment(&text), Effort::CHECK)
             .expect("there is traffic")
             .to_string()
     };

@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use des::{Executor, Pace, Partition, Time};
+use experiment::{CollectSetting, Experiment, Job, JobKind, RankJob, Series};
 use results::{RunResult, Table};
-use sim::{
-    Checkpoint, CollectSetting, Error, Experiment, Job, JobKind, RankJob, RunContext, RunControl, Series,
-    run_in,
-};
+use sim::{Checkpoint, Error, RunContext, RunControl, run_in};
 use testkit::executors::{OF_DISTRIBUTED_SIMULATIONS, OF_SIMULATIONS};
 use testkit::processes::ThreadProcess;
 use topology::HostId;

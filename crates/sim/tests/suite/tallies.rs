@@ -2,9 +2,9 @@
 //! to the sums over series of single links.
 
 use des::Executor;
+use experiment::{CreditSetting, Series};
 use proptest::prelude::*;
 use results::RunResult;
-use sim::{CreditSetting, Series};
 
 use crate::support::{assert_same_simulation, experiment, run, sum, table};
 

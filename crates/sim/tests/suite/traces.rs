@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use experiment::Experiment;
 use results::RunResult;
-use sim::Experiment;
 use workload::{Call, Operation, Program, TraceInfo, Workload};
 
 use crate::support::{root, run, sum, table};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use des::Executor;
+use experiment::Experiment;
 use results::{RunResult, Table};
-use sim::Experiment;
 
 use crate::support::{
     compute, experiment, job, jobs_on, otf2_is_available, receive, root, run, run_everywhere, send, sum,
@@ -405,7 +405,7 @@ fn two_jobs_through_one_link_wait_for_each_other() {
         "model = \"output-queued\"",
     ];
     for model in models {
-        let jobs = jobs.iter().map(|it| sim::Job {
+        let jobs = jobs.iter().map(|it| experiment::Job {
             name: it.name.clone(),
             start: it.start,
             end: None,
@@ -451,10 +451,10 @@ fn two_jobs_through_one_link_wait_for_each_other() {
     }
 }
 
-fn copy(kind: &sim::JobKind) -> sim::JobKind {
+fn copy(kind: &experiment::JobKind) -> experiment::JobKind {
     match kind {
-        sim::JobKind::Ranks(ranks) => sim::JobKind::Ranks(ranks.clone()),
-        sim::JobKind::Traffic(_) => unreachable!(),
+        experiment::JobKind::Ranks(ranks) => experiment::JobKind::Ranks(ranks.clone()),
+        experiment::JobKind::Traffic(_) => unreachable!(),
     }
 }
 

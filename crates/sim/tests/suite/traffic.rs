@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use sim::{Experiment, JobKind};
+use experiment::{Experiment, JobKind};
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::support::{experiment, run, run_everywhere, table};

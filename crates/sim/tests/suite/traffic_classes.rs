@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use experiment::Experiment;
 use results::RunResult;
-use sim::Experiment;
 
 use crate::support::{experiment, run, run_everywhere, table};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use experiment::Experiment;
 use results::{ConfidenceLevel, RepeatedRun, RunResult, Verdict, verdict};
-use sim::Experiment;
 
 use crate::support::{experiment, run};
 

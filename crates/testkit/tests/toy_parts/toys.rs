@@ -229,15 +229,15 @@ pub const TOYS: &[Toy] = &[
     },
     Toy {
         row: "a placement",
-        files: &["crates/sim/src/setup/placement/toy_backwards.rs"],
+        files: &["crates/experiment/src/setup/placement/toy_backwards.rs"],
         edits: &[
             edit(
-                "crates/sim/src/setup/placement/mod.rs",
+                "crates/experiment/src/setup/placement/mod.rs",
                 "mod round_robin;",
                 "\nmod toy_backwards;",
             ),
             edit(
-                "crates/sim/src/setup/placement/mod.rs",
+                "crates/experiment/src/setup/placement/mod.rs",
                 "hostlist::KIND,",
                 "\n    toy_backwards::KIND,",
             ),
@@ -246,15 +246,15 @@ pub const TOYS: &[Toy] = &[
     },
     Toy {
         row: "a mapping",
-        files: &["crates/sim/src/setup/mapping/toy_backwards.rs"],
+        files: &["crates/experiment/src/setup/mapping/toy_backwards.rs"],
         edits: &[
             edit(
-                "crates/sim/src/setup/mapping/mod.rs",
+                "crates/experiment/src/setup/mapping/mod.rs",
                 "mod round_robin;",
                 "\nmod toy_backwards;",
             ),
             edit(
-                "crates/sim/src/setup/mapping/mod.rs",
+                "crates/experiment/src/setup/mapping/mod.rs",
                 "file::KIND,",
                 "\n    toy_backwards::KIND,",
             ),
@@ -398,15 +398,15 @@ Messages of each job.
     },
     Toy {
         row: "a scheduler of job traces",
-        files: &["crates/sim/src/setup/schedule/toy_latest.rs"],
+        files: &["crates/experiment/src/setup/schedule/toy_latest.rs"],
         edits: &[
             edit(
-                "crates/sim/src/setup/schedule/mod.rs",
+                "crates/experiment/src/setup/schedule/mod.rs",
                 "mod fcfs;",
                 "\nmod toy_latest;",
             ),
             edit(
-                "crates/sim/src/setup/schedule/mod.rs",
+                "crates/experiment/src/setup/schedule/mod.rs",
                 "conservative_backfill::KIND",
                 ", toy_latest::KIND",
             ),
@@ -415,15 +415,15 @@ Messages of each job.
     },
     Toy {
         row: "a format of job traces",
-        files: &["crates/sim/src/setup/job_trace/toyjobs.rs"],
+        files: &["crates/experiment/src/setup/job_trace/toyjobs.rs"],
         edits: &[
             edit(
-                "crates/sim/src/setup/job_trace/mod.rs",
+                "crates/experiment/src/setup/job_trace/mod.rs",
                 "mod trace_time;",
                 "\nmod toyjobs;",
             ),
             edit(
-                "crates/sim/src/setup/job_trace/mod.rs",
+                "crates/experiment/src/setup/job_trace/mod.rs",
                 "swf::FORMAT",
                 ", toyjobs::FORMAT",
             ),

@@ -3,13 +3,13 @@
 
 mod rails;
 mod ranks;
-mod sent_run;
 mod tracing;
 mod traffic;
 mod transit;
 mod undo;
 
 use des::{Context, Purpose, Time};
+use experiment::EndPoint;
 use fabric::{LinkUse, NicModel, Packet};
 use mpi::Rank;
 use serde::{Deserialize, Serialize};
@@ -22,13 +22,12 @@ use self::rails::{HostNic, HostNicState};
 use self::ranks::{Ranks, RanksState, hand_over};
 use self::traffic::Sources;
 use self::undo::HostJournal;
-use crate::collect::{HostSampler, HostSamples, TallyStep};
 use crate::lp::counts::{JobCounts, counts_of, of_job};
 use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::sampling::{HostSampler, HostSamples, TallyStep};
 use crate::lp::simulation::Simulation;
 use crate::lp::times_by_job::TimesByJob;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
-use crate::setup::rails::EndPoint;
 
 /// One host. A network can have a million hosts, and the memory of a host is rarely cached when it gets an event. So
 /// the fields that synthetic traffic touches lie side by side, those for sending before those for receiving.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use des::{Context, Journal, Time};
+use experiment::{MAX_RAILS, RailChoice};
 use fabric::{
     LinkUse, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, NicWaitTracker,
     NicWaitTrackerUndo, Outgoing, Packet,
@@ -10,16 +11,14 @@ use fabric::{
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
 
-use super::sent_run::SentRun;
 use super::tracing::Tracer;
 use super::undo::{HostJournal, HostUndo, Injected};
-use crate::collect::{HostView, RailView, TallyStep};
 use crate::lp::counts::{AllCounts, JobCounts, counts_of};
 use crate::lp::net_event::NetEvent;
+use crate::lp::sampling::{HostView, RailView, SentRun, TallyStep};
 use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
 use crate::lp::wiring::LinkEnd;
-use crate::setup::rails::{MAX_RAILS, RailChoice};
 
 /// The NIC of a host: numbers, counts, divides and sends its messages.
 #[repr(C)]

@@ -1,6 +1,7 @@
 //! Ranks: the MPI ranks of a host, what they send, and what is delivered to them.
 
 use des::{Context, Purpose, Time};
+use experiment::{JobKind, RankJob};
 use fabric::{Inbox, InboxState, Outgoing, Packet};
 use mpi::{Action, Message, Rank, RankState, Transit};
 use serde::{Deserialize, Serialize};
@@ -13,13 +14,12 @@ use super::tracing::{trace_asked, trace_note};
 use super::transit::{through_memory, through_network};
 use super::undo::{HostJournal, HostUndo, Injected};
 use crate::Error;
-use crate::collect::TallyStep;
 use crate::lp::counts::counts_of;
 use crate::lp::host_message::HostMessage;
 use crate::lp::net_event::{NetEvent, Record};
+use crate::lp::sampling::TallyStep;
 use crate::lp::simulation::Simulation;
 use crate::lp::trace_record::{MessageKey, TraceRecord};
-use crate::setup::job::{JobKind, RankJob};
 
 /// The ranks of a host, and the inbox that gathers their messages.
 #[repr(C)]
@@ -208,7 +208,7 @@ impl Ranks {
                 rank.set_tracing(simulation.timeline);
                 rank_slot.state = Some(rank);
             }
-            Err(error) => return context.fail(Error::from(error).into()),
+            Err(error) => return context.fail(Error::from(experiment::Error::from(error)).into()),
         }
         if C::REVERSIBLE {
             context.undo(HostUndo::Started { slot }.into());

@@ -1,15 +1,15 @@
 //! Traffic: the sources of synthetic traffic on a host.
 
 use des::{Context, Time};
+use experiment::{JobKind, TrafficJob};
 use fabric::Outgoing;
 use smallvec::SmallVec;
 
 use super::rails::HostNic;
-use super::sent_run::SentRun;
 use super::undo::HostUndo;
 use crate::lp::net_event::NetEvent;
+use crate::lp::sampling::SentRun;
 use crate::lp::simulation::Simulation;
-use crate::setup::job::{JobKind, TrafficJob};
 
 /// The sources of a host.
 pub struct Sources(SmallVec<[TrafficSource; 1]>);

@@ -5,9 +5,9 @@ use fabric::{InboxUndo, NicUndo, NicWaitTrackerUndo};
 use mpi::Changes;
 use serde::{Deserialize, Serialize};
 
-use crate::collect::{HostSamples, SampledVc};
 use crate::lp::counts::CountsUndo;
 use crate::lp::host_message::HostMessage;
+use crate::lp::sampling::{HostSamples, SampledVc};
 use crate::lp::simulation::Simulation;
 use crate::lp::times_by_job::TimesByJobUndo;
 

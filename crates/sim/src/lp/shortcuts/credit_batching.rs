@@ -25,11 +25,10 @@
 //! processes. The audit at the end of each run counts pending credits.
 
 use des::Time;
+use experiment::{CreditSetting, Series};
 use serde::{Deserialize, Serialize};
 
 use super::{Declared, Observed};
-use crate::collect::Series;
-use crate::setup::experiment::CreditSetting;
 
 /// Part of the smallest buffer of a VC that is one batch, whatever the buffer. It is so small that pending credits are seldom missed.
 const PART: u32 = 8;

@@ -23,9 +23,9 @@
 //! picosecond, on all executors.
 
 use des::Time;
+use experiment::Series;
 
 use super::{Declared, Observed, tallies};
-use crate::collect::Series;
 
 /// Deliveries before this time are counted early.
 #[derive(Clone, Copy, Debug)]

@@ -11,15 +11,12 @@ pub mod send_ahead;
 pub mod tallies;
 
 use des::Time;
+use experiment::{CreditSetting, Experiment, Job, NetworkModel, Series};
 
-use crate::collect::Series;
 use crate::lp::shortcuts::credit_batching::CreditBatching;
 use crate::lp::shortcuts::early_commit::EarlyCommit;
 use crate::lp::shortcuts::send_ahead::SendAhead;
 use crate::lp::shortcuts::tallies::Tallies;
-use crate::setup::experiment::{CreditSetting, Experiment};
-use crate::setup::job::Job;
-use crate::setup::network::NetworkModel;
 
 /// What a run observes, and its settings.
 #[derive(Clone, Copy, Debug)]

@@ -15,9 +15,9 @@
 //! A link carries packets one after the other, and its state changes only by reservations, which are never withdrawn.
 //! So the time in which it was busy within a bin is the sum over the parts of its reservations in the bin. The same
 //! holds for the times without credits, which end with a reservation or with the run, and for counts, which have one
-//! moment each. An executor that undoes events adds when an event can no longer be undone. What lies after the end of the run is subtracted when it is known
-//! ([`Collector::finish`](crate::collect::Collector::finish)). Routers are sampled, since they have all of their events
-//! in any run; workers add up the samples, which need no order.
+//! moment each. An executor that undoes events adds when an event can no longer be undone. What lies after the end of
+//! the run is subtracted when it is known, at the end of collection. Routers are sampled, since they have all of their
+//! events in any run; workers add up the samples, which need no order.
 //!
 //! # Test
 //! `crates/sim/tests/suite/tallies.rs` compares the series of runs with tallies and with samples, and both with
@@ -25,7 +25,7 @@
 //! collected data on all executors.
 
 use super::{Declared, Observed};
-use crate::collect::{MOST_TALLIED, Series};
+use experiment::{MOST_TALLIED, Series};
 
 /// Whether sums by link class and job are tallied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

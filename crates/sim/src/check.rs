@@ -1,0 +1,269 @@
+//! Checks an experiment without running it: what it builds, and what it needs.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use experiment::{Effort, Experiment, JobKind, NetworkSizing, WorkEstimate, bounds, work};
+use fabric::ClassTurns;
+use serde::Serialize;
+
+use routing::{NotProven, prove_deadlock_free};
+use topology::RouterId;
+
+use crate::Error;
+use crate::lp::sampling::{HostSampler, Plan, RouterSampler};
+use crate::lp::shortcuts::credit_batching::CreditBatches;
+use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
+
+/// Largest number of routing situations in a deadlock proof: a few seconds.
+const MAX_PROOF_STATES: u64 = 12_000_000;
+
+/// Largest number of jobs that the text shows with a job trace.
+const SHOWN_JOBS: usize = 16;
+
+/// The summary of a checked experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckReport {
+    /// The topology with its dimensions.
+    pub topology: String,
+    /// Number of hosts.
+    pub hosts: u64,
+    /// NIC ports of each host.
+    pub rails: u32,
+    /// Disjoint copies of the topology.
+    pub planes: u32,
+    /// Number of routers.
+    pub routers: u64,
+    /// Links between routers, each direction counted.
+    pub router_links: u64,
+    /// How the network got its size; `None` without `network.radix`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizing: Option<NetworkSizing>,
+    /// Hosts that the jobs use.
+    pub hosts_used: u64,
+    /// The routing algorithm.
+    pub routing: String,
+    /// Whether it is the default of this topology.
+    pub routing_is_default: bool,
+    /// Number of virtual channels.
+    pub virtual_channels: u8,
+    /// The jobs.
+    pub jobs: Vec<CheckedJob>,
+    /// Memory of the idle network, in bytes. Queues and traces need more.
+    pub memory_bytes: u64,
+    /// The expected work of a run.
+    pub work: WorkEstimate,
+    /// The result of the deadlock proof as text.
+    pub deadlock: String,
+    /// Whether the network was proven free of deadlocks; `None` if it is too large for the proof.
+    pub deadlock_free: Option<bool>,
+    /// Bounds of the synthetic traffic; `None` without such traffic.
+    pub bounds: Option<results::Bounds>,
+    /// The schedule of the job trace; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<results::ScheduleSummary>,
+    /// Data rates that are not whole numbers of bits per second, with the rates that are used.
+    pub rounded_rates: Vec<config::RoundedRate>,
+    /// The experiment with all defaults.
+    pub experiment: serde_json::Value,
+}
+
+/// One job of a checked experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedJob {
+    /// Name.
+    pub name: String,
+    /// Ranks; 0 for synthetic traffic.
+    pub ranks: u64,
+    /// Hosts.
+    pub hosts: u64,
+}
+
+/// Checks an experiment that was built, and tries to prove that it is free of deadlocks.
+pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
+    let network = &experiment.network;
+    let topology = network.topology.as_ref();
+    // Planes share no link: packets of one plane never wait for those of another.
+    let plane = &network.plane;
+    let proof = prove_deadlock_free(plane.topology.as_ref(), plane.routing.as_ref(), MAX_PROOF_STATES);
+    let where_to = match network.rails.planes() {
+        1 => "",
+        _ => " in each plane",
+    };
+    let (deadlock, deadlock_free) = match proof {
+        Ok(proof) => (format!("{proof}{where_to}"), Some(true)),
+        Err(NotProven::TooLarge { max_states }) => (
+            format!(
+                "not proven: more than {max_states} routing situations; \
+                 the same routing is proven on small networks of this kind by the tests"
+            ),
+            None,
+        ),
+        Err(other) => (format!("NOT deadlock free: {other}"), Some(false)),
+    };
+    Ok(CheckReport {
+        topology: topology.describe(),
+        hosts: u64::from(network.hosts()),
+        rails: network.rails.count(),
+        planes: network.rails.planes(),
+        routers: u64::from(topology.routers()),
+        router_links: topology.router_links(),
+        sizing: experiment.sizing.clone(),
+        hosts_used: hosts_used(experiment),
+        routing: experiment.routing_name().to_string(),
+        routing_is_default: experiment.routing_is_default,
+        virtual_channels: network.traffic_classes.all_vcs(),
+        jobs: experiment
+            .jobs
+            .iter()
+            .map(|job| CheckedJob {
+                name: job.name.clone(),
+                ranks: match &job.kind {
+                    JobKind::Ranks(ranks) => ranks.hosts.len() as u64,
+                    JobKind::Traffic(_) => 0,
+                },
+                hosts: u64::from(job.host_count()),
+            })
+            .collect(),
+        memory_bytes: memory_bytes(experiment),
+        work: work(experiment)?,
+        deadlock,
+        deadlock_free,
+        bounds: bounds(experiment, Effort::CHECK),
+        schedule: experiment
+            .schedule
+            .as_ref()
+            .map(|schedule| schedule.summary.clone()),
+        rounded_rates: experiment.rounded_rates.clone(),
+        experiment: experiment.settings.clone(),
+    })
+}
+
+/// Number of hosts that have a rank or traffic of any job.
+fn hosts_used(experiment: &Experiment) -> u64 {
+    let all = experiment.network.hosts();
+    let mut used = HashSet::new();
+    for job in experiment.jobs.iter() {
+        match &job.kind {
+            JobKind::Ranks(ranks) => used.extend(ranks.hosts.iter().map(|host| host.0)),
+            JobKind::Traffic(traffic) if traffic.host_count == all => return all.into(),
+            JobKind::Traffic(traffic) => {
+                used.extend((0..traffic.host_count).map(|host| traffic.host(host).0))
+            }
+        }
+    }
+    used.len() as u64
+}
+
+/// Memory of idle routers, hosts and ranks, from the sizes of their types.
+fn memory_bytes(experiment: &Experiment) -> u64 {
+    let topology = experiment.network.topology.as_ref();
+    let network = &experiment.network;
+    let vcs = u64::from(network.traffic_classes.all_vcs());
+    let batches = u64::from(network.model.reports_credit_waits()) * vcs * CreditBatches::BYTES_PER_VC;
+    // The preferred queue of each further class, and the turns.
+    let classes = network.traffic_classes.count();
+    let turns = match classes {
+        1 => 0,
+        _ => size_of::<ClassTurns>() + (usize::from(classes) - 1) * size_of::<u32>(),
+    };
+    let port =
+        |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches + turns as u64;
+    let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
+    let observed = Observed::new(experiment, true);
+    let shortcuts = Shortcuts::choose(&observed, &Declared::new(network));
+    let plan = Plan::new(&experiment.collect, network, shortcuts.tallies.is_on());
+    let ports: u64 = (0..topology.routers())
+        .map(|r| u64::from(topology.ports(RouterId(r))))
+        .map(|ports| ports * (port(ports) + link_end) + RouterSampler::bytes(&plan, ports, vcs))
+        .sum();
+    let router = size_of::<crate::lp::router_lp::RouterLp>() as u64;
+    let rails = experiment.network.rails.count();
+    let host = crate::lp::host::bytes_with(rails, classes) + 8 * experiment.jobs.len() as u64;
+    let host = host + HostSampler::bytes(&plan, u64::from(rails), vcs);
+    // State of the kernel per LP: identity, numbering, list heads, counters.
+    let process = 64;
+    let ranks: u64 = experiment
+        .jobs
+        .iter()
+        .map(|job| match &job.kind {
+            JobKind::Ranks(ranks) => ranks.hosts.len() as u64 * size_of::<mpi::Rank>() as u64,
+            JobKind::Traffic(_) => 0,
+        })
+        .sum();
+    let (hosts, routers) = (
+        u64::from(experiment.network.hosts()),
+        u64::from(topology.routers()),
+    );
+    routers * (router + process) + ports + hosts * (host + process) + ranks
+}
+
+impl fmt::Display for CheckReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "network   {}", self.topology)?;
+        writeln!(
+            f,
+            "size      {} hosts, {} routers, {} links between routers, {} virtual channels",
+            self.hosts, self.routers, self.router_links, self.virtual_channels
+        )?;
+        if let Some(sizing) = &self.sizing {
+            writeln!(f, "sizing    {sizing}")?;
+            writeln!(
+                f,
+                "          {} hosts exist, jobs use {}",
+                self.hosts, self.hosts_used
+            )?;
+        }
+        let default = match self.routing_is_default {
+            true => " (the default of this topology)",
+            false => "",
+        };
+        writeln!(f, "routing   {}{default}", self.routing)?;
+        if self.rails > 1 {
+            let planes = match self.planes {
+                1 => "one plane".to_string(),
+                planes => format!("{planes} planes"),
+            };
+            writeln!(f, "rails     {} per host, in {planes}", self.rails)?;
+        }
+        if let Some(schedule) = &self.schedule {
+            writeln!(f, "schedule  {schedule}")?;
+        }
+        let processors = self.experiment.pointer("/job_trace/processors_per_node");
+        if let Some(processors) = processors.and_then(serde_json::Value::as_u64) {
+            writeln!(
+                f,
+                "nodes     of the trace have {processors} processors each (job_trace.processors_per_node)"
+            )?;
+        }
+        // A trace may have thousands of jobs.
+        let shown = match self.schedule {
+            Some(_) => SHOWN_JOBS.min(self.jobs.len()),
+            None => self.jobs.len(),
+        };
+        for job in &self.jobs[..shown] {
+            let what = match job.ranks {
+                0 => "synthetic traffic".to_string(),
+                ranks => format!("{ranks} ranks"),
+            };
+            writeln!(f, "job       {}: {what} on {} hosts", job.name, job.hosts)?;
+        }
+        if shown < self.jobs.len() {
+            writeln!(f, "job       and {} more", self.jobs.len() - shown)?;
+        }
+        writeln!(
+            f,
+            "memory    about {:.1} MB for the idle network",
+            self.memory_bytes as f64 / 1e6
+        )?;
+        writeln!(f, "work      {}", self.work)?;
+        write!(f, "deadlock  {}", self.deadlock)?;
+        if let Some(bounds) = &self.bounds {
+            write!(f, "\n{bounds}")?;
+        }
+        for rate in &self.rounded_rates {
+            write!(f, "\nrounded   {rate}")?;
+        }
+        Ok(())
+    }
+}
