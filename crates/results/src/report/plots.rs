@@ -308,44 +308,50 @@ fn plot(x: Axis, y: Axis) -> Plot {
 
 /// What a line or a bar shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Series {
+enum SeriesColour {
     /// The whole network, beside its jobs.
     Whole,
     /// The i-th job of the experiment, or the i-th class of links.
     Number(usize),
 }
 
-impl Series {
+impl SeriesColour {
     /// A job by its place in the experiment.
-    fn of_job(summary: &Summary, name: &str) -> Series {
+    fn of_job(summary: &Summary, name: &str) -> SeriesColour {
         match summary.jobs.iter().position(|job| job.name == name) {
-            Some(i) => Series::Number(i),
-            None => Series::Whole,
+            Some(i) => SeriesColour::Number(i),
+            None => SeriesColour::Whole,
         }
     }
 
     fn colour(self) -> &'static str {
         match self {
-            Series::Whole => colours::other(),
-            Series::Number(i) => colours::series(i),
+            SeriesColour::Whole => colours::other(),
+            SeriesColour::Number(i) => colours::series(i),
         }
     }
 
     fn dash(self) -> DashType {
         match self {
-            Series::Whole => DASHES[0].clone(),
-            Series::Number(i) => DASHES[i % DASHES.len()].clone(),
+            SeriesColour::Whole => DASHES[0].clone(),
+            SeriesColour::Number(i) => DASHES[i % DASHES.len()].clone(),
         }
     }
 }
 
 /// A step curve in the colour and dash of its series.
-fn curve(name: &str, series: Series, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
+fn curve(name: &str, series: SeriesColour, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
     drawn(name, series, x, y, LineShape::Hv, series.dash())
 }
 
 /// A curve in the colour of its series.
-fn line(name: &str, series: Series, x: Vec<f64>, y: Vec<f64>, dash: DashType) -> Box<Scatter<f64, f64>> {
+fn line(
+    name: &str,
+    series: SeriesColour,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    dash: DashType,
+) -> Box<Scatter<f64, f64>> {
     drawn(name, series, x, y, LineShape::Linear, dash)
 }
 
@@ -367,7 +373,7 @@ fn marker(colour: &'static str, hatch: Option<PatternShape>) -> Marker {
 
 fn drawn(
     name: &str,
-    series: Series,
+    series: SeriesColour,
     x: Vec<f64>,
     y: Vec<f64>,
     shape: LineShape,

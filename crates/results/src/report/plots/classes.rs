@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plotly::Plot;
 
-use super::{Figure, Height, Series, curve, in_unit, plot, rounded, unit_of, x_axis, y_axis};
+use super::{Figure, Height, SeriesColour, curve, in_unit, plot, rounded, unit_of, x_axis, y_axis};
 use crate::ReadError;
 use crate::report::grid::TimeGrid;
 use crate::report::source::TableSource;
@@ -110,7 +110,7 @@ fn lines(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>, shares: &[Vec<f
         let x = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
         // Ends the last step at the end of its column.
         let y = shares.iter().chain(shares.last()).copied().collect();
-        plot.add_trace(curve(name, Series::Number(c), x, y));
+        plot.add_trace(curve(name, SeriesColour::Number(c), x, y));
     }
     plot
 }

@@ -6,7 +6,7 @@
 
 use plotly::Plot;
 
-use super::{Figure, Height, MOST_JOBS, Series, curve, plot, rounded, x_axis, y_axis};
+use super::{Figure, Height, MOST_JOBS, SeriesColour, curve, plot, rounded, x_axis, y_axis};
 use crate::report::html::{details, numbers, table, words};
 use crate::report::source::TableSource;
 use crate::{ReadError, Summary, show};
@@ -37,7 +37,7 @@ impl Received {
 /// Hosts of one curve. All of them received packets.
 struct HostCurve {
     name: String,
-    series: Series,
+    series: SeriesColour,
     hosts: Vec<Received>,
 }
 
@@ -107,7 +107,7 @@ fn curves(summary: &Summary, jobs: Vec<(String, Vec<u64>)>, hosts: Vec<Received>
             continue;
         }
         of_jobs.push(HostCurve {
-            series: Series::of_job(summary, &name),
+            series: SeriesColour::of_job(summary, &name),
             name,
             hosts: its,
         });
@@ -120,7 +120,7 @@ fn curves(summary: &Summary, jobs: Vec<(String, Vec<u64>)>, hosts: Vec<Received>
     }
     let mut curves = vec![HostCurve {
         name: "all hosts".into(),
-        series: Series::Whole,
+        series: SeriesColour::Whole,
         hosts,
     }];
     curves.extend(of_jobs);
@@ -347,7 +347,7 @@ mod tests {
     ];
 
     /// Name, series and hosts of a curve.
-    type Shown = (String, Series, Vec<u64>);
+    type Shown = (String, SeriesColour, Vec<u64>);
 
     fn drawn(summary: &Summary, tables: &[Table]) -> Option<(Figure, Vec<Shown>)> {
         let source = TableSource::new(tables, None);
@@ -372,9 +372,9 @@ mod tests {
         assert_eq!(
             curves,
             [
-                ("all hosts".into(), Series::Whole, vec![0, 1, 3]),
-                ("noise".into(), Series::Number(1), vec![3]),
-                ("halo".into(), Series::Number(0), vec![0, 1]),
+                ("all hosts".into(), SeriesColour::Whole, vec![0, 1, 3]),
+                ("noise".into(), SeriesColour::Number(1), vec![3]),
+                ("halo".into(), SeriesColour::Number(0), vec![0, 1]),
             ]
         );
         assert!(
@@ -415,10 +415,10 @@ mod tests {
     fn one_job_with_all_hosts_has_the_only_curve() {
         let jobs = ranks(&[("halo", 0), ("halo", 1), ("halo", 3)]);
         let (_, curves) = drawn(&summary(&["halo"]), &[hosts(&FOUR), jobs]).unwrap();
-        assert_eq!(curves, [("halo".into(), Series::Number(0), vec![0, 1, 3])]);
+        assert_eq!(curves, [("halo".into(), SeriesColour::Number(0), vec![0, 1, 3])]);
         // Traffic has no ranks.
         let (figure, curves) = drawn(&summary(&["noise"]), &[hosts(&FOUR)]).unwrap();
-        assert_eq!(curves, [("all hosts".into(), Series::Whole, vec![0, 1, 3])]);
+        assert_eq!(curves, [("all hosts".into(), SeriesColour::Whole, vec![0, 1, 3])]);
         assert!(!figure.explanation.contains("of its ranks"));
     }
 

@@ -6,7 +6,8 @@
 use plotly::Plot;
 
 use super::{
-    Figure, Height, RowName, Scale, Series, curve, heat_map, in_unit, plot, rounded, unit_of, x_axis, y_axis,
+    Figure, Height, RowName, Scale, SeriesColour, curve, heat_map, in_unit, plot, rounded, unit_of, x_axis,
+    y_axis,
 };
 use crate::report::grid::{Held, TimeGrid};
 use crate::report::source::TableSource;
@@ -229,7 +230,7 @@ fn lines(grid: &TimeGrid, series: &[(&str, Vec<f64>)], title: &str) -> Plot {
     for (i, (name, values)) in series.iter().enumerate() {
         let x = grid.edges_ps().into_iter().map(|ps| in_unit(ps, unit)).collect();
         let y = values.iter().chain(values.last()).copied().collect();
-        plot.add_trace(curve(name, Series::Number(i), x, y));
+        plot.add_trace(curve(name, SeriesColour::Number(i), x, y));
     }
     plot
 }

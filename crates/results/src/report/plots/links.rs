@@ -6,7 +6,7 @@ use plotly::common::{ConstrainText, Font, HoverInfo, Line, Marker, Orientation, 
 use plotly::layout::{Axis, RangeMode};
 use plotly::{Bar, Plot};
 
-use super::{Figure, Height, Series, curve, escape, plot, x_axis, y_axis};
+use super::{Figure, Height, SeriesColour, curve, escape, plot, x_axis, y_axis};
 use crate::report::html::{details, numbers, table, words};
 use crate::{Table, colours, show};
 
@@ -74,7 +74,7 @@ pub(super) fn hottest(links: &Table) -> Option<Figure> {
         };
         let loads = bars.iter().map(|(_, link)| 100.0 * busy[*link]).collect();
         let places = bars.iter().map(|(place, _)| *place as f64).collect();
-        let paint = Series::Number(c).colour();
+        let paint = SeriesColour::Number(c).colour();
         let trace = Bar::new(loads, places)
             .name(escape(class))
             .marker(
@@ -197,7 +197,7 @@ fn distribution(links: &Table, quantity: &[f64], title: &str) -> Option<Plot> {
         }
         plot.add_trace(curve(
             &format!("{class} ({})", members.len()),
-            Series::Number(c),
+            SeriesColour::Number(c),
             x,
             y,
         ));

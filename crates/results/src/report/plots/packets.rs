@@ -4,7 +4,7 @@ use plotly::Bar;
 use plotly::common::Marker;
 use plotly::layout::AxisType;
 
-use super::{Figure, Height, MOST_JOBS, Series, curve, escape, plot, x_axis, y_axis};
+use super::{Figure, Height, MOST_JOBS, SeriesColour, curve, escape, plot, x_axis, y_axis};
 use crate::{Summary, Table, show};
 
 /// Above this number of hops the axis chooses its own ticks.
@@ -50,7 +50,7 @@ pub(super) fn latency(summary: &Summary, table: &Table) -> Option<Figure> {
             )
         });
         let (x, y) = points.unzip();
-        plot.add_trace(curve(job, Series::of_job(summary, job), x, y));
+        plot.add_trace(curve(job, SeriesColour::of_job(summary, job), x, y));
     }
     let figure = Figure::new(
         "latency",
@@ -89,7 +89,7 @@ pub(super) fn hops(summary: &Summary, table: &Table) -> Option<Figure> {
             .iter()
             .map(|(hops, packets)| (*hops, 100.0 * *packets as f64 / total as f64));
         let (x, y): (Vec<u64>, Vec<f64>) = share.unzip();
-        let marker = Marker::new().color(Series::of_job(summary, job).colour());
+        let marker = Marker::new().color(SeriesColour::of_job(summary, job).colour());
         // Without a width, Plotly makes bars as wide as the smallest distance between occurring hops.
         let bar = Bar::new(x, y)
             .name(escape(job))

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use plotly::Plot;
 use plotly::common::DashType;
 
-use super::{Figure, Height, MOST_JOBS, Series, curve, in_unit, plot, rounded, unit_of, x_axis, y_axis};
+use super::{
+    Figure, Height, MOST_JOBS, SeriesColour, curve, in_unit, plot, rounded, unit_of, x_axis, y_axis,
+};
 use crate::report::grid::TimeGrid;
 use crate::report::source::TableSource;
 use crate::{ReadError, Summary};
@@ -125,7 +127,7 @@ fn rates(grid: &TimeGrid, summary: &Summary, jobs: &[(&str, &ProgressFigure)]) -
     let (title, edges) = times(grid);
     let mut plot = plot(x_axis(&title), y_axis("received (Gbps)"));
     for (name, job) in jobs {
-        let series = Series::of_job(summary, name);
+        let series = SeriesColour::of_job(summary, name);
         let rate = |(column, bytes): (usize, &f64)| rounded(8000.0 * bytes / grid.time_ps(column));
         let mut rates: Vec<f64> = job.bytes_received.iter().enumerate().map(rate).collect();
         rates.extend(rates.last().copied());
@@ -138,7 +140,7 @@ fn shares(grid: &TimeGrid, summary: &Summary, jobs: &[(&str, &ProgressFigure)]) 
     let (title, edges) = times(grid);
     let mut plot = plot(x_axis(&title), y_axis("share (%)").range(vec![0.0, 101.0]));
     for (name, job) in jobs {
-        let series = Series::of_job(summary, name);
+        let series = SeriesColour::of_job(summary, name);
         let parts = cumulative(&job.messages_received).or_else(|| cumulative(&job.packets_delivered));
         if let Some(parts) = parts {
             plot.add_trace(super::line(
