@@ -31,13 +31,15 @@ record-times: packages ## the same; writes the time of each stage into tests/tim
 	$(PYTHON) scripts/test.py --record
 
 # With MPI, where it is installed, only what differs: all else has the same features in both.
-lint: ## formatting, clippy, shell scripts, licences
+lint: ## formatting, clippy, shell scripts, JavaScript, licences
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	if command -v "$${MPICC:-mpicc}" >/dev/null; then \
 		cargo clippy --package fabricsim-cluster --package fabricsim-cli --features mpi --all-targets --locked -- --deny warnings; fi
 	if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; \
 	else echo "SKIPPED shellcheck: it is not installed (make packages)"; fi
+	if command -v npm >/dev/null; then scripts/lint-javascript.sh; \
+	else echo "SKIPPED the JavaScript: npm is not installed"; fi
 	$(PYTHON) scripts/third-party.py --check
 
 test-rust: ## all crates

@@ -283,7 +283,7 @@ mod tests {
         let case =
             Case::new()
                 .stay(3, 20, &[("wire", "B", 15)])
-                .stay(5, 60, &[("room", "C", 5), ("wire", "B", 10)]);
+                .stay(5, 60, &[("credits", "C", 5), ("wire", "B", 10)]);
         assert_eq!(
             case.shown(100),
             [
@@ -388,7 +388,7 @@ mod tests {
             let mut case = Case::new();
             for (link, at, first, own, second) in stays {
                 let holder = if own { "A" } else { "B" };
-                let parts = [("wire", holder, first), ("room", "C", second)];
+                let parts = [("wire", holder, first), ("credits", "C", second)];
                 case = case.stay(link, at, &parts[..if second > 0 { 2 } else { 1 }]);
             }
             let own = case.names.number("A");

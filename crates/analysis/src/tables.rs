@@ -16,6 +16,7 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
+use results::rows::wait_reason;
 use results::{BatchColumns, ReadError, WrongColumn};
 
 use crate::Error;
@@ -326,7 +327,7 @@ impl Readable for PacketWait {
                 end: end[row],
                 vc: vcs[row],
                 part: parts[row],
-                reason: names.number(reason.get(row).unwrap_or_default()),
+                reason: names.number(wait_reason(reason.get(row).unwrap_or_default())),
                 holder: holder.get(row).map(|job| names.number(job)),
                 bytes: bytes[row],
             });

@@ -494,7 +494,7 @@ fn parts_of_a_wait_are_put_together() {
         bytes: 10,
     };
     let waits = vec![
-        part(1, (10, 20), "room", 0),
+        part(1, (10, 20), "credits", 0),
         // Another packet arrived when that one left, and waits too.
         part(1, (30, 45), "wire", 0),
         part(1, (20, 25), "wire", 1),

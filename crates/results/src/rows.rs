@@ -743,7 +743,7 @@ table! {
         begin_ps: u64,
         /// End, in picoseconds.
         end_ps: u64,
-        /// Cause of the wait: `wire`, `room`, `nic` and so on.
+        /// Cause of the wait: `wire`, `credits`, `nic` and so on.
         reason: Cow<'static, str>,
         /// Job that occupied the link. `None` if not known.
         holder: Option<Arc<str>>,
@@ -751,6 +751,14 @@ table! {
         part: u8,
         /// Size of the packet in bytes.
         bytes: u32,
+    }
+}
+
+/// The name of a wait's cause, of one that is stored in a table. Results of older versions have `room` for `credits`.
+pub fn wait_reason(stored: &str) -> &str {
+    match stored {
+        "room" => "credits",
+        other => other,
     }
 }
 
@@ -787,6 +795,11 @@ table! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_old_name_of_a_cause_is_read() {
+        assert_eq!(["room", "credits", "wire"].map(wait_reason), ["credits", "credits", "wire"]);
+    }
 
     #[test]
     fn every_column_is_documented_and_no_other() {

@@ -12,7 +12,8 @@ export function readAddress(hash) {
 /** The address with these parts; those that are null or empty are left out. */
 export function writeAddress(parts) {
   const query = new URLSearchParams();
-  for (const name of PARTS) if (parts[name] !== null && parts[name] !== undefined && parts[name] !== "") query.set(name, parts[name]);
+  for (const name of PARTS)
+    if (parts[name] !== null && parts[name] !== undefined && parts[name] !== "") query.set(name, parts[name]);
   const words = query.toString();
   return words ? `#${words}` : "";
 }

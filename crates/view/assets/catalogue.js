@@ -15,19 +15,32 @@ export function catalogueBox(folder, entries) {
     box.setAttribute("aria-label", `compare ${name}`);
     return box;
   });
-  const compare = button("Compare", () => {
-    location.search = addressOf(boxes.flatMap((box, i) => (box.checked ? [i] : [])));
-  }, { disabled: true });
+  const compare = button(
+    "Compare",
+    () => {
+      location.search = addressOf(boxes.flatMap((box, i) => (box.checked ? [i] : [])));
+    },
+    { disabled: true },
+  );
   const told = element("span", "", { className: "keys" });
-  for (const box of boxes) box.addEventListener("change", () => {
-    const count = boxes.filter((each) => each.checked).length;
-    compare.disabled = count < 2 || count > MOST_COMPARED;
-    told.textContent = count > MOST_COMPARED ? `At most ${MOST_COMPARED} results are compared.` : "";
-  });
-  const lines = entries.map(({ name, headline }, i) => [boxes[i], element("a", name, { href: addressOf([i]) }), headline]);
-  return element("section", [
-    element("h2", `${entries.length} results in ${folder}`),
-    element("p", ["Open one, or mark two to four and compare them: ", compare, " ", told]),
-    table(lines, { head: ["", "result", "verdict"], className: "catalogue" }),
-  ], { className: "panel" });
+  for (const box of boxes)
+    box.addEventListener("change", () => {
+      const count = boxes.filter((each) => each.checked).length;
+      compare.disabled = count < 2 || count > MOST_COMPARED;
+      told.textContent = count > MOST_COMPARED ? `At most ${MOST_COMPARED} results are compared.` : "";
+    });
+  const lines = entries.map(({ name, headline }, i) => [
+    boxes[i],
+    element("a", name, { href: addressOf([i]) }),
+    headline,
+  ]);
+  return element(
+    "section",
+    [
+      element("h2", `${entries.length} results in ${folder}`),
+      element("p", ["Open one, or mark two to four and compare them: ", compare, " ", told]),
+      table(lines, { head: ["", "result", "verdict"], className: "catalogue" }),
+    ],
+    { className: "panel" },
+  );
 }

@@ -27,7 +27,11 @@ export const onGround = (act) => listeners.push(act);
 
 const changed = () => listeners.forEach((act) => act());
 system.addEventListener("change", changed);
-for (const event of ["beforeprint", "afterprint"]) window.addEventListener(event, () => { classList.toggle("print", event === "beforeprint"); changed(); });
+for (const event of ["beforeprint", "afterprint"])
+  window.addEventListener(event, () => {
+    classList.toggle("print", event === "beforeprint");
+    changed();
+  });
 
 /** Red, green and blue of a share from 0 to 1; of one that is `full`; of an unknown one (NaN). */
 export function loadColour(share, full = false) {

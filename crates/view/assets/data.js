@@ -100,7 +100,11 @@ export class Result {
  */
 export async function results(search) {
   const told = await (await get(`/data/results${search}`)).json();
-  return { limits: told.limits, catalogue: told.catalogue, found: told.results.map((info) => new Result(info.index, info)) };
+  return {
+    limits: told.limits,
+    catalogue: told.catalogue,
+    found: told.results.map((info) => new Result(info.index, info)),
+  };
 }
 
 /** What differs in several results: {differs, found}. */
@@ -109,7 +113,17 @@ export async function comparison(search) {
 }
 
 /** Columns of links that name them. */
-const LINK_COLUMNS = ["link", "class", "from_kind", "from_id", "from_port", "to_kind", "to_id", "to_port", "bandwidth_bits_per_s"];
+const LINK_COLUMNS = [
+  "link",
+  "class",
+  "from_kind",
+  "from_id",
+  "from_port",
+  "to_kind",
+  "to_id",
+  "to_port",
+  "bandwidth_bits_per_s",
+];
 const TOTALS = ["bytes", "packets", "busy_ps", "busy_fraction", "buffer_full_ps"];
 
 /** The network of a result: its routers, and up to `most` links with the hosts, with ends as numbers. null without the tables. */
@@ -185,7 +199,9 @@ export class Network {
   ends() {
     const router = (end) => {
       const host = this.links.texts[`${end}_kind`].indexOf("host");
-      return Int32Array.from(this.links[`${end}_kind`], (kind, row) => (kind === host ? -1 : this.links[`${end}_id`][row]));
+      return Int32Array.from(this.links[`${end}_kind`], (kind, row) =>
+        kind === host ? -1 : this.links[`${end}_id`][row],
+      );
     };
     return (this.routerEnds ??= ["from", "to"].map(router));
   }
@@ -193,7 +209,11 @@ export class Network {
   /** Rows of the links of a router or host. */
   linksAt(kind, id) {
     const rows = [];
-    const of = ["from", "to"].map((end) => [this.links[`${end}_kind`], this.links.texts[`${end}_kind`].indexOf(kind), this.links[`${end}_id`]]);
+    const of = ["from", "to"].map((end) => [
+      this.links[`${end}_kind`],
+      this.links.texts[`${end}_kind`].indexOf(kind),
+      this.links[`${end}_id`],
+    ]);
     for (let row = 0; row < this.links.rows; row++)
       if (of.some(([kinds, number, ids]) => kinds[row] === number && ids[row] === id)) rows.push(row);
     return rows;
@@ -218,11 +238,16 @@ export async function loads(result, network, bins, bin, limits) {
   if (bin === null) {
     if (!busy_fraction) return null;
     const measured = result.measured();
-    for (let row = 0; row < count; row++) [busy[row], blocked[row]] = [busy_fraction[row], measured > 0 ? buffer_full_ps[row] / measured : 0];
+    for (let row = 0; row < count; row++)
+      [busy[row], blocked[row]] = [busy_fraction[row], measured > 0 ? buffer_full_ps[row] / measured : 0];
   } else if (bin >= 0) {
     const [from, to] = [bins.begin[bin], bins.end[bin]];
     const rows = await result.remembered("bin", from, () =>
-      result.table("link_series", ["begin_ps", "link", "busy_ps", "buffer_full_ps"], { from_ps: from, to_ps: from + 1 }));
+      result.table("link_series", ["begin_ps", "link", "busy_ps", "buffer_full_ps"], {
+        from_ps: from,
+        to_ps: from + 1,
+      }),
+    );
     for (let i = 0; i < rows.rows; i++) {
       const row = network.row(rows.link[i]);
       if (row < 0 || rows.begin_ps[i] !== from) continue;

@@ -11,7 +11,14 @@ import { total } from "./sums.js";
 export function history(title, lines, options, events, add) {
   if (lines.every((line) => line.begin.length === 0)) return [];
   add(element("h3", title));
-  if (lines.length > 1) add(element("p", lines.flatMap(({ name }, index) => [swatch(name, "", `var(--line${index % LINES})`), " "]), { className: "keys" }));
+  if (lines.length > 1)
+    add(
+      element(
+        "p",
+        lines.flatMap(({ name }, index) => [swatch(name, "", `var(--line${index % LINES})`), " "]),
+        { className: "keys" },
+      ),
+    );
   const made = plot(title, lines, options, events);
   add(made);
   return [made];
@@ -21,7 +28,12 @@ export function history(title, lines, options, events, add) {
 function linesOf(rows, column, value) {
   return rows.texts[column].map((name, number_) => {
     const of = [...rows[column].keys()].filter((i) => rows[column][i] === number_);
-    return { name, begin: of.map((i) => rows.begin_ps[i]), end: of.map((i) => rows.end_ps[i]), value: of.map((i) => value(i, rows.end_ps[i] - rows.begin_ps[i])) };
+    return {
+      name,
+      begin: of.map((i) => rows.begin_ps[i]),
+      end: of.map((i) => rows.end_ps[i]),
+      value: of.map((i) => value(i, rows.end_ps[i] - rows.begin_ps[i])),
+    };
   });
 }
 
@@ -30,11 +42,19 @@ export async function histories(result) {
   const found = [];
   if (result.has("class_series")) {
     const rows = await result.table("class_series", ["begin_ps", "end_ps", "class", "links", "busy_ps"]);
-    found.push({ title: "Mean load by class", lines: linesOf(rows, "class", (i, span) => rows.busy_ps[i] / (span * rows.links[i])), format: percent });
+    found.push({
+      title: "Mean load by class",
+      lines: linesOf(rows, "class", (i, span) => rows.busy_ps[i] / (span * rows.links[i])),
+      format: percent,
+    });
   }
   if (result.has("job_series")) {
     const rows = await result.table("job_series", ["begin_ps", "end_ps", "job", "bytes_received"]);
-    found.push({ title: "Received by jobs", lines: linesOf(rows, "job", (i, span) => (8e12 * rows.bytes_received[i]) / span), format: bandwidth });
+    found.push({
+      title: "Received by jobs",
+      lines: linesOf(rows, "job", (i, span) => (8e12 * rows.bytes_received[i]) / span),
+      format: bandwidth,
+    });
   }
   return found;
 }
@@ -94,7 +114,9 @@ export class Detail {
     if (wanted !== this.wanted) return;
     this.live = live;
     this.place.replaceChildren(...parts);
-    this.place.dataset.shows = thing ? `${thing.kind} ${thing.kind === "link" ? panel.network.links.link[thing.id] : thing.id ?? thing.name}` : "overview";
+    this.place.dataset.shows = thing
+      ? `${thing.kind} ${thing.kind === "link" ? panel.network.links.link[thing.id] : (thing.id ?? thing.name)}`
+      : "overview";
     if (this.at !== undefined) this.mark(this.at);
   }
 
@@ -104,32 +126,55 @@ export class Detail {
 
   /** The packets of a router or host over time. */
   packets(rows, until, add) {
-    this.history("Packets per bin", ["sent", "received"].map((name) => ({ name, begin: rows.begin_ps, end: rows.end_ps, value: rows[`packets_${name}`] })), { until }, add);
+    this.history(
+      "Packets per bin",
+      ["sent", "received"].map((name) => ({
+        name,
+        begin: rows.begin_ps,
+        end: rows.end_ps,
+        value: rows[`packets_${name}`],
+      })),
+      { until },
+      add,
+    );
   }
 
   async overview(panel, add) {
     if (!panel) return;
-    const { result, until } = panel;
+    const { result } = panel;
     const { summary } = result;
     add(element("h2", panel.letter ? `${panel.letter}: ${result.name}` : result.name));
     if (summary.network) {
       // Results of older versions have 0 where no packet was measured.
       const latency = (ns) => (ns ? time(ns * 1000) : "-");
       const n = summary.network;
-      add(namedValues([
-        ["network", n.topology], ["hosts", number(n.hosts)], ["routers", number(n.routers)], ["links", number(n.links)],
-        ["packets delivered", number(n.packets_delivered)], ["latency, mean", latency(n.latency_ns.mean)],
-        ["latency, 99th percentile", latency(n.latency_ns.p99)],
-        // A run without drain phase has neither.
-        ["network latency, mean", n.source_wait_ns ? latency(n.mean_network_latency_ns) : null],
-        ["wait at the source, mean", n.source_wait_ns ? latency(n.source_wait_ns.mean) : null],
-        ["measured", time(n.measured_ns * 1000)],
-      ]));
+      add(
+        namedValues([
+          ["network", n.topology],
+          ["hosts", number(n.hosts)],
+          ["routers", number(n.routers)],
+          ["links", number(n.links)],
+          ["packets delivered", number(n.packets_delivered)],
+          ["latency, mean", latency(n.latency_ns.mean)],
+          ["latency, 99th percentile", latency(n.latency_ns.p99)],
+          // A run without drain phase has neither.
+          ["network latency, mean", n.source_wait_ns ? latency(n.mean_network_latency_ns) : null],
+          ["wait at the source, mean", n.source_wait_ns ? latency(n.source_wait_ns.mean) : null],
+          ["measured", time(n.measured_ns * 1000)],
+        ]),
+      );
       for (const note of summary.notes ?? []) {
         add(element("p", `${note.kind}: ${note.job ? `job ${note.job}: ` : ""}${note.found}. ${note.advice}.`));
       }
       add(element("h3", "Jobs"));
-      add(namedValues(summary.jobs.map((job) => [job.name, `${time(job.time_ns * 1000)}${job.stopped ? ", stopped" : job.finished ? "" : ", not finished"}`])));
+      add(
+        namedValues(
+          summary.jobs.map((job) => [
+            job.name,
+            `${time(job.time_ns * 1000)}${job.stopped ? ", stopped" : job.finished ? "" : ", not finished"}`,
+          ]),
+        ),
+      );
     }
     const { network } = panel;
     if (panel.view && network.routers.rows > 0) this.draw(panel, [...network.routers.router.keys()], add);
@@ -146,45 +191,84 @@ export class Detail {
       return this.go(panel, network.endName(row, side), thing);
     };
     const measured = result.summary.network ? result.summary.network.measured_ns * 1000 : 0;
-    add(namedValues([
-      ["kind", network.className(row)], ["from", end("from")], ["to", end("to")],
-      ["bandwidth", bandwidth(links.bandwidth_bits_per_s[row])],
-      ["load, whole run", links.busy_fraction ? percent(links.busy_fraction[row]) : null],
-      ["buffer full", measured > 0 ? percent(links.buffer_full_ps[row] / measured) : null],
-      ["carried", links.bytes ? `${bytes(links.bytes[row])} in ${number(links.packets[row])} packets` : null],
-    ]));
+    add(
+      namedValues([
+        ["kind", network.className(row)],
+        ["from", end("from")],
+        ["to", end("to")],
+        ["bandwidth", bandwidth(links.bandwidth_bits_per_s[row])],
+        ["load, whole run", links.busy_fraction ? percent(links.busy_fraction[row]) : null],
+        ["buffer full", measured > 0 ? percent(links.buffer_full_ps[row] / measured) : null],
+        ["carried", links.bytes ? `${bytes(links.bytes[row])} in ${number(links.packets[row])} packets` : null],
+      ]),
+    );
     if (!result.has("link_series")) {
       add(element("p", "This result has no series of single links (collect.series), so there is no history."));
       return;
     }
-    const s = await result.table("link_series", ["begin_ps", "end_ps", "busy_ps", "buffer_full_ps", "waiting_packets"], { link });
+    const s = await result.table(
+      "link_series",
+      ["begin_ps", "end_ps", "busy_ps", "buffer_full_ps", "waiting_packets"],
+      { link },
+    );
     const line = (name, value) => [{ name, begin: s.begin_ps, end: s.end_ps, value }];
     const span = (i) => s.end_ps[i] - s.begin_ps[i];
-    this.history("Load", line("load", s.busy_ps.map((v, i) => v / span(i))), { until, format: percent, most: 1 }, add);
-    this.history("Downstream buffer full", line("full", s.buffer_full_ps.map((v, i) => v / span(i))), { until, format: percent }, add);
+    this.history(
+      "Load",
+      line(
+        "load",
+        s.busy_ps.map((v, i) => v / span(i)),
+      ),
+      { until, format: percent, most: 1 },
+      add,
+    );
+    this.history(
+      "Downstream buffer full",
+      line(
+        "full",
+        s.buffer_full_ps.map((v, i) => v / span(i)),
+      ),
+      { until, format: percent },
+      add,
+    );
     this.history("Packets waiting", line("packets", s.waiting_packets), { until, holds: true }, add);
     if (s.rows === 0) add(element("p", "This link was idle or not sampled."));
     if (!result.has("vc_series")) return;
-    const vcs = await result.table("vc_series", ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"], { link },
-      ["waiting_packets", "waiting_packets_max"]);
+    const vcs = await result.table(
+      "vc_series",
+      ["begin_ps", "end_ps", "vc", "used_bytes", "capacity_bytes"],
+      { link },
+      ["waiting_packets", "waiting_packets_max"],
+    );
     // `after` is the value from the end of a row until the next row of the VC.
-    const lines = (value, after = value) => [...new Set(vcs.vc)].sort((a, b) => a - b).map((vc) => {
-      const of = [...vcs.vc.keys()].filter((i) => vcs.vc[i] === vc);
-      const line = { name: `VC ${vc}`, begin: [], end: [], value: [] };
-      const add = (begin, end, shown) => [line.begin.push(begin), line.end.push(end), line.value.push(shown)];
-      of.forEach((i, n) => {
-        add(vcs.begin_ps[i], vcs.end_ps[i], value(i));
-        const next = n + 1 < of.length ? vcs.begin_ps[of[n + 1]] : until;
-        if (vcs.end_ps[i] < next) add(vcs.end_ps[i], next, after(i));
-      });
-      return line;
-    });
+    const lines = (value, after = value) =>
+      [...new Set(vcs.vc)]
+        .sort((a, b) => a - b)
+        .map((vc) => {
+          const of = [...vcs.vc.keys()].filter((i) => vcs.vc[i] === vc);
+          const line = { name: `VC ${vc}`, begin: [], end: [], value: [] };
+          const add = (begin, end, shown) => [line.begin.push(begin), line.end.push(end), line.value.push(shown)];
+          of.forEach((i, n) => {
+            add(vcs.begin_ps[i], vcs.end_ps[i], value(i));
+            const next = n + 1 < of.length ? vcs.begin_ps[of[n + 1]] : until;
+            if (vcs.end_ps[i] < next) add(vcs.end_ps[i], next, after(i));
+          });
+          return line;
+        });
     if (vcs.rows === 0) return;
     const occupancy = lines((i) => vcs.used_bytes[i] / vcs.capacity_bytes[i]);
     this.history("Buffer occupancy by VC", occupancy, { until, format: percent, holds: true, most: 1 }, add);
     if (vcs.waiting_packets === undefined) return;
-    this.history("Packets waiting by VC", lines((i) => vcs.waiting_packets[i]), { until, holds: true }, add);
-    const peaks = lines((i) => vcs.waiting_packets_max[i], (i) => vcs.waiting_packets[i]);
+    this.history(
+      "Packets waiting by VC",
+      lines((i) => vcs.waiting_packets[i]),
+      { until, holds: true },
+      add,
+    );
+    const peaks = lines(
+      (i) => vcs.waiting_packets_max[i],
+      (i) => vcs.waiting_packets[i],
+    );
     this.history("Most packets waiting by VC", peaks, { until, holds: true }, add);
   }
 
@@ -202,9 +286,13 @@ export class Detail {
     this.renewed(() => {
       const { network } = panel;
       const loaded = [...rows].sort((a, b) => panel.loadOf(b) - panel.loadOf(a) || a - b).slice(0, most);
-      return table(loaded.map((row) => [
-        this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }), `${network.className(row)} ${way(row)}`, numberCell(panel.loadText(row)),
-      ]));
+      return table(
+        loaded.map((row) => [
+          this.go(panel, `link ${network.links.link[row]}`, { kind: "link", id: row }),
+          `${network.className(row)} ${way(row)}`,
+          numberCell(panel.loadText(row)),
+        ]),
+      );
     }, add);
     if (rows.length > most) add(element("p", `${number(most)} of ${number(rows.length)} links.`));
   }
@@ -218,7 +306,7 @@ export class Detail {
   }
 
   /** A cell of the map: its sums by class, its links, and a drawing of their routers. */
-  async cell(panel, name, add, { cell }) {
+  async cell(panel, _name, add, { cell }) {
     const { view, network } = panel;
     const { pairs } = view;
     add(element("h2", cell.name));
@@ -231,13 +319,27 @@ export class Detail {
     this.renewed(() => {
       const now = panel.now?.[of];
       if (!now) return element("p", "Loads are not known at this time.");
-      return table(classes.map((each) => {
-        const sum = total(now, cell.members.filter((member) => className(member) === each));
-        return [each, ...[number(sum.links), share(sum.mean), share(sum.most), number(sum.full), share(sum.blocked)].map(numberCell)];
-      }), {
-        className: "sums", caption: `Links by class, ${panel.when()}`,
-        head: ["class", "links", "mean", "busiest", "full", "blocked"].map((title) => element("th", title, { scope: "col" })),
-      });
+      return table(
+        classes.map((each) => {
+          const sum = total(
+            now,
+            cell.members.filter((member) => className(member) === each),
+          );
+          return [
+            each,
+            ...[number(sum.links), share(sum.mean), share(sum.most), number(sum.full), share(sum.blocked)].map(
+              numberCell,
+            ),
+          ];
+        }),
+        {
+          className: "sums",
+          caption: `Links by class, ${panel.when()}`,
+          head: ["class", "links", "mean", "busiest", "full", "blocked"].map((title) =>
+            element("th", title, { scope: "col" }),
+          ),
+        },
+      );
     }, add);
     const routersOf = (units) => units.flatMap((unit) => pairs.units.routersOf(unit));
     if (rows) {
@@ -250,24 +352,44 @@ export class Detail {
 
   /** Buttons that open the units of a thing. */
   unitButtons(panel, units) {
-    const all = new Map([...new Set(units)].slice(0, 4).map((unit) => panel.view.pairs.units.together(unit)).map((of) => [of.join(), of]));
-    return element("p", [...all.values()].flatMap((of) => {
-      const cell = panel.view.pairs.around(of);
-      return [this.go(panel, `all links of ${cell.name}`, { kind: "cell", name: cell.name, cell }), " "];
-    }));
+    const all = new Map(
+      [...new Set(units)]
+        .slice(0, 4)
+        .map((unit) => panel.view.pairs.units.together(unit))
+        .map((of) => [of.join(), of]),
+    );
+    return element(
+      "p",
+      [...all.values()].flatMap((of) => {
+        const cell = panel.view.pairs.around(of);
+        return [this.go(panel, `all links of ${cell.name}`, { kind: "cell", name: cell.name, cell }), " "];
+      }),
+    );
   }
 
   /** Links of a network whose links the page does not hold, over the whole run. */
   async fetched(panel, classes, from, to, add) {
     add(element("h3", "Its links over the whole run, the most loaded first"));
     if (from.length + to.length > MOST_ROUTERS) {
-      add(element("p", `Only these sums are shown: the cell has ${number(from.length + to.length)} routers, and links are listed for up to ${number(MOST_ROUTERS)}.`));
+      add(
+        element(
+          "p",
+          `Only these sums are shown: the cell has ${number(from.length + to.length)} routers, and links are listed for up to ${number(MOST_ROUTERS)}.`,
+        ),
+      );
       return;
     }
     const lines = [];
     for (const each of classes) {
-      const of = await someLinks(panel.result, panel.network.routers, each, each === "injection" ? null : from, each === "ejection" ? null : to);
-      for (let row = 0; row < of.links.rows; row++) lines.push([of.links.busy_fraction[row], of.links.link[row], `${each} ${of.linkName(row)}`]);
+      const of = await someLinks(
+        panel.result,
+        panel.network.routers,
+        each,
+        each === "injection" ? null : from,
+        each === "ejection" ? null : to,
+      );
+      for (let row = 0; row < of.links.rows; row++)
+        lines.push([of.links.busy_fraction[row], of.links.link[row], `${each} ${of.linkName(row)}`]);
     }
     const loaded = lines.sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 50);
     add(table(loaded.map(([load, link, words]) => [`link ${link}`, words, numberCell(share(load))])));
@@ -276,10 +398,14 @@ export class Detail {
 
   /** A drawing of routers, if they are few. */
   draw(panel, routers, add) {
-    this.renewed(() => drawing(panel, routers, {
-      chosen: (thing) => this.choose(panel, thing),
-      pointed: (thing, x, y) => this.pointed(panel, thing, x, y),
-    }), add);
+    this.renewed(
+      () =>
+        drawing(panel, routers, {
+          chosen: (thing) => this.choose(panel, thing),
+          pointed: (thing, x, y) => this.pointed(panel, thing, x, y),
+        }),
+      add,
+    );
   }
 
   /** The causes of congestion at the present time, as a numbered list that the map has, too. */
@@ -287,12 +413,26 @@ export class Detail {
     const { full, shown, isPart } = panel.causes;
     if (!panel.now?.pairs) return [];
     const count = full === 0 ? "no link is full" : `${number(full)} full link${full === 1 ? "" : "s"}`;
-    const list = shown.map(({ name, of, ends, load, behind, thing }) => element("li", [
-      this.go(panel, name, thing()), ` ${of}${ends.join(" → ")}: load ${share(load)}, ${number(behind)} blocked link${behind === 1 ? "" : "s"} behind it`,
-    ]));
-    const box = element("details", [element("summary", `Causes of congestion, ${panel.when()}: ${count}`), ...(list.length > 0 ? [element("ol", list)] : [])], { className: "causes", open });
-    const more = shown.length === MOST_CAUSES ? "The others are a pattern: see the map."
-      : isPart ? "Known by name are the 32 busiest and the 32 most blocked links of this period." : `Behind ${shown.length > 0 ? "the others" : "them"} no link is blocked.`;
+    const list = shown.map(({ name, of, ends, load, behind, thing }) =>
+      element("li", [
+        this.go(panel, name, thing()),
+        ` ${of}${ends.join(" → ")}: load ${share(load)}, ${number(behind)} blocked link${behind === 1 ? "" : "s"} behind it`,
+      ]),
+    );
+    const box = element(
+      "details",
+      [
+        element("summary", `Causes of congestion, ${panel.when()}: ${count}`),
+        ...(list.length > 0 ? [element("ol", list)] : []),
+      ],
+      { className: "causes", open },
+    );
+    const more =
+      shown.length === MOST_CAUSES
+        ? "The others are a pattern: see the map."
+        : isPart
+          ? "Known by name are the 32 busiest and the 32 most blocked links of this period."
+          : `Behind ${shown.length > 0 ? "the others" : "them"} no link is blocked.`;
     if (full > shown.length) box.append(element("p", more));
     return box;
   }
@@ -301,18 +441,42 @@ export class Detail {
     const { result, network, until } = panel;
     add(element("h2", network.routerName(router)));
     const group = network.routers.group[router];
-    add(namedValues([["hosts", number(network.routers.hosts[router])], ["group", Number.isNaN(group) ? null : number(group)]]));
+    add(
+      namedValues([
+        ["hosts", number(network.routers.hosts[router])],
+        ["group", Number.isNaN(group) ? null : number(group)],
+      ]),
+    );
     if (panel.view) add(this.unitButtons(panel, [panel.view.pairs.units.ofRouter[router]]));
     if (result.has("router_series")) {
-      const s = await result.table("router_series", ["begin_ps", "end_ps", "packets_sent", "packets_received"], { router });
+      const s = await result.table("router_series", ["begin_ps", "end_ps", "packets_sent", "packets_received"], {
+        router,
+      });
       this.packets(s, until, add);
     }
     if (result.has("router_load_series") && !result.has("link_series")) {
       const [{ routers }] = [await result.table("router_load_series", ["routers"], { limit: 1 })];
-      const s = await result.table("router_load_series", ["begin_ps", "end_ps", "busy_percent_max", "buffer_full_percent_max"], { first_router: router - (router % (routers[0] || 1)) });
-      const line = (name, column) => ({ name, begin: s.begin_ps, end: s.end_ps, value: Float64Array.from(s[column], (of) => of / 100) });
-      const title = routers[0] > 1 ? `Greatest values of the links that leave it and the other routers of ${routers[0]}` : "Greatest values of the links that leave it";
-      this.history(title, [line("load", "busy_percent_max"), line("blocked", "buffer_full_percent_max")], { until, format: percent, most: 1 }, add);
+      const s = await result.table(
+        "router_load_series",
+        ["begin_ps", "end_ps", "busy_percent_max", "buffer_full_percent_max"],
+        { first_router: router - (router % (routers[0] || 1)) },
+      );
+      const line = (name, column) => ({
+        name,
+        begin: s.begin_ps,
+        end: s.end_ps,
+        value: Float64Array.from(s[column], (of) => of / 100),
+      });
+      const title =
+        routers[0] > 1
+          ? `Greatest values of the links that leave it and the other routers of ${routers[0]}`
+          : "Greatest values of the links that leave it";
+      this.history(
+        title,
+        [line("load", "busy_percent_max"), line("blocked", "buffer_full_percent_max")],
+        { until, format: percent, most: 1 },
+        add,
+      );
     }
     this.linksAt(panel, "router", router, add);
   }
@@ -336,15 +500,27 @@ export class Detail {
     if (Number.isFinite(packets)) {
       pairs.push(["packets received", number(packets)]);
       if (packets > 0) {
-        pairs.push(["their latency, mean", time(of.latency_sum_ps[0] / packets)], ["their latency, largest", time(of.latency_max_ps[0])]);
+        pairs.push(
+          ["their latency, mean", time(of.latency_sum_ps[0] / packets)],
+          ["their latency, largest", time(of.latency_max_ps[0])],
+        );
         pairs.push(["their hops, mean", (of.hops_sum[0] / packets).toFixed(2)]);
       }
     }
     add(namedValues(pairs));
     if (result.has("host_series")) {
-      const s = await result.table("host_series", ["begin_ps", "end_ps", "packets_sent", "packets_received", "nic_queue_bytes"], { host });
+      const s = await result.table(
+        "host_series",
+        ["begin_ps", "end_ps", "packets_sent", "packets_received", "nic_queue_bytes"],
+        { host },
+      );
       this.packets(s, until, add);
-      this.history("Queue of the NIC", [{ name: "queue", begin: s.begin_ps, end: s.end_ps, value: s.nic_queue_bytes }], { until, format: bytes, holds: true }, add);
+      this.history(
+        "Queue of the NIC",
+        [{ name: "queue", begin: s.begin_ps, end: s.end_ps, value: s.nic_queue_bytes }],
+        { until, format: bytes, holds: true },
+        add,
+      );
     }
     this.linksAt(panel, "host", host, add);
   }
@@ -356,22 +532,56 @@ export class Detail {
     const now = await result.table("timeline", ["begin_ps", "end_ps", "state"], { ...near(at), rank }, ["blocked"]);
     if (now.rows === 0) return;
     const [begin, end] = [now.begin_ps[0], now.end_ps[0]];
-    add(element("h3", `${now.blocked?.[0] ? "Waits in " : ""}${text(now, "state", 0)}, ${time(begin, until, 1000)} to ${time(end, until, 1000)}`));
+    add(
+      element(
+        "h3",
+        `${now.blocked?.[0] ? "Waits in " : ""}${text(now, "state", 0)}, ${time(begin, until, 1000)} to ${time(end, until, 1000)}`,
+      ),
+    );
     if (!now.blocked?.[0]) return;
-    if (!result.has("messages")) return add(element("p", "The message that ended the wait is not known: the result has no table of messages."));
-    const columns = ["from_rank", "to_rank", "from_host", "number", "bytes", "sent_ps", "injected_ps", "arrived_ps", "matched_ps"];
+    if (!result.has("messages"))
+      return add(element("p", "The message that ended the wait is not known: the result has no table of messages."));
+    const columns = [
+      "from_rank",
+      "to_rank",
+      "from_host",
+      "number",
+      "bytes",
+      "sent_ps",
+      "injected_ps",
+      "arrived_ps",
+      "matched_ps",
+    ];
     const ended = async (side, column) => {
       const rows = await result.table("messages", columns, { job, [side]: rank, from_ps: begin, to_ps: end + 1 });
       const row = rows[column].indexOf(end);
       return row < 0 ? null : Object.fromEntries(columns.map((name) => [name, rows[name][row]]));
     };
-    const message = (await ended("to_rank", "matched_ps")) ?? (await ended("to_rank", "arrived_ps")) ?? (await ended("from_rank", "injected_ps"));
+    const message =
+      (await ended("to_rank", "matched_ps")) ??
+      (await ended("to_rank", "arrived_ps")) ??
+      (await ended("from_rank", "injected_ps"));
     if (!message) return add(element("p", "No message is known that ended this wait."));
     const { from_rank, to_rank, from_host, number: sequence, sent_ps: sent } = message;
-    add(element("p", `It ended with ${from_rank === rank ? `its own message to rank ${to_rank}` : `the message of rank ${from_rank}`} of ${bytes(message.bytes)}, handed over ${sent > begin ? `${time(sent - begin)} after the wait began` : "before the wait began"}.`));
+    add(
+      element(
+        "p",
+        `It ended with ${from_rank === rank ? `its own message to rank ${to_rank}` : `the message of rank ${from_rank}`} of ${bytes(message.bytes)}, handed over ${sent > begin ? `${time(sent - begin)} after the wait began` : "before the wait began"}.`,
+      ),
+    );
     if (Number.isNaN(sequence)) return add(element("p", "It went through memory, over no link."));
-    if (!result.has("waits")) return add(element("p", "For which links it waited is not known: this was not collected (collect.waits = true in the experiment), or no packet waited."));
-    const rows = await result.table("waits", ["link", "reason", "begin_ps", "end_ps"], { job, from_host, number: sequence });
+    if (!result.has("waits"))
+      return add(
+        element(
+          "p",
+          "For which links it waited is not known: this was not collected (collect.waits = true in the experiment), or no packet waited.",
+        ),
+      );
+    const rows = await result.table("waits", ["link", "reason", "begin_ps", "end_ps"], {
+      job,
+      from_host,
+      number: sequence,
+    });
     const links = new Map();
     for (let i = 0; i < rows.rows; i++) {
       const of = links.get(rows.link[i]) ?? { sum: 0, begin: rows.begin_ps[i], reasons: new Set() };
@@ -382,32 +592,67 @@ export class Detail {
     if (links.size === 0) return add(element("p", "Its packets waited for no link."));
     add(element("p", "Waits of its packets, added up by link:"));
     const longest = [...links].sort((a, b) => b[1].sum - a[1].sum).slice(0, MOST_CAUSES);
-    add(table(longest.map(([link, { sum, begin: from, reasons }]) => {
-      const row = network?.row(link) ?? -1;
-      const go = row >= 0 ? button(`link ${link}`, () => this.jump(panel, { kind: "link", id: row }, from), { className: "go" }) : element("span", `link ${link}`, { className: "go" });
-      return [go, `${row >= 0 ? `${network.className(row)} ${network.linkName(row)}, ` : ""}${[...reasons].join(", ")}`, numberCell(time(sum))];
-    })));
+    add(
+      table(
+        longest.map(([link, { sum, begin: from, reasons }]) => {
+          const row = network?.row(link) ?? -1;
+          const go =
+            row >= 0
+              ? button(`link ${link}`, () => this.jump(panel, { kind: "link", id: row }, from), { className: "go" })
+              : element("span", `link ${link}`, { className: "go" });
+          return [
+            go,
+            `${row >= 0 ? `${network.className(row)} ${network.linkName(row)}, ` : ""}${[...reasons].join(", ")}`,
+            numberCell(time(sum)),
+          ];
+        }),
+      ),
+    );
   }
 
   async rank(panel, rank, add, { job, at }) {
     const { result } = panel;
     add(element("h2", `rank ${rank} of ${job}`));
-    if (at !== undefined) await this.activity(panel, job, rank, at, add).catch((error) => add(element("p", error.message)));
-    const r = await result.table("ranks", ["host", "time_ps", "compute_ps", "mpi_ps", "messages_sent", "bytes_sent", "messages_received", "bytes_received", "finished"], { job, rank });
+    if (at !== undefined)
+      await this.activity(panel, job, rank, at, add).catch((error) => add(element("p", error.message)));
+    const r = await result.table(
+      "ranks",
+      [
+        "host",
+        "time_ps",
+        "compute_ps",
+        "mpi_ps",
+        "messages_sent",
+        "bytes_sent",
+        "messages_received",
+        "bytes_received",
+        "finished",
+      ],
+      { job, rank },
+    );
     if (r.rows === 1) {
-      add(namedValues([
-        ["host", panel.network ? this.go(panel, `host ${r.host[0]}`, { kind: "host", id: r.host[0] }) : number(r.host[0])],
-        ["time", time(r.time_ps[0])], ["computing", time(r.compute_ps[0])], ["in MPI", time(r.mpi_ps[0])],
-        ["sent", `${number(r.messages_sent[0])} messages, ${bytes(r.bytes_sent[0])}`],
-        ["received", `${number(r.messages_received[0])} messages, ${bytes(r.bytes_received[0])}`],
-        ["finished", r.finished[0] ? "yes" : "no"],
-      ]));
+      add(
+        namedValues([
+          [
+            "host",
+            panel.network ? this.go(panel, `host ${r.host[0]}`, { kind: "host", id: r.host[0] }) : number(r.host[0]),
+          ],
+          ["time", time(r.time_ps[0])],
+          ["computing", time(r.compute_ps[0])],
+          ["in MPI", time(r.mpi_ps[0])],
+          ["sent", `${number(r.messages_sent[0])} messages, ${bytes(r.bytes_sent[0])}`],
+          ["received", `${number(r.messages_received[0])} messages, ${bytes(r.bytes_received[0])}`],
+          ["finished", r.finished[0] ? "yes" : "no"],
+        ]),
+      );
     }
     if (result.has("calls")) {
       const c = await result.table("calls", ["call", "count", "time_ps"], { job, rank });
       add(element("h3", "MPI calls"));
       const longest = [...c.call.keys()].sort((a, b) => c.time_ps[b] - c.time_ps[a]);
-      add(table(longest.map((i) => [text(c, "call", i), numberCell(number(c.count[i])), numberCell(time(c.time_ps[i]))])));
+      add(
+        table(longest.map((i) => [text(c, "call", i), numberCell(number(c.count[i])), numberCell(time(c.time_ps[i]))])),
+      );
     }
   }
 }

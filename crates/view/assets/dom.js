@@ -15,7 +15,11 @@ export function button(words, act, attributes = {}) {
 
 /** A table of lines of cells: each a cell, or the content of one. */
 export function table(lines, { caption, head, className = "" } = {}) {
-  const row = (cells) => element("tr", cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : element("td", cell))));
+  const row = (cells) =>
+    element(
+      "tr",
+      cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : element("td", cell))),
+    );
   const parts = [element("tbody", lines.map(row))];
   if (head) parts.unshift(element("thead", row(head)));
   if (caption) parts.unshift(element("caption", caption));
@@ -24,7 +28,11 @@ export function table(lines, { caption, head, className = "" } = {}) {
 
 /** A table of names and values, without those that are null. */
 export function namedValues(pairs) {
-  return table(pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [element("th", name), value]));
+  return table(
+    pairs
+      .filter(([, value]) => value !== null && value !== undefined)
+      .map(([name, value]) => [element("th", name), value]),
+  );
 }
 
 /** A cell of a number. */
@@ -43,7 +51,7 @@ export function hover(node, words, pointed) {
   node.addEventListener("pointerleave", () => pointed(null));
 }
 
-export const FONT = "11px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Liberation Sans\", sans-serif";
+export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
 
 /** A colour of the style sheet, where an element is. */
 export const colourAt = (node, name) => getComputedStyle(node).getPropertyValue(`--${name}`).trim();

@@ -26,7 +26,7 @@ export function drawing(panel, routers, events) {
   if (routers.length < 1 || routers.length > MOST_ROUTERS || !network.links.rows) return null;
   const { hosts, links } = network;
   const own = new Set(routers);
-  const ofRouters = [...hosts.router?.keys() ?? []].filter((host) => own.has(hosts.router[host]));
+  const ofRouters = [...(hosts.router?.keys() ?? [])].filter((host) => own.has(hosts.router[host]));
   const known = new Set(ofRouters);
   const isIn = (row, end) => (text(links, `${end}_kind`, row) === "host" ? known : own).has(links[`${end}_id`][row]);
   const rows = [...links.link.keys()].filter((row) => isIn(row, "from") && isIn(row, "to"));
@@ -38,9 +38,14 @@ export function drawing(panel, routers, events) {
     return [Math.min(...all), Math.max(...all)];
   };
   const [[left, right], [top, bottom]] = [range("x"), range("y")];
-  const put = (value, low, high, size) => (high > low ? EDGE + ((value - low) / (high - low)) * (size - 2 * EDGE) : size / 2);
+  const put = (value, low, high, size) =>
+    high > low ? EDGE + ((value - low) / (high - low)) * (size - 2 * EDGE) : size / 2;
   const at = (of, id) => [put(of.x[id], left, right, WIDTH), put(of.y[id], top, bottom, HEIGHT)];
-  const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Drawing of ${routers.length} routers, ${ofRouters.length} hosts and ${rows.length} links` });
+  const svg = shape("svg", {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+    role: "img",
+    "aria-label": `Drawing of ${routers.length} routers, ${ofRouters.length} hosts and ${rows.length} links`,
+  });
   const listen = (made, thing) => {
     made.addEventListener("click", () => events.chosen(thing));
     hover(made, () => thing, events.pointed);
@@ -57,7 +62,10 @@ export function drawing(panel, routers, events) {
     const colour = onPath.has(row) ? CRITICAL : css(loadColour(panel.loads ? Math.max(value(row), IDLE) : NaN, full));
     const width = rows.length > 200 ? 1.2 : 1.5 + 1.5 * (value(row) || 0);
     svg.append(shape("path", { d, fill: "none", stroke: colour, "stroke-width": width }));
-    listen(shape("path", { d, fill: "none", stroke: "transparent", "stroke-width": 7, "data-link": links.link[row] }), { kind: "link", id: row });
+    listen(shape("path", { d, fill: "none", stroke: "transparent", "stroke-width": 7, "data-link": links.link[row] }), {
+      kind: "link",
+      id: row,
+    });
   }
   for (const id of ofRouters) {
     const [cx, cy] = at(hosts, id);

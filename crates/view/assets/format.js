@@ -1,6 +1,12 @@
 // Numbers for readers.
 
-const TIMES = [["s", 1e12], ["ms", 1e9], ["us", 1e6], ["ns", 1e3], ["ps", 1]];
+const TIMES = [
+  ["s", 1e12],
+  ["ms", 1e9],
+  ["us", 1e6],
+  ["ns", 1e3],
+  ["ps", 1],
+];
 
 /** The best unit for a time in picoseconds: its name and length. */
 export function timeUnit(ps) {
@@ -12,7 +18,9 @@ export function time(ps, like = ps, step = Infinity) {
   const [unit, length] = timeUnit(like);
   const value = ps / length;
   const digits = Math.ceil(Math.log10(length / step));
-  return digits > 3 ? `${value.toLocaleString("en", { maximumFractionDigits: digits })} ${unit}` : `${number(value)} ${unit}`;
+  return digits > 3
+    ? `${value.toLocaleString("en", { maximumFractionDigits: digits })} ${unit}`
+    : `${number(value)} ${unit}`;
 }
 
 /** A number with about four digits. */
@@ -40,7 +48,11 @@ export function bytes(value) {
 }
 
 export function bandwidth(bits) {
-  return bits >= 1e12 ? `${number(bits / 1e12)} Tbps` : bits >= 1e9 ? `${number(bits / 1e9)} Gbps` : `${number(bits / 1e6)} Mbps`;
+  return bits >= 1e12
+    ? `${number(bits / 1e12)} Tbps`
+    : bits >= 1e9
+      ? `${number(bits / 1e9)} Gbps`
+      : `${number(bits / 1e6)} Mbps`;
 }
 
 /** Round times from `from` to `to` for an axis of so many pixels: the step between them, and the times. */

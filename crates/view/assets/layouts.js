@@ -24,7 +24,12 @@ const isOfHost = (name) => name === "injection" || name === "ejection";
 const every = (count, most) => Math.ceil(count / Math.min(count, most));
 
 /** Names of what a matrix has in rows and columns. */
-const NAMES = { group: ["group", "groups"], column: ["column", "columns"], router: ["router", "routers"], block: ["block of routers", "blocks of routers"] };
+const NAMES = {
+  group: ["group", "groups"],
+  column: ["column", "columns"],
+  router: ["router", "routers"],
+  block: ["block of routers", "blocks of routers"],
+};
 
 /** Units by units: groups, columns of a Slim Fly, routers of a graph. Hosts are at the edges. One frame for each plane. */
 function matrix(pairs) {
@@ -36,27 +41,47 @@ function matrix(pairs) {
   const at = (unit) => Math.floor((unit % per) / joined);
   const frames = Array.from({ length: units.planes }, (_, plane) => {
     const blocks = Array.from({ length: size }, (_, i) =>
-      Array.from({ length: Math.min(joined, per - i * joined) }, (_, k) => plane * per + i * joined + k));
+      Array.from({ length: Math.min(joined, per - i * joined) }, (_, k) => plane * per + i * joined + k),
+    );
     const names = blocks.map(([first]) => units.short(first));
     const half = units.kind === "column" && joined === 1 ? [size / 2] : [];
     return {
-      title: units.planes > 1 ? `plane ${plane}` : "", blocks, rowUnits: blocks, columnUnits: blocks, rows: size + 1, columns: size + 1, breaks: [...half, size],
-      rowNames: [...names, "hosts receive"], columnNames: names, edgeName: "hosts send",
-      rowTitle: `from ${one}`, columnTitle: `to ${one}`, cells: [], isWide: true,
+      title: units.planes > 1 ? `plane ${plane}` : "",
+      blocks,
+      rowUnits: blocks,
+      columnUnits: blocks,
+      rows: size + 1,
+      columns: size + 1,
+      breaks: [...half, size],
+      rowNames: [...names, "hosts receive"],
+      columnNames: names,
+      edgeName: "hosts send",
+      rowTitle: `from ${one}`,
+      columnTitle: `to ${one}`,
+      cells: [],
+      isWide: true,
     };
   });
   const cells = new Map();
   for (let pair = 0; pair < pairs.count; pair++) {
     const frame = frames[units.planeOf[pairs.from[pair]]];
     const name = pairs.className[pair];
-    const [row, column] = [name === "ejection" ? size : at(pairs.from[pair]), name === "injection" ? size : at(pairs.to[pair])];
+    const [row, column] = [
+      name === "ejection" ? size : at(pairs.from[pair]),
+      name === "injection" ? size : at(pairs.to[pair]),
+    ];
     const key = (units.planeOf[pairs.from[pair]] * (size + 1) + row) * (size + 1) + column;
     let cell = cells.get(key);
     if (!cell) {
       const [from, to] = [frame.blocks[at(pairs.from[pair])], frame.blocks[at(pairs.to[pair])]];
-      const words = name === "injection" ? `from the hosts of ${units.span(from)}`
-        : name === "ejection" ? `to the hosts of ${units.span(to)}`
-          : from === to ? `inside ${units.span(from)}` : `from ${units.span(from)} to ${units.span(to)}`;
+      const words =
+        name === "injection"
+          ? `from the hosts of ${units.span(from)}`
+          : name === "ejection"
+            ? `to the hosts of ${units.span(to)}`
+            : from === to
+              ? `inside ${units.span(from)}`
+              : `from ${units.span(from)} to ${units.span(to)}`;
       cell = { row, column, name: words, members: [] };
       cells.set(key, cell);
       frame.cells.push(cell);
@@ -73,9 +98,14 @@ function matrix(pairs) {
 function directions(pairs) {
   const bands = new Map();
   for (let pair = 0; pair < pairs.count; pair++) {
-    const [name, from, to] = [pairs.className[pair], pairs.units.level(pairs.from[pair]), pairs.units.level(pairs.to[pair])];
+    const [name, from, to] = [
+      pairs.className[pair],
+      pairs.units.level(pairs.from[pair]),
+      pairs.units.level(pairs.to[pair]),
+    ];
     const up = name === "injection" || from < to;
-    const title = isOfHost(name) ? `${name}: ${up ? "host to router" : "router to host"}`
+    const title = isOfHost(name)
+      ? `${name}: ${up ? "host to router" : "router to host"}`
       : `${name} ${up ? "up" : "down"}: level ${from} to ${to}`;
     if (!bands.has(title)) bands.set(title, { title, up, order: isOfHost(name) ? -1 : Math.max(from, to), pairs: [] });
     bands.get(title).pairs.push(pair);
@@ -92,14 +122,21 @@ function bands(pairs) {
     const joined = every(own.length, MOST_UNITS);
     const place = new Map(own.map((unit, i) => [unit, Math.floor(i / joined)]));
     const cells = Array.from({ length: Math.ceil(own.length / joined) }, (_, column) => ({
-      row: 0, column, members: [], name: `${title}, ${units.span(own.slice(column * joined, (column + 1) * joined))}`,
+      row: 0,
+      column,
+      members: [],
+      name: `${title}, ${units.span(own.slice(column * joined, (column + 1) * joined))}`,
     }));
     for (const pair of of) cells[place.get(lower(pair))].members.push(pair);
-    const names = cells.map((cell, column) => units.short(own[column * joined]));
-    const columnUnits = cells.map((cell, column) => own.slice(column * joined, (column + 1) * joined));
+    const names = cells.map((_cell, column) => units.short(own[column * joined]));
+    const columnUnits = cells.map((_cell, column) => own.slice(column * joined, (column + 1) * joined));
     return { title, rows: 1, columns: cells.length, columnNames: names, columnUnits, cells, stretch: true };
   });
-  return { of: "pairs", frames, words: "A column is a pod, or a part of the lower level; a cell is all its links of that band." };
+  return {
+    of: "pairs",
+    frames,
+    words: "A column is a pod, or a part of the lower level; a cell is all its links of that band.",
+  };
 }
 
 /** Bands of a tree from single links: a column is a router of the lower level, and its cables are sorted by load. */
@@ -108,11 +145,13 @@ function cables(pairs, network, width) {
   const { links } = network;
   const of = directions(pairs);
   const band = new Uint32Array(pairs.count);
-  of.forEach((each, index) => { for (const pair of each.pairs) band[pair] = index; });
+  of.forEach((each, index) => {
+    for (const pair of each.pairs) band[pair] = index;
+  });
   const columns = of.map(() => new Map());
   for (let row = 0; row < links.rows; row++) {
     const index = band[pairs.ofLink[row]];
-    const fromRouter = of[index].up !== (of[index].order < 0);
+    const fromRouter = of[index].up !== of[index].order < 0;
     const router = fromRouter ? links.from_id[row] : links.to_id[row];
     if (!columns[index].has(router)) columns[index].set(router, []);
     columns[index].get(router).push(row);
@@ -124,19 +163,38 @@ function cables(pairs, network, width) {
     const sorted = routers.map((router) => columns[index].get(router));
     const height = Math.max(...sorted.map((rows) => rows.length));
     const cells = [];
-    sorted.forEach((rows, column) => rows.forEach((link, k) =>
-      cells.push({ row: height - rows.length + k, column, name: title, members: [link] })));
+    sorted.forEach((rows, column) =>
+      rows.forEach((link, k) => cells.push({ row: height - rows.length + k, column, name: title, members: [link] })),
+    );
     const pod = routers.map((router) => units.ofRouter[router]);
-    const breaks = pod.flatMap((unit, i) => (i > 0 && unit !== pod[i - 1] && pod.length > 1.5 * new Set(pod).size ? [i] : []));
+    const breaks = pod.flatMap((unit, i) =>
+      i > 0 && unit !== pod[i - 1] && pod.length > 1.5 * new Set(pod).size ? [i] : [],
+    );
     const names = pod.map((unit, i) => (i === 0 || breaks.includes(i) || breaks.length === 0 ? units.short(unit) : ""));
-    return { title, rows: height, columns: routers.length, columnNames: names, columnUnits: pod.map((unit) => [unit]), breaks, cells, sorted, stretch: true };
+    return {
+      title,
+      rows: height,
+      columns: routers.length,
+      columnNames: names,
+      columnUnits: pod.map((unit) => [unit]),
+      breaks,
+      cells,
+      sorted,
+      stretch: true,
+    };
   });
-  return { of: "links", frames, words: "A column is a router of the lower level; a cell is one direction of one cable, sorted by load." };
+  return {
+    of: "links",
+    frames,
+    words: "A column is a router of the lower level; a cell is one direction of one cable, sorted by load.",
+  };
 }
 
 /** Coordinates of the routers of a grid, from their labels. */
 function coordinates(network) {
-  return Array.from({ length: network.routers.rows }, (_, router) => /\(([\d, ]+)\)$/.exec(network.label(router))?.[1].split(", ").map(Number));
+  return Array.from({ length: network.routers.rows }, (_, router) =>
+    /\(([\d, ]+)\)$/.exec(network.label(router))?.[1].split(", ").map(Number),
+  );
 }
 
 /** Slices of a grid: a cell is a router. */
@@ -149,10 +207,14 @@ function slices(pairs, network, byRouter = false) {
   const { links } = network;
   const members = Array.from({ length: network.routers.rows }, () => []);
   const fromHost = links.texts?.from_kind.indexOf("host");
-  for (let row = 0; row < links.rows; row++) members[links.from_kind[row] === fromHost ? links.to_id[row] : links.from_id[row]].push(row);
+  for (let row = 0; row < links.rows; row++)
+    members[links.from_kind[row] === fromHost ? links.to_id[row] : links.from_id[row]].push(row);
   all.forEach(([x, y = 0, ...rest], router) => {
     const plane = pairs.units.planeOf[pairs.units.ofRouter[router]];
-    const title = [...(pairs.units.planes > 1 ? [`plane ${plane}`] : []), ...rest.map((value, d) => `${"zwvut"[d] ?? `x${d + 2}`} = ${value}`)].join(", ");
+    const title = [
+      ...(pairs.units.planes > 1 ? [`plane ${plane}`] : []),
+      ...rest.map((value, d) => `${"zwvut"[d] ?? `x${d + 2}`} = ${value}`),
+    ].join(", ");
     if (!frames.has(title)) {
       const numbers = (count) => Array.from({ length: count }, (_, i) => String(i));
       frames.set(title, { title, rows, columns, rowNames: numbers(rows), columnNames: numbers(columns), cells: [] });
@@ -160,8 +222,17 @@ function slices(pairs, network, byRouter = false) {
     const name = `links that leave ${network.routerName(router)}${byRouter ? "" : ", and those from its hosts"}`;
     frames.get(title).cells.push({ row: y, column: x, name, members: byRouter ? [router] : members[router], router });
   });
-  if (byRouter) return { of: "routers", frames: [...frames.values()], words: "A cell is a router, x to the right and y downwards: the greatest value of the links that leave it." };
-  return { of: "links", frames: [...frames.values()], words: "A cell is a router, x to the right and y downwards: all links that leave it, and those from its hosts." };
+  if (byRouter)
+    return {
+      of: "routers",
+      frames: [...frames.values()],
+      words: "A cell is a router, x to the right and y downwards: the greatest value of the links that leave it.",
+    };
+  return {
+    of: "links",
+    frames: [...frames.values()],
+    words: "A cell is a router, x to the right and y downwards: all links that leave it, and those from its hosts.",
+  };
 }
 
 /** Slices of a grid from sums: a row is a class of links. */
@@ -174,13 +245,25 @@ function slabs(pairs) {
     const [row, column] = [names.indexOf(pairs.className[pair]), Math.floor(pairs.from[pair] / joined)];
     const key = `${row} ${column}`;
     const own = [...Array(Math.min(joined, units.count - column * joined)).keys()].map((i) => column * joined + i);
-    if (!cells.has(key)) cells.set(key, { row, column, name: `${names[row]} links from ${units.span(own)}`, members: [] });
+    if (!cells.has(key))
+      cells.set(key, { row, column, name: `${names[row]} links from ${units.span(own)}`, members: [] });
     cells.get(key).members.push(pair);
   }
   const columns = Math.ceil(units.count / joined);
   const frame = {
-    title: "", columnUnits: Array.from({ length: columns }, (_, i) => [i * joined]), rows: names.length, columns, rowNames: names, columnTitle: "slice", cells: [...cells.values()], stretch: true,
+    title: "",
+    columnUnits: Array.from({ length: columns }, (_, i) => [i * joined]),
+    rows: names.length,
+    columns,
+    rowNames: names,
+    columnTitle: "slice",
+    cells: [...cells.values()],
+    stretch: true,
     columnNames: Array.from({ length: columns }, (_, i) => units.short(i * joined)),
   };
-  return { of: "pairs", frames: [frame], words: "A column is a slice along the last dimension; a cell is all its links of a class." };
+  return {
+    of: "pairs",
+    frames: [frame],
+    words: "A column is a slice along the last dimension; a cell is all its links of a class.",
+  };
 }

@@ -19,8 +19,26 @@ import { verdictBox } from "./verdict.js";
 
 const at = (id) => document.getElementById(id);
 
-const state = { tab: "network", panels: [], times: [], index: 0, measure: "mean", only: "", limits: {}, whole: true, playing: false, chosen: null, span: null, names: [] };
-const detail = new Detail(at("detail"), choose, (panel, thing, x, y) => tip(thing && thingText(panel, thing), x, y), jump);
+const state = {
+  tab: "network",
+  panels: [],
+  times: [],
+  index: 0,
+  measure: "mean",
+  only: "",
+  limits: {},
+  whole: true,
+  playing: false,
+  chosen: null,
+  span: null,
+  names: [],
+};
+const detail = new Detail(
+  at("detail"),
+  choose,
+  (panel, thing, x, y) => tip(thing && thingText(panel, thing), x, y),
+  jump,
+);
 
 /** Maximum number of single links that the page holds. Of more it has their sums, and requests those of a cell. */
 const MOST_LINKS = 1_000_000;
@@ -38,7 +56,12 @@ const CONGESTED = 0.01;
 const DIFFERS = 2;
 /** The measure of the map with which the page opens, by the rule of the verdict. Other rules have the mean load. */
 const MEASURE_OF = {
-  "few-full-links": "busiest", "uneven-load": "busiest", "uneven-cabling": "busiest", "full-hosts": "busiest", queues: "busiest", "hot-hosts": "blocked",
+  "few-full-links": "busiest",
+  "uneven-load": "busiest",
+  "uneven-cabling": "busiest",
+  "full-hosts": "busiest",
+  queues: "busiest",
+  "hot-hosts": "blocked",
 };
 
 /** The view of one result. */
@@ -48,13 +71,21 @@ class Panel {
     Object.assign(this, { result, letter });
     this.box = element("section", "", { className: "panel" });
     const { summary } = result;
-    this.box.append(element("h2", [letter ? badge(letter, result.name) : "", result.name, element("span", summary.network?.topology ?? "")], { title: result.folder }));
+    this.box.append(
+      element(
+        "h2",
+        [letter ? badge(letter, result.name) : "", result.name, element("span", summary.network?.topology ?? "")],
+        { title: result.folder },
+      ),
+    );
     const add = (className, hidden = true) => this.box.appendChild(element("div", "", { className, hidden }));
     this.verdictPlace = add("", false);
     this.banners();
     this.tools = add("tools");
     this.networkStage = add("stage", false);
-    [this.timeStage, this.barsStage, this.ranksStage] = ["stage charts", "stage charts", "stage light"].map((name) => add(name));
+    [this.timeStage, this.barsStage, this.ranksStage] = ["stage charts", "stage charts", "stage light"].map((name) =>
+      add(name),
+    );
     at("panels").append(this.box);
     Object.assign(this, { now: null, causes: { full: 0, shown: [] }, critical: [], bins: null, measure: "mean" });
   }
@@ -65,8 +96,12 @@ class Panel {
 
   banners() {
     const { result } = this;
-    if (result.unfinished) this.banner("This run has not ended: it is still running or was killed. The page shows what it has written so far.");
-    if (result.being_replaced) this.banner("Another run in this folder is still running or was killed. The page shows the earlier result.");
+    if (result.unfinished)
+      this.banner(
+        "This run has not ended: it is still running or was killed. The page shows what it has written so far.",
+      );
+    if (result.being_replaced)
+      this.banner("Another run in this folder is still running or was killed. The page shows the earlier result.");
     const damaged = Object.entries(result.damaged).map(([name, why]) => `${name} (${why})`);
     if (damaged.length > 0) this.banner(`Damaged and omitted: ${damaged.join("; ")}`);
   }
@@ -80,20 +115,34 @@ class Panel {
     this.network = await network(result, result.has("pairs") ? MOST_LINKS : MOST_WITHOUT_SUMS);
     if (result.has("class_series") || result.has("link_series")) this.bins = await result.bins();
     this.spread = await Loads.of(result, state.limits);
-    this.charts = new TimeView(this, this.timeStage, { pointed: tip, moved: (ps) => state.times.length > 0 && goTo(ps), all: () => state.panels.map((panel) => panel.charts) });
+    this.charts = new TimeView(this, this.timeStage, {
+      pointed: tip,
+      moved: (ps) => state.times.length > 0 && goTo(ps),
+      all: () => state.panels.map((panel) => panel.charts),
+    });
     const { summary } = result;
-    const lasts = [this.bins?.end.at(-1) ?? 0, ...(summary.jobs ?? []).map((job) => job.time_ns * 1000), (summary.run?.simulated_ns ?? 0) * 1000];
+    const lasts = [
+      this.bins?.end.at(-1) ?? 0,
+      ...(summary.jobs ?? []).map((job) => job.time_ns * 1000),
+      (summary.run?.simulated_ns ?? 0) * 1000,
+    ];
     this.until = lasts.reduce((a, b) => Math.max(a, b), 0);
     this.jobs = (summary.jobs ?? []).filter((job) => job.ranks > 0);
     if (this.jobs.length === 0 && result.has("timeline")) this.jobs = await jobsOf(result);
     if (this.network) await this.openMap();
     if (this.network && !this.timed)
-      this.banner(result.unfinished
-        ? "No link loads: the run has not written series of single links yet, or does not collect them (collect.series)."
-        : `The map shows the whole run only: this result has no sums over time (${result.has("class_series") ? "it is of an older version" : "collect.series"}).`);
-    if (!this.network) this.missing(this.networkStage, result.unfinished
-      ? `There is no map: the tables of the network are not there yet. Of more than ${number(MOST_WITHOUT_SUMS)} links they are written at the end.`
-      : "There is no map: this folder has no table of routers. Results of older versions lack it.");
+      this.banner(
+        result.unfinished
+          ? "No link loads: the run has not written series of single links yet, or does not collect them (collect.series)."
+          : `The map shows the whole run only: this result has no sums over time (${result.has("class_series") ? "it is of an older version" : "collect.series"}).`,
+      );
+    if (!this.network)
+      this.missing(
+        this.networkStage,
+        result.unfinished
+          ? `There is no map: the tables of the network are not there yet. Of more than ${number(MOST_WITHOUT_SUMS)} links they are written at the end.`
+          : "There is no map: this folder has no table of routers. Results of older versions lack it.",
+      );
   }
 
   async openMap() {
@@ -104,12 +153,16 @@ class Panel {
     const rows = result.has("pairs") && (await result.table("pairs", ["from_unit", "to_unit", ...PAIR_COLUMNS]));
     const total = rows && this.pairs.read(rows, rows.from_unit, rows.to_unit, result.measured());
     if (total) this.pairs.links = total.links;
-    if (this.pairs.count === 0) return this.missing(this.networkStage, "There is no map: this folder has no links and no sums of them.");
+    if (this.pairs.count === 0)
+      return this.missing(this.networkStage, "There is no map: this folder has no links and no sums of them.");
     const single = this.network.links.rows > 0;
     const links = single ? await loads(result, this.network, null, null, state.limits) : null;
     this.whole = { of: this.pairs, links, pairs: total || (links && this.pairs.add(links)) };
     this.loads = links;
-    this.perLink = single && result.has("link_series") && (this.network.links.rows <= MOST_LINKS_OF_BIN || !result.has("pair_series"));
+    this.perLink =
+      single &&
+      result.has("link_series") &&
+      (this.network.links.rows <= MOST_LINKS_OF_BIN || !result.has("pair_series"));
     const blocks = result.has("pair_series") ? units.blocks() : null;
     if (blocks && blocks !== units) {
       this.blocks = new Pairs(blocks, this.network);
@@ -118,8 +171,16 @@ class Panel {
     } else if (blocks) this.blocks = this.pairs;
     this.timed = this.bins !== null && (this.perLink || Boolean(this.blocks));
     this.view = new MapView(this.networkStage, this.pairs, this.network, state.limits, {
-      opened: (cell) => choose(this, cell && (this.view.layout.of === "routers" ? { kind: "router", id: cell.router } : this.view.layout.of === "links" && cell.members.length === 1
-        ? { kind: "link", id: cell.members[0] } : { kind: "cell", name: cell.name, cell })),
+      opened: (cell) =>
+        choose(
+          this,
+          cell &&
+            (this.view.layout.of === "routers"
+              ? { kind: "router", id: cell.router }
+              : this.view.layout.of === "links" && cell.members.length === 1
+                ? { kind: "link", id: cell.members[0] }
+                : { kind: "cell", name: cell.name, cell }),
+        ),
       openedUnits: (units) => {
         const { pairs } = this.view;
         const cell = pairs.around(units.length === 1 ? pairs.units.together(units[0]) : units);
@@ -147,7 +208,11 @@ class Panel {
     this.openedRanks = true;
     this.kind = "timeline";
     if (this.jobs.length === 0) return this.missing(this.ranksStage, "This result has no job of ranks.");
-    this.kinds = [["timeline", "over time"], ["ranks", "by cause"], ["messages", "by partner"]].filter(([table]) => this.result.has(table));
+    this.kinds = [
+      ["timeline", "over time"],
+      ["ranks", "by cause"],
+      ["messages", "by partner"],
+    ].filter(([table]) => this.result.has(table));
     this.kind = this.kinds[0]?.[0] ?? "ranks";
     return this.showJob(this.jobs[0]);
   }
@@ -160,15 +225,35 @@ class Panel {
     if (this.kind === "messages") return communication(this.result, job, this.barsStage, { pointed: tip });
     if (this.kind === "ranks") {
       const events = { pointed: tip, chosen: (id) => choose(this, { kind: "rank", id, job: job.name }) };
-      const has = await bars(this.result, job.name, this.barsStage, events, state.panels.map((panel) => panel.result));
-      if (!has) this.barsStage.replaceChildren(element("p", "Causes of waiting are not shown: the table of ranks is missing or of an older version."));
-      if (!this.result.has("timeline")) this.barsStage.append(element("p", "States of ranks over time were not collected (collect.timeline = true in the experiment)."));
+      const has = await bars(
+        this.result,
+        job.name,
+        this.barsStage,
+        events,
+        state.panels.map((panel) => panel.result),
+      );
+      if (!has)
+        this.barsStage.replaceChildren(
+          element("p", "Causes of waiting are not shown: the table of ranks is missing or of an older version."),
+        );
+      if (!this.result.has("timeline"))
+        this.barsStage.append(
+          element("p", "States of ranks over time were not collected (collect.timeline = true in the experiment)."),
+        );
       return;
     }
-    const events = { chosen: (thing) => choose(this, thing), pointed: (thing, x, y) => tip(thing?.label, x, y), names: knowNames, span: setSpan };
+    const events = {
+      chosen: (thing) => choose(this, thing),
+      pointed: (thing, x, y) => tip(thing?.label, x, y),
+      names: knowNames,
+      span: setSpan,
+    };
     // Results of older versions do not say when a rank waits.
     if (job.ranks > MOST_BARS && !only && this.result.has("timeline", ["blocked"]))
-      this.ranks = new LanesView(this, this.ranksStage, job, state.span, { ...events, opened: (ranks) => this.showJob(job, ranks) });
+      this.ranks = new LanesView(this, this.ranksStage, job, state.span, {
+        ...events,
+        opened: (ranks) => this.showJob(job, ranks),
+      });
     else this.ranks = new RanksView(this, this.ranksStage, job, state.span, events, only?.slice(0, MOST_BARS));
     this.opened = only;
     Object.assign(this.ranks, { names: state.names, at: now() });
@@ -178,27 +263,51 @@ class Panel {
   drawTools(job) {
     const parts = [];
     const select = (label, names, chosen, changed) => {
-      const made = element("select", names.map((name, i) => element("option", name, { selected: i === chosen })));
+      const made = element(
+        "select",
+        names.map((name, i) => element("option", name, { selected: i === chosen })),
+      );
       made.setAttribute("aria-label", label);
       made.addEventListener("change", () => changed(made.selectedIndex));
       parts.push(made);
     };
     if (this.kinds.length > 1) {
       const at = this.kinds.findIndex(([table]) => table === this.kind);
-      select("What is shown of ranks", this.kinds.map(([, words]) => words), at, (i) => { [this.kind] = this.kinds[i]; this.showJob(job); showTab("ranks"); });
+      select(
+        "What is shown of ranks",
+        this.kinds.map(([, words]) => words),
+        at,
+        (i) => {
+          [this.kind] = this.kinds[i];
+          this.showJob(job);
+          showTab("ranks");
+        },
+      );
     }
-    if (this.jobs.length > 1) select("Job", this.jobs.map(({ name }) => name), this.jobs.indexOf(job), (i) => this.showJob(this.jobs[i]));
+    if (this.jobs.length > 1)
+      select(
+        "Job",
+        this.jobs.map(({ name }) => name),
+        this.jobs.indexOf(job),
+        (i) => this.showJob(this.jobs[i]),
+      );
     if (this.ranks && this.opened) {
-      const more = this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : "";
+      const more =
+        this.opened.length > MOST_BARS ? ` (these are ${MOST_BARS} of ${number(this.opened.length)} ranks)` : "";
       parts.push(button(`All lanes${more}`, () => this.showJob(job)));
     }
-    for (const [table, key, label] of [["messages", "withMessages", "messages"], ["critical_path", "withPath", "critical path"]]) {
+    for (const [table, key, label] of [
+      ["messages", "withMessages", "messages"],
+      ["critical_path", "withPath", "critical path"],
+    ]) {
       if (!this.result.has(table) || this.ranks?.[key] === undefined) continue;
       const box = element("input", "", { type: "checkbox", checked: this.ranks[key] });
       box.addEventListener("change", () => this.ranks.show({ [key]: box.checked }));
       parts.push(element("label", [box, ` ${label}`]));
     }
-    const keys = this.ranks?.keys ?? (this.ranks ? ["compute", ...state.names] : []).map((name) => [name, stateColour(name, state.names)]);
+    const keys =
+      this.ranks?.keys ??
+      (this.ranks ? ["compute", ...state.names] : []).map((name) => [name, stateColour(name, state.names)]);
     for (const [name, colour] of keys) parts.push(swatch(name, "", colour));
     this.tools.replaceChildren(...parts);
   }
@@ -213,7 +322,11 @@ class Panel {
     if (this.wanted !== wanted) return;
     Object.assign(this, { bin, now, measure: state.measure, causes: now.causes, loads: now.links ?? this.whole.links });
     const [{ chosen }, before] = [state, this.view.pairs];
-    if (this.view.setNow(now, this.measure, this.causes.shown, state.only) && chosen?.panel === this && chosen.thing.kind === "cell") {
+    if (
+      this.view.setNow(now, this.measure, this.causes.shown, state.only) &&
+      chosen?.panel === this &&
+      chosen.thing.kind === "cell"
+    ) {
       const { cell: old, name } = chosen.thing;
       const cell = old.units && this.view.pairs === before ? old : this.view.cells.find((each) => each.name === name);
       await choose(this, cell ? { ...chosen.thing, cell } : null);
@@ -225,7 +338,13 @@ class Panel {
     const { result } = this;
     if (this.perLink) {
       const links = await loads(result, this.network, this.bins, bin, state.limits);
-      return { of: this.pairs, links, pairs: this.pairs.add(links), begin: this.bins.begin[bin], end: this.bins.end[bin] };
+      return {
+        of: this.pairs,
+        links,
+        pairs: this.pairs.add(links),
+        begin: this.bins.begin[bin],
+        end: this.bins.end[bin],
+      };
     }
     if (bin < 0) return { of: this.blocks, links: null, pairs: this.blocks.idle() };
     const from = this.bins.begin[bin];
@@ -234,7 +353,9 @@ class Panel {
       const [rows, top, routers] = await Promise.all([
         result.table("pair_series", ["begin_ps", "end_ps", "from_block", "to_block", ...PAIR_COLUMNS], where),
         result.has("top_links") ? result.table("top_links", ["link", "busy_ps", "buffer_full_ps"], where) : { rows: 0 },
-        this.blocks.units.kind === "slice" && result.has("router_load_series") ? result.table("router_load_series", ["first_router", "routers", ...ROUTER_LOADS], where) : null,
+        this.blocks.units.kind === "slice" && result.has("router_load_series")
+          ? result.table("router_load_series", ["first_router", "routers", ...ROUTER_LOADS], where)
+          : null,
       ]);
       const [begin, end] = rows.rows > 0 ? [rows.begin_ps[0], rows.end_ps[0]] : [from, this.bins.end[bin]];
       const now = { of: this.blocks, links: null, pairs: this.blocks.readPeriod(rows, end - begin), begin, end };
@@ -249,7 +370,12 @@ class Panel {
   routerLoads(rows) {
     const [busy, blocked] = ROUTER_LOADS.map((column) => {
       const of = new Float64Array(this.network.routers.rows);
-      for (let i = 0; i < rows.rows; i++) of.fill(Math.max(0, rows[column][i] / 100 - HALF), rows.first_router[i], rows.first_router[i] + rows.routers[i]);
+      for (let i = 0; i < rows.rows; i++)
+        of.fill(
+          Math.max(0, rows[column][i] / 100 - HALF),
+          rows.first_router[i],
+          rows.first_router[i] + rows.routers[i],
+        );
       return of;
     });
     return ofLinks(busy, blocked, state.limits);
@@ -260,13 +386,21 @@ class Panel {
     const network = await linksNamed(this.result, this.network.routers, top.link);
     const row = new Map(Array.from(top.link, (link, i) => [link, i]));
     const share = (ps) => Float64Array.from(network.links.link, (link) => ps[row.get(link)] / span);
-    return { network, loads: ofLinks(share(top.busy_ps), share(top.buffer_full_ps), state.limits), pairs: this.blocks.ofLinks(network) };
+    return {
+      network,
+      loads: ofLinks(share(top.busy_ps), share(top.buffer_full_ps), state.limits),
+      pairs: this.blocks.ofLinks(network),
+    };
   }
 
   /** The full links with the most blocked ones behind them, or the pairs that contain them, and the number of full links. */
   async causesOf({ links, pairs, of, top }) {
     const full = (sums) => sums?.full.reduce((sum, count) => sum + count, 0) ?? 0;
-    const shown = (found, told) => found.filter(({ behind }) => behind > 0).slice(0, MOST_CAUSES).map(({ row, behind }) => ({ behind, ...told(row) }));
+    const shown = (found, told) =>
+      found
+        .filter(({ behind }) => behind > 0)
+        .slice(0, MOST_CAUSES)
+        .map(({ row, behind }) => ({ behind, ...told(row) }));
     const ofCell = (cell) => ({ kind: "cell", name: cell?.name, cell });
     const known = links ? { network: this.network, loads: links, pairs: this.pairs.ofLink } : top;
     if (known) {
@@ -275,8 +409,12 @@ class Panel {
         const id = this.network.row(network.links.link[row]);
         const cell = () => (id >= 0 ? this.view.cellOfLink(id) : this.view.cellOfPair(known.pairs[row]));
         return {
-          name: `link ${network.links.link[row]}`, of: `${network.className(row)}, `, ends: ["from", "to"].map((end) => network.endLabel(row, end)),
-          load: known.loads.most[row], cell, thing: () => (id >= 0 ? { kind: "link", id } : ofCell(cell())),
+          name: `link ${network.links.link[row]}`,
+          of: `${network.className(row)}, `,
+          ends: ["from", "to"].map((end) => network.endLabel(row, end)),
+          load: known.loads.most[row],
+          cell,
+          thing: () => (id >= 0 ? { kind: "link", id } : ofCell(cell())),
         };
       });
       if (links || found.length > 0) return { full: full(links ?? pairs), shown: found, isPart: !links };
@@ -285,10 +423,20 @@ class Panel {
     // Too many full links for the few of which the page knows the names, or none of these.
     const unit = (end, host) => of[end].map((number_, pair) => (of.className[pair] === host ? -1 : number_));
     const found = causes(pairs, unit("from", "injection"), unit("to", "ejection"));
-    return { full: full(pairs), shown: shown(found, (row) => {
-      const cell = () => this.view.cellOfPair(row);
-      return { name: of.className[row], of: "", ends: [of.from, of.to].map((units) => of.units.names[units[row]]), load: pairs.most[row], cell, thing: () => ofCell(cell()) };
-    }) };
+    return {
+      full: full(pairs),
+      shown: shown(found, (row) => {
+        const cell = () => this.view.cellOfPair(row);
+        return {
+          name: of.className[row],
+          of: "",
+          ends: [of.from, of.to].map((units) => of.units.names[units[row]]),
+          load: pairs.most[row],
+          cell,
+          thing: () => ofCell(cell()),
+        };
+      }),
+    };
   }
 
   /** The measure of the map of a link: its load, or the share of time blocked; of the whole run if it is not known at this time. */
@@ -352,7 +500,9 @@ async function jobsOf(result) {
 
 /** MPI calls by name, for equal colours in all results. */
 function knowNames(names) {
-  const all = [...new Set([...state.names, ...names])].filter((name) => name !== "compute" && name !== "overhead").sort();
+  const all = [...new Set([...state.names, ...names])]
+    .filter((name) => name !== "compute" && name !== "overhead")
+    .sort();
   if (all.length === state.names.length) return;
   state.names = all;
   for (const panel of state.panels.filter((p) => p.ranks)) {
@@ -421,13 +571,19 @@ async function update() {
   const ps = now();
   const last = state.span.until;
   const next = state.times[state.index + 1] ?? last;
-  at("time").textContent = ps === null
-    ? state.times.length === 0 ? "whole run: no series" : `whole run: ${time(last)}`
-    : `${time(ps, last)} to ${time(next, last)}`;
+  at("time").textContent =
+    ps === null
+      ? state.times.length === 0
+        ? "whole run: no series"
+        : `whole run: ${time(last)}`
+      : `${time(ps, last)} to ${time(next, last)}`;
   slider.setAttribute("aria-valuetext", at("time").textContent);
   detail.mark(ps);
   drawGround();
-  for (const panel of state.panels) { panel.charts.mark(ps); panel.ranks?.show({ at: ps }); }
+  for (const panel of state.panels) {
+    panel.charts.mark(ps);
+    panel.ranks?.show({ at: ps });
+  }
   await Promise.all(state.panels.map((panel) => panel.update()));
   detail.refresh();
   legend();
@@ -447,7 +603,11 @@ function drawCharts() {
 }
 
 /** The position of the slider whose interval contains a time. */
-const indexAt = (ps) => Math.max(0, state.times.findLastIndex((begin) => begin <= ps));
+const indexAt = (ps) =>
+  Math.max(
+    0,
+    state.times.findLastIndex((begin) => begin <= ps),
+  );
 
 /** Moves the slider to the bin that contains a time. */
 function goTo(ps) {
@@ -459,8 +619,14 @@ function goTo(ps) {
 function moveByKey(event) {
   const last = state.times.length - 1;
   const to = {
-    ArrowLeft: state.index - 1, ArrowDown: state.index - 1, ArrowRight: state.index + 1, ArrowUp: state.index + 1,
-    PageDown: state.index - 10, PageUp: state.index + 10, Home: 0, End: last,
+    ArrowLeft: state.index - 1,
+    ArrowDown: state.index - 1,
+    ArrowRight: state.index + 1,
+    ArrowUp: state.index + 1,
+    PageDown: state.index - 10,
+    PageUp: state.index + 10,
+    Home: 0,
+    End: last,
   }[event.key];
   if (to === undefined) return;
   event.preventDefault();
@@ -476,7 +642,8 @@ function intervals(panels, until) {
   const begins = new Set();
   const timed = panels.filter((panel) => panel.timed);
   for (const { bins } of timed) for (const begin of bins.begin) begins.add(begin);
-  for (const { bins } of timed) for (const end of bins.end) if (end < until && timed.every((panel) => binAt(panel.bins, end) < 0)) begins.add(end);
+  for (const { bins } of timed)
+    for (const end of bins.end) if (end < until && timed.every((panel) => binAt(panel.bins, end) < 0)) begins.add(end);
   return [...begins].sort((a, b) => a - b);
 }
 
@@ -519,7 +686,8 @@ function beforePrint() {
     panel.charts.redraw();
   }
   at("legend").hidden = false;
-  for (const box of document.querySelectorAll("details.verdict")) Object.assign(box.dataset, { before: box.open }) && (box.open = true);
+  for (const box of document.querySelectorAll("details.verdict"))
+    Object.assign(box.dataset, { before: box.open }) && (box.open = true);
 }
 
 function afterPrint() {
@@ -534,7 +702,8 @@ function legend() {
   if (state.measure !== "blocked") {
     parts.push(swatch("full (corner: some links)", "", css(loadColour(1, true))));
   } else parts.push(`(corner: some links at ${percent(state.limits.BLOCKED)} or more)`);
-  if (state.panels.some((panel) => panel.causes.shown.length > 0)) parts.push(element("span", [element("b", "1", { className: "cause" }), " cause of congestion, as listed"]));
+  if (state.panels.some((panel) => panel.causes.shown.length > 0))
+    parts.push(element("span", [element("b", "1", { className: "cause" }), " cause of congestion, as listed"]));
   if (state.panels.some((panel) => panel.critical.length > 0)) parts.push(swatch("critical path", "framed", CRITICAL));
   at("legend").replaceChildren(...parts.map((part) => (typeof part === "string" ? element("span", part) : part)));
   at("legend").title = MEASURES[state.measure].words;
@@ -548,11 +717,15 @@ function thingNamed(panel, words) {
   if (cell) return { kind: "cell", name: cell.name, cell };
   const found = /^(link|router|host|rank)\s+(\d+)$/.exec(name);
   const [kind, number_] = found ? [found[1], Number(found[2])] : [];
-  const id = kind === "link" ? net?.row(number_) ?? -1 : number_;
-  const count = { link: net?.links.rows, router: net?.routers.rows, host: net?.hosts.rows, rank: jobs[0]?.ranks }[kind] ?? 0;
+  const id = kind === "link" ? (net?.row(number_) ?? -1) : number_;
+  const count =
+    { link: net?.links.rows, router: net?.routers.rows, host: net?.hosts.rows, rank: jobs[0]?.ranks }[kind] ?? 0;
   if (id >= 0 && id < count) return { kind, id, job: kind === "rank" ? (ranks?.job ?? jobs[0]).name : undefined };
   const { units } = view?.pairs ?? pairs ?? {};
-  const unit = units?.names.findIndex((each, i) => each.toLowerCase() === name || units.title(units.together(i)).toLowerCase() === name) ?? -1;
+  const unit =
+    units?.names.findIndex(
+      (each, i) => each.toLowerCase() === name || units.title(units.together(i)).toLowerCase() === name,
+    ) ?? -1;
   if (unit < 0) return null;
   const around = view.pairs.around(units.together(unit));
   return { kind: "cell", name: around.name, cell: around };
@@ -570,7 +743,9 @@ function find(words) {
   const panel = state.chosen?.panel ?? state.panels[0];
   const thing = thingNamed(panel, words);
   const unit = (panel.view?.pairs ?? panel.pairs)?.units.names[0];
-  box.setCustomValidity(thing ? "" : `There is none. Try: link 12, router 5, host 7, rank 0${unit ? ` or ${unit}` : ""}.`);
+  box.setCustomValidity(
+    thing ? "" : `There is none. Try: link 12, router 5, host 7, rank 0${unit ? ` or ${unit}` : ""}.`,
+  );
   box.reportValidity();
   if (thing) choose(panel, thing);
 }
@@ -582,7 +757,7 @@ function remember() {
   const { opened, panels } = state;
   const parts = {
     tab: state.tab === opened.tab ? null : state.tab,
-    time: now() === opened.time ? null : now() ?? "whole",
+    time: now() === opened.time ? null : (now() ?? "whole"),
     colour: state.measure === opened.measure ? null : state.measure,
     class: state.only,
     result: thing && panels.length > 1 ? panel.letter : null,
@@ -600,7 +775,10 @@ async function recall() {
   state.only = known("class", parts.class) ? parts.class : "";
   [at("measure").value, at("class").value] = [state.measure, state.only];
   const ps = parts.time === "whole" ? null : /^\d+$/.test(parts.time ?? "") ? Number(parts.time) : opened.time;
-  Object.assign(state, ps === null || state.times.length === 0 ? { whole: true } : { whole: false, index: indexAt(ps) });
+  Object.assign(
+    state,
+    ps === null || state.times.length === 0 ? { whole: true } : { whole: false, index: indexAt(ps) },
+  );
   showTab(at(`tab-${parts.tab}`) ? parts.tab : opened.tab);
   legend();
   await update();
@@ -611,17 +789,39 @@ async function recall() {
 function listen() {
   at("slider").addEventListener("input", () => goTo(Number(at("slider").value)));
   at("slider").addEventListener("keydown", moveByKey);
-  at("whole").addEventListener("change", () => { state.whole = at("whole").checked; update(); });
-  at("measure").addEventListener("change", () => { state.measure = at("measure").value; legend(); drawCharts(); update(); });
-  at("class").addEventListener("change", () => { state.only = at("class").value; drawCharts(); update(); });
-  onGround(() => { legend(); drawGround(); detail.mark(now()); });
+  at("whole").addEventListener("change", () => {
+    state.whole = at("whole").checked;
+    update();
+  });
+  at("measure").addEventListener("change", () => {
+    state.measure = at("measure").value;
+    legend();
+    drawCharts();
+    update();
+  });
+  at("class").addEventListener("change", () => {
+    state.only = at("class").value;
+    drawCharts();
+    update();
+  });
+  onGround(() => {
+    legend();
+    drawGround();
+    detail.mark(now());
+  });
   new ResizeObserver(() => requestAnimationFrame(drawGround)).observe(at("ground"));
   window.addEventListener("beforeprint", beforePrint);
   window.addEventListener("afterprint", afterPrint);
   window.addEventListener("hashchange", recall);
   at("help").addEventListener("click", () => at("keys").showModal());
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName)) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName)
+    )
+      return;
     if (event.key === "?") at("keys").showModal();
     else if (event.key === "/") at("find-text").focus();
     else return;
@@ -629,11 +829,17 @@ function listen() {
   });
   at("play").addEventListener("click", play);
   for (const tab of ["network", "time", "ranks"]) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
-  at("find").addEventListener("submit", (event) => { event.preventDefault(); find(at("find-text").value); });
+  at("find").addEventListener("submit", (event) => {
+    event.preventDefault();
+    find(at("find-text").value);
+  });
   at("find-text").addEventListener("input", () => at("find-text").setCustomValidity(""));
   at("whole-map").addEventListener("click", () => choose(state.chosen?.panel ?? state.panels[0], null));
   at("hottest").addEventListener("click", () => {
-    const [best] = state.panels.map((panel) => panel.hottest?.()).filter(Boolean).sort((a, b) => b.load - a.load);
+    const [best] = state.panels
+      .map((panel) => panel.hottest?.())
+      .filter(Boolean)
+      .sort((a, b) => b.load - a.load);
     if (best) choose(best.panel, { kind: "link", id: best.id });
   });
 }
@@ -663,7 +869,13 @@ async function main() {
   document.title = `${found.map((result) => result.name).join(", ")} – FabricSim`;
   const several = found.length > 1 ? await comparison(location.search) : null;
   state.panels = found.map((result, i) => new Panel(result, several?.names[i]));
-  if (several) at("comparison").append(comparisonBox(several, found.map(({ name }, i) => ({ letter: several.names[i], name }))));
+  if (several)
+    at("comparison").append(
+      comparisonBox(
+        several,
+        found.map(({ name }, i) => ({ letter: several.names[i], name })),
+      ),
+    );
   const columns = Math.ceil(Math.sqrt(found.length));
   at("panels").style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
   await Promise.all(state.panels.map((panel) => panel.open()));
@@ -676,7 +888,9 @@ async function main() {
     Object.assign(state, { whole: false, index: Math.max(0, state.times.length - 2) });
   else {
     // The worst period where it differs from the run, in whose mean bursts vanish. Else the run, of which more is known.
-    const worst = state.panels.map((panel) => panel.spread?.worst() ?? { share: 0, mean: 0 }).reduce((a, b) => (b.share > a.share ? b : a));
+    const worst = state.panels
+      .map((panel) => panel.spread?.worst() ?? { share: 0, mean: 0 })
+      .reduce((a, b) => (b.share > a.share ? b : a));
     if (state.times.length > 0 && worst.share >= CONGESTED && worst.share >= DIFFERS * worst.mean)
       Object.assign(state, { whole: false, index: indexAt(worst.begin) });
   }
@@ -684,7 +898,11 @@ async function main() {
   for (const name of [...classes].sort()) at("class").append(element("option", `${name} links`, { value: name }));
   await Promise.all(state.panels.map((panel) => panel.openVerdict()));
   state.measure = MEASURE_OF[state.panels[0].rule] ?? "mean";
-  state.opened = { tab: state.panels.some((panel) => panel.network) ? "network" : "ranks", time: now(), measure: state.measure };
+  state.opened = {
+    tab: state.panels.some((panel) => panel.network) ? "network" : "ranks",
+    time: now(),
+    measure: state.measure,
+  };
   listen();
   await recall();
   await Promise.all(state.panels.map(criticalLinks));

@@ -10,7 +10,10 @@ import { total } from "./sums.js";
 export const MEASURES = {
   mean: { value: (sum) => sum.mean, words: "mean load of the links, share of the time busy" },
   busiest: { value: (sum) => sum.most, words: "load of the busiest link, share of the time busy" },
-  blocked: { value: (sum) => sum.blocked, words: "share of the time that a packet waits for space in the next buffer, mean of the links" },
+  blocked: {
+    value: (sum) => sum.blocked,
+    words: "share of the time that a packet waits for space in the next buffer, mean of the links",
+  },
 };
 
 /** Largest cell, and smallest one of a router, in pixels. */
@@ -39,10 +42,25 @@ export function sumText(sum) {
 export class MapView {
   /** `events`: `opened(cell)`, null for none, `openedUnits(units)`, and `pointed(words, x, y)`. */
   constructor(stage, pairs, network, limits, events) {
-    Object.assign(this, { stage, pairs, network, limits, events, measure: "mean", only: "", single: true, now: null, critical: [], causes: [] });
+    Object.assign(this, {
+      stage,
+      pairs,
+      network,
+      limits,
+      events,
+      measure: "mean",
+      only: "",
+      single: true,
+      now: null,
+      critical: [],
+      causes: [],
+    });
     this.canvas = stage.appendChild(element("canvas", "", { tabIndex: 0, className: "map" }));
     this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-label", "Map of the network. Arrow keys move from cell to cell, Enter opens a cell, Escape closes it.");
+    this.canvas.setAttribute(
+      "aria-label",
+      "Map of the network. Arrow keys move from cell to cell, Enter opens a cell, Escape closes it.",
+    );
     this.status = stage.appendChild(element("div", "", { className: "status" }));
     this.status.setAttribute("role", "status");
     this.listen();
@@ -100,18 +118,29 @@ export class MapView {
       const all = stretch ? frames.reduce((sum, frame) => sum + frame.rows, 0) : rows * down;
       const high = (height - bottom - down * (top + 6) - (stretch ? 0 : down * gaps(frames[0].breaks))) / all;
       const size = Math.min(wide / columns, high, LARGEST);
-      if (!best || size > best.size) best = { beside, size, wide: Math.min(wide / columns, 2 * LARGEST), high: Math.min(high, LARGEST) };
+      if (!best || size > best.size)
+        best = { beside, size, wide: Math.min(wide / columns, 2 * LARGEST), high: Math.min(high, LARGEST) };
     }
     let y = 0;
     frames.forEach((frame, index) => {
       const column = index % best.beside;
-      const own = stretch ? Math.min(2 * LARGEST, (columns * best.wide) / frame.columns) : Math.min(best.wide, (frame.isWide ? WIDE : 1) * best.size);
+      const own = stretch
+        ? Math.min(2 * LARGEST, (columns * best.wide) / frame.columns)
+        : Math.min(best.wide, (frame.isWide ? WIDE : 1) * best.size);
       const [w, h] = [Math.max(own, 0.5), Math.max(stretch ? best.high : best.size, 0.5)];
       const edges = (count, size, from, breaks = []) =>
-        Float64Array.from({ length: count + 1 }, (_, i) => from + i * size + 5 * breaks.filter((at) => at <= i && i < count).length);
+        Float64Array.from(
+          { length: count + 1 },
+          (_, i) => from + i * size + 5 * breaks.filter((at) => at <= i && i < count).length,
+        );
       const x = 4 + left + column * Math.min((width - 8) / best.beside, left + w * columns + gaps(frame.breaks) + 24);
       const bothBreaks = frame.rowNames && frame.breaks;
-      Object.assign(frame, { xs: edges(frame.columns, w, x, frame.breaks), ys: edges(frame.rows, h, y + top, bothBreaks || []), w, h });
+      Object.assign(frame, {
+        xs: edges(frame.columns, w, x, frame.breaks),
+        ys: edges(frame.rows, h, y + top, bothBreaks || []),
+        w,
+        h,
+      });
       // The last edge follows its cell.
       frame.xs[frame.columns] = frame.xs[frame.columns - 1] + w;
       frame.ys[frame.rows] = frame.ys[frame.rows - 1] + h;
@@ -147,7 +176,8 @@ export class MapView {
       for (const cell of frame.cells) cell.members = [sorted[cell.column][next[cell.column]++]];
     }
     this.cellOf = [];
-    const isShown = (member) => this.pairs.className[this.layout.of === "links" ? this.pairs.ofLink[member] : member] === this.only;
+    const isShown = (member) =>
+      this.pairs.className[this.layout.of === "links" ? this.pairs.ofLink[member] : member] === this.only;
     for (const cell of this.cells) {
       const shown = this.only ? cell.members.filter(isShown) : cell.members;
       cell.sum = from ? total(from, shown) : { links: shown.length, busy: NaN, full: 0, held: 0 };
@@ -158,7 +188,13 @@ export class MapView {
 
   /** The cell of a link. */
   cellOfLink(row) {
-    if (this.layout?.of === "routers") return this.cellOf[this.network.ends().map((of) => of[row]).find((router) => router >= 0)];
+    if (this.layout?.of === "routers")
+      return this.cellOf[
+        this.network
+          .ends()
+          .map((of) => of[row])
+          .find((router) => router >= 0)
+      ];
     return this.cellOf?.[this.layout.of === "links" ? row : this.pairs.ofLink[row]];
   }
 
@@ -233,14 +269,33 @@ export class MapView {
       const { frame } = cell;
       pen.strokeStyle = colour;
       pen.lineWidth = width;
-      pen.strokeRect(frame.xs[cell.column] - out, frame.ys[cell.row] - out, frame.w + 2 * out - 1, frame.h + 2 * out - 1);
+      pen.strokeRect(
+        frame.xs[cell.column] - out,
+        frame.ys[cell.row] - out,
+        frame.w + 2 * out - 1,
+        frame.h + 2 * out - 1,
+      );
     };
     for (const cell of new Set(this.critical.map((row) => this.cellOfLink(row)))) if (cell) around(cell, CRITICAL, 1.5);
-    const chosen = new Set(this.chosen?.cell?.frame ? [this.chosen.cell] : (this.chosen?.rows ?? []).map((row) => this.cellOfLink(row)));
-    for (const cell of chosen) if (cell) { around(cell, paper, 4, 1); around(cell, ink, 2, 1); }
-    if (this.cursor && document.activeElement === canvas) { around(this.cursor, paper, 3, 2.5); around(this.cursor, ink, 1.5, 2.5); }
+    const chosen = new Set(
+      this.chosen?.cell?.frame ? [this.chosen.cell] : (this.chosen?.rows ?? []).map((row) => this.cellOfLink(row)),
+    );
+    for (const cell of chosen)
+      if (cell) {
+        around(cell, paper, 4, 1);
+        around(cell, ink, 2, 1);
+      }
+    if (this.cursor && document.activeElement === canvas) {
+      around(this.cursor, paper, 3, 2.5);
+      around(this.cursor, ink, 1.5, 2.5);
+    }
     this.causes.forEach((cause, index) => this.numberMark(pen, cause, index + 1, ink, paper));
-    this.drawn = { of: this.layout.of, frames: this.layout.frames.length, cells: this.cells.length, milliseconds: performance.now() - begin };
+    this.drawn = {
+      of: this.layout.of,
+      frames: this.layout.frames.length,
+      cells: this.cells.length,
+      milliseconds: performance.now() - begin,
+    };
   }
 
   isFull(sum) {
@@ -249,7 +304,12 @@ export class MapView {
 
   /** A diagonal in full cells without a number, so that prints without colour have it; a corner if some links are full, or are blocked. */
   corner(pen, frame, { row, column, sum }) {
-    const [x, y, right, bottom] = [frame.xs[column], frame.ys[row], frame.xs[column] + frame.w - 1, frame.ys[row] + frame.h - 1];
+    const [x, y, right, bottom] = [
+      frame.xs[column],
+      frame.ys[row],
+      frame.xs[column] + frame.w - 1,
+      frame.ys[row] + frame.h - 1,
+    ];
     if (this.isFull(sum)) {
       if (Math.min(frame.w, frame.h) < 9 || this.isReadable(frame)) return;
       pen.strokeStyle = isDark() ? "#12161b" : "#fff";
@@ -313,7 +373,8 @@ export class MapView {
         const named = [...columnNames.keys()].filter((column) => columnNames[column]);
         const widest = Math.max(...named.map((column) => pen.measureText(columnNames[column]).width)) + 6;
         const step = Math.ceil((widest * named.length) / (xs.at(-1) - xs[0]));
-        for (const column of named.filter((_, i) => i % step === 0)) pen.fillText(columnNames[column], xs[column] + frame.w / 2, above);
+        for (const column of named.filter((_, i) => i % step === 0))
+          pen.fillText(columnNames[column], xs[column] + frame.w / 2, above);
         above -= 14;
       }
       if (frame.edgeName) {
@@ -326,7 +387,8 @@ export class MapView {
         above -= 14;
       }
       pen.fillStyle = ink;
-      if (frame.title) pen.fillText(frame.stretch ? `${frame.title} · ${this.frameText(frame)}` : frame.title, xs[0], above);
+      if (frame.title)
+        pen.fillText(frame.stretch ? `${frame.title} · ${this.frameText(frame)}` : frame.title, xs[0], above);
       pen.fillStyle = quiet;
       if (!rowNames) continue;
       pen.textAlign = "right";
@@ -334,25 +396,34 @@ export class MapView {
       const step = Math.ceil(12 / frame.h);
       const last = frame.edgeName ? frame.rows - 1 : -1;
       rowNames.forEach((name, row) => {
-        if (row === last || (row % step === 0 && (last < 0 || ys[last] - ys[row] >= 12))) pen.fillText(name, xs[0] - 5, ys[row] + frame.h / 2);
+        if (row === last || (row % step === 0 && (last < 0 || ys[last] - ys[row] >= 12)))
+          pen.fillText(name, xs[0] - 5, ys[row] + frame.h / 2);
       });
       if (frame.rowTitle) {
         pen.save();
-        pen.translate(xs[0] - 16 - Math.max(0, ...rowNames.slice(0, last).map((name) => pen.measureText(name).width)), (ys[0] + ys.at(-1)) / 2);
+        pen.translate(
+          xs[0] - 16 - Math.max(0, ...rowNames.slice(0, last).map((name) => pen.measureText(name).width)),
+          (ys[0] + ys.at(-1)) / 2,
+        );
         pen.rotate(-Math.PI / 2);
         pen.textAlign = "center";
         pen.fillText(frame.rowTitle, 0, 0);
         pen.restore();
       }
     }
-    this.status.textContent = this.cursor && document.activeElement === this.canvas ? this.cellText(this.cursor).replace("\n", ": ") : `${this.now?.words ?? ""}${this.layout.words}${this.layout.frames.some((frame) => this.isReadable(frame)) ? " Numbers are percent of the time." : ""}`;
+    this.status.textContent =
+      this.cursor && document.activeElement === this.canvas
+        ? this.cellText(this.cursor).replace("\n", ": ")
+        : `${this.now?.words ?? ""}${this.layout.words}${this.layout.frames.some((frame) => this.isReadable(frame)) ? " Numbers are percent of the time." : ""}`;
   }
 
   frameText(frame) {
-    let sum = { links: 0, busy: 0, full: 0, held: 0 };
+    const sum = { links: 0, busy: 0, full: 0, held: 0 };
     for (const cell of frame.cells) for (const key of Object.keys(sum)) sum[key] += cell.sum[key];
     if (sum.links === 0) return "not shown";
-    return Number.isFinite(sum.busy) ? `mean load ${share(sum.busy / sum.links)}, ${number(sum.full)} of ${number(sum.links)} full` : `${number(sum.links)} links`;
+    return Number.isFinite(sum.busy)
+      ? `mean load ${share(sum.busy / sum.links)}, ${number(sum.full)} of ${number(sum.links)} full`
+      : `${number(sum.links)} links`;
   }
 
   /** Whether the cells of a frame have their values as text. */
@@ -361,8 +432,10 @@ export class MapView {
   }
 
   cellText(cell) {
-    const own = this.layout.of === "links" && cell.members.length === 1 && !cell.router
-      ? `${cell.name}: ${this.network.linkName(cell.members[0])}` : cell.name;
+    const own =
+      this.layout.of === "links" && cell.members.length === 1 && !cell.router
+        ? `${cell.name}: ${this.network.linkName(cell.members[0])}`
+        : cell.name;
     return `${own}\n${this.layout.of === "routers" ? `load of the busiest at most ${share(cell.sum.most + HALF)}, blocked at most ${share(cell.sum.blocked + HALF)}` : sumText(cell.sum)}`;
   }
 
@@ -390,7 +463,11 @@ export class MapView {
     const first = (frame) => frame?.at.get(Math.min(...frame.at.keys()));
     if (!this.cursor) return first(frames[0]);
     const { frame } = this.cursor;
-    for (let [row, column] = [this.cursor.row + dy, this.cursor.column + dx]; row >= 0 && column >= 0 && row < frame.rows && column < frame.columns; row += dy, column += dx) {
+    for (
+      let [row, column] = [this.cursor.row + dy, this.cursor.column + dx];
+      row >= 0 && column >= 0 && row < frame.rows && column < frame.columns;
+      row += dy, column += dx
+    ) {
       const cell = frame.at.get(row * frame.columns + column);
       if (cell) return cell;
     }
@@ -399,12 +476,16 @@ export class MapView {
 
   listen() {
     const { canvas } = this;
-    hover(canvas, (event) => {
-      const cell = this.under(event.offsetX, event.offsetY);
-      const units = cell ? null : this.unitsUnder(event.offsetX, event.offsetY);
-      canvas.style.cursor = cell || units ? "pointer" : "";
-      return cell ? this.cellText(cell) : units && `open ${this.pairs.units.title(units)}`;
-    }, this.events.pointed);
+    hover(
+      canvas,
+      (event) => {
+        const cell = this.under(event.offsetX, event.offsetY);
+        const units = cell ? null : this.unitsUnder(event.offsetX, event.offsetY);
+        canvas.style.cursor = cell || units ? "pointer" : "";
+        return cell ? this.cellText(cell) : units && `open ${this.pairs.units.title(units)}`;
+      },
+      this.events.pointed,
+    );
     canvas.addEventListener("click", (event) => {
       this.cursor = this.under(event.offsetX, event.offsetY);
       const units = this.cursor ? null : this.unitsUnder(event.offsetX, event.offsetY);
@@ -416,8 +497,10 @@ export class MapView {
       const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
       if (moves[event.key]) this.cursor = this.step(...moves[event.key]);
       else if ((event.key === "Enter" || event.key === " ") && this.cursor) this.events.opened(this.cursor);
-      else if (event.key === "Escape") { this.cursor = null; this.events.opened(null); }
-      else return;
+      else if (event.key === "Escape") {
+        this.cursor = null;
+        this.events.opened(null);
+      } else return;
       event.preventDefault();
       this.redraw();
     });

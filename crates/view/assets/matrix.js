@@ -9,7 +9,10 @@ const MOST = 256;
 /** Largest cell, and places of the labels, in pixels. */
 const [LARGEST, LEFT, TOP] = [40, 56, 34];
 
-const WORDS = { bytes: (value) => bytes(value), messages: (value) => `${number(value)} message${value === 1 ? "" : "s"}` };
+const WORDS = {
+  bytes: (value) => bytes(value),
+  messages: (value) => `${number(value)} message${value === 1 ? "" : "s"}`,
+};
 
 /** Fills an element with the matrix of a job of a result that has the table `messages`. `pointed(words, x, y)` names a cell. */
 export async function communication(result, job, box, { pointed }) {
@@ -19,14 +22,18 @@ export async function communication(result, job, box, { pointed }) {
   const cells = new Map(Array.from({ length: rows.rows }, (_, i) => [rows.from[i] * count + rows.to[i], i]));
   const most = { bytes: 0, messages: 0 };
   const all = { bytes: 0, messages: 0 };
-  for (const what of Object.keys(most)) for (const value of rows[what]) {
-    most[what] = Math.max(most[what], value);
-    all[what] += value;
-  }
+  for (const what of Object.keys(most))
+    for (const value of rows[what]) {
+      most[what] = Math.max(most[what], value);
+      all[what] += value;
+    }
   const canvas = element("canvas", "", { className: "matrix" });
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", `What ${number(job.ranks)} ranks of ${job.name} sent to each other`);
-  const choice = element("select", Object.keys(most).map((what) => element("option", what)));
+  const choice = element(
+    "select",
+    Object.keys(most).map((what) => element("option", what)),
+  );
   choice.setAttribute("aria-label", "What is counted");
   const legend = element("span");
   // On a logarithmic scale, as neighbours and collectives differ by orders of magnitude. The least is visible.
@@ -64,21 +71,34 @@ export async function communication(result, job, box, { pointed }) {
     pen.textAlign = "left";
     pen.fillText("from rank", 0, 0);
     pen.restore();
-    legend.replaceChildren("1 ", scale(90, (share) => css(loadColour(0.12 + 0.88 * share))), ` ${WORDS[what](most[what])}, logarithmic`);
+    legend.replaceChildren(
+      "1 ",
+      scale(90, (share) => css(loadColour(0.12 + 0.88 * share))),
+      ` ${WORDS[what](most[what])}, logarithmic`,
+    );
   };
   choice.addEventListener("change", draw);
   onGround(() => canvas.isConnected && draw());
   new ResizeObserver(() => requestAnimationFrame(draw)).observe(canvas);
-  hover(canvas, ({ offsetX, offsetY }) => {
-    const [to, from] = [Math.floor((offsetX - LEFT) / size), Math.floor((offsetY - TOP) / size)];
-    if (to < 0 || from < 0 || to >= count || from >= count) return null;
-    const i = cells.get(from * count + to);
-    const sent = i === undefined ? "nothing" : `${WORDS.messages(rows.messages[i])}, ${bytes(rows.bytes[i])}`;
-    return `from ${names(from)} to ${names(to)}\n${sent}`;
-  }, pointed);
+  hover(
+    canvas,
+    ({ offsetX, offsetY }) => {
+      const [to, from] = [Math.floor((offsetX - LEFT) / size), Math.floor((offsetY - TOP) / size)];
+      if (to < 0 || from < 0 || to >= count || from >= count) return null;
+      const i = cells.get(from * count + to);
+      const sent = i === undefined ? "nothing" : `${WORDS.messages(rows.messages[i])}, ${bytes(rows.bytes[i])}`;
+      return `from ${names(from)} to ${names(to)}\n${sent}`;
+    },
+    pointed,
+  );
   const shared = per > 1 ? ` A row or column stands for ${per} ranks.` : "";
   box.replaceChildren(
-    element("p", [choice, " ", legend], { className: "keys" }), canvas,
-    element("p", `${WORDS.messages(all.messages)} with ${bytes(all.bytes)} in all, those of collectives and through memory included.${shared}`, { className: "keys" }),
+    element("p", [choice, " ", legend], { className: "keys" }),
+    canvas,
+    element(
+      "p",
+      `${WORDS.messages(all.messages)} with ${bytes(all.bytes)} in all, those of collectives and through memory included.${shared}`,
+      { className: "keys" },
+    ),
   );
 }

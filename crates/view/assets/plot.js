@@ -19,7 +19,14 @@ function chart(title, columns, { until, top = 1, format = percent, lines, under,
   box.setAttribute("role", "img");
   box.setAttribute("aria-label", title);
   const colour = (name) => () => colourAt(box, name);
-  const axis = (more) => ({ stroke: colour("quiet"), font: FONT, gap: 3, grid: { show: false }, ticks: { stroke: colour("quiet"), size: 4, width: 1 }, ...more });
+  const axis = (more) => ({
+    stroke: colour("quiet"),
+    font: FONT,
+    gap: 3,
+    grid: { show: false },
+    ticks: { stroke: colour("quiet"), size: 4, width: 1 },
+    ...more,
+  });
   const times = (_u, all, _axis, _space, step) => {
     const [unit, length] = timeUnit(step);
     return all.map((ps, i) => `${number(ps / length)}${i + 1 === all.length ? ` ${unit}` : ""}`);
@@ -36,9 +43,13 @@ function chart(title, columns, { until, top = 1, format = percent, lines, under,
   };
   const options = {
     scales: { x: { time: false, range: [0, until || 1] }, y: { range: [0, top] } },
-    axes: [axis({ size: 20, values: times }), axis({ size: 68, splits: () => [0, top / 2, top], values: (_u, all) => all.map(format) })],
+    axes: [
+      axis({ size: 20, values: times }),
+      axis({ size: 68, splits: () => [0, top / 2, top], values: (_u, all) => all.map(format) }),
+    ],
     series: [{}, ...lines.map((line) => ({ paths: steps, points: { show: false }, ...line }))],
-    padding: [7, 24, 0, 0], legend: { show: false },
+    padding: [7, 24, 0, 0],
+    legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false }, sync: { key: "time" } },
     hooks: { drawAxes: under ? [under] : [], draw: [mark] },
   };
@@ -49,18 +60,29 @@ function chart(title, columns, { until, top = 1, format = percent, lines, under,
     if (made) made.setSize(size);
     else made = new uPlot({ ...options, ...size }, columns, box);
   };
-  box.mark = (ps) => { at = ps; made?.redraw(false); };
-  box.destroy = () => { watch.disconnect(); made?.destroy(); };
+  box.mark = (ps) => {
+    at = ps;
+    made?.redraw(false);
+  };
+  box.destroy = () => {
+    watch.disconnect();
+    made?.destroy();
+  };
   const watch = new ResizeObserver(() => requestAnimationFrame(box.fit));
   watch.observe(box);
   const place = ({ clientX, clientY }) => {
     const { left, bottom, width, height } = made.over.getBoundingClientRect();
     return [((clientX - left) / width) * until, (bottom - clientY) / height];
   };
-  if (events) hover(box, (event) => {
-    const [ps, share] = made ? place(event) : [-1];
-    return ps >= 0 && ps <= until && share >= 0 && share <= 1 ? said(ps, share) : null;
-  }, events.pointed);
+  if (events)
+    hover(
+      box,
+      (event) => {
+        const [ps, share] = made ? place(event) : [-1];
+        return ps >= 0 && ps <= until && share >= 0 && share <= 1 ? said(ps, share) : null;
+      },
+      events.pointed,
+    );
   box.addEventListener("click", (event) => made && events?.moved?.(Math.max(0, Math.min(place(event)[0], until))));
   return box;
 }
@@ -78,7 +100,9 @@ function rounded(value) {
 export function plot(title, lines, { until, format = number, holds = false, most = null, like = [] }, events) {
   const highestOf = (some) => Math.max(...some.map((line) => line.value.reduce((a, b) => Math.max(a, b), 0)), 0);
   const top = most ?? rounded(highestOf([...lines, ...like]));
-  const times = [...new Set([0, until, ...lines.flatMap(({ begin, end }) => [...begin, ...end])])].sort((a, b) => a - b);
+  const times = [...new Set([0, until, ...lines.flatMap(({ begin, end }) => [...begin, ...end])])].sort(
+    (a, b) => a - b,
+  );
   const levels = lines.map(({ begin, end, value }) => {
     let row = -1;
     return times.map((ps) => {
@@ -91,7 +115,12 @@ export function plot(title, lines, { until, format = number, holds = false, most
     return lines.map(({ name }, i) => `${name}: ${format(levels[i][at])}`).join("\n");
   };
   const stroke = (_line, index) => ({ width: 1.5, stroke: (u) => colourAt(u.root, `line${index % LINES}`) });
-  const made = chart(`${title} over time, at most ${format(highestOf(lines))}`, [times, ...levels], { until, top, format, lines: lines.map(stroke), said }, events);
+  const made = chart(
+    `${title} over time, at most ${format(highestOf(lines))}`,
+    [times, ...levels],
+    { until, top, format, lines: lines.map(stroke), said },
+    events,
+  );
   made.dataset.top = format(top);
   return made;
 }
@@ -105,23 +134,29 @@ export function shade(links, all, full) {
 }
 
 /** Shares of the links of a class whose loads a strip has as lines, and the dashes of these. */
-const QUANTILES = [[0.5, []], [0.99, [5, 3]]];
+const QUANTILES = [
+  [0.5, []],
+  [0.99, [5, 3]],
+];
 
 /** A chart of the links of a class by load, or by time blocked: a row for each step, its shade their number, with lines of quantiles. */
 export function strip(title, loads, kind, index, until, events) {
   const { begin, end, links } = loads;
   const [all, isFull] = [links[index], (step) => kind === "busy" && step === loads.steps - 1];
-  const levels = QUANTILES.map(([share]) => [...begin, 0].map((_, period) => loads.quantile(kind, index, Math.min(period, begin.length - 1), share)));
+  const levels = QUANTILES.map(([share]) =>
+    [...begin, 0].map((_, period) => loads.quantile(kind, index, Math.min(period, begin.length - 1), share)),
+  );
   const stroke = (name, width, dash) => ({ width, dash, stroke: (u) => colourAt(u.root, name) });
-  const under = ({ ctx, valToPos }) => begin.forEach((from, period) => {
-    const [left, right] = [from, end[period]].map((ps) => Math.round(valToPos(ps, "x", true)));
-    loads.counts(kind, index, period).forEach((count, step) => {
-      if (count === 0) return;
-      ctx.fillStyle = shade(count, all, isFull(step));
-      const [above, below] = [step + 1, step].map((row) => Math.round(valToPos(row / loads.steps, "y", true)));
-      ctx.fillRect(left, above, Math.max(1, right - left), below - above);
+  const under = ({ ctx, valToPos }) =>
+    begin.forEach((from, period) => {
+      const [left, right] = [from, end[period]].map((ps) => Math.round(valToPos(ps, "x", true)));
+      loads.counts(kind, index, period).forEach((count, step) => {
+        if (count === 0) return;
+        ctx.fillStyle = shade(count, all, isFull(step));
+        const [above, below] = [step + 1, step].map((row) => Math.round(valToPos(row / loads.steps, "y", true)));
+        ctx.fillRect(left, above, Math.max(1, right - left), below - above);
+      });
     });
-  });
   const said = (ps, share) => {
     const period = loads.periodAt(ps);
     if (period < 0) return null;
@@ -130,8 +165,12 @@ export function strip(title, loads, kind, index, until, events) {
     return `${time(begin[period], until)} to ${time(end[period], until)}\n${number(loads.counts(kind, index, period)[step])} of ${number(all)} ${loads.classes[index]} links ${kind === "busy" ? "have a load of" : "are blocked for"} ${range}\n${QUANTILES.map(([of]) => `${100 * of} % of them at most ${percent(loads.quantile(kind, index, period, of))}`).join(", ")}`;
   };
   // Each line has a wider one of the paper below it.
-  const made = chart(`${title}, over time`, [[...begin, end.at(-1)], ...levels.flatMap((of) => [of, of])],
-    { until, lines: QUANTILES.flatMap(([, dash]) => [stroke("paper", 3, []), stroke("ink", 1.3, dash)]), under, said }, events);
+  const made = chart(
+    `${title}, over time`,
+    [[...begin, end.at(-1)], ...levels.flatMap((of) => [of, of])],
+    { until, lines: QUANTILES.flatMap(([, dash]) => [stroke("paper", 3, []), stroke("ink", 1.3, dash)]), under, said },
+    events,
+  );
   made.classList.add("strip");
   return made;
 }

@@ -18,14 +18,19 @@ export class TimeCanvas {
     this.canvas.setAttribute("aria-label", `${label}; drag to move, wheel to zoom`);
     this.status = stage.appendChild(element("div", "", { className: "status" }));
     this.listen();
-    new ResizeObserver(() => { this.load(); this.redraw(); }).observe(stage);
+    new ResizeObserver(() => {
+      this.load();
+      this.redraw();
+    }).observe(stage);
     this.loadPath();
   }
 
   async loadPath() {
     const { result } = this.panel;
     if (!result.has("critical_path")) return;
-    this.path = await result.table("critical_path", ["kind", "rank", "begin_ps", "end_ps", "link", "reason"], { job: this.job.name });
+    this.path = await result.table("critical_path", ["kind", "rank", "begin_ps", "end_ps", "link", "reason"], {
+      job: this.job.name,
+    });
     this.redraw();
   }
 
@@ -66,7 +71,10 @@ export class TimeCanvas {
 
   redraw() {
     if (this.asked) return;
-    this.asked = requestAnimationFrame(() => { this.asked = null; this.draw(); });
+    this.asked = requestAnimationFrame(() => {
+      this.asked = null;
+      this.draw();
+    });
   }
 
   draw() {
@@ -125,12 +133,16 @@ export class TimeCanvas {
       this.ranks = { first: 0, last: this.count };
       this.events.span(0, this.span.until);
     });
-    canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const factor = Math.exp((event.deltaY || event.deltaX) * 0.0015);
-      if (event.shiftKey) this.zoomRanks?.(factor, event.offsetY);
-      else this.zoomTime(factor, event.offsetX);
-    }, { passive: false });
+    canvas.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const factor = Math.exp((event.deltaY || event.deltaX) * 0.0015);
+        if (event.shiftKey) this.zoomRanks?.(factor, event.offsetY);
+        else this.zoomTime(factor, event.offsetX);
+      },
+      { passive: false },
+    );
   }
 
   zoomTime(factor, x) {
@@ -155,7 +167,14 @@ export class RanksView extends TimeCanvas {
     this.only = only;
     this.count = only?.length ?? job.ranks;
     this.rowOfRank = only && new Map(only.map((rank, row) => [rank, row]));
-    Object.assign(this, { ranks: { first: 0, last: this.count }, slice: null, messages: null, chosen: null, names: [], withMessages: true });
+    Object.assign(this, {
+      ranks: { first: 0, last: this.count },
+      slice: null,
+      messages: null,
+      chosen: null,
+      names: [],
+      withMessages: true,
+    });
   }
 
   get laneHeight() {
@@ -164,11 +183,15 @@ export class RanksView extends TimeCanvas {
 
   /** Top of the line of a rank, NaN if it is not among those shown. */
   y(rank) {
-    return TOP + ((this.only ? this.rowOfRank.get(rank) ?? NaN : rank) - this.ranks.first) * this.laneHeight;
+    return TOP + ((this.only ? (this.rowOfRank.get(rank) ?? NaN) : rank) - this.ranks.first) * this.laneHeight;
   }
 
   paint(pen) {
-    return { states: this.drawStates(pen), messages: this.withMessages ? this.drawMessages(pen) : 0, path: this.withPath ? this.drawPath(pen) : 0 };
+    return {
+      states: this.drawStates(pen),
+      messages: this.withMessages ? this.drawMessages(pen) : 0,
+      path: this.withPath ? this.drawPath(pen) : 0,
+    };
   }
 
   label(pen) {
@@ -189,7 +212,14 @@ export class RanksView extends TimeCanvas {
     const pixel_ps = Math.floor((to_ps - from_ps) / this.wide);
     const every = this.only ? 1 : Math.max(1, Math.ceil(1 / this.laneHeight));
     try {
-      const slice = await result.made("timeline", { job: this.job.name, from_ps, to_ps, pixel_ps, every, rank: this.only ?? [] });
+      const slice = await result.made("timeline", {
+        job: this.job.name,
+        from_ps,
+        to_ps,
+        pixel_ps,
+        every,
+        rank: this.only ?? [],
+      });
       if (asked !== this.asks) return;
       this.slice = slice;
       this.every = every;
@@ -207,14 +237,29 @@ export class RanksView extends TimeCanvas {
   async fetchMessages(asked, from_ps, to_ps) {
     const { result } = this.panel;
     if (!result.has("messages")) return;
-    const columns = ["from_rank", "to_rank", "bytes", "tag", "collective", "protocol", "posted_ps", "sent_ps", "arrived_ps", "matched_ps"];
+    const columns = [
+      "from_rank",
+      "to_rank",
+      "bytes",
+      "tag",
+      "collective",
+      "protocol",
+      "posted_ps",
+      "sent_ps",
+      "arrived_ps",
+      "matched_ps",
+    ];
     const where = { job: this.job.name, from_ps, to_ps, limit: MESSAGES };
     const rank = this.chosen?.id;
     // Of some ranks, those between them.
     const among = this.only ? { from_rank: this.only, to_rank: this.only } : {};
-    const slices = rank === undefined
-      ? [await result.table("messages", columns, { ...where, ...among })]
-      : await Promise.all([result.table("messages", columns, { ...where, from_rank: rank }), result.table("messages", columns, { ...where, to_rank: rank })]);
+    const slices =
+      rank === undefined
+        ? [await result.table("messages", columns, { ...where, ...among })]
+        : await Promise.all([
+            result.table("messages", columns, { ...where, from_rank: rank }),
+            result.table("messages", columns, { ...where, to_rank: rank }),
+          ]);
     if (asked !== this.asks) return;
     this.messages = slices;
     this.redraw();
@@ -249,7 +294,10 @@ export class RanksView extends TimeCanvas {
   drawMessages(pen) {
     this.tooMany = false;
     if (!this.messages || this.laneHeight < 3) return 0;
-    if (this.messages.some((slice) => slice.matching > MESSAGES)) { this.tooMany = true; return 0; }
+    if (this.messages.some((slice) => slice.matching > MESSAGES)) {
+      this.tooMany = true;
+      return 0;
+    }
     let count = 0;
     pen.lineWidth = 1;
     for (const slice of this.messages) {
@@ -264,7 +312,8 @@ export class RanksView extends TimeCanvas {
         const angle = Math.atan2(b[1] - a[1], b[0] - a[0]);
         pen.beginPath();
         pen.moveTo(...b);
-        for (const turn of [2.7, -2.7]) pen.lineTo(b[0] + 6 * Math.cos(angle + turn), b[1] + 6 * Math.sin(angle + turn));
+        for (const turn of [2.7, -2.7])
+          pen.lineTo(b[0] + 6 * Math.cos(angle + turn), b[1] + 6 * Math.sin(angle + turn));
         pen.fill();
         count++;
       }
@@ -287,17 +336,26 @@ export class RanksView extends TimeCanvas {
       // NaN where the path leaves the ranks that are shown.
       const y = this.y(path.rank[i]) + half;
       const [a, b] = [this.x(path.begin_ps[i]), this.x(path.end_ps[i])];
-      if (!Number.isNaN(last + y) && last !== y) { pen.moveTo(a, last); pen.lineTo(a, y); }
+      if (!Number.isNaN(last + y) && last !== y) {
+        pen.moveTo(a, last);
+        pen.lineTo(a, y);
+      }
       if (!Number.isNaN(y)) steps.push([a, b, y]);
       last = y;
     }
     pen.stroke();
     const width = Math.max(1, Math.min(2, this.laneHeight / 3));
-    for (const [wide, colour] of [[2 * width, "#fff"], [width, CRITICAL]]) {
+    for (const [wide, colour] of [
+      [2 * width, "#fff"],
+      [width, CRITICAL],
+    ]) {
       pen.lineWidth = wide;
       pen.strokeStyle = colour;
       pen.beginPath();
-      for (const [a, b, y] of steps) { pen.moveTo(a, y); pen.lineTo(Math.max(b, a + 0.5), y); }
+      for (const [a, b, y] of steps) {
+        pen.moveTo(a, y);
+        pen.lineTo(Math.max(b, a + 0.5), y);
+      }
       pen.stroke();
     }
     return path.rows;
@@ -310,7 +368,10 @@ export class RanksView extends TimeCanvas {
     else if (!this.slice) parts.push(`reading the states of ${number(this.count)} ranks`);
     if (this.every > 1) parts.push(`every ${this.every}th rank is drawn: zoom in with shift and wheel for all`);
     if (this.withMessages && result.has("messages")) {
-      if (this.tooMany) parts.push(`${number(this.messages.reduce((sum, s) => sum + s.matching, 0))} messages: zoom in or click a rank to see them`);
+      if (this.tooMany)
+        parts.push(
+          `${number(this.messages.reduce((sum, s) => sum + s.matching, 0))} messages: zoom in or click a rank to see them`,
+        );
       else if (this.messages && this.laneHeight >= 3) parts.push(`${number(counts.messages)} messages`);
     }
     this.status.textContent = parts.join("; ");
@@ -323,14 +384,23 @@ export class RanksView extends TimeCanvas {
     if (x < 0 || y < TOP || line < 0 || line >= this.count) return null;
     const rank = this.only?.[line] ?? line;
     const ps = this.ps(x);
-    const thing = { kind: "rank", id: rank, job: this.job.name, label: `rank ${rank}`, at: x >= this.left ? ps : undefined };
+    const thing = {
+      kind: "rank",
+      id: rank,
+      job: this.job.name,
+      label: `rank ${rank}`,
+      at: x >= this.left ? ps : undefined,
+    };
     const shown = rank - (rank % (this.every ?? 1));
     const row = this.rows?.get(shown)?.find((i) => this.slice.begin_ps[i] <= ps && this.slice.end_ps[i] > ps);
     if (row !== undefined && x >= this.left) {
       const { slice } = this;
       thing.label += `: ${text(slice, "state", row)}${slice.mixed[row] ? " most of the time" : ""}\n${time(slice.end_ps[row] - slice.begin_ps[row])}, from ${time(slice.begin_ps[row], this.span.until)}`;
     }
-    const step = this.withPath && this.path ? this.path.rank.findIndex((of, i) => of === rank && this.path.begin_ps[i] <= ps && this.path.end_ps[i] > ps) : -1;
+    const step =
+      this.withPath && this.path
+        ? this.path.rank.findIndex((of, i) => of === rank && this.path.begin_ps[i] <= ps && this.path.end_ps[i] > ps)
+        : -1;
     if (step >= 0) {
       thing.label += `\ncritical path: ${this.stepText(step)}`;
     }
@@ -342,18 +412,25 @@ export class RanksView extends TimeCanvas {
   /** Where the arrow of a message begins and ends. */
   ends(slice, i) {
     const half = this.laneHeight / 2;
-    return [[this.x(slice.sent_ps[i]), this.y(slice.from_rank[i]) + half], [this.x(slice.arrived_ps[i]), this.y(slice.to_rank[i]) + half]];
+    return [
+      [this.x(slice.sent_ps[i]), this.y(slice.from_rank[i]) + half],
+      [this.x(slice.arrived_ps[i]), this.y(slice.to_rank[i]) + half],
+    ];
   }
 
   messageUnder(x, y) {
     if (!this.withMessages || !this.messages || this.drawn?.messages === 0) return null;
     let [best, found] = [5, null];
-    for (const slice of this.messages) for (let i = 0; i < slice.rows; i++) {
-      const [[ax, ay], [bx, by]] = this.ends(slice, i);
-      const t = Math.max(0, Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2 || 1)));
-      const far = Math.hypot(ax + t * (bx - ax) - x, ay + t * (by - ay) - y);
-      if (far < best) [best, found] = [far, [slice, i]];
-    }
+    for (const slice of this.messages)
+      for (let i = 0; i < slice.rows; i++) {
+        const [[ax, ay], [bx, by]] = this.ends(slice, i);
+        const t = Math.max(
+          0,
+          Math.min(1, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2 || 1)),
+        );
+        const far = Math.hypot(ax + t * (bx - ax) - x, ay + t * (by - ay) - y);
+        if (far < best) [best, found] = [far, [slice, i]];
+      }
     if (!found) return null;
     const [slice, i] = found;
     const how = [text(slice, "protocol", i), text(slice, "collective", i)].filter(Boolean).join(", ");

@@ -14,7 +14,8 @@ export class Units {
     // Planes number their routers in turn.
     this.planeOf = this.names.map((name) => Number(/^plane (\d+), /.exec(name)?.[1] ?? 0));
     this.planes = Math.max(0, ...this.planeOf) + 1;
-    for (let unit = 0; unit < this.count; unit++) for (const router of this.routersOf(unit)) this.ofRouter[router] = unit;
+    for (let unit = 0; unit < this.count; unit++)
+      for (const router of this.routersOf(unit)) this.ofRouter[router] = unit;
   }
 
   /** Those of the table `units`; of a result without it groups, or else blocks of routers. null without routers. */
@@ -27,7 +28,8 @@ export class Units {
     }
     if (!routers?.rows) return null;
     const groups = new Set(routers.group);
-    const grouped = !groups.has(NaN) && [...routers.group].every((group, i) => i === 0 || group >= routers.group[i - 1]);
+    const grouped =
+      !groups.has(NaN) && [...routers.group].every((group, i) => i === 0 || group >= routers.group[i - 1]);
     const size = Math.ceil(routers.rows / BLOCKS);
     const [first, sizes, names] = [[], [], []];
     for (let router = 0; router < routers.rows; router++) {
@@ -37,8 +39,15 @@ export class Units {
       }
       sizes[sizes.length - 1]++;
     }
-    first.forEach((router, i) => names.push(grouped ? `group ${routers.group[router]}`
-      : sizes[i] === 1 ? `router ${router}` : `routers ${router} to ${router + sizes[i] - 1}`));
+    first.forEach((router, i) =>
+      names.push(
+        grouped
+          ? `group ${routers.group[router]}`
+          : sizes[i] === 1
+            ? `router ${router}`
+            : `routers ${router} to ${router + sizes[i] - 1}`,
+      ),
+    );
     return new Units({ names, kind: grouped ? "group" : size > 1 ? "block" : "router", first, sizes }, routers.rows);
   }
 
@@ -49,7 +58,16 @@ export class Units {
     this.block.forEach((block, unit) => (of[block] ??= []).push(unit));
     if (of.length === this.count) return this;
     const sizes = of.map((units) => units.reduce((sum, unit) => sum + this.sizes[unit], 0));
-    return new Units({ names: of.map((units) => this.span(units)), kind: this.kind, first: of.map(([unit]) => this.first[unit]), sizes, joined: of[0].length }, this.ofRouter.length);
+    return new Units(
+      {
+        names: of.map((units) => this.span(units)),
+        kind: this.kind,
+        first: of.map(([unit]) => this.first[unit]),
+        sizes,
+        joined: of[0].length,
+      },
+      this.ofRouter.length,
+    );
   }
 
   routersOf(unit) {
@@ -69,7 +87,9 @@ export class Units {
   /** The units of all levels that are in the same pod of a tree; otherwise the unit only. */
   together(unit) {
     const pod = /pods? .*$/.exec(this.names[unit])?.[0];
-    const all = [...this.names.keys()].filter((other) => this.planeOf[other] === this.planeOf[unit] && this.names[other].endsWith(`, ${pod}`));
+    const all = [...this.names.keys()].filter(
+      (other) => this.planeOf[other] === this.planeOf[unit] && this.names[other].endsWith(`, ${pod}`),
+    );
     return pod ? all : [unit];
   }
 
@@ -141,8 +161,10 @@ export class Pairs {
     const classes = links.texts.class.map((name) => this.classNumber(name));
     return links.link.map((_, row) => {
       // The router of a link of a host is at its other end.
-      const [from, to] = [links.from_kind[row] === fromHost ? links.to_id[row] : links.from_id[row],
-        links.to_kind[row] === toHost ? links.from_id[row] : links.to_id[row]];
+      const [from, to] = [
+        links.from_kind[row] === fromHost ? links.to_id[row] : links.from_id[row],
+        links.to_kind[row] === toHost ? links.from_id[row] : links.to_id[row],
+      ];
       return this.number(classes[links.class[row]], unit(from), unit(to));
     });
   }
@@ -218,13 +240,23 @@ export class Pairs {
   readPeriod(rows, span) {
     const sums = this.read(rows, rows.from_block, rows.to_block, span);
     sums.links.set(this.links);
-    this.className.forEach((name, pair) => { if (name === "injection") sums.busy[pair] = sums.most[pair] = sums.blocked[pair] = NaN; });
+    this.className.forEach((name, pair) => {
+      if (name === "injection") sums.busy[pair] = sums.most[pair] = sums.blocked[pair] = NaN;
+    });
     return sums;
   }
 }
 
 /** Columns of the tables `pairs` and `pair_series`, besides units and blocks. */
-export const PAIR_COLUMNS = ["class", "links", "busy_ps", "busy_ps_max", "buffer_full_ps", "full_links", "blocked_links"];
+export const PAIR_COLUMNS = [
+  "class",
+  "links",
+  "busy_ps",
+  "busy_ps_max",
+  "buffer_full_ps",
+  "full_links",
+  "blocked_links",
+];
 
 /**
  * The causes of congestion: full links, or pairs with full links, with the links that are blocked behind them. A blocked one

@@ -35,15 +35,26 @@ export class Loads {
       else if (held >= Math.round(limits.BLOCKED * STEPS)) blocked[place] += links;
     }
     Object.assign(this, { full, blocked });
-    this.links = this.classes.map((_, index) => this.begin.reduce((most, _b, i) => Math.max(most, all[this.place(index, i)]), 0));
+    this.links = this.classes.map((_, index) =>
+      this.begin.reduce((most, _b, i) => Math.max(most, all[this.place(index, i)]), 0),
+    );
     // A class whose links did nothing in a period has no row.
     for (let place = 0; place < of; place++)
-      if (all[place] === 0) for (const sums of Object.values(this.sums)) sums[place * STEPS] = this.links[Math.floor(place / this.begin.length)];
+      if (all[place] === 0)
+        for (const sums of Object.values(this.sums))
+          sums[place * STEPS] = this.links[Math.floor(place / this.begin.length)];
   }
 
   static async of(result, limits) {
     if (!result.has("load_histogram_series")) return null;
-    const rows = await result.table("load_histogram_series", ["begin_ps", "end_ps", "class", "busy_step", "buffer_full_step", "links"]);
+    const rows = await result.table("load_histogram_series", [
+      "begin_ps",
+      "end_ps",
+      "class",
+      "busy_step",
+      "buffer_full_step",
+      "links",
+    ]);
     return rows.rows > 0 ? new Loads(rows, limits) : null;
   }
 
@@ -113,11 +124,19 @@ export function ground(canvas, panels, until, only) {
   const shown = panels.filter((panel) => panel.spread);
   const all = shown.map((panel) => panel.spread);
   const high = (height - AXIS) / (all.length || 1);
-  const bars = all.flatMap((loads, lane) => loads.begin.map((begin, i) => ({ begin, end: loads.end[i], foot: (lane + 1) * high, ...loads.worstOf(i, only) })));
+  const bars = all.flatMap((loads, lane) =>
+    loads.begin.map((begin, i) => ({ begin, end: loads.end[i], foot: (lane + 1) * high, ...loads.worstOf(i, only) })),
+  );
   const most = bars.reduce((a, b) => (b.share > a.share ? b : a), { share: 0, name: only });
   const load = bars.reduce((a, b) => Math.max(a, b.load), 0);
   const x = (ps) => THUMB / 2 + (ps / until) * (width - THUMB);
-  const fills = most.share > 0 ? [["share", loadColour(0.4), most.share], ["full", loadColour(1, true), most.share]] : [["load", loadColour(0.25), 1]];
+  const fills =
+    most.share > 0
+      ? [
+          ["share", loadColour(0.4), most.share],
+          ["full", loadColour(1, true), most.share],
+        ]
+      : [["load", loadColour(0.25), 1]];
   for (const [key, fill, top] of fills) {
     pen.fillStyle = css(fill);
     for (const bar of bars) {
@@ -125,7 +144,12 @@ export function ground(canvas, panels, until, only) {
       pen.fillRect(left, bar.foot - tall, Math.max(1, right - left), tall);
     }
   }
-  const words = all.length === 0 ? "loads over time are not known" : most.share > 0 ? `up to ${percent(most.share)}` : `no link full or blocked, load up to ${percent(load)}`;
+  const words =
+    all.length === 0
+      ? "loads over time are not known"
+      : most.share > 0
+        ? `up to ${percent(most.share)}`
+        : `no link full or blocked, load up to ${percent(load)}`;
   pen.globalAlpha = 0.8;
   pen.fillStyle = colourAt(canvas, "paper");
   pen.fillRect(width - 18 - pen.measureText(words).width, 1, pen.measureText(words).width + 8, 14);
@@ -145,9 +169,12 @@ export function ground(canvas, panels, until, only) {
     const name = time(ps, until, step);
     if (x(ps) + 3 + pen.measureText(name).width < width) pen.fillText(name, x(ps) + 3, height - 2);
   }
-  canvas.parentElement.title = all.length === 0 ? "This result has no table load_histogram_series (collect.series, or an older version)."
-    : most.share > 0 ? `Share of the links of a class that are full (orange), or full or blocked (blue), of the class with most of them${all.length > 1 ? ", a line for each result" : ""}; at most ${percent(most.share)}${most.name ? ` of ${most.name} links` : ""}.`
-      : `No link is full or blocked. Height: the load that 99 % of the links of a class have at most, of the most loaded class; the whole height is 100 %.`;
+  canvas.parentElement.title =
+    all.length === 0
+      ? "This result has no table load_histogram_series (collect.series, or an older version)."
+      : most.share > 0
+        ? `Share of the links of a class that are full (orange), or full or blocked (blue), of the class with most of them${all.length > 1 ? ", a line for each result" : ""}; at most ${percent(most.share)}${most.name ? ` of ${most.name} links` : ""}.`
+        : `No link is full or blocked. Height: the load that 99 % of the links of a class have at most, of the most loaded class; the whole height is 100 %.`;
 }
 
 /** The view of a result over time. */
@@ -179,10 +206,19 @@ export class TimeView {
         add(element("h3", title), made);
         charts.push(made);
       });
-    } else add(element("p", "Loads over time by class are not shown: this result has no table load_histogram_series. It is of an older version, or has no series (collect.series)."));
+    } else
+      add(
+        element(
+          "p",
+          "Loads over time by class are not shown: this result has no table load_histogram_series. It is of an older version, or has no series (collect.series).",
+        ),
+      );
     const all = await Promise.all(this.events.all().map((each) => each.histories()));
     for (const { title, lines, format } of await this.histories()) {
-      const like = all.flat().filter((each) => each.title === title).flatMap((each) => each.lines);
+      const like = all
+        .flat()
+        .filter((each) => each.title === title)
+        .flatMap((each) => each.lines);
       charts.push(...history(title, lines, { until, format, like }, this.events, add));
     }
     if (kind !== this.kind || only !== this.only) return;
@@ -196,7 +232,10 @@ export class TimeView {
   redraw() {
     if (!this.kind) return;
     this.stage.querySelector(".keys")?.replaceWith(this.legend(this.kind));
-    for (const made of this.charts) { made.fit(); made.mark(this.at); }
+    for (const made of this.charts) {
+      made.fit();
+      made.mark(this.at);
+    }
   }
 
   histories() {
@@ -206,9 +245,16 @@ export class TimeView {
   legend(kind) {
     const most = 1000;
     const bar = (full) => scale(80, (share) => shade(most ** share, most, full));
-    return element("p", [
-      "Number of links, logarithmic scale: 1 ", bar(false), " all of the class", ...(kind === "busy" ? [" · of these full, at least 95 %: 1 ", bar(true), " all"] : []),
-      " · solid line: median of the links; dashed: 99 % of them are below",
-    ], { className: "keys" });
+    return element(
+      "p",
+      [
+        "Number of links, logarithmic scale: 1 ",
+        bar(false),
+        " all of the class",
+        ...(kind === "busy" ? [" · of these full, at least 95 %: 1 ", bar(true), " all"] : []),
+        " · solid line: median of the links; dashed: 99 % of them are below",
+      ],
+      { className: "keys" },
+    );
   }
 }

@@ -32,8 +32,11 @@ function comparison({ differs, command }) {
 function rest({ places, times, causes, comparisons }) {
   const some = (list, one, several) => (list.length > 0 ? [`${list.length} ${list.length === 1 ? one : several}`] : []);
   return [
-    ...some(places, "place", "places"), ...some(times, "interval", "intervals"), ...some(causes, "reason", "reasons"),
-    ...some(comparisons, "experiment to try", "experiments to try"), "how far to trust it",
+    ...some(places, "place", "places"),
+    ...some(times, "interval", "intervals"),
+    ...some(causes, "reason", "reasons"),
+    ...some(comparisons, "experiment to try", "experiments to try"),
+    "how far to trust it",
   ].join(", ");
 }
 
@@ -44,22 +47,30 @@ function rest({ places, times, causes, comparisons }) {
 export function verdictBox({ verdict, missing }, { links, moment }) {
   if (!verdict) return element("p", missing, { className: "verdict" });
   const list = element("dl");
-  const add = (name, entries) => list.append(...(entries.length > 0 ? [element("dt", name)] : []), ...entries.map((entry) => element("dd", entry)));
-  add("where", verdict.places.map((place) => {
-    const show = links(place);
-    return show ? lead(tied(place.found), "Show in the network", show) : tied(place.found);
-  }));
-  add("when", verdict.times.map(({ begin_ns, end_ns, found }) => {
-    const words = `${time(begin_ns * 1000, end_ns * 1000)} to ${time(end_ns * 1000)}`;
-    const show = moment(begin_ns * 1000);
-    return [show ? lead(words, "Move the slider there", show) : words, tied(`: ${found}`)];
-  }));
+  const add = (name, entries) =>
+    list.append(...(entries.length > 0 ? [element("dt", name)] : []), ...entries.map((entry) => element("dd", entry)));
+  add(
+    "where",
+    verdict.places.map((place) => {
+      const show = links(place);
+      return show ? lead(tied(place.found), "Show in the network", show) : tied(place.found);
+    }),
+  );
+  add(
+    "when",
+    verdict.times.map(({ begin_ns, end_ns, found }) => {
+      const words = `${time(begin_ns * 1000, end_ns * 1000)} to ${time(end_ns * 1000)}`;
+      const show = moment(begin_ns * 1000);
+      return [show ? lead(words, "Move the slider there", show) : words, tied(`: ${found}`)];
+    }),
+  );
   add("why", verdict.causes.map(tied));
   add("try", verdict.comparisons.map(comparison));
   add("trust", [verdict.trust]);
   const second = verdict.places[0]?.found ?? verdict.causes[0];
   const summary = element("summary", [
-    element("strong", tied(verdict.headline)), second ? element("span", tied(second), { className: "second", title: second }) : "",
+    element("strong", tied(verdict.headline)),
+    second ? element("span", tied(second), { className: "second", title: second }) : "",
     element("span", rest(verdict), { className: "more" }),
   ]);
   return element("details", [summary, list], { className: "verdict" });

@@ -467,7 +467,7 @@ mod tests {
                 (3, 5, "queue", Some(1)),
                 (5, 15, "wire", Some(2)),
                 (15, 20, "wire", Some(3)),
-                (20, 24, "room", Some(3)),
+                (20, 24, "credits", Some(3)),
                 (24, 30, "wire", Some(3)),
             ]
         );
@@ -497,11 +497,11 @@ mod tests {
                 (2, 10, "queue", Some(1)),
                 (3, 10, "wire", Some(1)),
                 (10, 20, "wire", Some(2)),
-                (20, 27, "room", Some(2)),
+                (20, 27, "credits", Some(2)),
                 (4, 10, "queue", Some(1)),
                 (10, 20, "queue", Some(3)),
                 // No packet was sent into this VC of the output.
-                (20, 27, "room", None),
+                (20, 27, "credits", None),
                 (27, 37, "input", Some(4)),
             ]
         );

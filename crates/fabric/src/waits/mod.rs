@@ -102,7 +102,7 @@ impl Reason {
     pub fn name(self) -> &'static str {
         match self {
             Reason::Wire => "wire",
-            Reason::Credits => "room",
+            Reason::Credits => "credits",
             Reason::Queue => "queue",
             Reason::Input => "input",
         }

@@ -172,9 +172,9 @@ mod tests {
         assert_eq!(
             shown(out),
             [
-                (10, 25, "room", Some(1)),
+                (10, 25, "credits", Some(1)),
                 (4, 20, "wire", Some(1)),
-                (20, 35, "room", Some(1)),
+                (20, 35, "credits", Some(1)),
                 (35, 45, "wire", Some(2)),
             ]
         );

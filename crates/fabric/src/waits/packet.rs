@@ -294,9 +294,9 @@ mod tests {
         assert_eq!(
             shown(out),
             [
-                (20, 40, "room", Some(7)),
-                (25, 40, "room", Some(7)),
-                (40, 70, "room", Some(5)),
+                (20, 40, "credits", Some(7)),
+                (25, 40, "credits", Some(7)),
+                (40, 70, "credits", Some(5)),
             ]
         );
         assert_eq!(

@@ -18,19 +18,25 @@ for (const button of document.querySelectorAll("button.copy")) {
     }
     const before = button.textContent;
     button.textContent = copied ? "Copied" : "Select and copy by hand";
-    setTimeout(() => { button.textContent = before; }, 2000);
+    setTimeout(() => {
+      button.textContent = before;
+    }, 2000);
   });
 }
 // Paper has no scroll bars and nothing to open: everything is shown, and plots take the width of the sheet.
 let opened = [];
 addEventListener("beforeprint", () => {
   opened = [...document.querySelectorAll("details:not([open])")];
-  opened.forEach((details) => { details.open = true; });
+  opened.forEach((details) => {
+    details.open = true;
+  });
   for (const svg of document.querySelectorAll(".main-svg")) {
     svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
   }
 });
 addEventListener("afterprint", () => {
-  opened.forEach((details) => { details.open = false; });
+  opened.forEach((details) => {
+    details.open = false;
+  });
   document.querySelectorAll(".main-svg").forEach((svg) => svg.removeAttribute("viewBox"));
 });

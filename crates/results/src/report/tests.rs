@@ -276,7 +276,7 @@ fn of_ranks(size: Size) -> Vec<Table> {
                 ("link", link()),
                 ("begin_ps", pick(|i| i * 1000)),
                 ("end_ps", pick(|i| i * 1500 + 1000)),
-                ("reason", text(|i| ["wire", "room", "nic"][(i % 3) as usize])),
+                ("reason", text(|i| ["wire", "credits", "nic"][(i % 3) as usize])),
                 (
                     "holder",
                     words(|i| (i % 3 < 2).then_some(NAMES[(i / 2 % 2) as usize])),
@@ -298,7 +298,7 @@ fn of_ranks(size: Size) -> Vec<Table> {
                     "link",
                     ColumnCells::MaybeU64(items.iter().map(|i| (i % 4 > 1).then_some(i % links)).collect()),
                 ),
-                ("reason", words(|i| (i % 4 == 2).then_some("room"))),
+                ("reason", words(|i| (i % 4 == 2).then_some("credits"))),
                 ("holder", words(|i| (i % 4 == 2).then_some("background"))),
             ],
         ),

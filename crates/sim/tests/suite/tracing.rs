@@ -478,8 +478,8 @@ fn a_full_buffer_is_held_by_who_fills_it() {
     let result = run_everywhere(&mut experiment);
     let link = link_between_routers(&result);
     let of_b: Vec<WaitOf> = shown(&result).into_iter().filter(|wait| wait.0 == "b").collect();
-    let room: u64 = of_b.iter().filter(|w| w.4 == "room").map(|w| w.3 - w.2).sum();
-    assert!(room > 0, "{of_b:?}");
+    let for_credits: u64 = of_b.iter().filter(|w| w.4 == "credits").map(|w| w.3 - w.2).sum();
+    assert!(for_credits > 0, "{of_b:?}");
     for wait in &of_b {
         assert_eq!((wait.1, wait.5.as_deref()), (link, Some("a")), "{of_b:?}");
     }

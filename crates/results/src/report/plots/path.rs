@@ -380,7 +380,7 @@ mod tests {
                 ("begin_ps", ColumnCells::U64(vec![0, 50, 60, 90])),
                 ("end_ps", ColumnCells::U64(vec![50, 60, 90, 100])),
                 ("link", ColumnCells::MaybeU64(vec![None, None, Some(4), Some(4)])),
-                ("reason", ColumnCells::Words(vec![None, None, Some("room"), None])),
+                ("reason", ColumnCells::Words(vec![None, None, Some("credits"), None])),
                 ("holder", ColumnCells::Words(vec![None, None, Some("b"), None])),
             ],
         )
@@ -393,7 +393,7 @@ mod tests {
         let path = &paths["a"];
         assert_eq!(path.kinds_ps, [50, 10, 10, 30, 0]);
         assert_eq!((path.ranks.len(), path.steps, path.end_ps), (2, 4, 100));
-        assert_eq!(path.places_ps[&(Some(4), "room".into(), "b".into())], 30);
+        assert_eq!(path.places_ps[&(Some(4), "credits".into(), "b".into())], 30);
         assert_eq!(
             described("a", path),
             "a: computation 50.0 %, overhead of calls 10.0 %, network 10.0 %, waiting for links and buffers 30.0 %."

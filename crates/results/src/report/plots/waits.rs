@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Figure, named};
 use crate::report::html::{numbers, table, words};
 use crate::report::source::TableSource;
+use crate::rows::wait_reason;
 use crate::{ReadError, Table, show};
 
 /// Maximum number of listed links.
@@ -54,9 +55,9 @@ fn collect(source: TableSource) -> Result<Option<Waits>, ReadError> {
 
 /// The name of a reason for readers.
 pub(super) fn explained(reason: &str) -> &str {
-    match reason {
+    match wait_reason(reason) {
         "wire" => "the link carried other packets",
-        "room" => "the buffer downstream was full",
+        "credits" => "the buffer downstream was full",
         "nic" => "the injection link carried other packets",
         "queue" => "other packets before it in its queue",
         "input" => "its input port was sending",
@@ -167,7 +168,7 @@ mod tests {
                 ("link", ColumnCells::U32(vec![1, 2, 1, 1])),
                 ("begin_ps", ColumnCells::U64(vec![0, 0, 10, 5])),
                 ("end_ps", ColumnCells::U64(vec![10, 30, 20, 55])),
-                ("reason", ColumnCells::Text(vec!["wire", "room", "wire", "wire"])),
+                ("reason", ColumnCells::Text(vec!["wire", "credits", "wire", "wire"])),
                 (
                     "holder",
                     ColumnCells::Words(vec![Some("b"), None, Some("a"), Some("b")]),
@@ -181,7 +182,7 @@ mod tests {
             (sum.waits, sum.ps)
         };
         assert_eq!(of("a", "wire", "b"), (2, 60));
-        assert_eq!((of("a", "room", ""), of("b", "wire", "a")), ((1, 30), (1, 10)));
+        assert_eq!((of("a", "credits", ""), of("b", "wire", "a")), ((1, 30), (1, 10)));
         assert_eq!((waits.by_link[&1].ps, waits.by_link[&2].ps), (70, 30));
         let table = reasons(source).unwrap().unwrap().table;
         assert!(
