@@ -30,6 +30,9 @@ PAGES = sorted(
     if page.is_file()
 )
 
+# Pages without commands or experiments to run, whose links must lead somewhere, too.
+OTHERS = [page for page in (ROOT / "ARCHITECTURE.md", ROOT / "benches/README.md") if page.is_file()]
+
 pytestmark = pytest.mark.skipif(not PAGES, reason="the documentation is not here")
 
 
@@ -308,7 +311,7 @@ def test_the_table_of_the_readme_is_what_the_demo_prints(commands: Commands, rea
     assert table + "\n" in shown, f"the model has changed; put this into README.md:\n{table}"
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES])
+@pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES + OTHERS])
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
