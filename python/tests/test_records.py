@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from view_networks import NETWORKS
 
 ROOT = Path(__file__).parents[2]
 BENCHES = ROOT / "benches"
@@ -76,6 +77,12 @@ def test_a_record_without_a_block_is_named(copied: Path) -> None:
     ended = verify(copied)
     assert ended.returncode == 1
     assert "another" in ended.stderr
+
+
+def test_the_largest_network_of_the_viewer_is_that_of_the_page() -> None:
+    """docs/testing.md says up to which size the viewer is compared."""
+    largest = max(network.hosts for network in NETWORKS.values())
+    assert f"its own tables up to {largest:,}." in (ROOT / "docs/testing.md").read_text()
 
 
 @pytest.mark.parametrize("page", MOST_WORDS)
