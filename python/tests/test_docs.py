@@ -235,6 +235,13 @@ def test_the_readme_counts_what_is_registered() -> None:
         assert count in readme, f"README.md does not say '{count}'"
 
 
+def test_the_first_screen_of_the_readme_has_no_measurements() -> None:
+    """What the program is comes first. Numbers have conditions, and these are further down."""
+    screen = (ROOT / "README.md").read_text().partition("\n## ")[0]
+    screen = re.sub(r"^```.*?^```|\]\([^)]*\)|Python 3\.\d+", "", screen, flags=re.MULTILINE | re.DOTALL)
+    assert not re.findall(r"\S*\d\S*", screen)
+
+
 def test_executors_are_those_that_are_registered() -> None:
     """The README has each, the glossary has them all in one row, and no page counts them."""
     executors = [part.name for part in fabricsim.list_parts("executors")]
