@@ -18,6 +18,8 @@ pytestmark = pytest.mark.skipif(not BENCHES.is_dir(), reason="the sources are no
 
 # Words outside tables, code and generated blocks. Pages that are longer repeat something or tell a history.
 MOST_WORDS = {"benches/README.md": 2000, "docs/testing.md": 2000}
+# The same of all pages together: a new page should take the place of repetitions. Lower it with the pages.
+MOST_WORDS_OF_ALL = 77_000
 
 
 def words(text: str) -> int:
@@ -88,6 +90,17 @@ def test_the_largest_network_of_the_viewer_is_that_of_the_page() -> None:
 @pytest.mark.parametrize("page", MOST_WORDS)
 def test_a_page_of_measurements_or_lists_stays_short(page: str) -> None:
     assert words((ROOT / page).read_text()) <= MOST_WORDS[page]
+
+
+def test_all_pages_together_stay_readable() -> None:
+    pages = [
+        ROOT / "README.md",
+        ROOT / "ARCHITECTURE.md",
+        BENCHES / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+    total = sum(words(page.read_text()) for page in pages)
+    assert MOST_WORDS_OF_ALL - 5000 < total <= MOST_WORDS_OF_ALL
 
 
 def test_words_are_those_outside_tables_code_and_blocks() -> None:
