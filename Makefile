@@ -85,7 +85,7 @@ python: $(VENV)/ready ## the Python package for development, in .venv
 
 # In two processes, each file in one of them, as its tests share what they run.
 test-python: python ## the Python package, and what the documentation says
-	. $(VENV)/bin/activate && ruff check python studies examples scripts && ruff format --check python studies examples scripts
+	. $(VENV)/bin/activate && ruff check python studies benches examples scripts && ruff format --check python studies benches examples scripts
 	. $(VENV)/bin/activate && mypy
 	. $(VENV)/bin/activate && pytest -n 2 --dist loadfile
 

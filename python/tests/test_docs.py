@@ -30,6 +30,9 @@ PAGES = sorted(
     if page.is_file()
 )
 
+# Pages without commands or experiments to run, whose links must lead somewhere, too.
+OTHERS = [page for page in (ROOT / "ARCHITECTURE.md", ROOT / "benches/README.md") if page.is_file()]
+
 pytestmark = pytest.mark.skipif(not PAGES, reason="the documentation is not here")
 
 
@@ -219,6 +222,45 @@ def test_every_part_and_parameter_is_documented() -> None:
     assert not missing
 
 
+def test_the_readme_counts_what_is_registered() -> None:
+    parts = {kind: len(listed) for kind, listed in fabricsim.list_parts().items()}
+    readme = (ROOT / "README.md").read_text()
+    for count in [
+        f"messages of {parts['collectives']} algorithms",
+        # Stand-ins for applications are registered as motifs, and counted by themselves.
+        f"{parts['motifs'] - parts['presets']} motifs from",
+        f"synthetic traffic: {parts['patterns']} patterns",
+        f"{parts['placements']} placements and {parts['mappings']} mappings",
+    ]:
+        assert count in readme, f"README.md does not say '{count}'"
+
+
+def test_the_first_screen_of_the_readme_has_no_measurements() -> None:
+    """What the program is comes first. Numbers have conditions, and these are further down."""
+    screen = (ROOT / "README.md").read_text().partition("\n## ")[0]
+    screen = re.sub(r"^```.*?^```|\]\([^)]*\)|Python 3\.\d+", "", screen, flags=re.MULTILINE | re.DOTALL)
+    assert not re.findall(r"\S*\d\S*", screen)
+
+
+def test_executors_are_those_that_are_registered() -> None:
+    """The README has each, the glossary has them all in one row, and no page counts them."""
+    executors = [part.name for part in fabricsim.list_parts("executors")]
+    glossary = (ROOT / "docs/glossary.md").read_text()
+    row = next(line for line in glossary.splitlines() if line.startswith("| executor |"))
+    assert set(executors) == set(re.findall(r"`([a-z-]+)`", row))
+    readme = (ROOT / "README.md").read_text()
+    assert all(f"`{executor}`" in readme for executor in executors)
+    counted = re.compile(r"\b(?:the|all) (?:three|four|six|seven) executors\b", re.IGNORECASE)
+    assert not [name(page) for page in PAGES + OTHERS if counted.search(page.read_text())]
+
+
+def test_pages_do_not_say_how_long_a_source_file_is() -> None:
+    """Such a number is wrong after the next change, and nobody needs it."""
+    said = re.compile(r"\.(?:rs|py)`[^.|]{0,40}\b\d+ lines")
+    assert said.search("(`crates/des/src/sequential.rs`, some 160 lines)")
+    assert not [name(page) for page in PAGES + OTHERS if said.search(page.read_text())]
+
+
 @pytest.mark.parametrize("page", pages_with("toml", "[network]"))
 def test_experiments_in_the_docs_are_valid(page: Path, tmp_path: Path) -> None:
     for block in blocks(page, "toml"):
@@ -308,7 +350,7 @@ def test_the_table_of_the_readme_is_what_the_demo_prints(commands: Commands, rea
     assert table + "\n" in shown, f"the model has changed; put this into README.md:\n{table}"
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES])
+@pytest.mark.parametrize("page", [pytest.param(page, id=name(page)) for page in PAGES + OTHERS])
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

@@ -24,6 +24,15 @@ def test_the_citation_has_version_licence_and_author_of_the_manifest() -> None:
         assert found and f"\n{key}: {found[1]}\n" in citation, key
 
 
+def test_pages_name_the_least_version_of_python() -> None:
+    least = re.search(
+        r'^requires-python = ">=(3\.\d+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
+    )
+    assert least
+    for page in ("README.md", "CONTRIBUTING.md", "docs/python.md"):
+        assert set(re.findall(r"Python (3\.\d+)", (ROOT / page).read_text())) == {least[1]}, page
+
+
 def test_stages_of_the_workflow_are_targets_of_the_makefile() -> None:
     stages = re.findall(
         r"^ +- stage: (\S+)$", (ROOT / ".github/workflows/test.yml").read_text(), re.MULTILINE

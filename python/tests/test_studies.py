@@ -165,8 +165,8 @@ def test_the_list_of_studies_has_the_time_of_the_full_run(script: Path) -> None:
     parts = [run, *run.get("added", [])]
     minutes = sum(part["cpu_minutes"] - part.get("replaced_cpu_minutes", 0) for part in parts)
     if any("replaced_runs" in part for part in parts):
-        # Starts and ends of the programs of replaced runs stay in this sum. The rows do not have them. Where the
-        # rows have nearly all of the time, they count.
+        # Starts and ends of the programs of replaced runs stay in this sum. The rows do not have them. Where
+        # the rows have nearly all of the time, they count.
         with (script.parent / "table.csv").open() as table:
             of_rows = sum(float(row["cpu_s"]) for row in csv.DictReader(table)) / 60
         minutes = of_rows if of_rows > 0.9 * minutes else minutes

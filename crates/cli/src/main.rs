@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 /// Buffers of events and waiting packets grow and move often: with this allocator a large halo exchange takes a tenth
-/// less time than with glibc's (benches/README.md).
+/// less time than with glibc's (docs/performance.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

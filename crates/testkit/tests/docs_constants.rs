@@ -119,6 +119,62 @@ const QUOTED: &[(&str, &str, &str, &str, u64)] = &[
         "REPORT_BYTES",
         1_000_000,
     ),
+    (
+        "benches/README.md",
+        "Networks of up to {} links sample single links",
+        "experiment/src/setup/collect/setting.rs",
+        "FEW_LINKS",
+        1,
+    ),
+    (
+        "docs/formats/experiment.md",
+        "up to {} links, and",
+        "experiment/src/setup/collect/setting.rs",
+        "FEW_LINKS",
+        1,
+    ),
+    (
+        "docs/methods/kernel.md",
+        "the model has at least {} LPs",
+        "des/src/auto.rs",
+        "LARGE_MODEL",
+        1,
+    ),
+    (
+        "docs/methods/kernel.md",
+        "no thread had {} events",
+        "des/src/optimistic/worker.rs",
+        "EVENTS_PER_SYNCHRONISATION",
+        1,
+    ),
+    (
+        "docs/methods/kernel.md",
+        "beyond {} epochs",
+        "des/src/windows/calendar.rs",
+        "EPOCHS",
+        1,
+    ),
+    (
+        "docs/methods/kernel.md",
+        "beyond {} eras",
+        "des/src/windows/calendar.rs",
+        "ERAS",
+        1,
+    ),
+    (
+        "docs/performance.md",
+        "at most {} ranks of a job",
+        "experiment/src/estimate/ranks.rs",
+        "MOST_RANKS",
+        1,
+    ),
+    (
+        "docs/performance.md",
+        "({} of a program in Python)",
+        "experiment/src/estimate/ranks.rs",
+        "MOST_RANKS_OF_PROGRAMS",
+        1,
+    ),
 ];
 
 fn root() -> PathBuf {
