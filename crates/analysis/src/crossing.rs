@@ -280,10 +280,11 @@ mod tests {
 
     #[test]
     fn a_packet_waits_at_one_link_after_the_other() {
-        let case =
-            Case::new()
-                .stay(3, 20, &[("wire", "B", 15)])
-                .stay(5, 60, &[("credits", "C", 5), ("wire", "B", 10)]);
+        let case = Case::new().stay(3, 20, &[("wire", "B", 15)]).stay(
+            5,
+            60,
+            &[("credits", "C", 5), ("wire", "B", 10)],
+        );
         assert_eq!(
             case.shown(100),
             [

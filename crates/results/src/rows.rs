@@ -798,7 +798,10 @@ mod tests {
 
     #[test]
     fn the_old_name_of_a_cause_is_read() {
-        assert_eq!(["room", "credits", "wire"].map(wait_reason), ["credits", "credits", "wire"]);
+        assert_eq!(
+            ["room", "credits", "wire"].map(wait_reason),
+            ["credits", "credits", "wire"]
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The assumed speed of the simulator: CPU time of packet-hops, messages of ranks, ports and hosts.
 //!
-//! Source: `benches/README.md`, rounded to one digit, on its two machines, of which one is up to twice as fast. No CPU
-//! time of a run has been compared with them.
+//! Source: `benches/README.md`, rounded to one digit, on its two machines, of which one is up to twice as fast.
+//! `docs/performance.md` compares the estimate with the CPU time of runs of fourteen studies.
 
+use fabric::router::RouterParameters;
 use topology::RouterId;
 
 use super::job_work::JobWork;
@@ -14,6 +15,10 @@ const OBLIVIOUS: f64 = 10e6;
 
 /// The same under adaptive routing, where each credit is an event (the same table: 7 to 9 million).
 const ADAPTIVE: f64 = 7e6;
+
+/// Packet-hops of synthetic traffic per second through router models other than `packet`: their queues and crossbars take
+/// more events (single-switch and slim-fly-buffers of `docs/performance.md`).
+const WITH_QUEUES: f64 = 3e6;
 
 /// Packet-hops of ranks per second, without the time of their messages: with [`S_PER_MESSAGE`] the order of the times
 /// of "Applications".
@@ -66,8 +71,9 @@ impl CpuTime {
 }
 
 fn of_traffic_rate(network: &NetworkModel) -> f64 {
-    match network.routing.oblivious() {
-        Some(_) => OBLIVIOUS,
-        None => ADAPTIVE,
+    match (&network.model, network.routing.oblivious()) {
+        (RouterParameters::Packet(_), Some(_)) => OBLIVIOUS,
+        (RouterParameters::Packet(_), None) => ADAPTIVE,
+        _ => WITH_QUEUES,
     }
 }

@@ -380,7 +380,10 @@ mod tests {
                 ("begin_ps", ColumnCells::U64(vec![0, 50, 60, 90])),
                 ("end_ps", ColumnCells::U64(vec![50, 60, 90, 100])),
                 ("link", ColumnCells::MaybeU64(vec![None, None, Some(4), Some(4)])),
-                ("reason", ColumnCells::Words(vec![None, None, Some("credits"), None])),
+                (
+                    "reason",
+                    ColumnCells::Words(vec![None, None, Some("credits"), None]),
+                ),
                 ("holder", ColumnCells::Words(vec![None, None, Some("b"), None])),
             ],
         )

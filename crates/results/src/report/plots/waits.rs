@@ -168,7 +168,10 @@ mod tests {
                 ("link", ColumnCells::U32(vec![1, 2, 1, 1])),
                 ("begin_ps", ColumnCells::U64(vec![0, 0, 10, 5])),
                 ("end_ps", ColumnCells::U64(vec![10, 30, 20, 55])),
-                ("reason", ColumnCells::Text(vec!["wire", "credits", "wire", "wire"])),
+                (
+                    "reason",
+                    ColumnCells::Text(vec!["wire", "credits", "wire", "wire"]),
+                ),
                 (
                     "holder",
                     ColumnCells::Words(vec![Some("b"), None, Some("a"), Some("b")]),
