@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use results::{BoundBy, JobSummary, LinkShare, PathContribution, PathWait};
 
 use crate::columns::Name;
-use crate::explain::Explained;
+use crate::explained::Explained;
 use crate::walk::{ComputeSite, HeldBy, PathStepKind};
 
 /// The class of links at which bytes of messages count that no other link delays.

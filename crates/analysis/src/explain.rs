@@ -14,8 +14,9 @@ use results::{
 
 use crate::Error;
 use crate::backwards::Backwards;
-use crate::columns::{Name, NameColumn};
+use crate::columns::NameColumn;
 use crate::contributions;
+use crate::explained::Explained;
 use crate::places::{self, Bandwidths, Link, LinkPlace};
 use crate::tables::{Readable, Stored};
 use crate::walk::{HeldBy, History, Path as JobPath, PathStep, PathStepKind, walk};
@@ -227,13 +228,6 @@ fn link_of(step: &PathStep) -> Option<u32> {
     }
 }
 
-/// A path with the names of links, ranks and calls.
-pub(crate) struct Explained<'a> {
-    pub links: BTreeMap<u32, Link>,
-    names: &'a NameColumn,
-    pub path: &'a JobPath,
-}
-
 /// Waits for links of one class that one job occupied, or for the NIC gap.
 #[derive(Default)]
 struct LinkWaits {
@@ -243,10 +237,6 @@ struct LinkWaits {
 }
 
 impl Explained<'_> {
-    pub fn text(&self, name: Name) -> Arc<str> {
-        self.names.text(name).clone()
-    }
-
     fn row(&self, job: &Arc<str>, step: u32, at: &PathStep) -> CriticalPathRow {
         let mut row = CriticalPathRow {
             job: job.clone(),

@@ -20,6 +20,7 @@ mod contributions;
 mod crossing;
 mod error;
 mod explain;
+mod explained;
 mod places;
 mod tables;
 mod walk;

@@ -2,18 +2,18 @@
 //!
 //! MPI requires that all ranks of a communicator call the same collectives in the same order, with the same root,
 //! reduction and matching sizes, all blocking or all non-blocking (MPI 4.1, chapter 6 and section 6.12). Each rank keeps one [`CollectiveHistory`] per communicator, of constant size.
-//! [`check_agreement`] compares the histories after the run. Where they differ, it reads the programs again up to
+//! [`check_histories`] compares the histories after the run. Where they differ, it reads the programs again up to
 //! the first call that differs.
 
 use std::collections::BTreeMap;
 
+use des::Journal;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Collective, Counts, Operation, Program, Reduction, TraceError};
 
 use crate::collectives::CollectiveVariant;
-use crate::journal::RankJournal;
 use crate::message::{COLLECTIVE_CONTEXT, WINDOW_CONTEXT, communicator_of};
-use crate::{CollectiveCall, MpiJob, Rank, ReplayError};
+use crate::{CollectiveCall, MpiJob, ReplayError};
 
 /// The collectives of one rank in one context, condensed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ impl CollectiveHistories {
     }
 
     /// Adds a call to the history of its context.
-    pub fn add(&mut self, context: u32, call: &CallArguments<'_>, journal: &mut RankJournal) {
+    pub fn add(&mut self, context: u32, call: &CallArguments<'_>, journal: &mut impl Journal<HistoryChange>) {
         let before = self.of(context);
         let after = CollectiveHistory {
             calls: before.calls + 1,
@@ -261,16 +261,19 @@ fn mix(hash: u64, value: u64) -> u64 {
     product ^ product >> 32
 }
 
-/// Checks after a run that the ranks of a job agree about their collectives. `ranks` has one entry for each rank,
-/// `None` if the rank has not started. `program` opens the program of a rank again.
-///
-/// A rank that has not finished may have called fewer collectives than others.
-///
-/// # Errors
-/// [`ReplayError::Collective`]: ranks disagree. [`ReplayError::Trace`]: a program cannot be read again.
-pub fn check_agreement(
+/// What a rank has called, up to the end of its measured part.
+#[derive(Clone, Copy)]
+pub(crate) struct RankHistories<'a> {
+    pub histories: &'a CollectiveHistories,
+    /// Whether it has executed its program, so that it calls no more.
+    pub finished: bool,
+}
+
+/// Checks that the ranks of a job agree about their collectives. `ranks` has one entry for each rank, `None` if the rank
+/// has not started. `program` opens the program of a rank again.
+pub(crate) fn check_histories(
     job: &MpiJob,
-    ranks: &[Option<&Rank>],
+    ranks: &[Option<RankHistories<'_>>],
     program: impl Fn(u32) -> Result<Box<dyn Program>, TraceError>,
 ) -> Result<(), ReplayError> {
     for context in suspects(job, ranks) {
@@ -281,8 +284,8 @@ pub fn check_agreement(
                 program: program(*rank)?,
                 context,
                 own: CollectiveCall::new(own, members.len() as u32, 0, 0),
-                calls: state.map_or(0, |rank| rank.measured_histories().of(context).calls),
-                finished: state.is_some_and(Rank::finished),
+                calls: state.map_or(0, |rank| rank.histories.of(context).calls),
+                finished: state.is_some_and(|rank| rank.finished),
             })
         });
         let mut readers = readers.collect::<Result<Vec<_>, TraceError>>()?;
@@ -292,7 +295,7 @@ pub fn check_agreement(
 }
 
 /// The contexts in which the histories of the members contradict each other.
-fn suspects(job: &MpiJob, ranks: &[Option<&Rank>]) -> Vec<u32> {
+fn suspects(job: &MpiJob, ranks: &[Option<RankHistories<'_>>]) -> Vec<u32> {
     /// The histories of a context together.
     struct Total {
         members: usize,
@@ -301,11 +304,7 @@ fn suspects(job: &MpiJob, ranks: &[Option<&Rank>]) -> Vec<u32> {
         transfers: u64,
     }
     let mut totals = BTreeMap::new();
-    for (context, history) in ranks
-        .iter()
-        .flatten()
-        .flat_map(|rank| &rank.measured_histories().0)
-    {
+    for (context, history) in ranks.iter().flatten().flat_map(|rank| &rank.histories.0) {
         let total = totals.entry(*context).or_insert(Total {
             members: 0,
             first: *history,

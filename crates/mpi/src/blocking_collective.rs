@@ -3,22 +3,14 @@
 use std::mem;
 use std::sync::Arc;
 
-use des::Time;
+use des::Journal;
 use serde::{Deserialize, Serialize};
 use workload::{Call, Counts};
 
 use crate::agreement::RankCall;
-use crate::collectives::{SEQUENCES, registered, tag};
-use crate::journal::RankJournal;
+use crate::collectives::{registered, tag};
 use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
-use crate::operations::CpuStep;
-use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
-use crate::requests::{RequestInfo, RequestKind};
-use crate::settings::time_at;
-use crate::{
-    CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, RanksByHost, ReplayError, Round,
-    RoundReceive,
-};
+use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, RanksByHost, ReplayError, Round};
 
 /// The schedule of one rank in one collective, without its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,14 +143,18 @@ impl BlockingCollective {
             .map(|current| current.schedule.algorithm)
     }
 
-    fn set_progress(&mut self, progress: RoundProgress, journal: &mut RankJournal) {
+    fn set_progress(
+        &mut self,
+        progress: RoundProgress,
+        journal: &mut impl Journal<BlockingCollectiveChange>,
+    ) {
         if let Some(current) = &mut self.state.current {
             let old = mem::replace(&mut current.progress, progress);
             journal.note(|| BlockingCollectiveChange::Progressed(old));
         }
     }
 
-    fn end(&mut self, journal: &mut RankJournal) {
+    pub fn end(&mut self, journal: &mut impl Journal<BlockingCollectiveChange>) {
         if let Some(current) = self.state.current.take() {
             journal.note(|| BlockingCollectiveChange::Ended(Box::new(current)));
         }
@@ -169,7 +165,7 @@ impl BlockingCollective {
     }
 
     /// Returns true at the first call in a round.
-    fn begin_waiting(&mut self, journal: &mut RankJournal) -> bool {
+    pub fn begin_waiting(&mut self, journal: &mut impl Journal<BlockingCollectiveChange>) -> bool {
         let Some(progress) = self.progress().filter(|progress| !progress.waits) else {
             return false;
         };
@@ -179,7 +175,11 @@ impl BlockingCollective {
     }
 
     /// Enters the first round of a collective. Returns false if it has no round.
-    fn begin(&mut self, schedule: CollectiveSchedule, journal: &mut RankJournal) -> bool {
+    pub fn begin(
+        &mut self,
+        schedule: CollectiveSchedule,
+        journal: &mut impl Journal<BlockingCollectiveChange>,
+    ) -> bool {
         let progress = RoundProgress::default();
         self.state.current = Some(StartedCollective { schedule, progress });
         journal.note(|| BlockingCollectiveChange::Began);
@@ -187,7 +187,7 @@ impl BlockingCollective {
     }
 
     /// Enters the next round. Returns false if there is none.
-    fn enter_next_round(&mut self, journal: &mut RankJournal) -> bool {
+    pub fn enter_next_round(&mut self, journal: &mut impl Journal<BlockingCollectiveChange>) -> bool {
         if let Some(progress) = self.progress() {
             let next = RoundProgress {
                 k: progress.k.saturating_add(1),
@@ -199,7 +199,7 @@ impl BlockingCollective {
     }
 
     /// The next send of the round.
-    fn next_send(&mut self, journal: &mut RankJournal) -> Option<(u32, u64)> {
+    pub fn next_send(&mut self, journal: &mut impl Journal<BlockingCollectiveChange>) -> Option<(u32, u64)> {
         let progress = self.progress()?;
         let send = self.round.sends.get(progress.issued as usize).copied()?;
         let issued = progress.issued + 1;
@@ -208,16 +208,27 @@ impl BlockingCollective {
     }
 
     /// Adds a request that must complete before the round does.
-    pub fn add_pending(&mut self, request: u32, journal: &mut RankJournal) {
+    pub fn add_pending(&mut self, request: u32, journal: &mut impl Journal<BlockingCollectiveChange>) {
         self.state.pending.push(request);
         journal.note(|| BlockingCollectiveChange::Awaited);
     }
 
     /// Takes a request of the round.
-    fn next_pending(&mut self, journal: &mut RankJournal) -> Option<u32> {
+    pub fn next_pending(&mut self, journal: &mut impl Journal<BlockingCollectiveChange>) -> Option<u32> {
         let request = self.state.pending.pop()?;
         journal.note(|| BlockingCollectiveChange::Settled(request));
         Some(request)
+    }
+
+    /// The messages of the current round.
+    pub fn round(&self) -> &Round {
+        &self.round
+    }
+
+    /// The schedule of the current collective, and the number of the current round in its tags.
+    pub fn current_round(&self) -> Option<(&CollectiveSchedule, u32)> {
+        let StartedCollective { schedule, progress } = self.state.current.as_ref()?;
+        Some((schedule, progress.k.wrapping_add(self.round.round_offset)))
     }
 
     pub fn undo(&mut self, change: BlockingCollectiveChange) {
@@ -269,140 +280,6 @@ impl BlockingCollective {
         let mut ongoing = is_consistent.then_some(BlockingCollective { state, round })?;
         let has_round = ongoing.find_round();
         (has_round == ongoing.in_progress()).then_some(ongoing)
-    }
-}
-
-impl Rank {
-    /// The schedule of this rank in the next collective of a context.
-    pub(crate) fn next_schedule(
-        &mut self,
-        context: u32,
-        rank_call: RankCall,
-    ) -> Result<CollectiveSchedule, ReplayError> {
-        check_counts(self.rank, context, &rank_call)?;
-        let sequence = self.histories.calls(context);
-        if self
-            .nonblocking
-            .contains(context, sequence.wrapping_sub(SEQUENCES))
-        {
-            return Err(ReplayError::TooManyCollectives {
-                rank: self.rank,
-                call: rank_call.call.name(),
-                communicator: communicator_of(context),
-                limit: SEQUENCES,
-            });
-        }
-        self.histories
-            .add(context, &rank_call.arguments(), &mut self.journal);
-        Ok(CollectiveSchedule::new(&self.job, context, sequence, rank_call))
-    }
-
-    /// Starts a blocking collective.
-    pub(crate) fn begin_collective(
-        &mut self,
-        schedule: CollectiveSchedule,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) -> Result<CpuStep, ReplayError> {
-        let entered = self.collective.begin(schedule, &mut self.journal);
-        self.begin_round(entered, now, out)
-    }
-
-    /// Issues the next send of the round. After the last send it waits for the round, then enters the next.
-    pub(crate) fn collective_step(
-        &mut self,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) -> Result<CpuStep, ReplayError> {
-        if let Some((to, bytes)) = self.collective.next_send(&mut self.journal) {
-            let departure = self.current_send(to, bytes)?;
-            return self.begin_send(departure, now, out);
-        }
-        if self.collective.begin_waiting(&mut self.journal) {
-            self.begin_waiting(now);
-            while let Some(handle) = self.collective.next_pending(&mut self.journal) {
-                self.wait_for(handle)?;
-            }
-            return self.finish_wait(now, out);
-        }
-        let entered = self.collective.enter_next_round(&mut self.journal);
-        self.begin_round(entered, now, out)
-    }
-
-    /// Posts the receives of the entered round, or ends the collective if there is none.
-    fn begin_round(
-        &mut self,
-        entered: bool,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) -> Result<CpuStep, ReplayError> {
-        if !entered {
-            self.collective.end(&mut self.journal);
-            return Ok(CpuStep::Continue);
-        }
-        for index in 0..self.collective.round.receives.len() {
-            let receive = self.collective.round.receives[index];
-            let departure = self.current_send(receive.from, 0)?;
-            let handle = self.post_round_receive(departure, receive, now, out)?;
-            self.collective.add_pending(handle, &mut self.journal);
-        }
-        Ok(CpuStep::Continue)
-    }
-
-    /// A send of the current round to a rank of the communicator.
-    fn current_send(&self, to: u32, bytes: u64) -> Result<OutgoingSend, ReplayError> {
-        let Some(current) = &self.collective.state.current else {
-            return Err(self.contract_error("it is in no collective"));
-        };
-        self.round_send(
-            &current.schedule,
-            current
-                .progress
-                .k
-                .wrapping_add(self.collective.round.round_offset),
-            to,
-            bytes,
-        )
-    }
-
-    /// A send of a round to a rank of the communicator.
-    pub(crate) fn round_send(
-        &self,
-        schedule: &CollectiveSchedule,
-        k: u32,
-        to: u32,
-        bytes: u64,
-    ) -> Result<OutgoingSend, ReplayError> {
-        let to = self.peer(schedule.call, communicator_of(schedule.context), to)?;
-        Ok(OutgoingSend {
-            to,
-            context: schedule.context,
-            tag: schedule.tag(k),
-            bytes,
-            call: schedule.call,
-            origin: SendOrigin::Collective,
-        })
-    }
-
-    /// Posts the receive from the rank to which `departure` would go. Its completion costs the time of its reduction.
-    pub(crate) fn post_round_receive(
-        &mut self,
-        departure: OutgoingSend,
-        receive: RoundReceive,
-        now: Time,
-        out: &mut Vec<Action>,
-    ) -> Result<u32, ReplayError> {
-        let info = RequestInfo {
-            kind: RequestKind::Receive,
-            ..departure.info()
-        };
-        // Counts may differ between ranks, so no message is too long.
-        let handle = self.post(info, u64::MAX, now, out)?;
-        let bandwidth = self.job.settings.reduction_bandwidth;
-        if receive.reduced > 0 && bandwidth.is_some() {
-            self.charge(handle, time_at(receive.reduced, bandwidth));
-        }
-        Ok(handle)
     }
 }
 

@@ -9,8 +9,8 @@ use workload::{Call, Collective, Operation};
 
 use crate::agreement::RankCall;
 use crate::blocking_collective::{CollectiveSchedule, check_counts};
+use crate::cpu::{OutgoingSend, SendOrigin};
 use crate::message::{COLLECTIVE_CONTEXT, MessageKind, WINDOW_CONTEXT};
-use crate::rank::{OutgoingSend, SendOrigin};
 use crate::{CollectiveCall, MpiJob, ReplayError, Round};
 
 /// A message that an operation causes: payload, or a control message of its protocol.

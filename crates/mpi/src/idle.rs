@@ -9,9 +9,7 @@
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::message::COLLECTIVE_CONTEXT;
 use crate::path::Transit;
-use crate::rank::{CpuState, Rank};
 
 /// Idle time by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,23 +59,6 @@ impl IdleTime {
         count(&mut self.partner, by.partner);
         count(&mut self.transfer, by.transfer);
         count(&mut self.links, by.links);
-    }
-}
-
-impl Rank {
-    /// The idle time until now of a wait that has not ended, and whether it is for a collective. No message tells its
-    /// cause: it waits for another rank.
-    pub(crate) fn unended_idle(&self, now: Time) -> (bool, IdleTime) {
-        let since = match *self.state {
-            CpuState::Waiting { busy_until, .. } | CpuState::Probing { busy_until, .. } => busy_until,
-            _ => now,
-        };
-        let idle = IdleTime {
-            partner: now.saturating_sub(since),
-            ..IdleTime::default()
-        };
-        let mut contexts = self.requests.blocking().map(|(_, request)| request.info.context);
-        (contexts.any(|context| context & COLLECTIVE_CONTEXT != 0), idle)
     }
 }
 

@@ -13,8 +13,10 @@
 
 mod agreement;
 mod blocking_collective;
+mod changes;
 mod collectives;
 mod compute;
+mod cpu;
 mod error;
 mod expected_message;
 mod idle;
@@ -23,23 +25,17 @@ mod journal;
 mod matching;
 mod message;
 mod nonblocking_collective;
-mod one_sided;
-mod operations;
 mod ordering;
 mod path;
 mod presets;
 mod program;
-mod progress;
 mod rank;
 mod repetition;
 mod requests;
 mod settings;
-mod state;
 mod statistics;
-mod stop;
 mod tracing;
 
-pub use agreement::check_agreement;
 pub use collectives::{
     ALGORITHMS, AlgorithmSelection, CollectiveAlgorithm, CollectiveArgs, CollectiveCall, CollectiveVariant,
     HostLayout, NamedAlgorithm, RanksByHost, Round, RoundReceive, SelectionRule, SelectionTable, TABLES,
@@ -49,12 +45,13 @@ pub use error::ReplayError;
 pub use expected_message::ExpectedMessage;
 pub use idle::IdleTime;
 pub use job::MpiJob;
-pub use journal::Changes;
 pub use message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
 pub use path::{Awaited, PackedPath, PathTime, Transit};
 pub use presets::{PRESETS, Preset};
+pub use rank::agreement::check_agreement;
+pub use rank::state::RankState;
+pub use rank::undo::Changes;
 pub use rank::{Action, Rank};
 pub use settings::MpiSettings;
-pub use state::RankState;
 pub use statistics::{CallTime, RankStats};
 pub use tracing::{TraceEvent, TracedActivity};

@@ -5,10 +5,10 @@
 
 use std::collections::VecDeque;
 
+use des::Journal;
 use serde::{Deserialize, Serialize};
 
 use crate::Message;
-use crate::journal::RankJournal;
 
 /// The messages that a receive or probe accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ impl MatchingQueues {
     pub fn post(
         &mut self,
         receive: PostedReceive,
-        journal: &mut RankJournal,
+        journal: &mut impl Journal<MatchingChange>,
     ) -> QueueSearch<UnexpectedMessage> {
         let search = self.probe(&receive.pattern);
         let taken = search
@@ -105,7 +105,11 @@ impl MatchingQueues {
     }
 
     /// Delivers an envelope. A matching receive takes it, or it is queued.
-    pub fn deliver(&mut self, message: Message, journal: &mut RankJournal) -> QueueSearch<PostedReceive> {
+    pub fn deliver(
+        &mut self,
+        message: Message,
+        journal: &mut impl Journal<MatchingChange>,
+    ) -> QueueSearch<PostedReceive> {
         let mut receives = self.posted.iter();
         let place = receives.position(|receive| receive.pattern.fits(&message));
         let search = QueueSearch::new(place, self.posted.len());
@@ -159,6 +163,7 @@ impl QueueSearch<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::changes::RankJournal;
     use crate::{COLLECTIVE_CONTEXT, MessageKind, WINDOW_CONTEXT};
 
     fn message(from: u32, tag: u32, communicator: u32, sequence: u32) -> Message {

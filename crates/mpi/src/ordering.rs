@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use des::Journal;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Message;
-use crate::journal::RankJournal;
 
 /// Sequence numbers between a rank and one peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub(crate) enum OrderChange {
 
 impl MessageOrder {
     /// The number of the next message to `to`.
-    pub fn number(&mut self, to: u32, journal: &mut RankJournal) -> u32 {
+    pub fn number(&mut self, to: u32, journal: &mut impl Journal<OrderChange>) -> u32 {
         let peer = self.peers.entry(to).or_default();
         let old = *peer;
         peer.next_out = old.next_out.wrapping_add(1);
@@ -50,7 +50,7 @@ impl MessageOrder {
     }
 
     /// Accepts an arrived envelope. Returns true if it is next in order; otherwise it is held.
-    pub fn admit(&mut self, message: Message, journal: &mut RankJournal) -> bool {
+    pub fn admit(&mut self, message: Message, journal: &mut impl Journal<OrderChange>) -> bool {
         let peer = self.peers.entry(message.from).or_default();
         let old = *peer;
         if old.next_in == message.sequence {
@@ -67,7 +67,7 @@ impl MessageOrder {
     }
 
     /// Releases a held envelope from this sender that is next in order.
-    pub fn release(&mut self, from: u32, journal: &mut RankJournal) -> Option<Message> {
+    pub fn release(&mut self, from: u32, journal: &mut impl Journal<OrderChange>) -> Option<Message> {
         if self.early.is_empty() {
             return None;
         }
@@ -131,6 +131,7 @@ impl From<MessageOrderState> for MessageOrder {
 mod tests {
     use super::*;
     use crate::MessageKind;
+    use crate::changes::RankJournal;
 
     fn message(from: u32, sequence: u32) -> Message {
         Message {

@@ -6,8 +6,6 @@
 
 use config::{Error, Section};
 
-use crate::MpiSettings;
-
 /// One named set of thresholds.
 #[derive(Debug)]
 pub struct Preset {
@@ -203,17 +201,6 @@ pub static PRESETS: &[Preset] = &[
     },
 ];
 
-impl Preset {
-    /// The settings of the preset.
-    pub fn settings(&self) -> MpiSettings {
-        MpiSettings {
-            eager_threshold: self.eager_threshold,
-            copy_threshold: self.copy_threshold,
-            ..MpiSettings::default()
-        }
-    }
-}
-
 /// Reads the key `preset`.
 ///
 /// # Errors
@@ -227,6 +214,7 @@ pub(crate) fn read(section: &Section) -> Result<&'static Preset, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MpiSettings;
 
     fn settings(text: &str) -> MpiSettings {
         MpiSettings::read(&Section::from_toml(text, "x.toml").unwrap()).unwrap()

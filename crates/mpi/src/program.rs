@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use des::Journal;
 use workload::{Operation, Program, Recording, TraceError};
-
-use crate::journal::RankJournal;
 
 /// An answer of a program. Boxed errors keep it small.
 type Answer = Result<Option<Operation>, Box<TraceError>>;
@@ -33,7 +32,10 @@ impl ProgramCursor {
     }
 
     /// The next operation; `None` at the end.
-    pub fn next(&mut self, journal: &mut RankJournal) -> Result<Option<Operation>, TraceError> {
+    pub fn next(
+        &mut self,
+        journal: &mut impl Journal<TakenOperation>,
+    ) -> Result<Option<Operation>, TraceError> {
         let answer = match self.put_back.pop() {
             Some(answer) => answer,
             None => self.program.next().map_err(Box::new),

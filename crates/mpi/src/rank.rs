@@ -1,19 +1,33 @@
 //! One MPI process: its state, the calls of its owner, and its reports.
 //!
 //! `operations`, `blocking_collective`, `nonblocking_collective` and `one_sided` execute operations, `progress`
-//! handles messages. The state changes only there; `journal` undoes it.
+//! handles messages. The state changes only there; `undo` undoes it.
+
+pub(crate) mod agreement;
+mod blocking_collective;
+mod nonblocking_collective;
+mod one_sided;
+mod operations;
+mod path;
+mod progress;
+mod repetition;
+pub(crate) mod state;
+mod stop;
+mod tracing;
+pub(crate) mod undo;
 
 use std::fmt;
 use std::sync::Arc;
 
 use des::Time;
-use serde::{Deserialize, Serialize};
-use workload::{Call, Program, Recording, Region};
+use workload::{Program, Recording};
 
 use crate::agreement::CollectiveHistories;
 use crate::blocking_collective::BlockingCollective;
+use crate::changes::RankJournal;
 use crate::collectives::round_of;
-use crate::journal::{HandleMap, Journaled, RankJournal};
+use crate::cpu::{CpuActivity, CpuState};
+use crate::journal::{HandleMap, Journaled};
 use crate::matching::{MatchPattern, MatchingQueues};
 use crate::message::{COLLECTIVE_CONTEXT, Message, communicator_of};
 use crate::nonblocking_collective::NonBlockingCollectives;
@@ -24,7 +38,7 @@ use crate::repetition::{MeasuredEnd, Repetition};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
 use crate::tracing::TracedUntil;
-use crate::{MpiJob, MpiSettings, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
+use crate::{IdleTime, MpiJob, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
 
 /// What a rank asks of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,117 +57,6 @@ pub enum Action {
     RepetitionEnded(u64),
     /// A trace event, only after [`Rank::set_tracing`].
     Trace(TraceEvent),
-}
-
-/// State of a rank's CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum CpuState {
-    /// The program has not started.
-    New,
-    /// Executes operations, only during a call of the owner.
-    Running,
-    /// Computes or pays an overhead, then issues a send.
-    Busy {
-        until: Time,
-        departure: Option<OutgoingSend>,
-    },
-    /// Blocked on requests. Overheads of what has arrived last until `busy_until`.
-    Waiting { outstanding: u32, busy_until: Time },
-    /// Blocked until a matching message arrives. Comparisons with others last until `busy_until`.
-    Probing { pattern: MatchPattern, busy_until: Time },
-    /// The program has ended.
-    Finished,
-    /// [`Rank::stop`] has interrupted the program.
-    Stopped { at: Time },
-}
-
-/// A send whose overhead is being paid.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct OutgoingSend {
-    /// Rank of the job.
-    pub to: u32,
-    pub context: u32,
-    pub tag: u32,
-    pub bytes: u64,
-    pub call: Call,
-    pub origin: SendOrigin,
-}
-
-impl OutgoingSend {
-    /// Whether it is complete for the sender once it has left, whatever its size.
-    pub fn is_buffered(&self) -> bool {
-        matches!(self.call, Call::Bsend | Call::Ibsend)
-    }
-
-    /// Whether it is complete only when it is matched, whatever its size.
-    pub fn is_synchronous(&self) -> bool {
-        matches!(self.call, Call::Ssend | Call::Issend)
-    }
-
-    /// Whether a receive at the other rank takes part.
-    pub fn is_two_sided(&self) -> bool {
-        !matches!(self.origin, SendOrigin::Put | SendOrigin::Get)
-    }
-
-    /// Whether it asks before it sends the payload.
-    pub fn is_rendezvous(&self, settings: &MpiSettings) -> bool {
-        self.is_synchronous() || self.bytes > settings.eager_threshold
-    }
-
-    /// Whether the sender copies the payload of a rendezvous, so that it is complete once it has left.
-    pub fn is_copied(&self, settings: &MpiSettings) -> bool {
-        self.is_buffered() || !self.is_synchronous() && self.bytes <= settings.copy_threshold
-    }
-
-    pub fn info(&self) -> RequestInfo {
-        let OutgoingSend {
-            to,
-            context,
-            tag,
-            call,
-            origin,
-            ..
-        } = *self;
-        let kind = match origin {
-            SendOrigin::Put => RequestKind::Put,
-            SendOrigin::Get => RequestKind::Get,
-            SendOrigin::Blocking | SendOrigin::NonBlocking(_) | SendOrigin::Collective => RequestKind::Send,
-        };
-        RequestInfo {
-            kind,
-            peer: Some(to),
-            tag: Some(tag),
-            context,
-            call,
-        }
-    }
-}
-
-/// What the sender does after the send.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum SendOrigin {
-    /// It blocks until the send is complete.
-    Blocking,
-    /// It continues; the program waits for this request later.
-    NonBlocking(u64),
-    /// It continues with the round of a collective.
-    Collective,
-    /// It continues; the payload goes into the memory of the target.
-    Put,
-    /// It continues; the payload comes from the memory of the target.
-    Get,
-}
-
-/// What the time since the last operation counts as.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum CpuActivity {
-    None,
-    /// Computation in this region of the code.
-    Compute(Option<Region>),
-    Call {
-        call: Call,
-        calls: u64,
-    },
 }
 
 /// The first items of a list, and the number of the others.
@@ -456,6 +359,21 @@ impl Rank {
             Some(tag) => format!("tag {tag}, "),
         };
         format!("{what} {peer}, {tag}communicator {communicator}")
+    }
+
+    /// The idle time until now of a wait that has not ended, and whether it is for a collective. No message tells its
+    /// cause: it waits for another rank.
+    pub(crate) fn unended_idle(&self, now: Time) -> (bool, IdleTime) {
+        let since = match *self.state {
+            CpuState::Waiting { busy_until, .. } | CpuState::Probing { busy_until, .. } => busy_until,
+            _ => now,
+        };
+        let idle = IdleTime {
+            partner: now.saturating_sub(since),
+            ..IdleTime::default()
+        };
+        let mut contexts = self.requests.blocking().map(|(_, request)| request.info.context);
+        (contexts.any(|context| context & COLLECTIVE_CONTEXT != 0), idle)
     }
 
     /// An error of the owner.

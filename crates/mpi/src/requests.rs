@@ -1,9 +1,8 @@
 //! Open communication: one request per send, receive, put, get or non-blocking collective.
 
-use des::Time;
+use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::journal::RankJournal;
 use crate::path::PackedPath;
 
 /// Description of a request, for reports.
@@ -92,11 +91,16 @@ pub(crate) enum RequestChange {
 
 impl Requests {
     /// Opens a request that is not complete and costs nothing.
-    pub fn open(&mut self, info: RequestInfo, owner: Owner, journal: &mut RankJournal) -> u32 {
+    pub fn open(
+        &mut self,
+        info: RequestInfo,
+        owner: Owner,
+        journal: &mut impl Journal<RequestChange>,
+    ) -> u32 {
         self.add(Request::new(info, owner), journal)
     }
 
-    pub fn add(&mut self, request: Request, journal: &mut RankJournal) -> u32 {
+    pub fn add(&mut self, request: Request, journal: &mut impl Journal<RequestChange>) -> u32 {
         let request = Some(request);
         if let Some(handle) = self.free.pop() {
             self.slots[handle as usize] = request;
@@ -112,7 +116,12 @@ impl Requests {
         self.slots.get(handle as usize)?.as_ref()
     }
 
-    pub fn alter(&mut self, handle: u32, alter: impl FnOnce(&mut Request), journal: &mut RankJournal) {
+    pub fn alter(
+        &mut self,
+        handle: u32,
+        alter: impl FnOnce(&mut Request),
+        journal: &mut impl Journal<RequestChange>,
+    ) {
         if let Some(Some(request)) = self.slots.get_mut(handle as usize) {
             let old = *request;
             alter(request);
@@ -120,7 +129,7 @@ impl Requests {
         }
     }
 
-    pub fn close(&mut self, handle: u32, journal: &mut RankJournal) {
+    pub fn close(&mut self, handle: u32, journal: &mut impl Journal<RequestChange>) {
         if let Some(request) = self.slots.get_mut(handle as usize).and_then(Option::take) {
             self.free.push(handle);
             journal.note(|| RequestChange::Closed(handle, request));

@@ -3,7 +3,7 @@
 use config::{Bandwidth, Bytes, DefaultValue, Duration, Error, OrNone, Parameter, Section, Type, parameters};
 use des::Time;
 
-use crate::{AlgorithmSelection, ComputeRule, presets};
+use crate::{AlgorithmSelection, ComputeRule, Preset, presets};
 
 /// Parameters of the MPI layer, the table `[mpi]` of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +116,17 @@ impl MpiSettings {
             compute: ComputeRule::default(),
             collectives: AlgorithmSelection::read(section.section("collectives")?)?,
         })
+    }
+}
+
+impl Preset {
+    /// The settings of the preset.
+    pub fn settings(&self) -> MpiSettings {
+        MpiSettings {
+            eager_threshold: self.eager_threshold,
+            copy_threshold: self.copy_threshold,
+            ..MpiSettings::default()
+        }
     }
 }
 

@@ -1,12 +1,11 @@
 //! Statistics of one rank: time by call, messages, bytes.
 
-use des::Time;
+use des::{Journal, Time};
 use serde::{Deserialize, Serialize};
 use workload::Call;
 
+use crate::cpu::CpuActivity;
 use crate::idle::IdleTime;
-use crate::journal::RankJournal;
-use crate::rank::CpuActivity;
 
 /// Calls and time of one MPI call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,37 +174,48 @@ impl Statistics {
         &self.0
     }
 
-    pub fn start(&mut self, now: Time, journal: &mut RankJournal) {
+    pub fn start(&mut self, now: Time, journal: &mut impl Journal<StatisticsChange>) {
         self.0.started_at = Some(now);
         journal.note(|| StatisticsChange::Started);
     }
 
-    pub fn finish(&mut self, now: Time, journal: &mut RankJournal) {
+    pub fn finish(&mut self, now: Time, journal: &mut impl Journal<StatisticsChange>) {
         self.0.finished_at = Some(now);
         journal.note(|| StatisticsChange::Finished);
     }
 
-    pub fn count_compute(&mut self, span: Time, journal: &mut RankJournal) {
+    pub fn count_compute(&mut self, span: Time, journal: &mut impl Journal<StatisticsChange>) {
         self.0.compute = Time(self.0.compute.ps().wrapping_add(span.ps()));
         journal.note(|| StatisticsChange::Computed(span));
     }
 
-    pub fn count_call(&mut self, call: Call, calls: u64, time: Time, journal: &mut RankJournal) {
+    pub fn count_call(
+        &mut self,
+        call: Call,
+        calls: u64,
+        time: Time,
+        journal: &mut impl Journal<StatisticsChange>,
+    ) {
         let (index, old) = self.0.add_call(call, calls, time);
         journal.note(|| StatisticsChange::Called(index, old));
     }
 
-    pub fn count_sent(&mut self, sent: CountedMessage, journal: &mut RankJournal) {
+    pub fn count_sent(&mut self, sent: CountedMessage, journal: &mut impl Journal<StatisticsChange>) {
         count(true, self.sent(sent.of_collective), sent.bytes);
         journal.note(|| StatisticsChange::Sent(sent));
     }
 
-    pub fn count_received(&mut self, received: CountedMessage, journal: &mut RankJournal) {
+    pub fn count_received(&mut self, received: CountedMessage, journal: &mut impl Journal<StatisticsChange>) {
         count(true, self.received(received.of_collective), received.bytes);
         journal.note(|| StatisticsChange::Received(received));
     }
 
-    pub fn count_idle(&mut self, of_collective: bool, idle: IdleTime, journal: &mut RankJournal) {
+    pub fn count_idle(
+        &mut self,
+        of_collective: bool,
+        idle: IdleTime,
+        journal: &mut impl Journal<StatisticsChange>,
+    ) {
         self.0.idle_of(of_collective).count(true, &idle);
         journal.note(|| StatisticsChange::Idle(of_collective, idle));
     }
@@ -261,6 +271,7 @@ impl Statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::changes::RankJournal;
 
     #[test]
     fn calls_add_up_sorted() {

@@ -1,9 +1,11 @@
 //! Compares several runs, as text for a terminal.
 
-use crate::compared_runs::{DifferingKey, differing_keys};
 use crate::delivery::Delivery;
+use crate::differing_keys::{DifferingKey, differing_keys};
 use crate::extremes::{Better, Extremes};
-use crate::headline::{TIE_OF_TRAFFIC, headline, not_ranked};
+use crate::headline::{
+    TIE_OF_TIMES, TIE_OF_TRAFFIC, headline, names_of_jobs, not_ranked, time_per_repetition,
+};
 use crate::{
     BoundBy, EnergySummary, JobBounds, JobSummary, Latency, MpiParts, ScheduleDistribution, ScheduleSummary,
     SlowDown, Summary, TrafficSummary, show,
@@ -173,17 +175,6 @@ impl Row {
             None => {}
         }
     }
-}
-
-/// The jobs of all runs, each once.
-pub(crate) fn names_of_jobs<'a>(runs: &'a [(&str, Summary)]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for job in runs.iter().flat_map(|(_, run)| &run.jobs) {
-        if !names.contains(&job.name.as_str()) {
-            names.push(&job.name);
-        }
-    }
-    names
 }
 
 fn jobs(runs: &[(&str, Summary)]) -> Vec<Row> {
@@ -369,9 +360,6 @@ fn bound_by(jobs: &[Option<&JobSummary>]) -> Vec<Row> {
     causes.into_iter().map(row).collect()
 }
 
-/// Times that differ by less than this part are a tie.
-pub const TIE_OF_TIMES: f64 = 0.02;
-
 /// A network with less than this share of the critical path does not bound a job.
 pub const NETWORK_BOUNDS: f64 = 0.2;
 
@@ -436,14 +424,6 @@ fn repetitions(jobs: &[Option<&JobSummary>]) -> Option<Row> {
         .any(|job| job.repetitions > 1 || job.repetition_times.is_some());
     let each: Vec<Option<f64>> = jobs.iter().map(|job| job.and_then(time_per_repetition)).collect();
     repeats.then(|| Row::times("  time per repetition, mean", &each))
-}
-
-/// Mean time of a repetition, in nanoseconds. `None` if the job was stopped before it ended one.
-pub(crate) fn time_per_repetition(job: &JobSummary) -> Option<f64> {
-    match job.repetition_times {
-        Some(times) => Some(times.mean_ns),
-        None => (!job.stopped).then(|| job.time_ns / job.repetitions.max(1) as f64),
-    }
 }
 
 /// The slow-down of a job by other jobs, if known.
@@ -519,7 +499,7 @@ fn network(runs: &[(&str, Summary)]) -> Vec<Row> {
         .all(|two| two[0].1.network.hosts == two[1].1.network.hosts);
     let mut rows = vec![
         Row::new("network", runs.iter().map(|_| String::new())),
-        Row::new("  hosts", text(&show::hosts)),
+        Row::new("  hosts", text(&crate::NetworkSummary::hosts_text)),
         Row::new("  routers", text(&|n| show::count(n.routers)))
             .judged(Better::Lower, &of(|n| Some(n.routers as f64)))
             .judged_if(same_hosts),

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::summary::nanoseconds;
+use crate::nanoseconds::nanoseconds;
 
 /// The energy of a run from time 0 to its end. Not part of the digest.
 #[derive(Clone, Debug, Default)]

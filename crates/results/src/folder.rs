@@ -4,94 +4,15 @@
 //! the disk has everything. An older result is replaced only on demand, and only if the folder contains nothing but a
 //! result.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
+use crate::entries::{CHECKPOINT, PARTIAL_CHECKPOINT, PARTS, REPORT, RUNNING, SUMMARY};
+use crate::partial::{hidden_sibling, set_aside};
 use crate::report::{IN_MEMORY, report_with_files};
-use crate::running::{PARTS, RUNNING, refuse_in_use};
-use crate::{CRITICAL_PATH, RunResult, Running, Summary, Table};
-
-const SUMMARY: &str = "summary.json";
-const REPORT: &str = "report.html";
-
-/// File name of the checkpoint of an unfinished run, in the folder of its future result.
-pub const CHECKPOINT: &str = "checkpoint.fabricsim";
-
-/// File name of a checkpoint while it is written.
-pub const PARTIAL_CHECKPOINT: &str = ".checkpoint-";
-
-/// The reason why a result was not written.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    /// The folder contains a result, and overwriting was not requested.
-    #[error("{} already contains a result; choose another folder or allow overwriting", .0.display())]
-    Exists(PathBuf),
-    /// The folder contains something that FabricSim did not write.
-    #[error("{} is not a FabricSim result (it contains '{found}'); it is left unchanged", .folder.display())]
-    NotAResult {
-        /// The folder.
-        folder: PathBuf,
-        /// An entry that belongs to no result.
-        found: String,
-    },
-    /// The folder contains the checkpoint of an interrupted run.
-    #[error(
-        "{folder} contains the checkpoint of an interrupted run: `fabricsim resume {folder}` continues it; \
-         remove {folder}/{CHECKPOINT} to start again",
-        folder = .0.display()
-    )]
-    Unfinished(PathBuf),
-    /// A run writes the folder.
-    #[error(
-        "{} is being written by {by}; wait until it has ended, or give another folder (--out)",
-        .folder.display()
-    )]
-    InUse {
-        /// The folder.
-        folder: PathBuf,
-        /// The process of that run.
-        by: String,
-    },
-    /// The path is a file, or cannot become a folder.
-    #[error("{} is not a folder", .0.display())]
-    NotAFolder(PathBuf),
-    /// A table that was just written cannot be read for the report.
-    #[error(transparent)]
-    Unreadable(#[from] ReadError),
-    /// The system refused: permissions, a full disk, a disk error.
-    #[error("cannot write {}: {source}", .path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-}
-
-/// The reason why a result could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// A file cannot be read.
-    #[error("cannot read {}: {source}", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// The folder has no summary, or that of another program.
-    #[error("{} is not a FabricSim result: {why}", .folder.display())]
-    NotAResult {
-        /// The folder.
-        folder: PathBuf,
-        /// The missing or wrong part.
-        why: String,
-    },
-}
+use crate::running::refuse_in_use;
+use crate::{CRITICAL_PATH, ReadError, RegenerateError, RunResult, Running, Summary, Table, WriteError};
 
 impl Summary {
     /// Reads the summary of a result folder.
@@ -274,17 +195,6 @@ pub fn renew_report(folder: &Path) -> Result<Option<PathBuf>, RegenerateError> {
     }
 }
 
-/// The reason why a report was not rewritten.
-#[derive(Debug, thiserror::Error)]
-pub enum RegenerateError {
-    /// The folder could not be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The page could not be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-}
-
 /// The absolute target path, with its parent created. Returns an error for a folder that must not be replaced.
 fn prepare(dir: &Path, overwrite: bool) -> Result<PathBuf, WriteError> {
     if dir.symlink_metadata().is_ok() {
@@ -368,47 +278,6 @@ fn is_summary(path: &Path) -> bool {
         .and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
     let schema = json.as_ref().and_then(|j| j.get("schema")?.as_str());
     schema.is_some_and(|s| s.starts_with("fabricsim/summary/"))
-}
-
-/// A new hidden folder beside `target`, removed when dropped, with the permissions of any new folder.
-fn hidden_sibling(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
-    let mut builder = tempfile::Builder::new();
-    let prefix = partial_prefix(target.file_name().unwrap_or_default());
-    builder.prefix(&prefix);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-    builder.tempdir_in(parent).map_err(|source| WriteError::Io {
-        path: target.into(),
-        source,
-    })
-}
-
-/// Removes hidden folders that killed runs left while they wrote a result as `dir`. Those that cannot be removed stay.
-pub(crate) fn remove_partials(dir: &Path) {
-    let Ok(target) = dir.canonicalize() else { return };
-    let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
-        return;
-    };
-    let prefix = partial_prefix(name);
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
-        let _ = fs::remove_dir_all(entry.path());
-    }
-}
-
-/// Prefix of the names of hidden folders beside a result of this name.
-fn partial_prefix(name: &OsStr) -> String {
-    format!(".{}.partial-", name.to_string_lossy())
-}
-
-/// Moves the old result into a hidden folder that is removed when dropped.
-fn set_aside(target: &Path, parent: &Path) -> Result<TempDir, WriteError> {
-    let aside = hidden_sibling(target, parent)?;
-    fs::rename(target, aside.path().join("old")).map_err(|source| WriteError::Io {
-        path: target.into(),
-        source,
-    })?;
-    Ok(aside)
 }
 
 fn write_text(path: &Path, text: &str) -> io::Result<()> {

@@ -6,10 +6,12 @@
 
 use std::cmp::Ordering;
 
-use crate::compare::{TIE_OF_TIMES, names_of_jobs, time_per_repetition};
 use crate::delivery::Delivery;
 use crate::extremes::{Better, Extremes};
 use crate::{JobSummary, Summary, show};
+
+/// Times that differ by less than this part are a tie.
+pub const TIE_OF_TIMES: f64 = 0.02;
 
 /// Loads and latencies of traffic tie up to this part: runs of random traffic differ by chance.
 pub const TIE_OF_TRAFFIC: f64 = 0.05;
@@ -263,6 +265,25 @@ impl Finding {
             measure,
             spread: of.ratio(),
         }
+    }
+}
+
+/// The jobs of all runs, each once.
+pub(crate) fn names_of_jobs<'a>(runs: &'a [(&str, Summary)]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for job in runs.iter().flat_map(|(_, run)| &run.jobs) {
+        if !names.contains(&job.name.as_str()) {
+            names.push(&job.name);
+        }
+    }
+    names
+}
+
+/// Mean time of a repetition, in nanoseconds. `None` if the job was stopped before it ended one.
+pub(crate) fn time_per_repetition(job: &JobSummary) -> Option<f64> {
+    match job.repetition_times {
+        Some(times) => Some(times.mean_ns),
+        None => (!job.stopped).then(|| job.time_ns / job.repetitions.max(1) as f64),
     }
 }
 

@@ -15,8 +15,11 @@ mod compared_runs;
 mod contribution;
 mod critical_path;
 mod delivery;
+mod differing_keys;
 mod digest;
 mod energy;
+mod entries;
+mod error;
 mod extremes;
 mod fairness;
 mod folder;
@@ -24,51 +27,59 @@ mod headline;
 mod histogram;
 mod interference;
 mod mpi_parts;
+mod nanoseconds;
+mod note;
 mod notes;
 mod outcome;
+mod partial;
 mod recording;
 mod repetition;
 mod report;
 pub mod rows;
+mod run_result;
 mod running;
 mod schedule;
 mod show;
+mod slow_down;
 pub mod stream;
 mod summary;
 mod table;
 mod verdict;
+mod verdict_content;
 
 pub use assumed::{AssumedValue, Assumptions, MeasuredError};
 pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
 pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
 pub use communication::{Communication, Sent};
-pub use compare::{NETWORK_BOUNDS, TIE_OF_TIMES, compare};
-pub use compared_runs::{ComparedRuns, ComparedValue, DifferingKey, compare_runs, differing_keys};
+pub use compare::{NETWORK_BOUNDS, compare};
+pub use compared_runs::{ComparedRuns, ComparedValue, compare_runs};
 pub use contribution::PathContribution;
 pub use critical_path::{
     CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
     PathWait,
 };
 pub use delivery::{Delivery, deliveries};
+pub use differing_keys::{DifferingKey, differing_keys};
 pub use digest::{Chain, Digest, hash};
 pub use energy::{EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals, PartEnergy, PartTotals};
+pub use entries::{CHECKPOINT, PARTIAL_CHECKPOINT, RUNNING};
+pub use error::{ReadError, RegenerateError, WriteError};
 pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
-pub use folder::{
-    CHECKPOINT, PARTIAL_CHECKPOINT, ReadError, RegenerateError, WriteError, may_write, regenerate_report,
-    renew_report,
-};
-pub use headline::TIE_OF_TRAFFIC;
+pub use folder::{may_write, regenerate_report, renew_report};
+pub use headline::{TIE_OF_TIMES, TIE_OF_TRAFFIC};
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
 pub use mpi_parts::{MpiParts, MpiPartsTotals};
-pub use notes::{NOTE_KINDS, Note, NoteKind, Severity};
-pub use outcome::{BacklogGrowth, JobTotals, LatencyParts, NetworkTotals, Outcome, RunResult, TrafficTotals};
+pub use note::{Note, Severity};
+pub use notes::{NOTE_KINDS, NoteKind};
+pub use outcome::{BacklogGrowth, JobTotals, LatencyParts, NetworkTotals, Outcome, TrafficTotals};
 pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, RecordingTotals};
 pub use repetition::{RepetitionSummary, RepetitionTimes};
 pub use report::{REPORT_BYTES, report};
-pub use running::{RUNNING, Running, RunningFolder, refuse_in_use};
+pub use run_result::RunResult;
+pub use running::{Running, RunningFolder, refuse_in_use};
 pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledPart, bounded_slowdown};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
@@ -78,7 +89,9 @@ pub use summary::{
 };
 pub use table::Table;
 pub use verdict::{
-    ChangedKey, Comparison, Confidence, ConfidenceLevel, DELIVERED, RepeatedRun, VERDICT_RULES,
-    VERDICT_THRESHOLDS, Verdict, VerdictPlace, VerdictRule, VerdictTime, explained_summary, verdict,
+    DELIVERED, RepeatedRun, VERDICT_RULES, VERDICT_THRESHOLDS, VerdictRule, explained_summary, verdict,
     verdict_of_folder,
+};
+pub use verdict_content::{
+    ChangedKey, Comparison, Confidence, ConfidenceLevel, Verdict, VerdictPlace, VerdictTime,
 };

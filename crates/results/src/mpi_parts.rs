@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::nanoseconds::nanoseconds;
 use crate::rows::RankRow;
-use crate::summary::nanoseconds;
 
 /// Parts of the time in MPI calls of all ranks of a job together, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -23,37 +23,8 @@ mod saturated;
 mod unfair;
 mod unreceived;
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
 use crate::RunResult;
-
-/// A note of a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
-    /// Name of its kind, one of [`NOTE_KINDS`] in results of this version.
-    pub kind: String,
-    /// How much it affects the result.
-    pub severity: Severity,
-    /// The affected job. `None` for the whole run.
-    #[serde(default)]
-    pub job: Option<String>,
-    /// What was found, with numbers.
-    pub found: String,
-    /// What to do.
-    pub advice: String,
-}
-
-/// How much a note affects a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Numbers are valid, but may be misread.
-    Info,
-    /// Some numbers are missing, or not those that the experiment asks for.
-    Warning,
-}
+use crate::note::{Note, Severity};
 
 /// A kind of note.
 #[derive(Clone, Copy, Debug)]
@@ -146,23 +117,4 @@ pub const NOTE_KINDS: &[NoteKind] = &[
 /// The notes that follow from the numbers of a result.
 pub(crate) fn find(result: &RunResult) -> Vec<Note> {
     NOTE_KINDS.iter().flat_map(|kind| (kind.find)(result)).collect()
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-        })
-    }
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: ", self.severity, self.kind)?;
-        if let Some(job) = &self.job {
-            write!(f, "job {job}: ")?;
-        }
-        write!(f, "{}. {}.", self.found, self.advice)
-    }
 }

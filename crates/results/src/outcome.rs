@@ -8,16 +8,18 @@ use std::sync::Arc;
 use config::RoundedRate;
 use serde_json::Value;
 
+use crate::nanoseconds::nanoseconds;
 use crate::rows::{
     HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, RANK_UNDIGESTED, hops_histogram, latency_histogram,
 };
 use crate::summary::{
     BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
-    Summary, TrafficSummary, Unreceived, nanoseconds,
+    Summary, TrafficSummary, Unreceived,
 };
 use crate::{
     Assumptions, Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals,
-    MpiPartsTotals, Note, PathTotals, RecordingTotals, RepetitionTimes, ScheduleSummary, Table, notes,
+    MpiPartsTotals, Note, PathTotals, RecordingTotals, RepetitionTimes, RunResult, ScheduleSummary, Table,
+    notes,
 };
 
 /// All measurements of a simulation that its digest covers.
@@ -194,17 +196,6 @@ pub struct BacklogGrowth {
     pub until_ps: u64,
     /// Bytes generated minus bytes delivered.
     pub bytes: i64,
-}
-
-/// One run: its summary and its tables.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunResult {
-    /// What `summary.json` holds.
-    pub summary: Summary,
-    /// One table per Parquet file.
-    pub tables: Vec<Table>,
-    /// Tables that grew during the run. Those in memory are also in `tables`.
-    pub collected: Vec<Collected>,
 }
 
 impl RunResult {

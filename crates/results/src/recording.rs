@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::summary::nanoseconds;
+use crate::nanoseconds::nanoseconds;
 
 /// The recording of a job in the summary, from the ranks that finished: a program that has not ended has not been read
 /// to its end. Its calls and times are those of one repetition.

@@ -16,16 +16,11 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CHECKPOINT, ReadError, Table, WriteError};
+use crate::entries::{CHECKPOINT, PARTS, RUNNING};
+use crate::{ReadError, Table, WriteError};
 
 /// Version of the keys of `RUNNING.json`.
 const SCHEMA: &str = "fabricsim/running/1";
-
-/// Name of the file that marks the folder of an unfinished run.
-pub const RUNNING: &str = "RUNNING.json";
-
-/// Name of the folder of table parts.
-pub(crate) const PARTS: &str = "running";
 
 /// The content of `RUNNING.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,7 +151,7 @@ impl RunningFolder {
             fs::remove_dir_all(&parts).map_err(failed(&parts))?;
         }
         fs::create_dir_all(&parts).map_err(failed(&parts))?;
-        crate::folder::remove_partials(folder);
+        crate::partial::remove_partials(folder);
         Ok(of)
     }
 

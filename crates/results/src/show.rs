@@ -1,7 +1,5 @@
 //! Numbers for readers: times, amounts, counts, shares.
 
-use crate::NetworkSummary;
-
 /// A unit of time and its length in nanoseconds.
 pub(crate) struct TimeUnit {
     pub name: &'static str,
@@ -69,16 +67,6 @@ pub(crate) fn gbps(gbps: f64) -> String {
     format!("{} Gbps", four_digits(gbps))
 }
 
-/// `16`, or with rails `16 with 4 rails in 2 planes`.
-pub(crate) fn hosts(network: &NetworkSummary) -> String {
-    let hosts = count(network.hosts);
-    match (network.rails, network.planes) {
-        (..=1, _) => hosts,
-        (rails, ..=1) => format!("{hosts} with {rails} rails"),
-        (rails, planes) => format!("{hosts} with {rails} rails in {planes} planes"),
-    }
-}
-
 /// `1 234 567` with spaces that do not break.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
@@ -134,21 +122,6 @@ fn four_digits(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hosts_are_shown_with_their_rails_if_they_have_several() {
-        let shown = |rails, planes| {
-            hosts(&NetworkSummary {
-                hosts: 16,
-                rails,
-                planes,
-                ..NetworkSummary::default()
-            })
-        };
-        assert_eq!(shown(1, 1), "16");
-        assert_eq!(shown(4, 1), "16 with 4 rails");
-        assert_eq!(shown(4, 2), "16 with 4 rails in 2 planes");
-    }
 
     #[test]
     fn numbers_are_short_and_have_their_unit() {

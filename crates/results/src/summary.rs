@@ -7,9 +7,10 @@ use config::RoundedRate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::nanoseconds::nanoseconds;
 use crate::{
     Assumptions, BoundBy, Bounds, EnergySummary, Fairness, Histogram, Interference, JobEnergy, MpiParts,
-    Note, RecordingSummary, RepetitionSummary, ScheduleSummary, Verdict,
+    Note, RecordingSummary, RepetitionSummary, ScheduleSummary, Verdict, show,
 };
 
 /// Version of the keys and their meaning.
@@ -190,6 +191,18 @@ pub struct NetworkSummary {
 
 fn one() -> u64 {
     1
+}
+
+impl NetworkSummary {
+    /// `16`, or with rails `16 with 4 rails in 2 planes`.
+    pub(crate) fn hosts_text(&self) -> String {
+        let hosts = show::count(self.hosts);
+        match (self.rails, self.planes) {
+            (..=1, _) => hosts,
+            (rails, ..=1) => format!("{hosts} with {rails} rails"),
+            (rails, planes) => format!("{hosts} with {rails} rails in {planes} planes"),
+        }
+    }
 }
 
 /// A distribution of latencies in nanoseconds. All values are `None` without measured packets.
@@ -520,7 +533,23 @@ pub struct ThreadTimes {
     pub idle: f64,
 }
 
-/// Picoseconds as nanoseconds.
-pub(crate) fn nanoseconds(ps: u64) -> f64 {
-    ps as f64 / 1000.0
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_shown_with_their_rails_if_they_have_several() {
+        let shown = |rails, planes| {
+            let network = NetworkSummary {
+                hosts: 16,
+                rails,
+                planes,
+                ..NetworkSummary::default()
+            };
+            network.hosts_text()
+        };
+        assert_eq!(shown(1, 1), "16");
+        assert_eq!(shown(4, 1), "16 with 4 rails");
+        assert_eq!(shown(4, 2), "16 with 4 rails in 2 planes");
+    }
 }

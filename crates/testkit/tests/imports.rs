@@ -1,45 +1,114 @@
-//! Import circles: files of `sim`, `experiment` and `des` that use each other, directly or through others. A circle has
-//! two files at most, so that every file can be read without the rest of its crate. A registry and its parts are an
-//! exception: the registry lists the parts, and each part implements a trait that stands beside the list. The folders
-//! and files at the top of `sim` and `experiment` have no circle at all, so that they have an order.
+//! Import circles: files of a crate that use each other, directly or through others. A circle has two files at most, so
+//! that every file can be read without the rest of its crate. The folders and files at the top of a crate have no circle
+//! at all, so that they have an order. The list of a registry does not count: the registry names its parts, and each part
+//! implements what stands beside the list.
 //!
-//! Paths in arguments of macros are not seen.
+//! Paths in arguments of macros are not seen, and `pub use` alone uses nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock};
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
-/// Registries whose circles with their own parts are allowed.
-const REGISTRIES: &[&str] = &[
-    "setup::placement",
-    "setup::mapping",
-    "setup::schedule",
-    "setup::job_trace",
-    "lp::shortcuts",
+/// Registries, each with its crate and the folder of its parts, which it may name; the empty name is the top of a crate.
+const REGISTRIES: &[[&str; 3]] = &[
+    ["experiment", "setup::job_trace", "setup::job_trace"],
+    ["experiment", "setup::mapping", "setup::mapping"],
+    ["experiment", "setup::placement", "setup::placement"],
+    ["experiment", "setup::schedule", "setup::schedule"],
+    ["export", "format", ""],
+    ["mpi", "collectives", "collectives"],
+    ["mpi", "collectives::tables", "collectives::tables"],
+    ["results", "report::plots", "report::plots"],
+    ["results", "verdict", "verdict"],
+    ["routing", "registry", ""],
+    ["routing", "segments", "segments"],
+    ["sim", "lp::shortcuts", "lp::shortcuts"],
+    ["topology", "registry", ""],
+    ["workload", "motif", "motif"],
+    ["workload", "motif::applications", "motif::applications"],
+    ["workload", "trace", ""],
+    ["workload", "traffic", "traffic"],
+    ["workload", "traffic::size", "traffic::size"],
+];
+
+/// Uses that do not count: the crate, the file, the file that it uses, and why they use each other.
+const MUTUAL: &[[&str; 4]] = &[
+    [
+        "config",
+        "setting",
+        "section",
+        "a value can be a table, and a table has values",
+    ],
+    [
+        "routing",
+        "segments",
+        "ugal",
+        "a path made of segments can choose within a group as UGAL does, and UGAL chooses among such paths",
+    ],
+    [
+        "routing",
+        "segments::groups_by_router",
+        "ugal",
+        "as in `segments`",
+    ],
+    [
+        "workload",
+        "operation",
+        "window",
+        "a workload offers the recording that can be cut, which is a workload",
+    ],
+    [
+        "workload",
+        "window",
+        "window::cut",
+        "the folder cuts recordings, and its steps use what a recording offers",
+    ],
+    [
+        "workload",
+        "dumpi",
+        "dumpi::scan",
+        "an archive is read by a scan of it",
+    ],
+    [
+        "workload",
+        "liballprof",
+        "liballprof::scan",
+        "an archive is read by a scan of it",
+    ],
 ];
 
 /// A module or a path, as its segments from the root of the crate.
 type Segments = Vec<String>;
 
 /// The modules of a crate, one for each file, with the paths that each imports and mentions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Modules {
     files: BTreeMap<Segments, File>,
+    /// Registries, each with the folder of its parts.
+    registries: Vec<[Segments; 2]>,
+    /// Uses that do not count.
+    mutual: Vec<[Segments; 2]>,
+    /// What [`Modules::named`] has found, after all files are read.
+    named: OnceLock<BTreeMap<Segments, BTreeSet<Segments>>>,
 }
 
+/// Modules, each with those that it uses.
+type Uses<'a> = BTreeMap<&'a Segments, BTreeSet<&'a Segments>>;
+
 /// What one file refers to.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct File {
     /// Paths of `use` items by the name that they bind; `*` of a path binds nothing.
     imports: BTreeMap<String, Segments>,
-    /// All paths, those of `use` items included, as written.
+    /// All paths, those of `use` items included but for those of `pub use`, as written.
     mentioned: BTreeSet<Segments>,
 }
 
 impl File {
-    fn import(&mut self, prefix: &Segments, tree: &UseTree) {
+    fn import(&mut self, prefix: &Segments, tree: &UseTree, is_used: bool) {
         let (name, rest) = match tree {
             UseTree::Path(path) => (path.ident.to_string(), Some(&*path.tree)),
             UseTree::Name(name) => (name.ident.to_string(), None),
@@ -48,7 +117,10 @@ impl File {
                 self.mentioned.insert(prefix.clone());
                 return;
             }
-            UseTree::Group(group) => return group.items.iter().for_each(|tree| self.import(prefix, tree)),
+            UseTree::Group(group) => {
+                let items = group.items.iter();
+                return items.for_each(|tree| self.import(prefix, tree, is_used));
+            }
         };
         let mut path = prefix.clone();
         if name != "self" || prefix.is_empty() {
@@ -60,10 +132,12 @@ impl File {
                 _ => path.last().cloned().unwrap_or(name),
             };
             self.imports.insert(bound, path.clone());
-            self.mentioned.insert(path);
+            if is_used {
+                self.mentioned.insert(path);
+            }
             return;
         };
-        self.import(&path, rest);
+        self.import(&path, rest, is_used);
     }
 }
 
@@ -102,7 +176,8 @@ impl<'a> Visit<'a> for File {
     }
 
     fn visit_item_use(&mut self, item: &'a ItemUse) {
-        self.import(&Vec::new(), &item.tree);
+        let is_used = !matches!(item.vis, Visibility::Public(_));
+        self.import(&Vec::new(), &item.tree, is_used);
     }
 
     /// `pub(super)` uses nothing.
@@ -191,87 +266,143 @@ impl Modules {
         }
     }
 
-    /// The modules that a module uses.
-    fn uses(&self, module: &Segments) -> BTreeSet<Segments> {
+    /// The modules that a module names, itself left out.
+    fn names(&self, module: &Segments) -> BTreeSet<Segments> {
         let mentioned = self.files[module].mentioned.iter();
         mentioned
             .filter_map(|path| self.resolve(module, path))
-            .filter(|used| used != module && self.files.contains_key(used))
+            .filter(|named| named != module && self.files.contains_key(named))
             .collect()
     }
 
+    /// Whether a use does not count: of a part by its registry, or one of the listed uses.
+    fn is_excepted(&self, module: &Segments, used: &Segments) -> bool {
+        let mut registries = self.registries.iter();
+        registries.any(|[registry, parts]| registry == module && used.starts_with(parts))
+            || self.mutual.iter().any(|[from, to]| (from, to) == (module, used))
+    }
+
+    /// All modules, each with those that it names. The root of a crate names everything and counts for none.
+    fn named(&self) -> &BTreeMap<Segments, BTreeSet<Segments>> {
+        self.named.get_or_init(|| {
+            let modules = self.files.keys().filter(|module| !module.is_empty());
+            let named = modules.map(|module| (module.clone(), self.names(module)));
+            named.collect()
+        })
+    }
+
+    /// All modules, each with those that it uses.
+    fn uses(&self) -> Uses<'_> {
+        let counted = |module, used: &&Segments| !used.is_empty() && !self.is_excepted(module, used);
+        let named = self.named().iter();
+        let uses = named.map(|(module, named)| {
+            (
+                module,
+                named.iter().filter(|used| counted(module, used)).collect(),
+            )
+        });
+        uses.collect()
+    }
+
     /// The modules at the top of the crate, each with what is in its folder.
-    fn joined_by_folder(&self) -> BTreeMap<&str, BTreeSet<String>> {
-        let mut uses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-        for module in self.files.keys() {
-            let Some(top) = module.first() else { continue };
-            let used = self.uses(module).into_iter();
-            let others = used
-                .filter_map(|used| used.into_iter().next())
-                .filter(|used| used != top);
-            uses.entry(top).or_default().extend(others);
+    fn joined_by_folder(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut joined: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (module, used) in self.uses() {
+            let top = &module[0];
+            let others = used.iter().map(|used| &used[0]).filter(|used| *used != top);
+            joined.entry(top.clone()).or_default().extend(others.cloned());
         }
-        uses
+        joined
     }
 
     /// What remains of the modules at the top if those that use none of the others are taken away, again and again:
     /// those in circles, and those that use them, each with what it uses of the others.
-    fn without_order(&self) -> BTreeMap<&str, BTreeSet<String>> {
+    fn without_order(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut rest = self.joined_by_folder();
         loop {
-            let lowest: Vec<&str> = rest
+            let lowest: Vec<String> = rest
                 .iter()
                 .filter(|(_, used)| used.is_empty())
-                .map(|(top, _)| *top)
+                .map(|(top, _)| top.clone())
                 .collect();
             if lowest.is_empty() {
                 return rest;
             }
             for top in lowest {
-                rest.remove(top);
+                rest.remove(&top);
                 rest.values_mut().for_each(|used| {
-                    used.remove(top);
+                    used.remove(&top);
                 });
             }
         }
     }
 
-    /// All modules that a module needs, directly or through others. The root of a crate names everything and counts
-    /// for none.
-    fn needs(&self, module: &Segments) -> BTreeSet<Segments> {
-        let mut needed = BTreeSet::new();
-        let mut next = vec![module.clone()];
-        while let Some(module) = next.pop() {
-            let used = self.uses(&module).into_iter().filter(|used| !used.is_empty());
-            next.extend(used.filter(|used| needed.insert(used.clone())));
-        }
-        needed
+    /// Groups of more than two files that use each other.
+    fn circles(&self) -> BTreeSet<Vec<String>> {
+        let uses = self.uses();
+        let modules: Vec<&Segments> = uses.keys().copied().collect();
+        let position = |module: &Segments| modules.binary_search(&module).expect("a module of the crate");
+        let used = uses
+            .values()
+            .map(|used| used.iter().map(|used| position(used)).collect());
+        let used: Vec<Vec<usize>> = used.collect();
+        let needs: Vec<Vec<bool>> = (0..modules.len()).map(|module| needs(&used, module)).collect();
+        let circle = |module: usize| -> Vec<String> {
+            let both = (0..modules.len()).filter(|other| needs[module][*other] && needs[*other][module]);
+            both.map(|other| modules[other].join("::")).collect()
+        };
+        let circles: BTreeSet<_> = (0..modules.len()).map(circle).collect();
+        circles.into_iter().filter(|circle| circle.len() > 2).collect()
     }
 
-    /// Groups of more than two files that use each other, registries with their parts left out.
-    fn circles(&self) -> BTreeSet<Vec<String>> {
-        let modules = self.files.keys().filter(|module| !module.is_empty());
-        let needs: BTreeMap<_, _> = modules.map(|module| (module, self.needs(module))).collect();
-        let circle = |module: &Segments| -> Vec<String> {
-            let both = needs[module].iter().filter(|other| needs[other].contains(module));
-            both.map(|other| other.join("::")).collect()
-        };
-        let circles: BTreeSet<_> = needs.keys().map(|module| circle(module)).collect();
-        let is_registry = |circle: &[String]| {
-            let of = |registry: &str| {
-                let part = format!("{registry}::");
-                circle
-                    .iter()
-                    .all(|file| file == registry || file.starts_with(&part))
-            };
-            REGISTRIES.iter().any(|registry| of(registry))
-        };
-        circles
-            .into_iter()
-            .filter(|circle| circle.len() > 2 && !is_registry(circle))
-            .collect()
+    /// Reads a crate of the workspace, with its exceptions.
+    fn read_crate(krate: &str) -> Self {
+        let registries = REGISTRIES.iter().filter(|[of, ..]| *of == krate);
+        let mutual = MUTUAL.iter().filter(|[of, ..]| *of == krate);
+        Self {
+            registries: registries
+                .map(|[_, registry, parts]| [registry, parts].map(|name| segments(name)))
+                .collect(),
+            mutual: mutual
+                .map(|[_, from, to, _]| [from, to].map(|name| segments(name)))
+                .collect(),
+            ..Self::read(&sources(krate))
+        }
     }
 }
+
+/// Which modules a module needs, directly or through others. `used` has the modules that each uses.
+fn needs(used: &[Vec<usize>], module: usize) -> Vec<bool> {
+    let mut needed = vec![false; used.len()];
+    let mut next = vec![module];
+    while let Some(module) = next.pop() {
+        next.extend(
+            used[module]
+                .iter()
+                .filter(|used| !std::mem::replace(&mut needed[**used], true)),
+        );
+    }
+    needed
+}
+
+/// The segments of a module's name; the empty name is the root.
+fn segments(name: &str) -> Segments {
+    let parts = name.split("::").filter(|part| !part.is_empty());
+    parts.map(String::from).collect()
+}
+
+/// All crates with sources, by the names of their folders. They are read once for all tests.
+static CRATES: LazyLock<BTreeMap<String, Modules>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folders = std::fs::read_dir(folder).expect("the folder of crates");
+    let names = folders.map(|entry| entry.expect("an entry").file_name().to_string_lossy().to_string());
+    let crates = names.filter(|name| sources(name).is_dir()).map(|name| {
+        let modules = Modules::read_crate(&name);
+        modules.named();
+        (name, modules)
+    });
+    crates.collect()
+});
 
 fn sources(krate: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{krate}/src"))
@@ -279,9 +410,10 @@ fn sources(krate: &str) -> PathBuf {
 
 #[test]
 fn no_circle_of_imports_has_more_than_two_files() {
-    for krate in ["des", "experiment", "sim"] {
-        let modules = Modules::read(&sources(krate));
-        assert!(modules.files.len() > 10, "the files of {krate} are read");
+    for known in ["des", "mpi", "results", "sim"] {
+        assert!(CRATES[known].files.len() > 10, "the files of {known} are read");
+    }
+    for (krate, modules) in &*CRATES {
         let circles = modules.circles();
         assert!(
             circles.is_empty(),
@@ -292,17 +424,48 @@ fn no_circle_of_imports_has_more_than_two_files() {
 
 #[test]
 fn folders_have_an_order() {
-    for (krate, high, low) in [("sim", "run", "lp"), ("experiment", "draft", "setup")] {
-        let modules = Modules::read(&sources(krate));
+    for (krate, high, low) in [
+        ("sim", "run", "lp"),
+        ("experiment", "draft", "setup"),
+        ("mpi", "rank", "path"),
+    ] {
         assert!(
-            modules.joined_by_folder()[high].contains(low),
+            CRATES[krate].joined_by_folder()[high].contains(low),
             "the folders of {krate} are read"
         );
+    }
+    for (krate, modules) in &*CRATES {
         let circles = modules.without_order();
         assert!(
             circles.is_empty(),
             "crate {krate}: folders that use each other, and their users: {circles:#?}"
         );
+    }
+}
+
+/// An exception that nothing needs would hide a later circle.
+#[test]
+fn every_exception_is_needed() {
+    let has_circles =
+        |modules: &Modules| !modules.circles().is_empty() || !modules.without_order().is_empty();
+    for (krate, modules) in &*CRATES {
+        let mut modules = modules.clone();
+        for index in 0..modules.registries.len() {
+            let registry = modules.registries.remove(index);
+            assert!(
+                has_circles(&modules),
+                "crate {krate}: {registry:?} is in no circle"
+            );
+            modules.registries.insert(index, registry);
+        }
+        for index in 0..modules.mutual.len() {
+            let mutual = modules.mutual.remove(index);
+            assert!(
+                has_circles(&modules),
+                "crate {krate}: {mutual:?} are in no circle"
+            );
+            modules.mutual.insert(index, mutual);
+        }
     }
 }
 
@@ -321,8 +484,7 @@ fn a_circle_of_folders_is_found() {
         for (name, text) in files {
             modules.parse(name.split("::").map(String::from).collect(), text);
         }
-        let left = modules.without_order();
-        left.keys().map(|top| top.to_string()).collect::<Vec<_>>()
+        modules.without_order().into_keys().collect::<Vec<_>>()
     };
     // No file uses a file that uses it, but the folders a and b do. c uses both.
     assert_eq!(of(("a::above", "use crate::b::over::Over;")), ["a", "b", "c"]);
@@ -330,11 +492,25 @@ fn a_circle_of_folders_is_found() {
 }
 
 #[test]
-fn a_registry_is_a_circle_with_its_parts() {
-    let modules = Modules::read(&sources("experiment"));
-    let placement = ["setup", "placement"].map(String::from).to_vec();
-    let linear = ["setup", "placement", "linear"].map(String::from).to_vec();
-    assert!(modules.needs(&placement).contains(&linear) && modules.needs(&linear).contains(&placement));
+fn a_registry_may_list_its_parts_and_export_them() {
+    let mut modules = Modules::default();
+    for (name, text) in [
+        (
+            "kinds",
+            "mod a; mod b; trait Kind {} const KINDS: [&str; 2] = [a::NAME, b::NAME];",
+        ),
+        ("kinds::a", "use super::Kind; const NAME: &str = \"a\";"),
+        ("kinds::b", "use super::Kind; const NAME: &str = \"b\";"),
+        ("facade", "mod a; mod b; pub use a::A; pub use b::B; struct Both;"),
+        ("facade::a", "use super::Both; pub struct A;"),
+        ("facade::b", "use super::Both; pub struct B;"),
+    ] {
+        modules.parse(segments(name), text);
+    }
+    let registry = BTreeSet::from([["kinds", "kinds::a", "kinds::b"].map(String::from).to_vec()]);
+    assert_eq!(modules.circles(), registry);
+    modules.registries.push(["kinds", "kinds"].map(segments));
+    assert!(modules.circles().is_empty());
 }
 
 #[test]

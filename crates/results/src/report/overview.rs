@@ -99,7 +99,7 @@ pub(super) fn overview(summary: &Summary) -> HtmlSection {
     }
     body += "<div class=\"pairs\">\n";
     body += &pairs(&[
-        ("hosts", show::hosts(n)),
+        ("hosts", n.hosts_text()),
         ("routers", show::count(n.routers)),
         ("links (each direction)", show::count(n.links)),
         (

@@ -14,7 +14,7 @@
 //! Source: sst-dumpi (<https://github.com/sstsimulator/sst-dumpi>), `dumpi/common/funclabels.h` for the
 //! numbers, `dumpi/common/dumpiio.c` for the arguments.
 
-use super::record::Version;
+use super::files::Version;
 
 /// Number of the end mark.
 pub const END_OF_STREAM: u16 = 293;

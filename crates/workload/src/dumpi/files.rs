@@ -10,7 +10,6 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::record::Version;
 use crate::TraceError;
 
 /// Magic number of a rank's file.
@@ -18,6 +17,9 @@ pub const MAGIC: [u8; 8] = [0xff, 0xaa, 0xdd, 0x44, 0x55, 0x4d, 0x50, 0x49];
 
 /// Offsets in the index since version 0.6.6. Earlier versions have fewer.
 const OFFSETS: usize = 7;
+
+/// Version of the library that wrote a file.
+pub type Version = [u8; 3];
 
 /// The file of one rank.
 #[derive(Debug)]

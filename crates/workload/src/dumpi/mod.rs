@@ -89,7 +89,7 @@ struct DumpiTotals {
     /// Calls by other threads than the first.
     by_threads: u64,
     /// Newest version of the library.
-    version: record::Version,
+    version: files::Version,
 }
 
 /// An open trace, shared by programs.

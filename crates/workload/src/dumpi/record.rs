@@ -16,9 +16,6 @@ use super::calls;
 use super::files::DumpiFile;
 use crate::TraceError;
 
-/// Version of the library that wrote a file.
-pub type Version = [u8; 3];
-
 /// Bytes that are read at once.
 pub const CHUNK: usize = 8192;
 

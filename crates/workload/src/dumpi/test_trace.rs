@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::record::{Status, Version};
+use super::files::Version;
+use super::record::Status;
 use super::{calls, files};
 
 /// An argument of a call.

@@ -19,9 +19,6 @@ use super::parameters::{iterations, ranks};
 
 pub use over::OVER;
 
-/// Nested lists of phases at most, the outermost included.
-const MAX_DEPTH: usize = 8;
-
 pub(super) const MOTIF: Motif = Motif {
     name: "phases",
     summary: "motifs, collectives and computations in sequence, repeated and nested",

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use crate::motif::skeleton::{blocking_call, rank_exists};
 use crate::{Collective, Communicator, Operation, Program, TraceError, WORLD, Workload};
 
-use super::MAX_DEPTH;
 use super::computation::Computation;
 use super::over::Over;
+
+/// Nested lists of phases at most, the outermost included.
+pub(super) const MAX_DEPTH: usize = 8;
 
 /// Loops that enclose each other at most: one for each list of phases, and one for a single phase in the innermost.
 pub(super) const LOOPS: usize = MAX_DEPTH + 1;

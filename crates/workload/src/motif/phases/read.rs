@@ -8,8 +8,8 @@ use crate::{Collective, Communicator, WORLD};
 
 use super::computation::Computation;
 use super::over::{Over, read_grid};
-use super::program::{PhaseStep, Phases};
-use super::{MAX_DEPTH, MOTIF, PHASE};
+use super::program::{MAX_DEPTH, PhaseStep, Phases};
+use super::{MOTIF, PHASE};
 
 /// All collectives.
 pub(super) const COLLECTIVES: [Collective; 11] = [

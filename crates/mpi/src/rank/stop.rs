@@ -2,7 +2,8 @@
 
 use des::Time;
 
-use crate::rank::{Action, CpuState, Rank};
+use crate::cpu::CpuState;
+use crate::rank::{Action, Rank};
 
 impl Rank {
     /// Stops the rank, as a batch scheduler does at the limit of a job. What it does now counts up to now, and nothing

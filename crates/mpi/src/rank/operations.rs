@@ -7,23 +7,16 @@ use des::Time;
 use workload::{Call, Operation};
 
 use crate::agreement::RankCall;
+use crate::cpu::{CpuActivity, CpuState, CpuStep, OutgoingSend, SendOrigin};
 use crate::matching::{MatchPattern, PostedReceive};
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST};
 use crate::path::PackedPath;
-use crate::rank::{Action, CpuActivity, CpuState, OutgoingSend, Rank, SendOrigin};
+use crate::rank::{Action, Rank};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind};
 use crate::settings::time_at;
 use crate::statistics::CountedMessage;
 use crate::tracing::{TraceEvent, TracedActivity, index_of};
 use crate::{CollectiveCall, ReplayError};
-
-/// Whether the CPU continues.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum CpuStep {
-    Continue,
-    /// The CPU suspends; the state has the end.
-    Suspend,
-}
 
 impl Rank {
     /// Executes operations until one takes time or the program ends.

@@ -7,10 +7,10 @@ use des::Time;
 use workload::Call;
 
 use crate::agreement::RankCall;
+use crate::cpu::{CpuStep, OutgoingSend, SendOrigin};
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
-use crate::operations::CpuStep;
 use crate::path::PackedPath;
-use crate::rank::{Action, OutgoingSend, Rank, SendOrigin};
+use crate::rank::{Action, Rank};
 use crate::requests::{Owner, RequestKind};
 use crate::statistics::CountedMessage;
 use crate::{CollectiveCall, ReplayError};

@@ -6,9 +6,10 @@
 use des::Time;
 
 use crate::ReplayError;
+use crate::cpu::CpuState;
 use crate::matching::PostedReceive;
 use crate::message::{Message, MessageKind, communicator_of};
-use crate::rank::{Action, CpuState, Rank};
+use crate::rank::{Action, Rank};
 use crate::requests::{Owner, Request, RequestKind};
 use crate::statistics::CountedMessage;
 use crate::tracing::TraceEvent;

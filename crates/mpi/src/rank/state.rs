@@ -8,13 +8,15 @@ use workload::{Program, Recording};
 
 use crate::agreement::CollectiveHistories;
 use crate::blocking_collective::{BlockingCollective, BlockingCollectiveState};
-use crate::journal::{HandleMap, Journaled, RankJournal};
+use crate::changes::RankJournal;
+use crate::cpu::{CpuActivity, CpuState};
+use crate::journal::{HandleMap, Journaled};
 use crate::matching::MatchingQueues;
 use crate::nonblocking_collective::NonBlockingCollectives;
 use crate::ordering::MessageOrderState;
 use crate::path::PathState;
 use crate::program::ProgramCursor;
-use crate::rank::{CpuActivity, CpuState, Rank};
+use crate::rank::Rank;
 use crate::repetition::{MeasuredEnd, MeasuredPart, Repetition};
 use crate::requests::Requests;
 use crate::statistics::Statistics;
