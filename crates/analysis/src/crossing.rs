@@ -291,7 +291,7 @@ mod tests {
                 "0-20 transfer",
                 "20-35 wire of 3, B",
                 "35-60 transfer",
-                "60-65 room of 5, C",
+                "60-65 credits of 5, C",
                 "65-75 wire of 5, B",
                 "75-100 transfer",
             ]

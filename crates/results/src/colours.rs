@@ -245,8 +245,10 @@ mod tests {
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
-    /// Both grounds: their name, their colour, and the value of a colour on them.
-    fn grounds() -> [(&'static str, &'static str, fn(&'static Paint) -> &'static str); 2] {
+    /// A ground: its name, its colour, and the value of a colour on it.
+    type Ground = (&'static str, &'static str, fn(&'static Paint) -> &'static str);
+
+    fn grounds() -> [Ground; 2] {
         let paper = &COLOURS.page["paper"];
         [
             ("light", &paper.0, |paint| &paint.0),
