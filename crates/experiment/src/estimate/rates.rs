@@ -1,7 +1,7 @@
 //! The assumed speed of the simulator: CPU time of packet-hops, messages of ranks, ports and hosts.
 //!
 //! Source: `benches/README.md`, rounded to one digit, on its two machines, of which one is up to twice as fast.
-//! `docs/performance.md` compares the estimate with the CPU time of runs of fourteen studies.
+//! `docs/performance.md` compares the estimate with the CPU time of runs of fifteen studies.
 
 use fabric::router::RouterParameters;
 use topology::RouterId;
