@@ -126,6 +126,9 @@ def test_another_number_in_the_table_fails(tmp_path: Path) -> None:
     folder = tmp_path / "studies/single-switch"
     shutil.copytree(STUDIES / "single-switch", folder)
     shutil.copy(STUDIES / "study.py", tmp_path / "studies")
+    colours = "crates/results/src/colours.json"
+    (tmp_path / colours).parent.mkdir(parents=True)
+    shutil.copy(STUDIES.parent / colours, tmp_path / colours)
     script, table = folder / "run.py", folder / "table.csv"
     assert start(script, "--verify").returncode == 0
     text, changed = re.subn(
