@@ -16,8 +16,8 @@ const OBLIVIOUS: f64 = 10e6;
 /// The same under adaptive routing, where each credit is an event (the same table: 7 to 9 million).
 const ADAPTIVE: f64 = 7e6;
 
-/// Packet-hops of synthetic traffic per second through router models other than `packet`: their queues and crossbars take
-/// more events (single-switch and slim-fly-buffers of `docs/performance.md`).
+/// Packet-hops of synthetic traffic per second through router models other than `packet`, from `input-queued` on one
+/// switch (the study single-switch in `docs/performance.md`). `output-queued` was not measured.
 const WITH_QUEUES: f64 = 3e6;
 
 /// Packet-hops of ranks per second, without the time of their messages: with [`S_PER_MESSAGE`] the order of the times
