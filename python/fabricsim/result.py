@@ -17,6 +17,7 @@ from fabricsim import _core, display, verdict
 from fabricsim._errors import ResultError
 from fabricsim.experiment import Experiment
 from fabricsim.plot import Plots
+from fabricsim.plot.content import CONTROL, one_job
 from fabricsim.record import Record, parse
 from fabricsim.verdict import Verdict
 
@@ -260,22 +261,19 @@ class Result:
         """What each MPI rank sent to each other one: ``from_rank``, ``to_rank``, ``messages``, ``bytes``.
 
         One row per pair of ranks between which something was sent, ordered by the ranks. Messages of
-        collectives and those through memory are included. It is the sum of the table ``messages``, which
-        ``collect = {"timeline": True}`` records.
+        collectives and those through memory are included, control messages of a rendezvous are not. It is
+        the sum of the rows of the table ``messages`` that carry data; ``collect = {"timeline": True}``
+        records it.
 
         Parameters
         ----------
         job : str
             Which; needed if there are several of MPI ranks.
         """
-        known = [row["job"] for row in self.jobs.to_pylist() if row["ranks"]]
-        if job is None and len(known) == 1:
-            job = known[0]
-        if job not in known:
-            asked = "which job" if job is None else f"no job '{job}' of MPI ranks"
-            raise ResultError(f"{asked}? The jobs of MPI ranks are: {', '.join(known) or 'none'}")
+        kept = pyarrow.dataset.field("job") == one_job(self, job)
+        kept &= ~pyarrow.dataset.field("protocol").isin(CONTROL)
         sent = self.tables.dataset("messages").to_table(
-            columns=["from_rank", "to_rank", "bytes"], filter=pyarrow.dataset.field("job") == job
+            columns=["from_rank", "to_rank", "bytes"], filter=kept
         )
         sums = sent.group_by(["from_rank", "to_rank"]).aggregate([("bytes", "count"), ("bytes", "sum")])
         sums = sums.select(["from_rank", "to_rank", "bytes_count", "bytes_sum"])

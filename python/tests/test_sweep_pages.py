@@ -308,9 +308,9 @@ def test_the_page_of_a_comparison(tmp_path: Path, results: list[Path]) -> None:
     low, high = (fabricsim.load(folder) for folder in results)
     bars, latency, busy, costs = figures(page)
     assert [trace["name"] for trace in bars["data"]] == ["low", "high"]
-    assert set(bars["data"][0]["y"]) == {1}
+    assert set(bars["data"][0]["x"]) == {1}
     ratio = high.summary.network.latency_ns.mean / low.summary.network.latency_ns.mean
-    shown = dict(zip(bars["data"][1]["x"], bars["data"][1]["y"], strict=True))
+    shown = dict(zip(bars["data"][1]["y"], bars["data"][1]["x"], strict=True))
     assert shown["packet latency, mean<br>(lower is better)"] == pytest.approx(ratio)
     # No fraction of the bandwidth of all hosts ranks results, and each bar says what is better.
     assert not any("accepted load" in title for title in shown)
@@ -344,12 +344,22 @@ def test_bars_say_what_is_better_and_leave_parts_and_unknown_values_out() -> Non
     ]
     jobs, network = comparison._bars(values, ["a", "b"])
     assert jobs.heading == "Jobs, relative to a" and network.heading == "The network, relative to a"
-    assert jobs.traces[1]["x"] == [
-        "job halo: time<br>(lower is better)",
-        "job halo: delivered of offered<br>(higher is better)",
+    assert jobs.traces[1]["y"] == [
+        "job halo:<br>time<br>(lower is better)",
+        "job halo:<br>delivered of offered<br>(higher is better)",
     ]
-    assert jobs.traces[1]["y"] == [1.5, 0.5] and jobs.traces[1]["text"] == ["y", "y"]
-    assert network.traces[1]["y"] == [None]
+    assert jobs.traces[1]["x"] == [1.5, 0.5] and jobs.traces[1]["text"] == ["y", "y"]
+    assert network.traces[1]["x"] == [None]
+
+
+def test_tables_of_a_comparison_scroll_and_its_sentences_wrap() -> None:
+    text = "A is better.\n\n  a  b\n------\ntime  1  2\n\nnote: <one>\n\nnote: two\n\nkey  a\n------\nx  1"
+    assert comparison._text(text) == (
+        "<pre>A is better.</pre>\n"
+        '<pre class="columns">  a  b\n------\ntime  1  2</pre>\n'
+        "<pre>note: &lt;one&gt;\n\nnote: two</pre>\n"
+        '<pre class="columns">key  a\n------\nx  1</pre>\n'
+    )
 
 
 def test_a_comparison_names_what_is_wrong(tmp_path: Path, results: list[Path]) -> None:

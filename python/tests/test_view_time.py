@@ -87,6 +87,7 @@ def test_the_map_at_a_time_is_made_of_the_sums_of_its_period(browser: Any, resul
     with serving(result) as view, page_of(browser, view.url) as page:
         settle(page)
         assert page.locator(".banner").count() == 0, "nothing is missing"
+        page.select_option("#measure", "mean")
         periods = 0
         for begin, end in at_each_period(page, result):
             periods += 1
@@ -295,6 +296,55 @@ def test_a_grid_shows_the_greatest_loads_of_its_routers_at_a_time(browser: Any, 
         page.evaluate("() => fabricsim.choose(0, { kind: 'router', id: 500 })")
         page.wait_for_selector("#detail[data-shows='router 500']")
         assert "Greatest values of the links that leave it" in page.inner_text("#detail")
+        page.select_option("#measure", "mean")
+        page.wait_for_function("() => fabricsim.state.panels[0].view.layout.of === 'pairs'")
+
+
+@pytest.mark.parametrize("result", ["fat-tree-1024"], indirect=True)
+def test_a_tree_shows_the_greatest_loads_of_its_routers_at_a_time(browser: Any, result: Path) -> None:
+    rows = pq.read_table(result / "router_load_series.parquet").to_pylist()
+    units = pq.read_table(result / "units.parquet").to_pylist()
+    # Level and, below the top, pod of each router.
+    known = {row["first_router"] + i: row["name"].split(", ") for row in units for i in range(row["routers"])}
+    assert len(known) == 320
+    with serving(result) as view, page_of(browser, view.url) as page:
+        for begin, _ in at_each_period(page, result):
+            expected = {row["first_router"]: row for row in rows if row["begin_ps"] == begin}
+            for measure, column in [("busiest", "busy_percent_max"), ("blocked", "buffer_full_percent_max")]:
+                page.select_option("#measure", measure)
+                page.wait_for_function(
+                    f"() => fabricsim.state.panels[0].view.measure === '{measure}'"
+                    " && fabricsim.state.panels[0].view.layout.of === 'routers'"
+                )
+                cells = page.evaluate(
+                    """() => fabricsim.state.panels[0].view.cells.map(({ router, sum, frame, row, column }) =>
+                        [router, sum.most, sum.blocked, frame.title, row, column])"""
+                )
+                assert sorted(cell[0] for cell in cells) == list(range(320))
+                for router, most, blocked, title, row, column_ in cells:
+                    assert title == known[router][0]
+                    # All routers of a level are in one row, those of the eight of a pod beside each other.
+                    assert row == 0
+                    if title != "level 2":
+                        assert known[router][1] == f"pod {column_ // 8}"
+                    percent = expected.get(router, {}).get(column, 0)
+                    value = most if measure == "busiest" else blocked
+                    assert value == pytest.approx(max(0, percent / 100 - 0.005))
+        titles = page.evaluate("() => fabricsim.state.panels[0].view.layout.frames.map(({ title }) => title)")
+        assert titles == ["level 2", "level 1", "level 0"]
+        # On a phone a level has several rows of whole pods.
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.wait_for_function("() => fabricsim.state.panels[0].view.layout.frames[2].rows > 1")
+        settle(page)
+        frames = page.evaluate(
+            """() => fabricsim.state.panels[0].view.layout.frames.map(frame =>
+                [frame.columns, frame.xs.at(-1), frame.cells.length])"""
+        )
+        assert [cells for _, _, cells in frames] == [64, 128, 128]
+        assert all(columns % 8 == 0 for columns, _, _ in frames[1:])
+        assert all(right <= 390 for _, right, _ in frames)
+        # The mean of a router is not known, nor are its classes: pods again.
+        page.set_viewport_size({"width": 1200, "height": 760})
         page.select_option("#measure", "mean")
         page.wait_for_function("() => fabricsim.state.panels[0].view.layout.of === 'pairs'")
 

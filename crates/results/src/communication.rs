@@ -2,6 +2,14 @@
 
 use std::collections::BTreeMap;
 
+/// Protocols of messages without data. Their rows in the table `messages` repeat the size of the MPI message.
+const CONTROL: [&str; 4] = ["request-to-send", "clear-to-send", "put-done", "get"];
+
+/// Whether messages of this protocol, in the table `messages`, carry data of MPI messages.
+pub fn carries_data(protocol: &str) -> bool {
+    !CONTROL.contains(&protocol)
+}
+
 /// What was sent from the ranks of one cell to those of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
@@ -32,12 +40,17 @@ impl Communication {
         self.ranks_per_cell
     }
 
-    /// Adds a message.
+    /// Adds a message that carries data.
     pub fn add(&mut self, from: u32, to: u32, bytes: u64) {
         let cell = (from / self.ranks_per_cell, to / self.ranks_per_cell);
         let sent = self.cells.entry(cell).or_default();
         sent.messages += 1;
         sent.bytes = sent.bytes.saturating_add(bytes);
+    }
+
+    /// Number of rows, and of columns, of a matrix of so many ranks.
+    pub fn blocks(&self, ranks: u32) -> u32 {
+        ranks.div_ceil(self.ranks_per_cell)
     }
 
     /// The cells in which something was sent, with their row (sender) and column (receiver), in order.

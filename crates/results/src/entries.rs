@@ -1,7 +1,7 @@
 //! Names of the entries of a result folder, of an unfinished run included. Tables have their own names.
 
 /// File name of the summary.
-pub(crate) const SUMMARY: &str = "summary.json";
+pub const SUMMARY: &str = "summary.json";
 
 /// File name of the report.
 pub(crate) const REPORT: &str = "report.html";

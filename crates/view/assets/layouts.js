@@ -5,20 +5,26 @@ const MOST_UNITS = 200;
 const JOINED = 128;
 /** Least width of a column of cables in pixels. */
 const COLUMN = 1.5;
+/** Least width of a router of a tree in pixels. */
+const ROUTER = 6;
 
 /**
  * The layout of a network for a width in pixels, of single links if there is a `network`: `frames` of {title, rows, columns, rowNames, columnNames, edgeName, rowTitle, columnTitle,
  * breaks, cells, stretch, isWide, rowUnits, columnUnits}, and `words` about it. `of` says whether members of cells are `pairs`, `links`, or `routers`: if `byRouter`, where
- * the network is a grid. A cell is {row, column, name, members}; `sorted` is a list of columns whose members are shown in the order of their load.
+ * `hasRouters`. A cell is {row, column, name, members}; `sorted` is a list of columns whose members are shown in the order of their load.
  */
 export function layout(pairs, network, width, byRouter) {
   const { units } = pairs;
+  if (byRouter && units.kind === "level") return tiers(pairs, network, width);
   if (byRouter && units.kind === "slice") return slices(pairs, network, true) ?? slabs(pairs);
   const links = network?.links.rows > 0 ? network : null;
   if (units.kind === "level") return (links && cables(pairs, links, width)) ?? bands(pairs);
   if (units.kind === "slice") return (links && slices(pairs, links)) ?? slabs(pairs);
   return matrix(pairs);
 }
+
+/** Whether routers are shapes of the map: in slices of a grid and levels of a tree. In a matrix they are rows, and its cells are pairs. */
+export const hasRouters = (units) => units.kind === "slice" || units.kind === "level";
 
 const isOfHost = (name) => name === "injection" || name === "ejection";
 const every = (count, most) => Math.ceil(count / Math.min(count, most));
@@ -187,6 +193,43 @@ function cables(pairs, network, width) {
     of: "links",
     frames,
     words: "A column is a router of the lower level; a cell is one direction of one cable, sorted by load.",
+  };
+}
+
+/** Levels of a tree, the top first: a cell is a router. A row has whole pods, as many as fit. */
+function tiers(pairs, network, width) {
+  const { units } = pairs;
+  const levels = new Map();
+  for (let unit = 0; unit < units.count; unit++) {
+    const [plane, level] = [units.planeOf[unit], units.level(unit)];
+    const title = `${units.planes > 1 ? `plane ${plane}, ` : ""}level ${level}`;
+    if (!levels.has(title)) levels.set(title, { title, plane, level, own: [] });
+    levels.get(title).own.push(unit);
+  }
+  const most = Math.max(1, Math.floor(width / ROUTER));
+  const frames = [...levels.values()]
+    .sort((a, b) => a.plane - b.plane || b.level - a.level)
+    .map(({ title, own }) => {
+      const routers = own.flatMap((unit) => units.routersOf(unit));
+      const size = Math.max(...own.map((unit) => units.sizes[unit]));
+      // The top of a tree has no pods, and a pod may be wider than the map.
+      const step = / pods? /.test(units.names[own[0]]) && size <= most ? size : 1;
+      const columns = Math.min(routers.length, step * Math.floor(most / step));
+      const breaks = [];
+      for (let at = step; step > 1 && at < columns; at += step) breaks.push(at);
+      const cells = routers.map((router, i) => ({
+        row: Math.floor(i / columns),
+        column: i % columns,
+        name: `links that leave ${network.routerName(router)}`,
+        members: [router],
+        router,
+      }));
+      return { title, rows: Math.ceil(routers.length / columns), columns, breaks, cells, stretch: true };
+    });
+  return {
+    of: "routers",
+    frames,
+    words: "A cell is a router: the greatest value of the links that leave it.",
   };
 }
 

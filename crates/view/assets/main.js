@@ -12,6 +12,7 @@ import { number, percent, share, time } from "./format.js";
 import { Loads, TimeView, ground } from "./time.js";
 import { HALF, MEASURES, MapView } from "./map.js";
 import { LanesView } from "./lanes.js";
+import { hasRouters } from "./layouts.js";
 import { communication } from "./matrix.js";
 import { RanksView } from "./ranks.js";
 import { PAIR_COLUMNS, Pairs, Units, causes, ofLinks } from "./sums.js";
@@ -353,7 +354,7 @@ class Panel {
       const [rows, top, routers] = await Promise.all([
         result.table("pair_series", ["begin_ps", "end_ps", "from_block", "to_block", ...PAIR_COLUMNS], where),
         result.has("top_links") ? result.table("top_links", ["link", "busy_ps", "buffer_full_ps"], where) : { rows: 0 },
-        this.blocks.units.kind === "slice" && result.has("router_load_series")
+        hasRouters(this.blocks.units) && result.has("router_load_series")
           ? result.table("router_load_series", ["first_router", "routers", ...ROUTER_LOADS], where)
           : null,
       ]);

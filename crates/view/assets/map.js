@@ -85,7 +85,9 @@ export class MapView {
     const [width, height] = [this.canvas.width / this.pixels, this.canvas.height / this.pixels];
     this.layout = layout(this.pairs, this.single || this.byRouter ? this.network : null, width - 40, this.byRouter);
     // Sums, if the cells of routers would be too small.
-    if (this.place(width, height) < SMALLEST && !this.layout.frames[0].stretch && this.layout.of !== "pairs") {
+    const { of, frames } = this.layout;
+    const mayFill = of === "routers" || (of === "links" && !frames[0].stretch);
+    if (this.place(width, height) < SMALLEST && mayFill) {
       this.layout = layout(this.pairs, null, width - 40);
       this.place(width, height);
     }
@@ -125,7 +127,7 @@ export class MapView {
     frames.forEach((frame, index) => {
       const column = index % best.beside;
       const own = stretch
-        ? Math.min(2 * LARGEST, (columns * best.wide) / frame.columns)
+        ? Math.min(2 * LARGEST, (columns * best.wide + gaps(frames[0].breaks) - gaps(frame.breaks)) / frame.columns)
         : Math.min(best.wide, (frame.isWide ? WIDE : 1) * best.size);
       const [w, h] = [Math.max(own, 0.5), Math.max(stretch ? best.high : best.size, 0.5)];
       const edges = (count, size, from, breaks = []) =>
@@ -417,10 +419,15 @@ export class MapView {
         : `${this.now?.words ?? ""}${this.layout.words}${this.layout.frames.some((frame) => this.isReadable(frame)) ? " Numbers are percent of the time." : ""}`;
   }
 
+  /** What a whole frame of a tree carries. */
   frameText(frame) {
     const sum = { links: 0, busy: 0, full: 0, held: 0 };
     for (const cell of frame.cells) for (const key of Object.keys(sum)) sum[key] += cell.sum[key];
     if (sum.links === 0) return "not shown";
+    if (this.layout.of === "routers") {
+      const [some, what] = this.measure === "blocked" ? [sum.held, "blocked"] : [sum.full, "full"];
+      return `${number(some)} of ${number(sum.links)} routers have a ${what} link`;
+    }
     return Number.isFinite(sum.busy)
       ? `mean load ${share(sum.busy / sum.links)}, ${number(sum.full)} of ${number(sum.links)} full`
       : `${number(sum.links)} links`;

@@ -97,7 +97,7 @@ export async function communication(result, job, box, { pointed }) {
     canvas,
     element(
       "p",
-      `${WORDS.messages(all.messages)} with ${bytes(all.bytes)} in all, those of collectives and through memory included.${shared}`,
+      `${WORDS.messages(all.messages)} with ${bytes(all.bytes)} in all, those of collectives and through memory included, control messages not.${shared}`,
       { className: "keys" },
     ),
   );

@@ -6,9 +6,8 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::folder::{OpenError, ResultFolder};
-use results::{RUNNING, Summary};
+use results::{RUNNING, SUMMARY, Summary};
 
-const SUMMARY: &str = "summary.json";
 /// Depth of folders in which results are looked for: a folder of sweeps has results two levels below.
 const DEPTH: usize = 3;
 /// Maximum number of results that are listed.

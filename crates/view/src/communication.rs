@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use results::{BatchColumns, Communication};
+use results::{BatchColumns, Communication, carries_data};
 
 use crate::slice::{ColumnValues, RowFilter, Slice, SliceError, chosen, read};
 
 /// Columns that are read.
-const COLUMNS: [&str; 4] = ["job", "from_rank", "to_rank", "bytes"];
+const COLUMNS: [&str; 5] = ["job", "from_rank", "to_rank", "bytes", "protocol"];
 /// Most rows and columns of an answer.
 const MOST: u32 = 1024;
 
@@ -28,10 +28,12 @@ pub(crate) fn communication(
             columns.short_integers("from_rank")?,
             columns.short_integers("to_rank")?,
         ];
-        let bytes = columns.integers("bytes")?;
+        let (bytes, protocol) = (columns.integers("bytes")?, columns.texts("protocol")?);
         for row in chosen(&batch, rows)? {
-            matching += 1;
-            matrix.add(from[row], to[row], bytes[row]);
+            if carries_data(protocol.or_empty(row)) {
+                matching += 1;
+                matrix.add(from[row], to[row], bytes[row]);
+            }
         }
     }
     let cells: Vec<_> = matrix.cells().collect();

@@ -9,9 +9,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use crate::slice::{self, SliceError};
-use results::{ReadError, RepeatedRun, Running, Summary, verdict_of_folder};
-
-const SUMMARY: &str = "summary.json";
+use results::{ReadError, RepeatedRun, Running, SUMMARY, Summary, verdict_of_folder};
 
 /// A table that the page may request, with the columns of begin and end of a row.
 pub(crate) struct Known {

@@ -17,7 +17,7 @@ import pyarrow.dataset
 
 from fabricsim._errors import ResultError
 from fabricsim.plot.chart import COLOURS, GREY, TIME, Axis, Bars, Chart, Curve, Layer, Points, Spans, of_time
-from fabricsim.plot.content import _COORDINATES, Results, _called, _one_job, _rows, _table
+from fabricsim.plot.content import _COORDINATES, CONTROL, Results, _called, _rows, _table, one_job
 
 if TYPE_CHECKING:
     from fabricsim.result import Result
@@ -47,8 +47,6 @@ _PHASES = (
     ("network", TIME["transfer"]),
     ("until the receiver matches it", TIME["partner"]),
 )
-# Messages of protocols without data. Their time is included in that of messages with data.
-_CONTROL = frozenset({"request-to-send", "clear-to-send", "put-done", "get"})
 _PORT = re.compile(r" port \d+$")
 # Activities of the threads of the simulator, by their names in the summary.
 _ACTIVITIES = (
@@ -122,7 +120,7 @@ def _stacks(
 
 def critical_path(result: Result, job: str | None) -> list[Chart]:
     """The chain of activities through the ranks that determines the time of a job."""
-    job = _one_job(result, job)
+    job = one_job(result, job)
     kept = pyarrow.dataset.field("job") == job
     steps: list[tuple[int, int, int, str]] = []
     sums: dict[str, int] = defaultdict(int)
@@ -196,7 +194,8 @@ def message_phases(results: Results, job: str | None) -> list[Chart]:
         counts: dict[str, int] = defaultdict(int)
         for of, protocol, posted, sent, injected, arrived, matched in _rows(result, "messages", columns):
             # Messages that the end of the run interrupted have no complete time.
-            if protocol in _CONTROL or job not in (None, of) or None in (posted, arrived, matched):
+            # The time of control messages is included in that of messages with data.
+            if protocol in CONTROL or job not in (None, of) or None in (posted, arrived, matched):
                 continue
             counts[of] += 1
             # Unknown phases count as network.

@@ -44,6 +44,9 @@ Counts: TypeAlias = list[tuple[int, int]]
 
 Results: TypeAlias = Mapping[str, "Result"]
 
+# Protocols of messages without data. Their rows in the table `messages` repeat the size of the MPI message.
+CONTROL = ["request-to-send", "clear-to-send", "put-done", "get"]
+
 _ALL = "all packets"
 _MOST_POINTS = 2000
 _MOST_BLOCKS = 128
@@ -514,7 +517,7 @@ def communication(result: Result, job: str | None, what: Literal["bytes", "messa
     """What the ranks of one job sent to each other, on a logarithmic scale; of many ranks, blocks of
     consecutive ones.
     """
-    job = _one_job(result, job)
+    job = one_job(result, job)
     size = next(ranks for name, ranks in _rows(result, "jobs", ["job", "ranks"]) if name == job)
     per = -(-size // _MOST_BLOCKS)
     blocks = -(-size // per)
@@ -551,7 +554,7 @@ def rank_time(result: Result, job: str | None) -> list[Chart]:
     ones.
     """
     ranks = _table(result, "ranks").select(["job", "rank", "compute_ps", "mpi_ps"]).to_pydict()
-    job = _one_job(result, job)
+    job = one_job(result, job)
     size = 1 + max(r for name, r in zip(ranks["job"], ranks["rank"], strict=True) if name == job)
     group = -(-size // 200)
     parts: list[dict[str, float]] = [defaultdict(float) for _ in range(-(-size // group))]
@@ -640,7 +643,7 @@ def timeline(
     pixels: int = 1500,
 ) -> list[Chart]:
     """The state of each rank over time, with messages as arrows."""
-    job = _one_job(result, job)
+    job = one_job(result, job)
     of_job = pyarrow.dataset.field("job") == job
     chosen = list(range(_MOST_RANKS)) if ranks is None else list(ranks)
     kept = of_job & pyarrow.dataset.field("rank").isin(chosen)
@@ -696,8 +699,6 @@ def timeline(
 
 _MOST_RANKS = 64
 _MOST_ARROWS = 400
-# Protocol messages carry no application data.
-_CONTROL = ["request-to-send", "clear-to-send", "put-done", "get"]
 
 Span: TypeAlias = tuple[int, int, int, str]
 """Rank, begin, end in picoseconds, state."""
@@ -766,7 +767,7 @@ def _arrows(
         (field("job") == job)
         & field("from_rank").isin(list(where))
         & field("to_rank").isin(list(where))
-        & ~field("protocol").isin(_CONTROL)
+        & ~field("protocol").isin(CONTROL)
         & (field("sent_ps") >= first)
         & (field("arrived_ps") <= last)
     )
@@ -821,9 +822,10 @@ def _rows(
         raise ResultError(f"the table '{name}' has no such rows")
 
 
-def _one_job(result: Result, job: str | None) -> str:
+def one_job(result: Result, job: str | None) -> str:
     """The requested job of MPI ranks, or the only one."""
-    known: list[str] = [name for name, ranks in _rows(result, "jobs", ["job", "ranks"]) if ranks]
+    jobs = _rows(result, "jobs", ["job", "ranks"], may_lack=True)
+    known: list[str] = [name for name, ranks in jobs if ranks]
     if job is None and len(known) == 1:
         return known[0]
     if job is None or job not in known:

@@ -350,8 +350,6 @@ def _dots(
         _left_out(len(by.steps), len(COLOURS), f"values of {by.name}"),
         _left_out(len(rows), MOST_ROWS, "rows"),
     ]
-    line = line_at_one()
-    line = {**line, "xref": "x", "yref": "paper", "x0": 1, "x1": 1, "y0": 0, "y1": 1}
     shown = min(len(rows), MOST_ROWS)
     yield Figure(
         heading=figure.heading,
@@ -361,7 +359,7 @@ def _dots(
             axis("relative to the baseline", rangemode="tozero"),
             axis("", type="category", autorange="reversed"),
             showlegend=True,
-            shapes=[line],
+            shapes=[line_at_one(upright=True)],
         ),
         height=max(260, 120 + ROW * shown),
     )
@@ -638,15 +636,16 @@ def _plain(text: str) -> bool:
     return True
 
 
-def line_at_one() -> dict[str, Any]:
-    """A line at the value of the baseline."""
+def line_at_one(upright: bool = False) -> dict[str, Any]:
+    """A line at the value of the baseline; upright, if values are along the horizontal axis."""
+    along, across = ("y", "x") if upright else ("x", "y")
     return {
         "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": 1,
-        "y1": 1,
+        f"{along}ref": "paper",
+        f"{along}0": 0,
+        f"{along}1": 1,
+        f"{across}0": 1,
+        f"{across}1": 1,
         "line": {"color": INK, "width": 1, "dash": "dot"},
     }
 

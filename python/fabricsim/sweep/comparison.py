@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ __all__ = ["page"]
 # Maximum points of a distribution.
 MOST_POINTS = 400
 MOST_JOBS = 6
+# Least pixels of a bar, and of the three lines of a name with space between them.
+BAR, LINES = 20, 64
 _HOST_LINKS = ["injection", "ejection"]
 
 
@@ -62,8 +65,7 @@ def _parts(results: Mapping[str, Result], costs: CostTable | None) -> Iterator[s
     yield from _loads(results)
     if costs is not None:
         yield from _costs({name: _outcome(result) for name, result in results.items()}, costs)
-    text = escape(compare(results))
-    yield f"<section>\n<h2>All figures</h2>\n<pre>{text}</pre>\n</section>\n"
+    yield f"<section>\n<h2>All figures</h2>\n{_text(compare(results))}</section>\n"
 
 
 def _outcome(result: Result) -> Outcome:
@@ -84,6 +86,13 @@ def _differences(differs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> 
     return f"<section>\n<h2>The experiments differ in</h2>\n{shown}</section>\n"
 
 
+def _text(text: str) -> str:
+    """The text of the command. Tables, which have a rule below their head, scroll; the other lines wrap."""
+    tables = [list(block) for _, block in groupby(text.split("\n\n"), lambda block: "\n----" in block)]
+    blocks = ((' class="columns"' if "\n----" in of[0] else "", "\n\n".join(of)) for of in tables)
+    return "".join(f"<pre{kind}>{escape(block)}</pre>\n" for kind, block in blocks)
+
+
 def _bars(values: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Iterator[Figure]:
     """The values of which lower or higher ones are better, relative to the first result."""
     judged = [of for of in values if of["better"] is not None and not of["is_part"] and of["values"][0]]
@@ -96,36 +105,44 @@ def _bars(values: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Iterator
 def _bars_of(heading: str, values: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Figure:
     base = names[0]
     of_job = [f"{of['of']}: " if of["of"] not in (None, "network") else "" for of in values]
+    # The job has a line of its own, as phones are narrow.
     titles = [
-        f"{label(job + of['label'])}<br>({of['better']} is better)"
+        f"{label(job + of['label']).replace(': ', ':<br>', 1)}<br>({of['better']} is better)"
         for job, of in zip(of_job, values, strict=True)
     ]
     traces = [
         {
             "type": "bar",
+            "orientation": "h",
             "name": label(name),
-            "x": titles,
-            "y": [
+            "y": titles,
+            "x": [
                 None if of["values"][number] is None else of["values"][number] / of["values"][0]
                 for of in values
             ],
-            "text": [of["cells"][number] for of in values],
-            "textposition": "none",
+            # The length of the bar is the ratio, which the cell has behind the value.
+            "text": [of["cells"][number].partition(" (")[0] for of in values],
+            "textposition": "auto",
+            "insidetextanchor": "start",
+            "cliponaxis": False,
+            "textangle": 0,
+            "textfont": {"size": 11},
             "marker": {"color": COLOURS[number % len(COLOURS)]},
-            "hovertemplate": f"{label(name)}<br>%{{x}}: %{{text}} (%{{y:.3f}})<extra></extra>",
+            "hovertemplate": f"{label(name)}<br>%{{y}}: %{{text}} (%{{x:.3f}})<extra></extra>",
         }
         for number, name in enumerate(names)
     ]
     return Figure(
         heading=f"{heading}, relative to {base}",
-        explanation=f"{base} is 1. Below each value stands what is better. Hover for the values.",
+        explanation=f"{base} is 1. Below each name stands what is better; bars have their values.",
         traces=traces,
         layout=layout(
-            axis("", type="category"),
             axis(f"relative to {base}", rangemode="tozero"),
+            axis("", type="category", autorange="reversed"),
             barmode="group",
-            shapes=[charts.line_at_one()],
+            shapes=[{**charts.line_at_one(upright=True), "layer": "below"}],
         ),
+        height=120 + len(values) * max(LINES, BAR * len(names)),
     )
 
 
@@ -149,7 +166,7 @@ def _latencies(results: Mapping[str, Result]) -> Iterator[Figure]:
                 f"Latency of packets{of}",
                 "Share of the packets that take at most so long.",
                 lines,
-                axis("latency (us)", type="log"),
+                axis("latency (µs)", type="log", dtick="D2"),
             )
 
 

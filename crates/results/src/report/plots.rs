@@ -8,6 +8,7 @@
 mod anatomy;
 mod buffers;
 mod classes;
+mod communication;
 mod host_latency;
 mod hosts;
 mod links;
@@ -128,6 +129,7 @@ pub(super) fn figures(summary: &Summary, source: TableSource) -> Result<Vec<Figu
         figures.extend(ranks::times(ranks, source.table("calls")));
     }
     figures.extend(progress::jobs(summary, source)?);
+    figures.extend(communication::matrices(summary, source)?);
     figures.extend(messages::phases(source)?);
     let latencies = source.table("latency_histogram");
     figures.extend(latencies.and_then(|table| packets::latency(summary, table)));
@@ -177,6 +179,11 @@ fn rounded(x: f64) -> f64 {
     if rounded.is_finite() { rounded } else { x }
 }
 
+/// Cells of maps have at most three decimals, because there are many of them.
+fn rounded3(x: f64) -> f64 {
+    (1000.0 * x).round() / 1000.0
+}
+
 /// A map of values by row and column of time; low values are close to the ground. The axis has the short names of
 /// rows, tooltips the long ones.
 fn heat_map(grid: &TimeGrid, unit: &TimeUnit, rows: &[RowName], z: Vec<Vec<f64>>, scale: &Scale) -> Plot {
@@ -224,6 +231,23 @@ fn loads() -> ColorScale {
 struct RowName {
     short: String,
     long: String,
+}
+
+/// The rows of a map in which so many things of a kind have rows of `group` of them, by number.
+fn groups(kind: &str, things: usize, group: usize) -> Vec<RowName> {
+    (0..things)
+        .step_by(group)
+        .map(|first| {
+            let last = (first + group).min(things) - 1;
+            RowName {
+                short: first.to_string(),
+                long: match first == last {
+                    true => format!("{kind} {first}"),
+                    false => format!("{kind}s {first} to {last}"),
+                },
+            }
+        })
+        .collect()
 }
 
 /// An axis of a map with the names of some rows, at equal distances.

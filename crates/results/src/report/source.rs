@@ -91,6 +91,11 @@ impl<'b> ReportRows<'b> {
         self.0.integers(name).ok()
     }
 
+    /// See [`BatchColumns::short_integers`].
+    pub fn short_integers(&self, name: &str) -> Option<Vec<u32>> {
+        self.0.short_integers(name).ok()
+    }
+
     /// See [`BatchColumns::texts`].
     pub fn texts(&self, name: &str) -> Option<Vec<Option<&'b str>>> {
         let texts = self.0.texts(name).ok()?;

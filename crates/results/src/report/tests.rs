@@ -10,10 +10,11 @@ use crate::summary::{JobSummary, NetworkSummary};
 use crate::{ScheduleDistribution, ScheduleSummary, Summary, Table, compare};
 
 /// Sections with a table of their own: name of the table, id of the section.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 10] = [
     ("ranks", "split"),
     ("critical_path", "critical-path"),
     ("job_series", "progress"),
+    ("messages", "communication"),
     ("messages", "messages"),
     ("class_series", "load"),
     ("waits", "waits"),
@@ -31,6 +32,7 @@ struct Size {
     links: u32,
     vcs: u8,
     hosts: u32,
+    ranks: u32,
     /// Messages, waits, steps.
     items: u64,
 }
@@ -40,6 +42,7 @@ const SMALL: Size = Size {
     links: 12,
     vcs: 2,
     hosts: 6,
+    ranks: 4,
     items: 60,
 };
 
@@ -237,7 +240,7 @@ fn of_ranks(size: Size) -> Vec<Table> {
     let words =
         |of: fn(u64) -> Option<&'static str>| ColumnCells::Words(items.iter().map(|i| of(*i)).collect());
     let halo = || ColumnCells::Words(items.iter().map(|_| Some("halo")).collect());
-    let links = u64::from(size.links);
+    let (links, ranks) = (u64::from(size.links), u64::from(size.ranks));
     let link = || ColumnCells::U32(items.iter().map(|i| (i * i % links) as u32).collect());
     const STEP: u64 = BIN_PS / 4;
     vec![
@@ -257,6 +260,14 @@ fn of_ranks(size: Size) -> Vec<Table> {
             "messages",
             vec![
                 ("job", halo()),
+                (
+                    "from_rank",
+                    ColumnCells::U32(items.iter().map(|i| (i % ranks) as u32).collect()),
+                ),
+                (
+                    "to_rank",
+                    ColumnCells::U32(items.iter().map(|i| (i * i % ranks) as u32).collect()),
+                ),
                 (
                     "protocol",
                     text(|i| ["eager", "rendezvous", "memory"][(i % 3) as usize]),
@@ -466,6 +477,7 @@ fn a_large_run_has_a_page_below_the_limit() {
         links: 500,
         vcs: 2,
         hosts: 1000,
+        ranks: 1000,
         items: 200_000,
     };
     let folder = tempfile::tempdir().unwrap();
@@ -482,11 +494,14 @@ fn a_large_run_has_a_page_below_the_limit() {
         ..first.clone()
     });
     summary.jobs.extend(many);
+    summary.jobs[0].ranks = size.ranks.into();
     let page = report_with_files(&summary, &kept, folder.path()).unwrap();
     assert!(page.len() < REPORT_BYTES, "{} bytes", page.len());
     for left_out in [
         "The 128 of 500 links with the fullest buffers",
         "mean of 8 consecutive hosts",
+        "A row or column is 16 ranks",
+        "Only the first 4 of",
         "of 5002 rows; all of them are in <code>jobs.parquet</code>",
         "so that this text cannot be run",
     ] {

@@ -6,8 +6,8 @@
 use plotly::Plot;
 
 use super::{
-    Figure, Height, RowName, Scale, SeriesColour, curve, heat_map, in_unit, plot, rounded, unit_of, x_axis,
-    y_axis,
+    Figure, Height, Scale, SeriesColour, curve, groups, heat_map, in_unit, plot, rounded, rounded3, unit_of,
+    x_axis, y_axis,
 };
 use crate::report::grid::{Held, TimeGrid};
 use crate::report::source::TableSource;
@@ -114,28 +114,9 @@ impl HostTraffic {
     }
 }
 
-/// Cells of maps have at most three decimals, because there are many of them.
-fn rounded3(x: f64) -> f64 {
-    (1000.0 * x).round() / 1000.0
-}
-
 fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
     let unit = unit_of(grid.end_ps());
-    let names: Vec<RowName> = (0..traffic.sent.len())
-        .map(|row| {
-            let first = row * traffic.group;
-            let last = (first + traffic.group).min(traffic.hosts) - 1;
-            let long = if first == last {
-                format!("host {first}")
-            } else {
-                format!("hosts {first} to {last}")
-            };
-            RowName {
-                short: first.to_string(),
-                long,
-            }
-        })
-        .collect();
+    let names = groups("host", traffic.hosts, traffic.group);
     let grouped = if traffic.group > 1 {
         format!(
             " Each row is the mean of {} consecutive hosts.",

@@ -9,7 +9,7 @@ use plotly::layout::{Axis, BarMode};
 use super::{Figure, Height, escape, named, plot, rounded, unit_of, x_axis};
 use crate::report::html::{numbers, table, words};
 use crate::report::source::TableSource;
-use crate::{Histogram, ReadError, colours, show};
+use crate::{Histogram, ReadError, carries_data, colours, show};
 
 /// Maximum number of jobs with a bar.
 const MOST_BARS: usize = 16;
@@ -21,9 +21,6 @@ const PHASES: [(&str, &str); 4] = [
     ("network", "transfer"),
     ("until the receiver matches it", "partner"),
 ];
-
-/// Protocols of messages without data. Their time is included in that of messages with data.
-const CONTROL: [&str; 4] = ["request-to-send", "clear-to-send", "put-done", "get"];
 
 /// Messages of one job and protocol.
 #[derive(Default)]
@@ -88,12 +85,8 @@ fn collect(source: TableSource) -> Result<Option<Jobs>, ReadError> {
     Ok(read.map(|()| jobs))
 }
 
-fn carries_data(protocol: &str) -> bool {
-    !CONTROL.contains(&protocol)
-}
-
 fn figure(messages: &Jobs) -> Option<Figure> {
-    // A bar is a job with all its protocols.
+    // A bar is a job with all its protocols. The time of control messages is included in that of messages with data.
     let jobs: Vec<(&str, [u128; 4], u64)> = messages
         .iter()
         .map(|(job, protocols)| {
