@@ -166,14 +166,14 @@ class Par(Routing):
         shortest path from the next router to the destination (load-remaining) (default: load in networks
         of groups; elsewhere load-hops).
     candidates : int
-        Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
+        Random nodes tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
     intermediate : {"router", "group", "global-link"}
         What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
         link of the source's group (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
-        intermediate place and destination; random or adaptive, at every router (default: adaptive in a
+        intermediate node and destination; random or adaptive, at every router (default: adaptive in a
         dragonfly-plus; elsewhere hashed).
     local : {"minimal", "ugal"}
         Paths of packets that stay in their group, in networks of groups: minimal, or ugal, also through a
@@ -223,14 +223,14 @@ class Piggyback(Routing):
         shortest path from the next router to the destination (load-remaining) (default: load in networks
         of groups; elsewhere load-hops).
     candidates : int
-        Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
+        Random nodes tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
     intermediate : {"router", "group", "global-link"}
         What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
         link of the source's group (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
-        intermediate place and destination; random or adaptive, at every router (default: adaptive in a
+        intermediate node and destination; random or adaptive, at every router (default: adaptive in a
         dragonfly-plus; elsewhere hashed).
     local : {"minimal", "ugal"}
         Paths of packets that stay in their group, in networks of groups: minimal, or ugal, also through a
@@ -291,14 +291,14 @@ class Ugal(Routing):
         shortest path from the next router to the destination (load-remaining) (default: load in networks
         of groups; elsewhere load-hops).
     candidates : int
-        Random places tried, of which the cheapest is compared (default: 1; 4 where there are neither
+        Random nodes tried, of which the cheapest is compared (default: 1; 4 where there are neither
         groups nor dimensions).
     intermediate : {"router", "group", "global-link"}
         What a non-minimal path goes through: router or, in networks of groups, group, or global-link, a
         link of the source's group (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
-        intermediate place and destination; random or adaptive, at every router (default: adaptive in a
+        intermediate node and destination; random or adaptive, at every router (default: adaptive in a
         dragonfly-plus; elsewhere hashed).
     local : {"minimal", "ugal"}
         Paths of packets that stay in their group, in networks of groups: minimal, or ugal, also through a
@@ -346,7 +346,7 @@ class Valiant(Routing):
         and any-router any one (default: router).
     paths : {"hashed", "random", "adaptive"}
         Which of equal paths in networks of groups (spine, link between two groups): hashed, by source,
-        intermediate place and destination; random or adaptive, at every router (default: adaptive in a
+        intermediate node and destination; random or adaptive, at every router (default: adaptive in a
         dragonfly-plus; elsewhere hashed).
     local : {"minimal", "valiant", "ugal"}
         Paths of packets that stay in their group, in networks of groups: minimal, or through a random

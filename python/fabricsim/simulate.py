@@ -67,7 +67,7 @@ def run(
     TraceError
         A trace cannot be read.
     ApplicationError
-        The application cannot go on, for example waits for ever.
+        The application cannot go on, for example waits forever.
     ResultError
         The result cannot be written.
     KeyboardInterrupt

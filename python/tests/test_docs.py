@@ -255,7 +255,7 @@ def test_executors_are_those_that_are_registered() -> None:
 
 
 def test_pages_do_not_say_how_long_a_source_file_is() -> None:
-    """Such a number is wrong after the next change, and nobody needs it."""
+    """Such a number is wrong after the next change, and no reader needs it."""
     said = re.compile(r"\.(?:rs|py)`[^.|]{0,40}\b\d+ lines")
     assert said.search("(`crates/des/src/sequential.rs`, some 160 lines)")
     assert not [name(page) for page in PAGES + OTHERS if said.search(page.read_text())]

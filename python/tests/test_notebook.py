@@ -141,7 +141,7 @@ def test_without_it_nothing_is_written(traffic: dict[str, Any], capsys: pytest.C
     assert (captured.out, captured.err) == ("", "")
 
 
-def test_a_bar_begins_anew_with_the_next_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bar_begins_again_with_the_next_run(capsys: pytest.CaptureFixture[str]) -> None:
     with fabricsim.Bar("both") as bar:
         for now in (1e3, 5e3, 9e3, 2e3, 10e3):
             bar(now, 10e3)

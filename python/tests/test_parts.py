@@ -91,7 +91,7 @@ def test_stubs_are_those_of_the_registry(module: ModuleType) -> None:
     file, text = stub_path(module.__name__), stub(module.__name__, MADE[module])
     if os.environ.get("UPDATE_EXPECTED"):
         file.write_text(text, encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == text, f"{file.name}: UPDATE_EXPECTED=1 makes it anew"
+    assert file.read_text(encoding="utf-8") == text, f"{file.name}: UPDATE_EXPECTED=1 makes it again"
 
 
 @pytest.mark.parametrize("kind", BASES)

@@ -1,9 +1,9 @@
 //! What adds to a critical path: its shares by cause, and its parts by rank, call, function and links.
 //!
-//! A computation is named by its function and the MPI call that follows. What a rank computes on the path beyond the mean of
-//! all computations of that name is imbalance of this rank. Transfer is divided into latency, which the run counted along
-//! the path, memory, links that a message's own packets queue for, and bytes on the injection link. `docs/methods/critical-path.md`
-//! describes both.
+//! A computation is named by its function and the MPI call that follows. What a rank computes on the path beyond the
+//! mean of all computations of that name is imbalance of this rank. Transfer is divided into latency, which the run
+//! counted along the path, memory, links that a message's own packets queue for, and bytes on the injection link.
+//! `docs/methods/critical-path.md` describes both.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ impl PathTimes {
     fn of(explained: &Explained<'_>) -> PathTimes {
         let mut times = PathTimes::default();
         for step in &explained.path.steps {
-            let ps = step.end - step.begin;
+            let ps = step.end - step.start;
             match step.what {
                 PathStepKind::Compute { rank, site } => {
                     let of_rank = times
@@ -142,7 +142,7 @@ pub(crate) fn of(
         .path
         .steps
         .iter()
-        .map(|step| step.end - step.begin)
+        .map(|step| step.end - step.start)
         .sum();
     let counted = job.bound_by.as_ref();
     let latency = counted.map_or(0.0, |counted| counted.latency) * path_ps as f64;

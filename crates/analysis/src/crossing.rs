@@ -20,7 +20,7 @@ use crate::columns::Name;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stay {
     pub link: u32,
-    pub begin: u64,
+    pub start: u64,
     pub end: u64,
     /// Serialisation time of the packet on the link.
     pub serialization: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Cause {
 /// A part of the time that a message takes in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    pub begin: u64,
+    pub start: u64,
     pub end: u64,
     /// Place and cause of the wait. `None` is transfer.
     pub wait: Option<(u32, Cause)>,
@@ -51,32 +51,32 @@ pub(crate) struct Piece {
 pub(crate) struct Crossing {
     /// Its parts from the last to the first, without gap.
     pub pieces: Vec<Piece>,
-    /// Links and lengths of the transfer in which a packet waited behind another one of the same message: the bandwidth of
-    /// these links limits the message.
+    /// Links and lengths of the transfer in which a packet waited behind another one of the same message: the bandwidth
+    /// of these links limits the message.
     pub serialized: Vec<(u32, u64)>,
 }
 
 /// Divides the time from `begin` to `end` by the stays of the packets of the message that end in it. `own` is the job.
-pub(crate) fn divide(begin: u64, end: u64, stays: &mut [Stay], own: Name) -> Crossing {
-    stays.sort_by_key(|stay| (stay.end, stay.link, stay.begin));
+pub(crate) fn divide(start: u64, end: u64, stays: &mut [Stay], own: Name) -> Crossing {
+    stays.sort_by_key(|stay| (stay.end, stay.link, stay.start));
     let links = PathLinks::new(stays);
     let mut chain = WaitChain {
-        begin,
+        start,
         now: end,
         pieces: Vec::new(),
         serialized: Vec::new(),
     };
     // All following stays end after `now`.
     let mut left = stays.len();
-    while chain.now > begin {
+    while chain.now > start {
         left = stays[..left].partition_point(|stay| stay.end <= chain.now);
-        let Some(last) = left.checked_sub(1).filter(|last| stays[*last].end > begin) else {
+        let Some(last) = left.checked_sub(1).filter(|last| stays[*last].end > start) else {
             break;
         };
         chain.transfer_from(stays[last].end);
         left = chain.at_link(stays, &links, last, own);
     }
-    chain.transfer_from(begin);
+    chain.transfer_from(start);
     Crossing {
         pieces: chain.pieces,
         serialized: chain.serialized,
@@ -119,7 +119,7 @@ impl PathLinks {
         let started = |index: usize| stays[index].end;
         let gone = |index: usize| started(index).saturating_add(stays[index].serialization);
         let of_link = &self.stays[&stay.link];
-        let Some(first) = of_link.get(of_link.partition_point(|index| gone(*index) <= stay.begin)) else {
+        let Some(first) = of_link.get(of_link.partition_point(|index| gone(*index) <= stay.start)) else {
             return 0;
         };
         if *first >= at {
@@ -127,7 +127,7 @@ impl PathLinks {
         }
         let whole = (self.wire[last] - self.wire[*first]).saturating_add(stays[*first].serialization);
         let (early, late) = (
-            stay.begin.saturating_sub(started(*first)),
+            stay.start.saturating_sub(started(*first)),
             gone(last).saturating_sub(stay.end),
         );
         whole.saturating_sub(early.saturating_add(late))
@@ -136,7 +136,7 @@ impl PathLinks {
 
 /// Pieces found so far, from the end down to `now`.
 struct WaitChain {
-    begin: u64,
+    start: u64,
     now: u64,
     pieces: Vec<Piece>,
     serialized: Vec<(u32, u64)>,
@@ -149,14 +149,14 @@ impl WaitChain {
     }
 
     fn go_back(&mut self, time: u64, wait: Option<(u32, Cause)>) {
-        let begin = time.max(self.begin);
-        if begin >= self.now {
+        let start = time.max(self.start);
+        if start >= self.now {
             return;
         }
-        let end = std::mem::replace(&mut self.now, begin);
+        let end = std::mem::replace(&mut self.now, start);
         match self.pieces.last_mut() {
-            Some(later) if later.wait == wait => later.begin = begin,
-            _ => self.pieces.push(Piece { begin, end, wait }),
+            Some(later) if later.wait == wait => later.start = start,
+            _ => self.pieces.push(Piece { start, end, wait }),
         }
     }
 
@@ -166,12 +166,12 @@ impl WaitChain {
         loop {
             let stay = &stays[at];
             let gone = |other: usize| stays[other].end.saturating_add(stays[other].serialization);
-            let Some(before) = links.before[at].filter(|before| gone(*before) > stay.begin) else {
-                self.wait(stay, stay.begin, 0, own);
+            let Some(before) = links.before[at].filter(|before| gone(*before) > stay.start) else {
+                self.wait(stay, stay.start, 0, own);
                 return at;
             };
             self.wait(stay, gone(before), links.ours(stays, at), own);
-            let start = stays[before].end.max(self.begin);
+            let start = stays[before].end.max(self.start);
             if start < self.now {
                 self.serialized.push((stay.link, self.now - start));
             }
@@ -183,7 +183,7 @@ impl WaitChain {
     /// Adds waits from `time` until now, with the causes of the stay, except the time `ours` in which packets of the
     /// same message occupied the link.
     fn wait(&mut self, stay: &Stay, time: u64, mut ours: u64, own: Name) {
-        let time = time.max(self.begin);
+        let time = time.max(self.start);
         let span = self.now.saturating_sub(time);
         if span == 0 {
             return;
@@ -233,15 +233,15 @@ mod tests {
             }
         }
 
-        fn stay(mut self, link: u32, begin: u64, parts: &[(&str, &str, u64)]) -> Case {
+        fn stay(mut self, link: u32, start: u64, parts: &[(&str, &str, u64)]) -> Case {
             let parts: Vec<(Cause, u64)> = parts
                 .iter()
                 .map(|(reason, holder, length)| (self.cause(reason, holder), *length))
                 .collect();
             self.stays.push(Stay {
                 link,
-                begin,
-                end: begin + parts.iter().map(|(_, length)| length).sum::<u64>(),
+                start,
+                end: start + parts.iter().map(|(_, length)| length).sum::<u64>(),
                 serialization: 10,
                 parts,
             });
@@ -261,11 +261,11 @@ mod tests {
             let mut pieces = divide(0, end, &mut self.stays, own).pieces;
             pieces.reverse();
             let shown = |piece: &Piece| match piece.wait {
-                None => format!("{}-{} transfer", piece.begin, piece.end),
+                None => format!("{}-{} transfer", piece.start, piece.end),
                 Some((link, cause)) => {
-                    let holder = cause.holder.map_or("nobody", |holder| self.names.text(holder));
+                    let holder = cause.holder.map_or("none", |holder| self.names.text(holder));
                     let reason = self.names.text(cause.reason);
-                    format!("{}-{} {reason} of {link}, {holder}", piece.begin, piece.end)
+                    format!("{}-{} {reason} of {link}, {holder}", piece.start, piece.end)
                 }
             };
             pieces.iter().map(shown).collect()
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_disturbs_is_transfer() {
+    fn what_nothing_disturbs_is_transfer() {
         assert_eq!(Case::new().shown(100), ["0-100 transfer"]);
         assert_eq!(Case::new().shown(0), [""; 0]);
     }
@@ -323,20 +323,20 @@ mod tests {
     fn a_link_that_is_shared_is_half_transfer_and_half_wait() {
         let mut case = Case::new();
         for packet in 0..10 {
-            let (begin, end) = (10 * packet, 10 + 20 * packet);
+            let (start, end) = (10 * packet, 10 + 20 * packet);
             let of_b: u64 = (0..=packet)
-                .map(|turn| (20 * turn + 10).max(begin) - (20 * turn).max(begin))
+                .map(|turn| (20 * turn + 10).max(start) - (20 * turn).max(start))
                 .sum();
-            let of_a = end - begin - of_b;
+            let of_a = end - start - of_b;
             let parts = [("wire", "A", of_a), ("wire", "B", of_b)];
-            case = case.stay(7, begin, if of_a > 0 { &parts } else { &parts[1..] });
+            case = case.stay(7, start, if of_a > 0 { &parts } else { &parts[1..] });
         }
         // Packet i starts at 10 + 20 i. The last starts at 190 and arrives at 200.
         let expected = (0..10).flat_map(|packet| {
-            let begin = 20 * packet;
+            let start = 20 * packet;
             [
-                format!("{begin}-{} wire of 7, B", begin + 10),
-                format!("{}-{} transfer", begin + 10, begin + 20),
+                format!("{start}-{} wire of 7, B", start + 10),
+                format!("{}-{} transfer", start + 10, start + 20),
             ]
         });
         assert_eq!(case.shown(200), expected.collect::<Vec<_>>());
@@ -352,7 +352,7 @@ mod tests {
         let own = case.names.number("A");
         let pieces = divide(0, 3_000_000, &mut case.stays, own).pieces;
         assert_eq!(
-            pieces.iter().map(|piece| piece.end - piece.begin).sum::<u64>(),
+            pieces.iter().map(|piece| piece.end - piece.start).sum::<u64>(),
             3_000_000
         );
     }
@@ -376,14 +376,14 @@ mod tests {
         let case = Case::new()
             .stay(1, 0, &[("nic", "", 30)])
             .stay(2, 90, &[("wire", "B", 30)]);
-        assert_eq!(case.shown(100), ["0-30 nic of 1, nobody", "30-100 transfer"]);
+        assert_eq!(case.shown(100), ["0-30 nic of 1, none", "30-100 transfer"]);
     }
 
     proptest! {
         #[test]
         fn pieces_follow_each_other_without_gap(
             stays in prop::collection::vec((0..4_u32, 0..100_u64, 1..30_u64, any::<bool>(), 0..30_u64), 0..20),
-            begin in 0..50_u64,
+            start in 0..50_u64,
             length in 0..100_u64,
         ) {
             let mut case = Case::new();
@@ -393,17 +393,17 @@ mod tests {
                 case = case.stay(link, at, &parts[..if second > 0 { 2 } else { 1 }]);
             }
             let own = case.names.number("A");
-            let Crossing { pieces, serialized } = divide(begin, begin + length, &mut case.stays, own);
+            let Crossing { pieces, serialized } = divide(start, start + length, &mut case.stays, own);
             let transfer = pieces.iter().filter(|piece| piece.wait.is_none());
-            let transfer: u64 = transfer.map(|piece| piece.end - piece.begin).sum();
+            let transfer: u64 = transfer.map(|piece| piece.end - piece.start).sum();
             prop_assert!(serialized.iter().map(|(_, ps)| ps).sum::<u64>() <= transfer);
-            let mut now = begin + length;
+            let mut now = start + length;
             for piece in &pieces {
                 prop_assert_eq!(piece.end, now);
-                prop_assert!(piece.begin < piece.end);
-                now = piece.begin;
+                prop_assert!(piece.start < piece.end);
+                now = piece.start;
             }
-            prop_assert_eq!(now, begin);
+            prop_assert_eq!(now, start);
         }
     }
 }

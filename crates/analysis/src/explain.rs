@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use results::rows::{CriticalPathRow, Row};
+use results::rows::{CriticalPathRow, ResultRow};
 use results::{
     CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, JobSummary, PathLink, PathRank, PathReason, PathWait,
     Summary,
@@ -69,8 +69,8 @@ pub struct StoredExplanation {
     pub report: Option<PathBuf>,
 }
 
-/// Runs [`explain`], writes `critical_path.parquet` and `critical_path.json` into the folder, and its report again if it
-/// has one.
+/// Runs [`explain`], writes `critical_path.parquet` and `critical_path.json` into the folder, and its report again if
+/// it has one.
 ///
 /// # Errors
 /// As [`explain`], or the folder cannot be written.
@@ -181,15 +181,15 @@ fn open<R: Readable>(
 
 /// The final state of ranks of an interrupted job has no rows.
 fn add_what_was_cut_off(job: &JobSummary, path: &mut JobPath) {
-    let begin = path.steps.last().map_or(0, |first| first.begin);
-    let (known, end) = (path.end.unwrap_or(begin), begin.saturating_add(picoseconds(job)));
+    let start = path.steps.last().map_or(0, |first| first.start);
+    let (known, end) = (path.end.unwrap_or(start), start.saturating_add(picoseconds(job)));
     if !job.finished && known < end {
         let what = PathStepKind::Unknown {
             rank: path.rank,
             call: None,
         };
         let rest = PathStep {
-            begin: known,
+            start: known,
             end,
             what,
         };
@@ -203,7 +203,7 @@ fn picoseconds(job: &JobSummary) -> u64 {
 
 /// Checks that the path is as long as the job.
 fn check(folder: &Path, job: &JobSummary, path: &JobPath) -> Result<(), Error> {
-    let length: u64 = path.steps.iter().map(|step| step.end - step.begin).sum();
+    let length: u64 = path.steps.iter().map(|step| step.end - step.start).sum();
     let time_ps = picoseconds(job);
     if length == time_ps {
         return Ok(());
@@ -212,7 +212,7 @@ fn check(folder: &Path, job: &JobSummary, path: &JobPath) -> Result<(), Error> {
         folder: folder.into(),
         why: format!(
             "by its summary job '{}' took {time_ps} ps, by its tables there are {length} ps from the last end of a rank \
-             back to the first begin",
+             back to the first start",
             job.name
         ),
     })
@@ -244,7 +244,7 @@ impl Explained<'_> {
             kind: "compute".into(),
             rank: 0,
             to_rank: None,
-            begin_ps: at.begin,
+            begin_ps: at.start,
             end_ps: at.end,
             activity: None,
             link: None,
@@ -296,7 +296,7 @@ impl Explained<'_> {
         let mut links: BTreeMap<u32, u64> = BTreeMap::new();
         let mut buckets: BTreeMap<(Option<String>, Option<Arc<str>>), LinkWaits> = BTreeMap::new();
         for step in &self.path.steps {
-            let ps = step.end - step.begin;
+            let ps = step.end - step.start;
             match step.what {
                 PathStepKind::Compute { rank, .. } => {
                     compute += ps;

@@ -30,7 +30,7 @@ pub(crate) const COMPUTE: &str = "compute";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimelineSpan {
     pub rank: u32,
-    pub begin: u64,
+    pub start: u64,
     pub end: u64,
     /// State of its CPU.
     pub state: State,
@@ -135,7 +135,7 @@ pub(crate) struct PacketWait {
     pub number: u32,
     pub link: u32,
     pub vc: u8,
-    pub begin: u64,
+    pub start: u64,
     pub end: u64,
     /// Number of the row among those of this wait, from 0.
     pub part: u8,
@@ -195,7 +195,7 @@ impl Readable for TimelineSpan {
         rows: &mut Vec<TimelineSpan>,
     ) -> Result<(), WrongColumn> {
         let jobs = columns.texts("job")?;
-        let (ranks, begin, end) = (
+        let (ranks, start, end) = (
             columns.short_integers("rank")?,
             columns.integers("begin_ps")?,
             columns.integers("end_ps")?,
@@ -211,10 +211,10 @@ impl Readable for TimelineSpan {
                 (call, false) => (State::Overhead, Some(call)),
             };
             // Spans without length lie between others and have no effect.
-            if begin[row] < end[row] {
+            if start[row] < end[row] {
                 rows.push(TimelineSpan {
                     rank: ranks[row],
-                    begin: begin[row],
+                    start: start[row],
                     end: end[row],
                     state,
                     activity: activity.map(|text| names.number(text)),
@@ -315,7 +315,7 @@ impl Readable for PacketWait {
             columns.short_integers("number")?,
         );
         let (link, bytes) = (columns.short_integers("link")?, columns.short_integers("bytes")?);
-        let (begin, end) = (columns.integers("begin_ps")?, columns.integers("end_ps")?);
+        let (start, end) = (columns.integers("begin_ps")?, columns.integers("end_ps")?);
         let (parts, vcs) = (columns.bytes("part")?, columns.bytes("vc")?);
         let (reason, holder) = (columns.texts("reason")?, columns.texts("holder")?);
         for row in (0..link.len()).filter(|row| jobs.get(*row) == Some(job)) {
@@ -323,7 +323,7 @@ impl Readable for PacketWait {
                 from_host: from_host[row],
                 number: number[row],
                 link: link[row],
-                begin: begin[row],
+                start: start[row],
                 end: end[row],
                 vc: vcs[row],
                 part: parts[row],

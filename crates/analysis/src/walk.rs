@@ -19,7 +19,7 @@ use crate::tables::{MessageRole, MessageSpan, PacketWait, State, TimelineSpan};
 /// A step of the path: the cause of the time from `begin` to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathStep {
-    pub begin: u64,
+    pub start: u64,
     pub end: u64,
     pub what: PathStepKind,
 }
@@ -76,7 +76,7 @@ pub(crate) enum HeldBy {
     Gap,
 }
 
-/// The path of a job, with its begin and end.
+/// The path of a job, with its start and end.
 #[derive(Debug, Default)]
 pub(crate) struct Path {
     /// Steps from the last to the first, without gap.
@@ -132,7 +132,7 @@ where
     let (mut rank, mut now) = (last.rank, last.end);
     while let Some(span) = ranks.at(rank, now)? {
         let step = |what| PathStep {
-            begin: span.begin,
+            start: span.start,
             end: now,
             what,
         };
@@ -156,7 +156,7 @@ where
                     .push(step(PathStepKind::Unknown { rank, call: activity }));
             }
         }
-        now = span.begin;
+        now = span.start;
     }
     walk.path.computations = ranks.seen.computations;
     Ok(walk.path)
@@ -195,7 +195,7 @@ impl SeenSpans {
     fn see(&mut self, span: TimelineSpan) {
         if span.state == State::Compute {
             let totals = self.computations.entry(self.site(&span)).or_default();
-            totals.ps += span.end - span.begin;
+            totals.ps += span.end - span.start;
             totals.count += 1;
         } else if let Some(call) = span.activity {
             self.next_call.insert(span.rank, call);
@@ -205,12 +205,12 @@ impl SeenSpans {
 }
 
 impl<S: TimedGroups<Row = TimelineSpan>> RankCursors<S> {
-    /// State of the rank before `now`. `None` before its begin.
+    /// State of the rank before `now`. `None` before its start.
     fn at(&mut self, rank: u32, now: u64) -> Result<Option<TimelineSpan>, S::Error> {
         let seen = &mut self.seen;
         self.rows.down_to(now, |span| seen.see(span))?;
         let span = seen.current.get(&rank).copied();
-        Ok(span.filter(|span| span.begin < now && now <= span.end))
+        Ok(span.filter(|span| span.start < now && now <= span.end))
     }
 }
 
@@ -233,7 +233,7 @@ struct JobTraffic<M: TimedGroups> {
     injections: BTreeSet<(u32, u64, u64)>,
     keys: HashMap<Key, u64>,
     /// Messages by send time.
-    begins: BinaryHeap<(u64, u64)>,
+    starts: BinaryHeap<(u64, u64)>,
 }
 
 /// Key of a message in flight: role, source and destination rank, and the number that it shares with its answers.
@@ -258,7 +258,7 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
             arrivals: BTreeSet::new(),
             injections: BTreeSet::new(),
             keys: HashMap::new(),
-            begins: BinaryHeap::new(),
+            starts: BinaryHeap::new(),
         }
     }
 
@@ -268,8 +268,8 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
         for message in arrived.into_iter().filter(|message| message.sent < now) {
             self.add(message);
         }
-        while let Some((_, id)) = self.begins.peek().copied().filter(|(sent, _)| *sent >= now) {
-            self.begins.pop();
+        while let Some((_, id)) = self.starts.peek().copied().filter(|(sent, _)| *sent >= now) {
+            self.starts.pop();
             if let Some(message) = self.in_flight.remove(&id) {
                 self.arrivals.remove(&(message.to, message.arrived, id));
                 if let Some(left) = left(&message) {
@@ -291,7 +291,7 @@ impl<M: TimedGroups<Row = MessageSpan>> JobTraffic<M> {
             self.injections.insert((message.from, left, id));
         }
         self.keys.insert(key(&message), id);
-        self.begins.push((message.sent, id));
+        self.starts.push((message.sent, id));
         self.in_flight.insert(id, message);
     }
 
@@ -419,7 +419,7 @@ where
         }
     }
 
-    /// Adds the time from the begin of a message in the CPU until it was sent: overhead, then the NIC gap.
+    /// Adds the time from the start of a message in the CPU until it was sent: overhead, then the NIC gap.
     fn leave<S>(
         &mut self,
         message: &MessageSpan,
@@ -445,9 +445,9 @@ where
     }
 
     /// Adds the time that a message waited for the NIC.
-    fn wait_for_nic(&mut self, message: &MessageSpan, begin: u64, end: u64) {
+    fn wait_for_nic(&mut self, message: &MessageSpan, start: u64, end: u64) {
         let (leg, at) = (Leg::of(message), HeldBy::Gap);
-        self.path.push(begin, end, PathStepKind::PacketWait { leg, at });
+        self.path.push(start, end, PathStepKind::PacketWait { leg, at });
     }
 
     /// Adds the time in which a message crossed the network or memory until now.
@@ -471,15 +471,15 @@ where
                     at: HeldBy::Link { link, cause },
                 },
             };
-            self.path.push(piece.begin, piece.end, what);
+            self.path.push(piece.start, piece.end, what);
         }
         Ok(())
     }
 
     /// Stays of packets of a message at links between `begin` and `end`.
-    fn stays(&mut self, host: u32, number: u32, begin: u64, end: u64) -> Result<Vec<Stay>, M::Error> {
+    fn stays(&mut self, host: u32, number: u32, start: u64, end: u64) -> Result<Vec<Stay>, M::Error> {
         let mut waits = Vec::new();
-        self.waits.down_to(begin + 1, |wait| {
+        self.waits.down_to(start + 1, |wait| {
             if (wait.from_host, wait.number) == (host, number) && wait.end <= end {
                 waits.push(wait);
             }
@@ -490,18 +490,18 @@ where
 
 /// Merges the rows of each wait.
 fn stays(mut waits: Vec<PacketWait>, serialization: &dyn Fn(u32, u32) -> u64) -> Vec<Stay> {
-    waits.sort_by_key(|wait| (wait.link, wait.vc, wait.begin, wait.end, wait.part));
+    waits.sort_by_key(|wait| (wait.link, wait.vc, wait.start, wait.end, wait.part));
     let mut stays: Vec<Stay> = Vec::new();
     // Waits that may continue, by link, VC, end and number of the next row.
     let mut open: HashMap<(u32, u8, u64, u8), usize> = HashMap::new();
     for wait in waits {
-        let at = (wait.link, wait.vc, wait.begin, wait.part);
+        let at = (wait.link, wait.vc, wait.start, wait.part);
         let before = open.remove(&at).filter(|_| wait.part > 0);
         let index = before.unwrap_or_else(|| {
             stays.push(Stay {
                 link: wait.link,
-                begin: wait.begin,
-                end: wait.begin,
+                start: wait.start,
+                end: wait.start,
                 serialization: serialization(wait.link, wait.bytes),
                 parts: Vec::new(),
             });
@@ -510,7 +510,7 @@ fn stays(mut waits: Vec<PacketWait>, serialization: &dyn Fn(u32, u32) -> u64) ->
         let (reason, holder) = (wait.reason, wait.holder);
         stays[index]
             .parts
-            .push((Cause { reason, holder }, wait.end.saturating_sub(wait.begin)));
+            .push((Cause { reason, holder }, wait.end.saturating_sub(wait.start)));
         stays[index].end = wait.end;
         open.insert((wait.link, wait.vc, wait.end, wait.part.saturating_add(1)), index);
     }
@@ -530,9 +530,9 @@ impl Leg {
 
 impl Path {
     /// Adds a step, unless its duration is 0.
-    fn push(&mut self, begin: u64, end: u64, what: PathStepKind) {
-        if begin < end {
-            self.steps.push(PathStep { begin, end, what });
+    fn push(&mut self, start: u64, end: u64, what: PathStepKind) {
+        if start < end {
+            self.steps.push(PathStep { start, end, what });
         }
     }
 }

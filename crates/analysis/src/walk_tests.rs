@@ -46,7 +46,7 @@ impl TestHistory {
     /// States of a rank, one after the other, from time 0: `compute`, `overhead`, or the call in which it is blocked,
     /// each with its end.
     fn rank(mut self, rank: u32, did: &[(&str, u64)]) -> TestHistory {
-        let mut begin = 0;
+        let mut start = 0;
         for (what, end) in did {
             let activity = Some(self.names.number(what));
             let state = match *what {
@@ -56,12 +56,12 @@ impl TestHistory {
             };
             self.spans.push(TimelineSpan {
                 rank,
-                begin,
+                start,
                 end: *end,
                 state,
                 activity,
             });
-            begin = *end;
+            start = *end;
         }
         self
     }
@@ -89,14 +89,14 @@ impl TestHistory {
     }
 
     /// A packet of the last message waited at a link.
-    fn waited(mut self, link: u32, (begin, end): (u64, u64), reason: &str, holder: &str) -> TestHistory {
+    fn waited(mut self, link: u32, (start, end): (u64, u64), reason: &str, holder: &str) -> TestHistory {
         let message = self.messages.last().unwrap();
         let (from_host, number) = (message.from_host, message.number.unwrap());
         self.waits.push(PacketWait {
             from_host,
             number,
             link,
-            begin,
+            start,
             end,
             vc: 0,
             part: 0,
@@ -125,12 +125,12 @@ impl TestHistory {
         let mut now = 0;
         let mut lines = Vec::new();
         for step in path.steps.iter().rev() {
-            assert_eq!(step.begin, now, "a gap before {step:?}");
-            assert!(step.begin < step.end);
+            assert_eq!(step.start, now, "a gap before {step:?}");
+            assert!(step.start < step.end);
             now = step.end;
             lines.push(format!(
                 "{}-{} {}",
-                step.begin,
+                step.start,
                 step.end,
                 shown(step.what, &self.names)
             ));
@@ -167,7 +167,7 @@ fn a_job_without_rows_has_no_path() {
 }
 
 #[test]
-fn a_rank_that_waits_for_nobody_is_its_own_path() {
+fn a_rank_that_waits_for_no_other_is_its_own_path() {
     let history = TestHistory::new()
         .rank(0, &[("compute", 100)])
         .rank(1, &[("compute", 40), ("overhead", 50), ("compute", 120)]);
@@ -379,7 +379,7 @@ fn a_collective_beside_the_program_goes_on_without_the_cpu() {
 
 /// An arrival while a rank computes has no effect on it.
 #[test]
-fn messages_that_nobody_waits_for_are_not_on_the_path() {
+fn messages_that_no_rank_waits_for_are_not_on_the_path() {
     let history = TestHistory::new()
         .rank(0, &[("compute", 100), ("overhead", 110), ("compute", 200)])
         .rank(1, &[("compute", 10), ("overhead", 20)])
@@ -417,7 +417,7 @@ fn waits_in_the_network_are_told_apart_from_transfer() {
     );
 }
 
-/// The tables have the begin of the overhead of a send. After it, the message may wait for the NIC while the CPU
+/// The tables have the start of the overhead of a send. After it, the message may wait for the NIC while the CPU
 /// continues.
 #[test]
 fn the_gap_of_the_nic_is_a_wait() {
@@ -481,12 +481,12 @@ fn the_gap_holds_up_a_handshake_as_well() {
 #[test]
 fn parts_of_a_wait_are_put_together() {
     let mut names = NameColumn::default();
-    let mut part = |link, (begin, end), reason: &str, part| PacketWait {
+    let mut part = |link, (start, end), reason: &str, part| PacketWait {
         from_host: 0,
         number: 0,
         link,
         vc: 0,
-        begin,
+        start,
         end,
         part,
         reason: names.number(reason),
@@ -504,7 +504,7 @@ fn parts_of_a_wait_are_put_together() {
     let stays = stays(waits, &|_, bytes| u64::from(bytes));
     let shown = stays
         .iter()
-        .map(|stay| (stay.link, stay.begin, stay.end, stay.parts.len()));
+        .map(|stay| (stay.link, stay.start, stay.end, stay.parts.len()));
     assert_eq!(
         shown.collect::<Vec<_>>(),
         [(1, 10, 30, 3), (1, 30, 45, 1), (2, 30, 35, 1)]

@@ -111,8 +111,8 @@ struct NewArguments {
     /// Recording or schedule of any trace format in place of a workload
     #[arg(long, value_name = "PATH", conflicts_with = "workload")]
     trace: Option<PathBuf>,
-    /// What several topologies have in common: hosts (all links have the bandwidth); bisection or cable-bandwidth (links
-    /// between routers have the bandwidth that gives each host the same part of the bisection, or of all cables)
+    /// What several topologies have in common: hosts (all links have the bandwidth); bisection or cable-bandwidth
+    /// (links between routers have the bandwidth that gives each host the same part of the bisection, or of all cables)
     #[arg(long, value_name = "WHAT", default_value = Equal::NAMES[0])]
     equal: String,
     /// File to write; a sweep also writes NAME-experiment.toml beside NAME.toml [default: print the experiment]

@@ -40,10 +40,10 @@ fn follow(control: &RunControl, end_ps: Option<u64>, done: &AtomicBool) {
         Some(end) => ProgressBar::new(end).with_style(style("{bar:30} {percent:>3} %  {msg}  {eta} left")),
         None => ProgressBar::new_spinner().with_style(style("{spinner} {elapsed}  {msg}")),
     };
-    let begin = Instant::now();
+    let start = Instant::now();
     while !done.load(Relaxed) {
         let now = control.now_ps();
-        let rate = now as f64 / 1e6 / begin.elapsed().as_secs_f64().max(1e-3);
+        let rate = now as f64 / 1e6 / start.elapsed().as_secs_f64().max(1e-3);
         bar.set_position(now);
         bar.set_message(format!("{:.1} us simulated, {rate:.1} us/s", now as f64 / 1e6));
         std::thread::sleep(Duration::from_millis(100));

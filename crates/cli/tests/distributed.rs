@@ -359,12 +359,12 @@ fn an_application_that_waits_for_ever_is_told_once() {
     for executor in ["conservative", "optimistic"] {
         let (_folder, experiment, out) = bench(&text);
         let run = ["run", &experiment, "--out", &out, "--executor", executor];
-        fails(3, &run, 2, "the application waits for ever");
+        fails(3, &run, 2, "the application waits forever");
         fails(
             2,
             &[&run[..], &["--interference"]].concat(),
             2,
-            "the application waits for ever",
+            "the application waits forever",
         );
     }
 }
@@ -462,7 +462,7 @@ fn a_killed_process_ends_the_run() {
         let folder = Path::new(&out);
         assert!(!folder.join("summary.json").exists(), "no result");
         assert!(folder.join("RUNNING.json").is_file(), "the folder says so");
-        assert_eq!(members(&out), [0; 0], "nobody is left");
+        assert_eq!(members(&out), [0; 0], "no process is left");
     }
 }
 

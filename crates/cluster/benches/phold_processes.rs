@@ -1,8 +1,8 @@
 //! PHOLD on several processes, and on as many threads of one process beside it.
 //!
 //! `cargo bench -p fabricsim-cluster --features mpi --bench phold_processes` prints million committed events per second
-//! of wall-clock time, the best of three runs, for `conservative` and `optimistic` on 1, 2 and 4 threads, and on 2 and 4
-//! processes under `mpirun`. `-- COUNT NAME` goes up to COUNT threads and processes, and takes the cases whose name
+//! of wall-clock time, the best of three runs, for `conservative` and `optimistic` on 1, 2 and 4 threads, and on 2 and
+//! 4 processes under `mpirun`. `-- COUNT NAME` goes up to COUNT threads and processes, and takes the cases whose name
 //! contains NAME. Beside a rate of `optimistic` stands the part of its executed events that were not rolled back.
 
 use std::process::Command;
@@ -126,9 +126,9 @@ fn measure(case: usize, executor: Executor, threads: usize) {
             from: None,
         };
         processes.least(&mut [0]);
-        let begin = Instant::now();
+        let start = Instant::now();
         let finished = run.execute(&mut |_, _| ()).expect("it begins without a snapshot");
-        let (statistics, seconds) = (finished.statistics, begin.elapsed().as_secs_f64());
+        let (statistics, seconds) = (finished.statistics, start.elapsed().as_secs_f64());
         let rate = statistics.committed as f64 / seconds / 1e6;
         if rate > best.0 {
             best = (rate, statistics.committed as f64 / statistics.processed as f64);

@@ -62,7 +62,7 @@ pub enum JoinError {
 /// Joins the other processes, if an MPI launcher started several. Call it first in `main`, once.
 ///
 /// A process without a launcher, or the only one, does not initialise MPI: that takes time, and can fail on machines
-/// where nobody wants MPI. Before initialisation the environment decides; afterwards MPI does. A command that a
+/// where no run needs MPI. Before initialisation the environment decides; afterwards MPI does. A command that a
 /// process of an MPI program starts therefore counts as that process.
 ///
 /// # Errors

@@ -545,7 +545,8 @@ mod tests {
         #[test]
         fn shown_quantities_parse_back(amount: u64) {
             prop_assert_eq!(Duration::parse(&Duration { ps: amount }.to_string()).unwrap().ps, amount);
-            prop_assert_eq!(Bandwidth::parse(&Bandwidth { bits_per_s: amount }.to_string()).unwrap().bits_per_s, amount);
+            let shown = Bandwidth { bits_per_s: amount }.to_string();
+            prop_assert_eq!(Bandwidth::parse(&shown).unwrap().bits_per_s, amount);
             prop_assert_eq!(Bytes::parse(&Bytes { bytes: amount }.to_string()).unwrap().bytes, amount);
             prop_assert_eq!(Power::parse(&Power { uw: amount }.to_string()).unwrap().uw, amount);
         }

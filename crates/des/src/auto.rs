@@ -360,7 +360,7 @@ pub(crate) fn run<M: Model>(
             Pace::Measured => length,
             Pace::Events(events) => Length::Events(events),
         };
-        let begin = std::time::Instant::now();
+        let start = std::time::Instant::now();
         let leg = RunLeg::new(midway.take(), partition, length_of_leg, RunLeg::whole(last, stop));
         let this = Run {
             settings: &settings,
@@ -371,7 +371,7 @@ pub(crate) fn run<M: Model>(
             Executor::Optimistic => optimistic::run(&this, &leg, observer)?,
             _ => conservative::run(&this, &leg, observer)?,
         };
-        let whole = begin.elapsed();
+        let whole = start.elapsed();
         let of_leg = &finished.statistics;
         let events = of_leg.committed as f64;
         let (pending, next) = leg.take_left();

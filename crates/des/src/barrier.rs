@@ -111,7 +111,7 @@ impl Barrier {
         }
     }
 
-    /// Makes the waiting threads panic too, so that none waits for ever.
+    /// Makes the waiting threads panic too, so that none waits forever.
     pub(crate) fn break_if_panicking(&self) {
         if std::thread::panicking() {
             self.give_up();
@@ -217,7 +217,7 @@ mod loom_tests {
     }
 
     /// Two rounds of two threads in all interleavings: a store before a wait is visible to the other thread after it,
-    /// and no thread sleeps for ever.
+    /// and no thread sleeps forever.
     #[test]
     fn stores_before_a_wait_are_seen_after_it() {
         loom::model(|| {
@@ -240,7 +240,7 @@ mod loom_tests {
     }
 
     /// A thread that sleeps, or is about to, when another thread gives up wakes up and gives up too. Loom reports a
-    /// thread that sleeps for ever as a deadlock.
+    /// thread that sleeps forever as a deadlock.
     #[test]
     fn a_broken_barrier_wakes_all() {
         loom::model(|| {

@@ -132,7 +132,7 @@ pub(crate) struct LegTimer {
     length: Length,
     /// When it is over, if time decides.
     time: Duration,
-    begin: Instant,
+    start: Instant,
     /// CPU time of this thread from then on, if the system tells it.
     cpu_time: Option<ThreadTime>,
     /// Time of the leg before its first event.
@@ -173,7 +173,7 @@ impl LegTimer {
             return false;
         }
         self.at_look = processed;
-        let elapsed = self.begin.elapsed();
+        let elapsed = self.start.elapsed();
         if self.half.is_none() && elapsed >= self.time / 2 {
             self.half = Some((elapsed, processed));
         }
@@ -214,7 +214,7 @@ impl LegTimer {
 
     /// Part of the time since the first event in which the thread had a core, if `elapsed` is that time.
     fn on_core(&self, elapsed: Duration) -> f64 {
-        let on_core = self.cpu_time.and_then(|begin| begin.try_elapsed().ok());
+        let on_core = self.cpu_time.and_then(|start| start.try_elapsed().ok());
         on_core.map_or(1.0, |on_core| on_core.div_duration_f64(elapsed).min(1.0))
     }
 
@@ -226,7 +226,7 @@ impl LegTimer {
 
     /// What was measured. `processed`: events of this thread.
     fn measured(&self, processed: u64) -> LegMeasured {
-        let whole = self.begin.elapsed();
+        let whole = self.start.elapsed();
         let on_core = self.on_core(whole);
         match self.half {
             Some((half, before)) if processed > before && whole > half => LegMeasured {
@@ -306,7 +306,7 @@ impl<M: Model> RunLeg<M> {
         LegTimer {
             length: self.length,
             time: self.length.time_after(before),
-            begin: Instant::now(),
+            start: Instant::now(),
             cpu_time: ThreadTime::try_now().ok(),
             before,
             half: None,
@@ -363,7 +363,7 @@ mod tests {
         LegTimer {
             time: length.time_after(before),
             length,
-            begin: Instant::now(),
+            start: Instant::now(),
             cpu_time: ThreadTime::try_now().ok(),
             before,
             half: None,
@@ -395,10 +395,10 @@ mod tests {
         ] {
             let mut trial = timer(Length::Trial(Duration::from_secs(8)), 0);
             trial.questions = QUESTIONS - 1;
-            trial.begin -= Duration::from_secs(5);
+            trial.start -= Duration::from_secs(5);
             assert!(!trial.is_over(halves[0], 0.0));
             trial.questions = QUESTIONS - 1;
-            trial.begin -= Duration::from_secs(4);
+            trial.start -= Duration::from_secs(4);
             assert_eq!(trial.is_over(halves[1], 0.0), is_over, "{halves:?}");
             assert_eq!(trial.time >= Duration::from_secs(18), !is_over);
         }
@@ -406,10 +406,10 @@ mod tests {
         let mut events = 1;
         while !rising.is_over(events, 0.0) {
             rising.questions = QUESTIONS - 1;
-            rising.begin -= Duration::from_millis(500);
+            rising.start -= Duration::from_millis(500);
             events *= 10;
         }
-        assert_eq!(rising.extensions, EXTENSIONS, "not for ever");
+        assert_eq!(rising.extensions, EXTENSIONS, "not forever");
     }
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
         });
         assert!(timer(first, 0).is_over(EVENTS, 0.0), "nothing was created");
         let mut busy = timer(first, 1);
-        busy.begin -= Duration::from_millis(100);
+        busy.start -= Duration::from_millis(100);
         assert!(!busy.is_over(EVENTS, 0.0999), "it has hardly waited");
         let twice = busy.time;
         assert!(twice >= Duration::from_millis(200));
@@ -428,7 +428,7 @@ mod tests {
             !busy.is_over(2 * EVENTS, 0.0),
             "no look before the leg is twice as long"
         );
-        busy.begin -= Duration::from_millis(200);
+        busy.start -= Duration::from_millis(200);
         assert!(busy.is_over(3 * EVENTS, 0.2));
         let measured = busy.measured(3 * EVENTS);
         assert_eq!(measured.share, 2.0 / 3.0, "all that came after the first look");
@@ -481,14 +481,14 @@ mod tests {
         ] {
             let mut timer = timer(Length::Watched(watch), 0);
             timer.questions = QUESTIONS - 1;
-            timer.begin -= Duration::from_secs(1);
+            timer.start -= Duration::from_secs(1);
             assert_eq!(timer.is_over(events, 0.0), is_over, "{events} {watch:?}");
         }
         let mut timer = timer(Length::Watched(watch), 0);
         let mut seconds = 0;
         while !timer.is_over(1_000_000, 0.0) {
             timer.questions = QUESTIONS - 1;
-            timer.begin -= Duration::from_secs(1);
+            timer.start -= Duration::from_secs(1);
             seconds += 1;
         }
         assert_eq!(seconds, 5, "it takes no longer than its time");

@@ -121,8 +121,8 @@ impl Pending {
         Some(())
     }
 
-    /// Makes buckets wider or narrower if they held too few or too many events. Also wider if most events are beyond the
-    /// ring, and buckets do not hold too many then: the heap of far events costs more than the sorting of a bucket.
+    /// Makes buckets wider or narrower if they held too few or too many events. Also wider if most events are beyond
+    /// the ring, and buckets do not hold too many then: the heap of far events costs more than the sorting of a bucket.
     fn fit(&mut self) {
         let mean = self.held / self.opened;
         let is_far = self.came > self.held / 2 && mean < WANTED.end / 2;
@@ -137,9 +137,9 @@ impl Pending {
         }
         let all: Vec<Indexed> = self.iter().copied().collect();
         // Earlier events stay before the next bucket.
-        let begin = self.next.saturating_mul(self.width);
+        let start = self.next.saturating_mul(self.width);
         self.width = width;
-        self.next = begin / width;
+        self.next = start / width;
         self.ring.iter_mut().for_each(Vec::clear);
         self.near = 0;
         self.far.clear();

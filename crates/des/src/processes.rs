@@ -2,7 +2,7 @@
 
 /// Communication between the processes of a run. All methods except [`Processes::index`] and [`Processes::count`] are
 /// collective: every process calls them in the same order, from the thread that called [`crate::run`]. A process that
-/// fails ends the others, so that none waits for ever.
+/// fails ends the others, so that none waits forever.
 pub trait Processes: Sync {
     /// Number of this process, from 0.
     fn index(&self) -> usize;

@@ -80,7 +80,7 @@ pub(crate) fn run<M: Model>(
         control,
         ..
     } = *run;
-    let begin = Instant::now();
+    let start = Instant::now();
     let midway = leg.take(0);
     let is_midway = midway.is_some();
     let mut context = Sequential::<M> {
@@ -190,7 +190,7 @@ pub(crate) fn run<M: Model>(
             processed,
             committed: processed,
             threads: vec![ThreadSeconds {
-                processing: seconds(begin.elapsed()),
+                processing: seconds(start.elapsed()),
                 ..ThreadSeconds::default()
             }],
             ..EngineStatistics::default()

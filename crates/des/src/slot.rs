@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn lps_are_divided_anew() {
+    fn lps_are_divided_again() {
         for borders in [
             vec![0, 9],
             vec![0, 3, 9],

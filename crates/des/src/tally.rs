@@ -15,7 +15,7 @@ pub trait Tally<R>: Send {
     /// Adds what an event at `now` has decided. Events come in any order.
     fn add(&mut self, now: Time, step: Self::Step);
 
-    /// Passes on all that was added, as records, and begins anew.
+    /// Passes on all that was added, as records, and starts again from zero.
     fn drain(&mut self, emit: &mut dyn FnMut(R));
 }
 

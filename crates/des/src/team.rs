@@ -233,12 +233,12 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
     }
 
     /// Synchronises all threads of all processes and returns the agreed state. `round` counts synchronisations.
-    pub(crate) fn meet(&self, round: usize, thread: usize, sync_state: SyncState) -> SyncState {
+    pub(crate) fn synchronise(&self, round: usize, thread: usize, sync_state: SyncState) -> SyncState {
         let ticket = self.arrive(round, thread, sync_state);
         self.agree(round, thread, ticket)
     }
 
-    /// The first half of [`Team::meet`], which does not wait.
+    /// The first half of [`Team::synchronise`], which does not wait.
     pub(crate) fn arrive(&self, round: usize, thread: usize, sync_state: SyncState) -> Ticket {
         let sync_states = &self.sync_states[round % 2];
         for (place, number) in sync_states[thread].iter().zip(sync_state.to_numbers()) {
@@ -263,7 +263,7 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         })
     }
 
-    /// The second half of [`Team::meet`]: waits, and returns the agreed state.
+    /// The second half of [`Team::synchronise`]: waits, and returns the agreed state.
     pub(crate) fn agree(&self, round: usize, thread: usize, ticket: Ticket) -> SyncState {
         let sync_states = &self.sync_states[round % 2];
         self.barrier.wait_for_others(ticket);
@@ -288,8 +288,8 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         SyncState::from_numbers(std::array::from_fn(|i| self.agreed[i].load(Relaxed)))
     }
 
-    /// The earliest [`SyncState::next`] of the other threads at a synchronisation, until this thread arrives at the next
-    /// one; time zero if other processes have threads, of which each is not known.
+    /// The earliest [`SyncState::next`] of the other threads at a synchronisation, until this thread arrives at the
+    /// next one; time zero if other processes have threads, of which each is not known.
     pub(crate) fn next_of_others(&self, round: usize, thread: usize) -> Time {
         if self.processes.count() > 1 {
             return Time::ZERO;
@@ -333,7 +333,7 @@ impl<'a, T: Mail, R: Copy + Serialize + DeserializeOwned> Team<'a, T, R> {
         }
     }
 
-    /// Makes the waiting threads panic too, so that none waits for ever.
+    /// Makes the waiting threads panic too, so that none waits forever.
     pub(crate) fn break_if_panicking(&self) {
         self.barrier.break_if_panicking();
     }
@@ -535,7 +535,7 @@ mod loom_tests {
         loom::model(|| {
             let partition: &Partition = Box::leak(Box::new(Partition::new(vec![0, 1, 2])));
             let team: Arc<Team<'_, Event<u64>, ()>> = Arc::new(Team::new(partition, &SingleProcess));
-            let meetings = |team: &Team<'_, Event<u64>, ()>, me: u64| {
+            let synchronisations = |team: &Team<'_, Event<u64>, ()>, me: u64| {
                 let mut seen = Vec::new();
                 for round in 1..=3u64 {
                     let mail = Event {
@@ -551,7 +551,7 @@ mod loom_tests {
                         stop: Time(round * 10 + 1 - me),
                         ..SyncState::NOTHING
                     };
-                    let agreed = team.meet(round as usize, me as usize, sync_state);
+                    let agreed = team.synchronise(round as usize, me as usize, sync_state);
                     assert_eq!((agreed.next, agreed.stop), (Time(round * 10), Time(round * 10)));
                     let mut mail = Vec::new();
                     team.collect(me as usize, &mut mail);
@@ -563,9 +563,9 @@ mod loom_tests {
             };
             let other = {
                 let team = team.clone();
-                loom::thread::spawn(move || meetings(&team, 1))
+                loom::thread::spawn(move || synchronisations(&team, 1))
             };
-            meetings(&team, 0);
+            synchronisations(&team, 0);
             other.join().unwrap();
         });
     }

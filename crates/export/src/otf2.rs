@@ -112,7 +112,7 @@ fn spans(
     input: &mut [RankInput],
 ) -> Result<(), WrongColumn> {
     let (jobs, ranks) = (rows.texts("job")?, rows.integers("rank")?);
-    let (begin, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+    let (start, end) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
     let (states, regions) = (rows.texts("state")?, rows.texts("region")?);
     let blocked = rows.flags("blocked")?;
     for row in 0..rows.rows() {
@@ -120,18 +120,18 @@ fn spans(
             continue;
         };
         let span = CallSpan {
-            begin: begin[row],
+            start: start[row],
             end: end[row],
             activity: survey.activities.number(states.or_empty(row), regions.get(row)),
             blocked: blocked.value(row),
         };
         let spans = &mut input[place].spans;
         let earliest = spans.last().map_or(0, |last| last.end);
-        if span.begin < earliest || span.end < span.begin {
+        if span.start < earliest || span.end < span.start {
             let (job, rank) = (jobs.or_empty(row), ranks[row]);
             return Err(WrongColumn(format!(
                 "rank {rank} of job {job} does two things at {} ps",
-                span.begin
+                span.start
             )));
         }
         spans.push(span);

@@ -22,7 +22,7 @@ use crate::Error;
 use crate::folder::ExportSource;
 use crate::folder::ReadStop;
 use crate::format::{ExportFormat, Made, Options};
-use jobs::Jobs;
+use jobs::JobTracks;
 use ranks::{RankTracks, TracePosition};
 use trace::Trace;
 
@@ -56,7 +56,7 @@ fn write(folder: &ExportSource, options: &Options, out: &Path) -> Result<Vec<Str
     }
     let most = options.links.unwrap_or(LINKS);
     let mut trace = Trace::create(out)?;
-    let mut jobs = Jobs::describe(folder, &mut trace)?;
+    let mut jobs = JobTracks::describe(folder, &mut trace)?;
     let busiest = match folder.has("link_series") && most > 0 {
         true => curves::busiest(folder, most)?,
         false => Vec::new(),
@@ -98,7 +98,7 @@ fn write(folder: &ExportSource, options: &Options, out: &Path) -> Result<Vec<Str
 }
 
 /// States of ranks, with their messages.
-fn rank_states(folder: &ExportSource, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
+fn rank_states(folder: &ExportSource, jobs: &mut JobTracks, trace: &mut Trace) -> Result<(), Error> {
     let mut ranks = RankTracks::describe(folder, jobs, trace)?;
     let messages = folder.has("messages");
     if messages {

@@ -113,7 +113,8 @@ impl<T: Copy> Inbox<T> {
         });
     }
 
-    /// Accepts a packet with `bytes` bytes of payload. Returns the message's announcement, its bytes and content, if this was its last packet.
+    /// Accepts a packet with `bytes` bytes of payload. Returns the message's announcement, its bytes and content, if
+    /// this was its last packet.
     pub fn packet<J: Journal<InboxUndo<T>>>(
         &mut self,
         source: HostId,

@@ -3,10 +3,10 @@
 use des::Time;
 use serde::{Deserialize, Serialize};
 
-/// The measured part of a run: the times from the end of the warm-up to the begin of the drain phase.
+/// The measured part of a run: the times from the end of the warm-up to the start of the drain phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// Its begin, the end of the warm-up.
+    /// Its start, the end of the warm-up.
     pub from: Time,
     /// Its end, which does not belong to it; the largest time if it ends with the run.
     pub until: Time,

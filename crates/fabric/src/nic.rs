@@ -228,9 +228,9 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
 }
 
 /// One port of a NIC. The [`NicArbiter`] says which source sends; the messages of one source alternate packet by
-/// packet. With several [`TrafficClasses`], each has its own sources and credits, and those of one class are loaded at a
-/// time ([`ClassQueues`]). Packets are delivered on arrival. Under an optimistic executor it may receive a credit for a packet that it
-/// has not sent in this timeline, so its credits wrap. Fields that every packet touches come first.
+/// packet. With several [`TrafficClasses`], each has its own sources and credits, and those of one class are loaded at
+/// a time ([`ClassQueues`]). Packets are delivered on arrival. Under an optimistic executor it may receive a credit for
+/// a packet that it has not sent in this timeline, so its credits wrap. Fields that every packet touches come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Nic<T> {
@@ -252,8 +252,8 @@ pub struct Nic<T> {
     others: Option<Box<Others<T>>>,
     /// Bytes in all queues of the loaded traffic class, without headers.
     backlog: u64,
-    /// Since when the next packet has lacked credits, or [`NOT_BLOCKED`]. An `Option` would be 8 bytes longer, and a host
-    /// more than whole cache lines.
+    /// Since when the next packet has lacked credits, or [`NOT_BLOCKED`]. An `Option` would be 8 bytes longer, and a
+    /// host more than whole cache lines.
     blocked_since: Time,
     stalls: StallCounters,
 }
@@ -578,9 +578,9 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         out: &mut O,
     ) {
         let PacketFormat { payload, header } = self.format;
-        let has_room = message.bytes <= u64::from(payload)
+        let has_space = message.bytes <= u64::from(payload)
             && message.bytes + u64::from(header) <= u64::from(self.credits);
-        if !O::KEPT && has_room && self.is_clear() {
+        if !O::KEPT && has_space && self.is_clear() {
             let start = created_at.max(self.busy_until);
             // Ahead of time, messages of several sources would leave in the order in which they came.
             if start == now || self.arbiter == NicArbiter::ByMessage && out.sends_ahead(start) {

@@ -131,9 +131,9 @@ impl Packet {
         })
     }
 
-    /// Makes a standalone packet carry its wait at the source, in place of the number of its message, which nobody
-    /// reads. Waits below 2^33 ps (8.6 ms) are exact. Longer ones, which sources above saturation have, are rounded down
-    /// to 33 significant bits: by less than one part in 2^32.
+    /// Makes a standalone packet carry its wait at the source, in place of the number of its message, which has no
+    /// reader. Waits below 2^33 ps (8.6 ms) are exact. Longer ones, which sources above saturation have, are rounded
+    /// down to 33 significant bits: by less than one part in 2^32.
     pub fn set_source_wait(&mut self, wait: Time) {
         debug_assert!(self.standalone(), "ranks await the message");
         let used = u64::BITS - wait.ps().leading_zeros();

@@ -33,8 +33,8 @@ impl Rate {
         Rate(u64::try_from(fixed).unwrap_or(u64::MAX))
     }
 
-    /// Bytes that a link of this rate carries in a span, rounded down: of the serialization time of a packet, its bytes,
-    /// unless a byte takes less than a picosecond.
+    /// Bytes that a link of this rate carries in a span, rounded down: of the serialization time of a packet, its
+    /// bytes, unless a byte takes less than a picosecond.
     pub(crate) fn bytes_in(self, span: Time) -> u64 {
         let bytes = (u128::from(span.ps()) << FRACTION_BITS) / u128::from(self.0);
         u64::try_from(bytes).unwrap_or(u64::MAX)

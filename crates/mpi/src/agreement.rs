@@ -1,9 +1,9 @@
 //! Whether the ranks of a job agree about their collectives.
 //!
 //! MPI requires that all ranks of a communicator call the same collectives in the same order, with the same root,
-//! reduction and matching sizes, all blocking or all non-blocking (MPI 4.1, chapter 6 and section 6.12). Each rank keeps one [`CollectiveHistory`] per communicator, of constant size.
-//! [`check_histories`] compares the histories after the run. Where they differ, it reads the programs again up to
-//! the first call that differs.
+//! reduction and matching sizes, all blocking or all non-blocking (MPI 4.1, chapter 6 and section 6.12). Each rank
+//! keeps one [`CollectiveHistory`] per communicator, of constant size. [`check_histories`] compares the histories after
+//! the run. Where they differ, it reads the programs again up to the first call that differs.
 
 use std::collections::BTreeMap;
 
@@ -269,8 +269,8 @@ pub(crate) struct RankHistories<'a> {
     pub finished: bool,
 }
 
-/// Checks that the ranks of a job agree about their collectives. `ranks` has one entry for each rank, `None` if the rank
-/// has not started. `program` opens the program of a rank again.
+/// Checks that the ranks of a job agree about their collectives. `ranks` has one entry for each rank, `None` if the
+/// rank has not started. `program` opens the program of a rank again.
 pub(crate) fn check_histories(
     job: &MpiJob,
     ranks: &[Option<RankHistories<'_>>],

@@ -1,4 +1,5 @@
-//! The changes of all parts of a rank, and their journal. A part knows only its own changes. `rank/undo.rs` undoes them.
+//! The changes of all parts of a rank, and their journal. A part knows only its own changes. `rank/undo.rs` undoes
+//! them.
 
 use des::{Journal, Time};
 
@@ -70,8 +71,8 @@ impl<C: Into<RankChange>> Journal<C> for RankJournal {
         self.changes.push(change.into());
     }
 
-    /// Evaluates nothing where changes are not kept. [`crate::Rank::keep_changes`] sets that during the run, so that it is
-    /// no constant.
+    /// Evaluates nothing where changes are not kept. [`crate::Rank::keep_changes`] sets that during the run, so that it
+    /// is no constant.
     #[inline]
     fn note(&mut self, change: impl FnOnce() -> C) {
         if self.kept {

@@ -230,8 +230,8 @@ impl Rank {
             .map_or(self.stats.get(), |measured| &measured.stats)
     }
 
-    /// Statistics of a run that ends at this time: those of complete operations, and the one that the end interrupts. So
-    /// computation and calls add up to the time of the rank, whether it has finished or not.
+    /// Statistics of a run that ends at this time: those of complete operations, and the one that the end interrupts.
+    /// So computation and calls add up to the time of the rank, whether it has finished or not.
     pub fn stats_at(&self, end: Time) -> RankStats {
         if let Some(measured) = self.measured.get() {
             return measured.stats.clone();
@@ -304,7 +304,7 @@ impl Rank {
                         let collective = self.requests.get(of);
                         collective.is_some_and(|request| request.owner == Owner::Blocked)
                     }
-                    Owner::Program | Owner::Nobody => false,
+                    Owner::Program | Owner::Unawaited => false,
                 };
                 let awaited = self.requests.iter().filter(|(_, request)| blocks(request.owner));
                 awaited.filter_map(|(_, request)| request.info.peer).collect()

@@ -37,7 +37,7 @@ pub(crate) enum Owner {
     /// The rank is blocked on it.
     Blocked,
     /// Nothing waits for a buffered send, or for one-sided communication before its fence.
-    Nobody,
+    Unawaited,
     /// The non-blocking collective with this handle.
     Collective(u32),
 }

@@ -144,7 +144,8 @@ fn compare(py: Python<'_>, folders: Vec<(String, std::path::PathBuf)>) -> PyResu
     Ok(results::compare(&loaded(py, &folders)?))
 }
 
-/// Which of several results is better, as JSON: {differs, found}. `differs` are the keys in which the experiments differ.
+/// Which of several results is better, as JSON: {differs, found}. `differs` are the keys in which the experiments
+/// differ.
 #[pyfunction]
 fn compare_runs(py: Python<'_>, folders: Vec<(String, std::path::PathBuf)>) -> PyResult<String> {
     let runs = loaded(py, &folders)?;

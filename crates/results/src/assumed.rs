@@ -1,4 +1,4 @@
-//! Values of an experiment that nobody measured: defaults without a source.
+//! Values of an experiment that are not measured: defaults without a source.
 
 use std::fmt;
 

@@ -9,19 +9,20 @@ use crate::show;
 /// A part of a critical path. All parts of a path add up to its length; the 50 largest are listed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathContribution {
-    /// Cause, named as in [`BoundBy::causes`](crate::BoundBy::causes); `unknown` for time without a cause in the tables.
+    /// Cause, named as in [`BoundBy::causes`](crate::BoundBy::causes); `unknown` for time without a cause in the
+    /// tables.
     pub cause: String,
     /// Time in nanoseconds.
     pub time_ns: f64,
     /// Share of the path, 0 to 1.
     pub share: f64,
-    /// Rank: the one that computes longer than the mean, otherwise the one with the largest part of this time. `None` for
-    /// the network.
+    /// Rank: the one that computes longer than the mean, otherwise the one with the largest part of this time. `None`
+    /// for the network.
     pub rank: Option<u32>,
     /// Time of this rank in nanoseconds.
     pub rank_ns: Option<f64>,
-    /// MPI call: the one after the computation, or the one that takes the overhead. `None` at the end of a rank, and for
-    /// the network.
+    /// MPI call: the one after the computation, or the one that takes the overhead. `None` at the end of a rank, and
+    /// for the network.
     pub call: Option<String>,
     /// Function that computes. `None` if the workload names none.
     pub function: Option<String>,

@@ -110,7 +110,7 @@ pub struct PathLink {
     pub link: u32,
     /// Class of the link.
     pub class: String,
-    /// Begin of the link.
+    /// Start of the link.
     pub from: String,
     /// End of the link.
     pub to: String,

@@ -20,7 +20,7 @@ pub const TIE_OF_TRAFFIC: f64 = 0.05;
 const MOST_TIES: usize = 3;
 
 /// What a value says about a job.
-struct Finding {
+struct HeadlineFinding {
     sentence: String,
     /// Positions of the best runs. Empty if all runs tie.
     leaders: Vec<usize>,
@@ -45,9 +45,9 @@ pub(crate) fn headline(runs: &[(&str, Summary)]) -> String {
     }
     let names: Vec<&str> = runs.iter().map(|(name, _)| *name).collect();
     let jobs = names_of_jobs(runs);
-    let times: Vec<Finding> = jobs.iter().filter_map(|job| time(&names, runs, job)).collect();
+    let times: Vec<HeadlineFinding> = jobs.iter().filter_map(|job| time(&names, runs, job)).collect();
     let is_ranked = times.iter().any(|time| !time.leaders.is_empty());
-    let mut traffic: Vec<Finding> = jobs
+    let mut traffic: Vec<HeadlineFinding> = jobs
         .iter()
         .filter_map(|job| delivered(&names, runs, job))
         .collect();
@@ -86,7 +86,7 @@ pub(crate) fn not_ranked(runs: &[(&str, Summary)]) -> Vec<String> {
 }
 
 /// The finding that matters most, and one that favours other runs. Without differences, one for each of the first jobs.
-fn told(mut findings: Vec<Finding>) -> Vec<String> {
+fn told(mut findings: Vec<HeadlineFinding>) -> Vec<String> {
     findings.sort_by(|a, b| {
         let by_measure = b.measure.partial_cmp(&a.measure).unwrap_or(Ordering::Equal);
         by_measure.then(b.spread.total_cmp(&a.spread))
@@ -95,15 +95,16 @@ fn told(mut findings: Vec<Finding>) -> Vec<String> {
         let ties = findings.into_iter().take(MOST_TIES);
         return ties.map(|finding| finding.sentence).collect();
     };
-    let favours_others =
-        |of: &&Finding| !of.leaders.is_empty() && of.leaders.iter().all(|run| !first.leaders.contains(run));
+    let favours_others = |of: &&HeadlineFinding| {
+        !of.leaders.is_empty() && of.leaders.iter().all(|run| !first.leaders.contains(run))
+    };
     let other = findings.iter().skip(1).find(favours_others);
     let told = [Some(first), other].into_iter().flatten();
     told.map(|finding| finding.sentence.clone()).collect()
 }
 
 /// The time of a job of ranks. `None` if it is not known of all runs.
-fn time(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<Finding> {
+fn time(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<HeadlineFinding> {
     let (what, times) = times_of_job(runs, job)?;
     let of = Extremes::of(Better::Lower, &times, TIE_OF_TIMES)?;
     if of.tie {
@@ -112,7 +113,7 @@ fn time(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<Finding> 
             (low, high) if low == high => format!("{low} in all runs"),
             (low, high) => format!("{low} to {high}: equal within {}", limit(TIE_OF_TIMES)),
         };
-        return Some(Finding::tie(format!("{what} takes {range}.")));
+        return Some(HeadlineFinding::tie(format!("{what} takes {range}.")));
     }
     let sentence = format!(
         "{what} takes the least time in {}, {}; in {} it takes {}{}.",
@@ -122,11 +123,11 @@ fn time(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<Finding> 
         times_as(&of, " as long, "),
         show::time(of.worst.1)
     );
-    Some(Finding::ranking(Measure::Time, &of, sentence))
+    Some(HeadlineFinding::ranking(Measure::Time, &of, sentence))
 }
 
-/// The times of a job that all runs finished. Jobs of different repetitions, and those that were stopped, are compared by
-/// the time of one repetition.
+/// The times of a job that all runs finished. Jobs of different repetitions, and those that were stopped, are compared
+/// by the time of one repetition.
 fn times_of_job(runs: &[(&str, Summary)], name: &str) -> Option<(String, Vec<Option<f64>>)> {
     let jobs: Vec<&JobSummary> = runs
         .iter()
@@ -147,7 +148,7 @@ fn times_of_job(runs: &[(&str, Summary)], name: &str) -> Option<(String, Vec<Opt
 }
 
 /// What arrives of the traffic of a job. `None` if it is not known of all runs.
-fn delivered(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<Finding> {
+fn delivered(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<HeadlineFinding> {
     let of_run = |(_, run): &(&str, Summary)| Delivery::of(run, job_of(run, job)?);
     let deliveries: Vec<Delivery> = runs.iter().map(of_run).collect::<Option<_>>()?;
     let shares: Vec<Option<f64>> = deliveries.iter().map(|of| Some(of.share)).collect();
@@ -162,7 +163,7 @@ fn delivered(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<Find
     }
     if shares.tie {
         let (low, high) = shares.range();
-        return Some(Finding::tie(format!(
+        return Some(HeadlineFinding::tie(format!(
             "All deliver the same part of the traffic that job {job} offers, {} to {}: equal within {}. Latencies of \
              saturated networks rank nothing.",
             show::percent(low),
@@ -184,7 +185,7 @@ fn delivered(names: &[&str], runs: &[(&str, Summary)], job: &str) -> Option<Find
         names[shares.worst.0],
         amount(shares.worst.0)
     );
-    Some(Finding::ranking(Measure::Delivered, &shares, sentence))
+    Some(HeadlineFinding::ranking(Measure::Delivered, &shares, sentence))
 }
 
 /// All traffic arrives, so that the latency decides.
@@ -194,7 +195,7 @@ fn all_delivered(
     deliveries: &[Delivery],
     shares: &Extremes,
     offered: Option<&Extremes>,
-) -> Finding {
+) -> HeadlineFinding {
     let least = match show::percent(shares.worst.1) {
         all if all == show::percent(1.0) => String::new(),
         least => format!(" ({least} or more)"),
@@ -207,13 +208,13 @@ fn all_delivered(
     let all = format!("All deliver everything that job {job} offers{least}{offered}");
     let latencies: Vec<Option<f64>> = deliveries.iter().map(|of| of.latency_ns).collect();
     let Some(of) = Extremes::of(Better::Lower, &latencies, TIE_OF_TRAFFIC) else {
-        return Finding::tie(format!(
+        return HeadlineFinding::tie(format!(
             "{all}; not enough packets were measured to rank latencies."
         ));
     };
     let (low, high) = (show::time(of.range().0), show::time(of.range().1));
     if of.tie {
-        return Finding::tie(format!(
+        return HeadlineFinding::tie(format!(
             "{all}; mean packet latencies are {low} to {high}: equal within {}.",
             limit(TIE_OF_TRAFFIC)
         ));
@@ -224,11 +225,11 @@ fn all_delivered(
         names[of.worst.0],
         times_as(&of, " as long, "),
     );
-    Finding::ranking(Measure::Latency, &of, sentence)
+    HeadlineFinding::ranking(Measure::Latency, &of, sentence)
 }
 
 /// What arrives of different loads, which do not rank the networks.
-fn different_loads(names: &[&str], job: &str, deliveries: &[Delivery], shares: &Extremes) -> Finding {
+fn different_loads(names: &[&str], job: &str, deliveries: &[Delivery], shares: &Extremes) -> HeadlineFinding {
     let amount = |run: usize| {
         let of = &deliveries[run];
         let gbps = |gbps: Option<f64>| gbps.map_or_else(|| "an unknown rate".into(), show::gbps);
@@ -245,12 +246,12 @@ fn different_loads(names: &[&str], job: &str, deliveries: &[Delivery], shares: &
         amount(shares.best.0),
         amount(shares.worst.0)
     );
-    Finding::tie(sentence)
+    HeadlineFinding::tie(sentence)
 }
 
-impl Finding {
-    fn tie(sentence: String) -> Finding {
-        Finding {
+impl HeadlineFinding {
+    fn tie(sentence: String) -> HeadlineFinding {
+        HeadlineFinding {
             sentence,
             leaders: Vec::new(),
             measure: Measure::Nothing,
@@ -258,8 +259,8 @@ impl Finding {
         }
     }
 
-    fn ranking(measure: Measure, of: &Extremes, sentence: String) -> Finding {
-        Finding {
+    fn ranking(measure: Measure, of: &Extremes, sentence: String) -> HeadlineFinding {
+        HeadlineFinding {
             sentence,
             leaders: of.leaders.clone(),
             measure,
@@ -563,7 +564,8 @@ pub(crate) mod tests {
         );
     }
 
-    /// A job that repeats until it is stopped has a time that says nothing, and so have different numbers of repetitions.
+    /// A job that repeats until it is stopped has a time that says nothing, and so have different numbers of
+    /// repetitions.
     #[test]
     fn repeated_work_is_compared_by_one_repetition() {
         let repeated = |digest, mean_ns, stopped| {

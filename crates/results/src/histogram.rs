@@ -141,7 +141,7 @@ impl Histogram {
     pub fn record(&mut self, value: u64) -> u64 {
         let previous_max = self.max;
         let index = index(value);
-        match self.room(index) {
+        match self.counter(index) {
             Some(count) => *count += 1,
             None => self.record_otherwise(index),
         }
@@ -153,7 +153,7 @@ impl Histogram {
 
     /// The count of a bucket, if it can be incremented in its present width and range, as for nearly all values.
     #[inline]
-    fn room(&mut self, index: usize) -> Option<&mut u16> {
+    fn counter(&mut self, index: usize) -> Option<&mut u16> {
         let BinCounts::Narrow(counts) = &mut self.counts else {
             return None;
         };
@@ -508,7 +508,11 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_it_panic(sum in any::<u128>(), max in any::<u64>(), buckets in prop::collection::vec((0u16..4000, any::<u64>()), 0..5)) {
+        fn no_bytes_make_it_panic(
+            sum in any::<u128>(),
+            max in any::<u64>(),
+            buckets in prop::collection::vec((0u16..4000, any::<u64>()), 0..5),
+        ) {
             let made = Saved { sum, max, buckets }.histogram();
             prop_assert!(made.is_err() || bytes(&made.unwrap()).len() > 1);
         }

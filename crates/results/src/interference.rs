@@ -15,8 +15,8 @@ pub struct SlowDown {
     /// Name of the job.
     pub name: String,
     /// Time in the shared run over time in the standalone run; of a job that was stopped at its end in either run, mean
-    /// time of a complete repetition, likewise. `None` if the end of either run interrupted it, if it takes no time, and
-    /// if it was stopped without a complete repetition.
+    /// time of a complete repetition, likewise. `None` if the end of either run interrupted it, if it takes no time,
+    /// and if it was stopped without a complete repetition.
     pub slowdown: Option<f64>,
     /// Time in the shared run, as in its entry in `jobs`.
     pub time_ns: f64,

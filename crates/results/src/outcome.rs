@@ -159,12 +159,13 @@ pub struct JobTotals {
     pub traffic: Option<TrafficTotals>,
     /// What the recording tells beside the replayed operations. Not part of the digest.
     pub recording: RecordingTotals,
-    /// Messages of the program that nobody has received at the end. Not part of the digest.
+    /// Messages of the program that no rank has received at the end. Not part of the digest.
     pub unreceived: Option<Unreceived>,
     /// The critical path of a job of ranks that have all finished. Not part of the digest: its times in messages are
     /// rounded.
     pub path: Option<PathTotals>,
-    /// The energy that is attributed to the job, if the experiment gives the power of the parts. Not part of the digest.
+    /// The energy that is attributed to the job, if the experiment gives the power of the parts. Not part of the
+    /// digest.
     pub energy: Option<JobEnergyTotals>,
 }
 
@@ -190,7 +191,7 @@ pub struct TrafficTotals {
 /// Growth of the backlog of a job in an interval of the measured span.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BacklogGrowth {
-    /// Begin of the interval, in picoseconds after the warm-up.
+    /// Start of the interval, in picoseconds after the warm-up.
     pub from_ps: u64,
     /// Its end.
     pub until_ps: u64,

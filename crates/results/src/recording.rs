@@ -22,8 +22,8 @@ pub struct RecordingSummary {
     /// Recorded time of a rank outside the window that is replayed, mean over these ranks, in nanoseconds.
     #[serde(default)]
     pub outside_ns: f64,
-    /// Operations in a selected window that are left out, summed over these ranks. `None` for the default window and the
-    /// whole recording.
+    /// Operations in a selected window that are left out, summed over these ranks. `None` for the default window and
+    /// the whole recording.
     #[serde(default)]
     pub cut: Option<CutSummary>,
     /// Calls that are not replayed, those with the most recorded time first.
@@ -77,7 +77,7 @@ pub struct RecordingTotals {
     spans_ps: Vec<u64>,
     outside_ps: u128,
     cut: Option<CutSummary>,
-    /// Rank, begin and length in picoseconds.
+    /// Rank, start and length in picoseconds.
     longest_gap: Option<(u64, u64, u64)>,
     /// Count and picoseconds by call.
     not_replayed: BTreeMap<String, (u64, u128)>,
@@ -95,7 +95,7 @@ impl RecordingTotals {
         }
     }
 
-    /// Adds a rank by the length of its recording, and begin and length of its longest gap, in picoseconds.
+    /// Adds a rank by the length of its recording, and start and length of its longest gap, in picoseconds.
     pub fn add_rank(&mut self, rank: u64, span_ps: u64, (at_ps, gap_ps): (u64, u64)) {
         self.spans_ps.push(span_ps);
         if gap_ps > self.longest_gap.map_or(0, |(_, _, ps)| ps) {
@@ -142,8 +142,8 @@ impl RecordingTotals {
                 .expect("finite")
         });
         let mut spans = self.spans_ps.clone();
-        // Not `sort_unstable`: the executors sort their events with it, and would link the instance of this crate, which
-        // development builds do not optimise.
+        // Not `sort_unstable`: the executors sort their events with it, and would link the instance of this crate,
+        // which development builds do not optimise.
         spans.sort();
         Some(RecordingSummary {
             ranks,

@@ -12,8 +12,8 @@ pub struct RepetitionTimes {
     max_ps: u64,
 }
 
-/// Times of the repetitions of a job, for people. The time of a repetition is that from the end of the repetition before
-/// on its last rank, so the times add up to that of all repetitions.
+/// Times of the repetitions of a job, for people. The time of a repetition is that from the end of the repetition
+/// before on its last rank, so the times add up to that of all repetitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RepetitionSummary {
     /// Repetitions that all ranks have ended. May be more than `repetitions` of the job if it repeats until others end.

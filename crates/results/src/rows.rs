@@ -10,7 +10,7 @@ use crate::Histogram;
 use crate::table::{Cell, Table};
 
 /// The row type of a table, and the collection of its columns.
-pub trait Row: Sized {
+pub trait ResultRow: Sized {
     /// Name of the table.
     const TABLE: &'static str;
     /// Collected cells of all columns.
@@ -38,7 +38,7 @@ macro_rules! table {
             $( $(#[$column_doc])* pub $column: $type, )*
         }
 
-        impl Row for $row {
+        impl ResultRow for $row {
             const TABLE: &'static str = stringify!($table);
             type Columns = ( $( <$type as Cell>::Cells, )* );
 
@@ -195,7 +195,7 @@ table! {
     PairRow, pairs {
         /// Kind of link, as in `links`.
         class: Arc<str>,
-        /// Unit at the begin; of an injection link that of its router.
+        /// Unit at the start; of an injection link that of its router.
         from_unit: u32,
         /// Unit at the end; of an ejection link that of its router.
         to_unit: u32,
@@ -251,15 +251,15 @@ table! {
         link: u32,
         /// Kind of link, for example `injection`, `ejection`, `local`, `global`, `up`, `down`.
         class: Cow<'static, str>,
-        /// Begin of the link in words: host, or router with coordinates and port.
+        /// Start of the link in words: host, or router with coordinates and port.
         from: String,
         /// End of the link in words.
         to: String,
-        /// Kind of the begin: `host` or `router`.
+        /// Kind of the start: `host` or `router`.
         from_kind: Cow<'static, str>,
-        /// Number of the host or router at the begin.
+        /// Number of the host or router at the start.
         from_id: u32,
-        /// Port of the router, or rail of the host, at the begin.
+        /// Port of the router, or rail of the host, at the start.
         from_port: u32,
         /// Kind of the end: `host` or `router`.
         to_kind: Cow<'static, str>,
@@ -284,8 +284,8 @@ table! {
     }
 }
 
-/// Columns of `links` that the digest omits: `from` and `to` as numbers, since it covers the words, and the latency, since
-/// it covers the times that follow from it.
+/// Columns of `links` that the digest omits: `from` and `to` as numbers, since it covers the words, and the latency,
+/// since it covers the times that follow from it.
 pub const LINK_UNDIGESTED: &[&str] = &[
     "from_kind",
     "from_id",
@@ -296,7 +296,8 @@ pub const LINK_UNDIGESTED: &[&str] = &[
     "latency_ps",
 ];
 
-/// Columns of `ranks` that the digest omits: the parts of `mpi_ps`, since it covers the sum and all times that decide them.
+/// Columns of `ranks` that the digest omits: the parts of `mpi_ps`, since it covers the sum and all times that decide
+/// them.
 pub const RANK_UNDIGESTED: &[&str] = &[
     "overhead_ps",
     "partner_ps",
@@ -432,7 +433,7 @@ table! {
     /// The links of one class in one bin of time. This table and the other series have no row for a bin without
     /// activity.
     ClassSeriesRow, class_series {
-        /// Begin of the bin, in picoseconds.
+        /// Start of the bin, in picoseconds.
         begin_ps: u64,
         /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
@@ -453,15 +454,16 @@ table! {
 }
 
 table! {
-    /// The links of routers of one class, from one block of units to another one or inside a block, in one period of bins.
+    /// The links of routers of one class, from one block of units to another one or inside a block, in one period of
+    /// bins.
     PairSeriesRow, pair_series {
-        /// Begin of the period, in picoseconds.
+        /// Start of the period, in picoseconds.
         begin_ps: u64,
         /// End of the period or of the run, in picoseconds.
         end_ps: u64,
         /// Class of the links, as in the table `links`.
         class: Arc<str>,
-        /// Block at the begin, as in the table `units`.
+        /// Block at the start, as in the table `units`.
         from_block: u32,
         /// Block at the end; of an ejection link that of its router.
         to_block: u32,
@@ -483,7 +485,7 @@ table! {
 table! {
     /// The links that a router, or several routers that follow each other, sends on, in one period of bins.
     RouterLoadSeriesRow, router_load_series {
-        /// Begin of the period, in picoseconds.
+        /// Start of the period, in picoseconds.
         begin_ps: u64,
         /// End of the period or of the run, in picoseconds.
         end_ps: u64,
@@ -493,7 +495,8 @@ table! {
         routers: u32,
         /// The greatest part of the period for which bits were on a link, in percent, rounded up.
         busy_percent_max: u8,
-        /// The greatest part of the period for which a link was free, but no packet had credits, in percent, rounded up.
+        /// The greatest part of the period for which a link was free, but no packet had credits, in percent, rounded
+        /// up.
         buffer_full_percent_max: u8,
     }
 }
@@ -501,7 +504,7 @@ table! {
 table! {
     /// Links of routers with the same load in one period of bins.
     LoadHistogramSeriesRow, load_histogram_series {
-        /// Begin of the period, in picoseconds.
+        /// Start of the period, in picoseconds.
         begin_ps: u64,
         /// End of the period or of the run, in picoseconds.
         end_ps: u64,
@@ -519,7 +522,7 @@ table! {
 table! {
     /// One of the 32 busiest or 32 most blocked links of routers in one period of bins.
     TopLinkRow, top_links {
-        /// Begin of the period, in picoseconds.
+        /// Start of the period, in picoseconds.
         begin_ps: u64,
         /// End of the period or of the run, in picoseconds.
         end_ps: u64,
@@ -537,7 +540,7 @@ table! {
 table! {
     /// One link in one bin of time.
     LinkSeriesRow, link_series {
-        /// Begin of the bin, in picoseconds.
+        /// Start of the bin, in picoseconds.
         begin_ps: u64,
         /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
@@ -561,9 +564,9 @@ table! {
 
 table! {
     /// The buffer of one VC and the packets that wait for it, in a bin of time in which one of the two levels changed.
-    /// A peak includes the level at the begin of the bin.
+    /// A peak includes the level at the start of the bin.
     VcSeriesRow, vc_series {
-        /// Begin of the bin, in picoseconds.
+        /// Start of the bin, in picoseconds.
         begin_ps: u64,
         /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
@@ -588,7 +591,7 @@ table! {
 table! {
     /// One host in one bin of time.
     HostSeriesRow, host_series {
-        /// Begin of the bin, in picoseconds.
+        /// Start of the bin, in picoseconds.
         begin_ps: u64,
         /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
@@ -610,7 +613,7 @@ table! {
 table! {
     /// One router in one bin of time.
     RouterSeriesRow, router_series {
-        /// Begin of the bin, in picoseconds.
+        /// Start of the bin, in picoseconds.
         begin_ps: u64,
         /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
@@ -626,7 +629,7 @@ table! {
 table! {
     /// One job in one bin of time.
     JobSeriesRow, job_series {
-        /// Begin of the bin, in picoseconds.
+        /// Start of the bin, in picoseconds.
         begin_ps: u64,
         /// End of the bin or of the run, in picoseconds.
         end_ps: u64,
@@ -660,7 +663,7 @@ table! {
         end_ps: u64,
         /// From the end of the repetition before on its last rank, or the start of the job, in picoseconds.
         time_ps: u64,
-        /// Time of a rank from the begin to the end on the same rank, mean over ranks, in picoseconds.
+        /// Time of a rank from the start to the end on the same rank, mean over ranks, in picoseconds.
         mean_rank_time_ps: u64,
     }
 }

@@ -29,7 +29,7 @@ pub struct Running {
     pub schema: String,
     /// Version of FabricSim.
     pub version: String,
-    /// Begin of the run, in seconds since 1970 (UTC).
+    /// Start of the run, in seconds since 1970 (UTC).
     pub began_unix_s: u64,
     /// Number of its process on its machine.
     pub process: u32,

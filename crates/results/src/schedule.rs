@@ -42,7 +42,7 @@ pub struct ScheduleSummary {
     pub simulated_jobs: u64,
     /// Jobs that cannot run and were left out, by the reason.
     pub left_out: BTreeMap<String, u64>,
-    /// Begin of the part, in seconds of the trace.
+    /// Start of the part, in seconds of the trace.
     pub from_s: f64,
     /// End of the part, in seconds of the trace.
     pub until_s: f64,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::rows::Row;
+use crate::rows::ResultRow;
 use crate::{Chain, Table};
 
 /// Rows of a group. The tests of this crate use fewer.
@@ -49,7 +49,11 @@ impl TableStore {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn put_rows<R: Row>(&self, rows: impl IntoIterator<Item = R>, later: &[&str]) -> io::Result<()> {
+    pub fn put_rows<R: ResultRow>(
+        &self,
+        rows: impl IntoIterator<Item = R>,
+        later: &[&str],
+    ) -> io::Result<()> {
         let TableStore::Folder(folder) = self else {
             return Ok(());
         };
@@ -69,7 +73,7 @@ impl TableStore {
 }
 
 /// A growing table.
-pub struct Stream<R: Row> {
+pub struct Stream<R: ResultRow> {
     columns: R::Columns,
     /// Number of rows in `columns`.
     waiting: usize,
@@ -126,7 +130,7 @@ enum TableStorage {
     Parts(Vec<Part>),
 }
 
-impl<R: Row> Stream<R> {
+impl<R: ResultRow> Stream<R> {
     /// An empty table.
     pub fn new(store: &TableStore) -> Stream<R> {
         Stream {

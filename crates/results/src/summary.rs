@@ -32,8 +32,8 @@ pub struct Summary {
     /// What a reader must know of these numbers. Not part of the digest. Empty in results of older versions.
     #[serde(default)]
     pub notes: Vec<Note>,
-    /// One sentence about the run, then where, when, why, what to try. Not part of the digest. `None` in results of older
-    /// versions. [`crate::RunResult::judge`] sets it.
+    /// One sentence about the run, then where, when, why, what to try. Not part of the digest. `None` in results of
+    /// older versions. [`crate::RunResult::judge`] sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// Data rates of the experiment that are not whole numbers of bits per second, with the rates that are used. Not
@@ -101,7 +101,7 @@ pub struct Collect {
 /// If the end of the run cuts off more than half of the last period, that does not count, unless it is the only one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusiestPeriod {
-    /// Its begin, in picoseconds.
+    /// Its start, in picoseconds.
     pub begin_ps: u64,
     /// Its end or that of the run, in picoseconds.
     pub end_ps: u64,
@@ -142,8 +142,8 @@ pub struct NetworkSummary {
     pub routers: u64,
     /// Links: one per direction of a cable, those of hosts included.
     pub links: u64,
-    /// Load of a minimal path's port, in bytes, above which routing may take a detour over idle links. `None` for routing
-    /// that does not compare loads of paths, and in results of older versions.
+    /// Load of a minimal path's port, in bytes, above which routing may take a detour over idle links. `None` for
+    /// routing that does not compare loads of paths, and in results of older versions.
     #[serde(default)]
     pub detour_load_bytes: Option<u64>,
     /// Buffer of one virtual channel of a link between routers, in bytes.
@@ -164,16 +164,16 @@ pub struct NetworkSummary {
     /// Latency of the measured packets, in nanoseconds.
     pub latency_ns: Latency,
     /// Mean latency of the measured packets from the start onto the injection link, in nanoseconds: without the wait at
-    /// the source. `None` if [`NetworkSummary::source_wait_ns`] is, if it is of other packets, because some that left in a
-    /// drain phase had not arrived, without such packets, and in results of older versions.
+    /// the source. `None` if [`NetworkSummary::source_wait_ns`] is, if it is of other packets, because some that left
+    /// in a drain phase had not arrived, without such packets, and in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_network_latency_ns: Option<f64>,
     /// Latency of the measured packets from the start onto the injection link, in nanoseconds. `None` unless
     /// `collect.network_latency` is set, with jobs of ranks, and in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_latency_ns: Option<Latency>,
-    /// Waits at the source, in nanoseconds: with a drain phase of the packets that left of messages made in the measured
-    /// time, otherwise of the measured packets. `None` with neither a drain phase nor
+    /// Waits at the source, in nanoseconds: with a drain phase of the packets that left of messages made in the
+    /// measured time, otherwise of the measured packets. `None` with neither a drain phase nor
     /// [`NetworkSummary::network_latency_ns`], and in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_wait_ns: Option<Latency>,
@@ -183,8 +183,8 @@ pub struct NetworkSummary {
     pub accepted_load: f64,
     /// Simulated time after the warm-up, the measurement time of loads, latencies and link counters, in nanoseconds.
     pub measured_ns: f64,
-    /// Energy from time 0 to the end of the run. `None` unless the experiment gives the power of its parts, and in results
-    /// of older versions.
+    /// Energy from time 0 to the end of the run. `None` unless the experiment gives the power of its parts, and in
+    /// results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergySummary>,
 }
@@ -263,8 +263,8 @@ pub struct JobSummary {
     pub repetition_times: Option<RepetitionSummary>,
     /// Whether all ranks reached the end of their programs before the job or the run ended; always true for traffic.
     pub finished: bool,
-    /// Whether the end of the job interrupted ranks. Its time then is that from its start to its end, which says nothing
-    /// about its work; [`JobSummary::repetition_times`] do.
+    /// Whether the end of the job interrupted ranks. Its time then is that from its start to its end, which says
+    /// nothing about its work; [`JobSummary::repetition_times`] do.
     // Absent in results of older versions.
     #[serde(default)]
     pub stopped: bool,
@@ -291,8 +291,8 @@ pub struct JobSummary {
     /// As in [`NetworkSummary`], of these packets. `None` for ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_latency_ns: Option<Latency>,
-    /// As in [`NetworkSummary`], of the packets that left the job's hosts with a drain phase, otherwise of these packets.
-    /// `None` for ranks.
+    /// As in [`NetworkSummary`], of the packets that left the job's hosts with a drain phase, otherwise of these
+    /// packets. `None` for ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_wait_ns: Option<Latency>,
     /// Offered and accepted traffic. `None` for ranks, and in results of older versions.
@@ -302,20 +302,20 @@ pub struct JobSummary {
     /// and in results of older versions.
     #[serde(default)]
     pub recording: Option<RecordingSummary>,
-    /// Messages of the program that nobody has received. `None` if there are none, for traffic, for a job that did not
+    /// Messages of the program that no rank has received. `None` if there are none, for traffic, for a job that did not
     /// finish, and in results of older versions.
     #[serde(default)]
     pub unreceived: Option<Unreceived>,
     /// What bounds its time. `None` for traffic, for a job that did not finish, and in results of older versions.
     #[serde(default)]
     pub bound_by: Option<BoundBy>,
-    /// Energy that is attributed to the job. `None` unless the experiment gives the power of its parts, and in results of
-    /// older versions.
+    /// Energy that is attributed to the job. `None` unless the experiment gives the power of its parts, and in results
+    /// of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<JobEnergy>,
 }
 
-/// Messages of the program of a finished job that nobody has received.
+/// Messages of the program of a finished job that no rank has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unreceived {
     /// Their number.
@@ -326,7 +326,7 @@ pub struct Unreceived {
     pub example: Option<UnreceivedMessage>,
 }
 
-/// A message that nobody has received.
+/// A message that no rank has received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnreceivedMessage {
     /// Sending rank of the job.
@@ -350,8 +350,8 @@ pub struct TrafficSummary {
     pub accepted_bytes: u64,
     /// Bytes that were generated in the whole run, and had not arrived at its end.
     pub backlog_bytes: u64,
-    /// Bytes generated in the measured time that had not arrived at the end of the drain phase; latency leaves them out.
-    /// `None` without a drain phase, and in results of older versions.
+    /// Bytes generated in the measured time that had not arrived at the end of the drain phase; latency leaves them
+    /// out. `None` without a drain phase, and in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_bytes: Option<u64>,
     /// Growth of the backlog in the last intervals of the measured time; the last one first.
@@ -370,7 +370,7 @@ impl TrafficSummary {
 /// Growth of the backlog of synthetic traffic in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BacklogInterval {
-    /// Begin of the interval, in nanoseconds after the warm-up.
+    /// Start of the interval, in nanoseconds after the warm-up.
     pub from_ns: f64,
     /// Its end.
     pub until_ns: f64,

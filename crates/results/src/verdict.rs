@@ -1,8 +1,8 @@
 //! The verdict on a run: one sentence with the numbers that carry it, then where, when, why, what to try.
 //!
-//! A verdict is a pure function of a finished result: it simulates nothing, and it is not part of the digest. Each family
-//! of rules is a file here; the first rule that holds gives the verdict. `docs/methods/verdict.md` describes the rules and
-//! their thresholds. A verdict never promises: what to try are runs to compare with.
+//! A verdict is a pure function of a finished result: it simulates nothing, and it is not part of the digest. Each
+//! family of rules is a file here; the first rule that holds gives the verdict. `docs/methods/verdict.md` describes the
+//! rules and their thresholds. A verdict never promises: what to try are runs to compare with.
 
 mod applications;
 mod carried;
@@ -139,9 +139,9 @@ struct LackingJob<'a> {
     traffic: &'a TrafficSummary,
 }
 
-/// The verdict on a run. Tables that are missing make it say less, never wrong: `links` carries most rules, `routers` and
-/// `calls` some, `class_series` says when. `paths` is what `fabricsim explain` found, if it ran: its shares of a job's time
-/// then replace those of the summary.
+/// The verdict on a run. Tables that are missing make it say less, never wrong: `links` carries most rules, `routers`
+/// and `calls` some, `class_series` says when. `paths` is what `fabricsim explain` found, if it ran: its shares of a
+/// job's time then replace those of the summary.
 pub fn verdict(summary: &Summary, tables: &[Table], paths: Option<&CriticalPaths>) -> Verdict {
     let explained = paths.map(|paths| paths.lead(summary));
     let summary = explained.as_ref().unwrap_or(summary);
@@ -191,7 +191,7 @@ impl RunResult {
 }
 
 impl<'a> Evidence<'a> {
-    /// Begin and end of the measured time, in picoseconds of simulated time.
+    /// Start and end of the measured time, in picoseconds of simulated time.
     fn measured_ps(&self) -> (u64, u64) {
         let warmup = self.summary.experiment["run"]["warmup"].as_str();
         let from_ps = warmup
@@ -314,8 +314,8 @@ pub fn verdict_of_folder(folder: &Path, summary: &Summary) -> Result<Verdict, Re
     of_tables(Some(folder), summary, read)
 }
 
-/// The summary of a result folder with its verdict as [`verdict_of_folder`] gives it, and with the shares of jobs' times
-/// that `fabricsim explain` found, if it ran. This is what every display of a folder shows.
+/// The summary of a result folder with its verdict as [`verdict_of_folder`] gives it, and with the shares of jobs'
+/// times that `fabricsim explain` found, if it ran. This is what every display of a folder shows.
 ///
 /// # Errors
 /// As [`verdict_of_folder`].

@@ -72,8 +72,8 @@ fn of(result: &RunResult) -> Verdict {
     verdict(&result.summary, &result.tables, None)
 }
 
-/// Rows of `class_series` of links of a class, 100 of them, with these loads in percent and numbers of waiting links, in
-/// bins of 1 us.
+/// Rows of `class_series` of links of a class, 100 of them, with these loads in percent and numbers of waiting links,
+/// in bins of 1 us.
 fn series(class: &str, bins: &[(u64, u64)]) -> Vec<ClassSeriesRow> {
     let row = |(bin, (busy, waiting)): (usize, &(u64, u64))| ClassSeriesRow {
         begin_ps: bin as u64 * 1_000_000,

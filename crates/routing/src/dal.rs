@@ -123,7 +123,7 @@ impl Routing for Dal {
         }
         let links = self.topology.distance(at.router, target);
         let mut choice = CheapestHop::new(&*self.topology, at.router, random);
-        let mut straight_has_room = false;
+        let mut straight_has_space = false;
         self.links(at, *state, |port, link, flags| {
             if let Some(vc) = self.vcs.roomiest(port, congestion) {
                 let hop = kept(port, vc);
@@ -132,11 +132,11 @@ impl Routing for Dal {
                     LinkKind::First | LinkKind::Straight => LinkCost::straight(load, links),
                     LinkKind::Detour => LinkCost::detour(load, links, self.bias),
                 };
-                straight_has_room |= link != LinkKind::Detour;
+                straight_has_space |= link != LinkKind::Detour;
                 choice.offer(cost, hop, flags);
             }
         });
-        if !straight_has_room {
+        if !straight_has_space {
             self.links(at, *state, |port, link, flags| {
                 if link == LinkKind::First {
                     let hop = Hop::new(port, 0);

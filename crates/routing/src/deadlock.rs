@@ -35,7 +35,7 @@
 //! wait for long. That is unfair, but no deadlock.)
 //!
 //! The proof visits every situation that [`Routing::options`] can lead to, for every pair of hosts. So it also finds
-//! packets that are sent to an unwired port, to the wrong host, or round for ever. Its cost grows with hosts times
+//! packets that are sent to an unwired port, to the wrong host, or round forever. Its cost grows with hosts times
 //! situations. It is for small networks; `max_states` ends it on others.
 
 use std::collections::{HashMap, VecDeque};
@@ -208,7 +208,7 @@ impl fmt::Display for Misroute {
             Fault::Unwired(port) => write!(f, "is sent to port {}, which is not wired", port.0),
             Fault::NoSuchVc(vc) => write!(f, "is sent on VC {vc}, which does not exist there"),
             Fault::WrongHost(host) => write!(f, "is delivered to host {}", host.0),
-            Fault::Endless => write!(f, "can come back to where it was, and so travel for ever"),
+            Fault::Endless => write!(f, "can come back to where it was, and so travel forever"),
             Fault::NoEscape => write!(f, "gets hops that need free space at once, and none to wait for"),
             Fault::NoRoomForBubbles => write!(
                 f,

@@ -204,7 +204,7 @@ impl<T: Topology + Groups> LinkRanking<'_, T> {
 }
 
 /// The hops of the lowest rank and, among these, of the least load.
-struct LeastLoaded {
+struct LeastLoadedHops {
     rank: u32,
     load: u64,
     /// Each with the number of equal paths that it stands for.
@@ -213,10 +213,10 @@ struct LeastLoaded {
     paths: u32,
 }
 
-impl LeastLoaded {
+impl LeastLoadedHops {
     #[inline]
-    fn new() -> LeastLoaded {
-        LeastLoaded {
+    fn new() -> LeastLoadedHops {
+        LeastLoadedHops {
             rank: u32::MAX,
             load: u64::MAX,
             hops: SmallVec::new(),
@@ -488,7 +488,7 @@ impl<T: Topology + Groups> EqualPaths<T> {
         random: &mut dyn Random,
         factor: impl Fn(Hop) -> u64,
     ) -> Hop {
-        let mut best = LeastLoaded::new();
+        let mut best = LeastLoadedHops::new();
         self.candidates(router, segment, |rank, hop, paths| {
             let load = || self.load(hop, congestion).saturating_mul(factor(hop));
             best.offer(rank, (hop, paths), load);
@@ -505,7 +505,7 @@ impl<T: Topology + Groups> EqualPaths<T> {
         congestion: &dyn Congestion,
         random: &mut dyn Random,
     ) -> Hop {
-        let mut best = LeastLoaded::new();
+        let mut best = LeastLoadedHops::new();
         for to in routers {
             self.local_ports(router, to, |port| {
                 let hop = Hop::new(port, vc);
@@ -611,8 +611,8 @@ mod tests {
     use crate::groups::{PerTopology, compiled};
     use config::Section;
 
-    /// Compares the next hops from what is known of all links together with those that rank each link by the formulas of
-    /// the topology. Returns whether the links were known to be alike.
+    /// Compares the next hops from what is known of all links together with those that rank each link by the formulas
+    /// of the topology. Returns whether the links were known to be alike.
     struct ByFormulas;
 
     impl PerTopology for ByFormulas {

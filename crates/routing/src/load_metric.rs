@@ -1,8 +1,8 @@
 //! The load that adaptive routing compares: which bytes of an output count, and of which VCs.
 //!
 //! Simulators differ in this. Merlin (SST) compares credits of the packet's VC in its dragonfly and the queue length of
-//! that VC in its HyperX. BookSim 2 compares the taken credits of a port in its dragonfly. CODES compares all bytes of a
-//! port, waiting or not credited.
+//! that VC in its HyperX. BookSim 2 compares the taken credits of a port in its dragonfly. CODES compares all bytes of
+//! a port, waiting or not credited.
 
 use config::{Error, Parameter, Section};
 

@@ -30,7 +30,7 @@ impl PerTopology for MinimalInGroups {
 
     fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
         match self.0 {
-            None => Box::new(Hashed { network }),
+            None => Box::new(HashedInGroups { network }),
             Some(rule) => Box::new(ByRouter {
                 paths: EqualPaths::new(network, rule),
             }),
@@ -40,11 +40,11 @@ impl PerTopology for MinimalInGroups {
 
 const WAY_CHOSEN: u8 = 1;
 
-struct Hashed<T> {
+struct HashedInGroups<T> {
     network: GroupNetwork<T>,
 }
 
-impl<T: Topology + Groups> Fixed for Hashed<T> {
+impl<T: Topology + Groups> Fixed for HashedInGroups<T> {
     const OBLIVIOUS: Oblivious = Oblivious::BETWEEN_ROUTERS;
 
     fn vcs(&self) -> u8 {

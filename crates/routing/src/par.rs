@@ -4,9 +4,9 @@
 //! 2009 (PAR, in dragonflies; in other networks the same idea at every router of a minimal path).
 //!
 //! A packet on a minimal path decides again at later routers, each time as in `ugal`, by the loads of that router's
-//! ports and with new random intermediate places. In networks of groups it does so in the source's group, up to the
+//! ports and with new random intermediate nodes. In networks of groups it does so in the source's group, up to the
 //! router with the global link; elsewhere at every router before the destination's. Once it heads for an intermediate
-//! place, it goes there and on to its destination without further decisions. Minimal paths that can be left use VCs
+//! node, it goes there and on to its destination without further decisions. Minimal paths that can be left use VCs
 //! below those of the other paths; the path segments define how many.
 //!
 //! Jiang et al. divert a packet at any router of the source's group to any other group, which takes one more local

@@ -24,14 +24,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "static: a hash of source and destination picks the upward ports (ECMP, RFC 2992)",
     parameters: &[],
     routes: is_tree,
-    build: |_, topology| Ok(Box::new(Hashed { topology })),
+    build: |_, topology| Ok(Box::new(SourceDestinationHashed { topology })),
 };
 
-struct Hashed {
+struct SourceDestinationHashed {
     topology: Arc<dyn Topology>,
 }
 
-impl Fixed for Hashed {
+impl Fixed for SourceDestinationHashed {
     const OBLIVIOUS: Oblivious = Oblivious::BY_HOST;
 
     fn hop(&self, at: At, state: &mut RouteState) -> Hop {

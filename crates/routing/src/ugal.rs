@@ -1,4 +1,4 @@
-//! UGAL: the minimal path, or a path through a random intermediate place if the minimal one is congested.
+//! UGAL: the minimal path, or a path through a random intermediate node if the minimal one is congested.
 //!
 //! Sources: A. Singh, "Load-balanced routing in interconnection networks", PhD thesis, Stanford 2005; J. Kim et al.,
 //! ISCA 2008 (UGAL-L: congestion at the source router's own ports); for Slim Fly M. Besta, T. Hoefler, SC 2014, and
@@ -14,16 +14,18 @@
 //! ```
 //!
 //! L is the number of links between routers on a path, R that of the links from the next router to the destination's
-//! host on a shortest path, through whatever place the packet goes (`beta` of CODES's dragonfly-plus). The first rule is that of BookSim 2 for its dragonfly, the
-//! second is Singh's and, with `weight` c_SF and `candidates` n_i, that of Kathareios et al.
+//! host on a shortest path, through whatever node the packet goes (`beta` of CODES's dragonfly-plus). The first rule is
+//! that of BookSim 2 for its dragonfly, the second is Singh's and, with `weight` c_SF and `candidates` n_i, that of
+//! Kathareios et al.
 //!
-//! The load is that of the metric ([`LoadMetric`]); reports carry all bytes of a port. `weight` is a fixed-point number ([`Weight`]).
+//! The load is that of the metric ([`LoadMetric`]); reports carry all bytes of a port. `weight` is a fixed-point number
+//! ([`Weight`]).
 //!
 //! UGAL-L uses the load of a path's first port. With `information = "group"` (UGAL-G of Kim et al.) the source router
 //! knows the reported loads of all links that leave its group ([`Reports`]), and uses the load of the path's first
 //! such link if that is greater.
 //!
-//! Packets without an intermediate place are routed minimally: those that stay in a group, unless `local = "ugal"`, and
+//! Packets without an intermediate node are routed minimally: those that stay in a group, unless `local = "ugal"`, and
 //! all packets if there are fewer than three groups or routers with hosts. The path segments define paths, VCs and
 //! state.
 
@@ -105,7 +107,7 @@ pub(crate) const PARAMETERS: &[Parameter] = parameters! {
         "compared quantity: load, or the load times the links of the path (load-hops), or times those of a shortest \
          path from the next router to the destination (load-remaining)");
     computed("candidates", Type::Integer, "1; 4 where there are neither groups nor dimensions",
-        "random places tried, of which the cheapest is compared");
+        "random nodes tried, of which the cheapest is compared");
     INTERMEDIATE;
     PATHS;
     LOCAL;
@@ -268,7 +270,7 @@ struct Ugal<L> {
 type Between<E> = (At, RouterId, E);
 
 impl<L: PathSegments> Ugal<L> {
-    /// A random intermediate place, and the path through it. `None` if it cannot begin here.
+    /// A random intermediate node, and the path through it. `None` if it cannot begin here.
     #[inline(always)]
     fn draw(
         &self,
@@ -276,10 +278,8 @@ impl<L: PathSegments> Ugal<L> {
         state: RouteState,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
-    ) -> (L::Place, Option<PathStart>) {
-        let via = self
-            .segments
-            .place(random.below(self.segments.places(ends)), ends);
+    ) -> (L::IntermediateNode, Option<PathStart>) {
+        let via = self.segments.node(random.below(self.segments.nodes(ends)), ends);
         (via, self.segments.through(at, via, state, congestion, random))
     }
 
@@ -467,8 +467,8 @@ impl<L: PathSegments> Routing for Ugal<L> {
         }
         self.segments.all_minimal(at, target, state, out);
         if let Some(ends) = self.segments.ends(at.router, target, state) {
-            for index in 0..self.segments.places(ends) {
-                let via = self.segments.place(index, ends);
+            for index in 0..self.segments.nodes(ends) {
+                let via = self.segments.node(index, ends);
                 self.segments.all_through(at, via, state, out);
             }
         }

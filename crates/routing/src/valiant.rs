@@ -1,23 +1,23 @@
-//! Valiant's routing: every packet takes a minimal path to a random intermediate place and a minimal path from there.
+//! Valiant's routing: every packet takes a minimal path to a random intermediate node and a minimal path from there.
 //!
 //! Sources: L. G. Valiant, "A scheme for fast parallel communication", SIAM J. Computing 11(2), 1982; in dragonflies
 //! J. Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008 (VAL, through a group).
 //!
-//! The place is drawn once, where the packet enters the network, evenly from all places between its two ends. Packets
-//! without such a place are routed minimally: those that stay in a group, unless `local` gives them one, and all
+//! The node is drawn once, where the packet enters the network, evenly from all nodes between its two ends. Packets
+//! without such a node are routed minimally: those that stay in a group, unless `local` gives them one, and all
 //! packets if there are fewer than three groups or routers with hosts. The path segments define paths, VCs and state.
 //!
 //! With `local = "valiant"` packets inside a group go through a random router of the group that is neither the source's
 //! nor the destination's; with `"ugal"` they do if the port of the minimal path is more loaded, by the rule and the
 //! defaults of `ugal`.
 //!
-//! With `intermediate = "global-link"` the place is a link from the source's group to a group other than the
+//! With `intermediate = "global-link"` the node is a link from the source's group to a group other than the
 //! destination's, drawn evenly from all these links (M. Mubarak, C. D. Carothers, R. B. Ross, P. Carns, "Enabling
 //! parallel simulation of large-scale HPC network systems", IEEE Trans. Parallel and Distributed Systems 28(1), 2017,
 //! section 4.3.1). The packet goes on from the router where that link ends.
 //!
-//! With `intermediate = "any-router"` (Valiant's own scheme) the place is drawn from all routers with hosts,
-//! independent of source and destination. The path is minimal if the place is one of the two ends.
+//! With `intermediate = "any-router"` (Valiant's own scheme) the node is drawn from all routers with hosts,
+//! independent of source and destination. The path is minimal if the node is one of the two ends.
 
 use config::{Error, Section, parameters};
 use topology::{HostId, Port, RouterId, Shape, Topology};
@@ -97,7 +97,7 @@ struct Valiant<L> {
 }
 
 impl<L: PathSegments> Valiant<L> {
-    /// The ends between which a place is drawn.
+    /// The ends between which a node is drawn.
     fn ends(&self, router: RouterId, target: RouterId, state: RouteState) -> Option<L::Ends> {
         if is_decided(&state) {
             return None;
@@ -131,8 +131,8 @@ impl<L: PathSegments> Routing for Valiant<L> {
         }
         let mut start = None;
         if let Some(ends) = self.segments.ends(at.router, target, *state) {
-            let index = random.below(self.segments.places(ends));
-            let via = self.segments.place(index, ends);
+            let index = random.below(self.segments.nodes(ends));
+            let via = self.segments.node(index, ends);
             start = self.segments.through(at, via, *state, congestion, random);
             if let (Some(rule), Some(other)) = (&self.inside, &start)
                 && self.segments.is_inside_group(ends)
@@ -164,10 +164,10 @@ impl<L: PathSegments> Routing for Valiant<L> {
         if self.inside.is_some() && self.segments.is_inside_group(ends) {
             self.segments.all_minimal(at, target, state, out);
         }
-        for index in 0..self.segments.places(ends) {
+        for index in 0..self.segments.nodes(ends) {
             let before = out.len();
             self.segments
-                .all_through(at, self.segments.place(index, ends), state, out);
+                .all_through(at, self.segments.node(index, ends), state, out);
             if out.len() == before {
                 self.segments.all_minimal(at, target, state, out);
             }
@@ -196,10 +196,10 @@ impl<L: PathSegments> Routing for Valiant<L> {
         let Some(ends) = self.ends(router, target, state) else {
             return self.segments.chances(router, target, state, 1.0, out);
         };
-        let places = self.segments.places(ends);
-        let share = 1.0 / f64::from(places);
-        for index in 0..places {
-            let via = self.segments.place(index, ends);
+        let nodes = self.segments.nodes(ends);
+        let share = 1.0 / f64::from(nodes);
+        for index in 0..nodes {
+            let via = self.segments.node(index, ends);
             self.segments.chances_through(router, target, via, share, out);
         }
     }

@@ -1,5 +1,5 @@
-//! Candidates and decisions of adaptive routing in a dragonfly and a Dragonfly+ against those of CODES, recorded decision by decision
-//! beside the repository (`../shared/routers/codes`, with the rules of CODES and its version).
+//! Candidates and decisions of adaptive routing in a dragonfly and a Dragonfly+ against those of CODES, recorded
+//! decision by decision beside the repository (`../shared/routers/codes`, with the rules of CODES and its version).
 //!
 //! CODES lists the spines that a leaf compares, with the load of the port to each, and takes the least loaded. Its
 //! spines draw a link (minimal) or compare two drawn links; here they compare all links. So spines are compared where

@@ -146,9 +146,9 @@ fn valiant_can_go_through_any_router() {
         let (there, elsewhere): (Vec<(Hop, RouteState)>, Vec<_>) =
             options.iter().partition(|(hop, _)| hop.vc > 1);
         assert_eq!((there.len(), there[0].0.port), (1, direct[0].0.port));
-        let mut places: Vec<u32> = elsewhere.iter().map(|(_, state)| state.via).collect();
-        places.sort();
-        assert!(places.iter().copied().eq(1..36), "{places:?}");
+        let mut nodes: Vec<u32> = elsewhere.iter().map(|(_, state)| state.via).collect();
+        nodes.sort();
+        assert!(nodes.iter().copied().eq(1..36), "{nodes:?}");
         let mut draws = Draws(1);
         let left_groups = (0..1000).filter(|_| {
             let path = path(&*topology, &*valiant, at, &Load(|_| 0), &mut draws);
@@ -207,7 +207,7 @@ fn vcs_are_those_of_the_segments() {
         (hyperx, "valiant", "", 2),
         (hyperx, "ugal", "", 2),
         (hyperx, "par", "", 3),
-        // No intermediate place exists.
+        // No intermediate node exists.
         ("kind = \"hyperx\"\nshape = [2]", "par", "", 1),
     ] {
         let topology = network(toml);
@@ -240,7 +240,7 @@ fn without_a_third_place_all_paths_are_minimal() {
     }
 }
 
-/// Over all draws of one place: the least load on the port of the minimal path, in steps of 10 bytes, with which a
+/// Over all draws of one node: the least load on the port of the minimal path, in steps of 10 bytes, with which a
 /// packet takes another path.
 fn first_load_refused(
     topology: &Arc<dyn Topology>,

@@ -1,13 +1,13 @@
-//! `executor = "auto"` beside the best of the fixed choices, over the experiments of `tests/corpus` and the cases of the
-//! bench `packet_hops`.
+//! `executor = "auto"` beside the best of the fixed choices, over the experiments of `tests/corpus` and the cases of
+//! the bench `packet_hops`.
 //!
 //! `cargo bench -p fabricsim-sim --bench auto` first runs each experiment with all fixed choices in turn, in three
 //! rounds. The best choice is that of the least median time. Then it runs the best choice, `auto`, and the best choice
-//! once more in turn, in several rounds. Short runs are repeated in each round until they take a tenth of a second. Each
-//! ratio is the median over these later rounds: the speed of a shared machine changes from second to second, and runs
-//! of one round meet nearly the same. The ratio of the best choice to itself shows how much of that is left: `auto`
-//! cannot be measured better. `-- NAME` runs the experiments whose name contains NAME, `-- NAME ROUNDS` in so many
-//! rounds.
+//! once more in turn, in several rounds. Short runs are repeated in each round until they take a tenth of a second.
+//! Each ratio is the median over these later rounds: the speed of a shared machine changes from second to second, and
+//! runs of one round meet nearly the same. The ratio of the best choice to itself shows how much of that is left:
+//! `auto` cannot be measured better. `-- NAME` runs the experiments whose name contains NAME, `-- NAME ROUNDS` in so
+//! many rounds.
 
 mod cases;
 

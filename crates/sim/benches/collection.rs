@@ -72,9 +72,9 @@ fn measure(load: f64, microseconds: u32) {
                 parts: Some(folder.path()),
                 ..RunContext::default()
             };
-            let begin = ProcessTime::now();
+            let start = ProcessTime::now();
             let result = run_in(&experiments[index], &RunControl::new(), &way).expect("the case runs");
-            seconds[index].push(begin.elapsed().as_secs_f64());
+            seconds[index].push(start.elapsed().as_secs_f64());
             let summary = result.expect("one process").summary;
             let collect = summary.collect.expect("it is always there");
             rows[index] = collect.tables.iter().map(|table| table.rows).sum::<u64>();

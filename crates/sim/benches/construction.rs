@@ -76,16 +76,16 @@ fn build((name, topology): &(&str, &str)) -> ExitCode {
         series = "off"
         "#
     );
-    let begin = Instant::now();
+    let start = Instant::now();
     let cpu = cpu_time::ProcessTime::now();
     let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
-    let graph_s = begin.elapsed().as_secs_f64();
-    // An interrupted run gives up when it has made all processes, before the first of their events.
+    let graph_s = start.elapsed().as_secs_f64();
+    // An interrupted run gives up when it has made all LPs, before the first of their events.
     let control = RunControl::new();
     control.stop();
     let ended = run(&experiment, &control);
     assert!(matches!(ended, Err(Error::Interrupted)), "it was told to stop");
-    let (all_s, cpu_s) = (begin.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
+    let (all_s, cpu_s) = (start.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64());
     let topology = experiment.network.topology.as_ref();
     let gib = peak_bytes() / f64::from(1 << 30);
     println!(

@@ -116,10 +116,10 @@ fn measure(case: &Case, series: &str) {
         series = "{series}"
         "#
     );
-    let begin = Instant::now();
+    let start = Instant::now();
     let experiment = Experiment::from_toml(&toml, name, &[]).expect("the case is valid");
     let result = run(&experiment, &RunControl::new()).expect("the case runs");
-    let run_s = begin.elapsed().as_secs_f64();
+    let run_s = start.elapsed().as_secs_f64();
     let (cost, hops) = (&result.summary.run, result.summary.network.packet_hops);
     let threads = cost.thread_seconds.iter();
     let windows_s = threads

@@ -182,7 +182,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let host = crate::lp::host::bytes_with(rails, classes) + 8 * experiment.jobs.len() as u64;
     let host = host + HostSampler::bytes(&plan, u64::from(rails), vcs);
     // State of the kernel per LP: identity, numbering, list heads, counters.
-    let process = 64;
+    let per_lp = 64;
     let ranks: u64 = experiment
         .jobs
         .iter()
@@ -195,7 +195,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         u64::from(experiment.network.hosts()),
         u64::from(topology.routers()),
     );
-    routers * (router + process) + ports + hosts * (host + process) + ranks
+    routers * (router + per_lp) + ports + hosts * (host + per_lp) + ranks
 }
 
 impl fmt::Display for CheckReport {

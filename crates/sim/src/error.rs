@@ -16,7 +16,7 @@ pub enum Error {
         /// The error of the rank.
         source: mpi::ReplayError,
     },
-    /// Ranks wait for ever.
+    /// Ranks wait forever.
     #[error("{0}")]
     Deadlock(String),
     /// The simulator contradicts itself: a bug of FabricSim.

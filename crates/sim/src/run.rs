@@ -80,7 +80,7 @@ impl Default for RunContext<'_> {
 /// cost of the run itself.
 ///
 /// # Errors
-/// A broken trace, ranks that wait for ever, an interruption through `control`.
+/// A broken trace, ranks that wait forever, an interruption through `control`.
 pub fn run(experiment: &Experiment, control: &RunControl) -> Result<RunResult, Error> {
     let result = run_in(experiment, control, &RunContext::default())?;
     Ok(result.expect("a process that is alone has the result"))
@@ -97,7 +97,7 @@ pub fn run_in(
     control: &RunControl,
     context: &RunContext<'_>,
 ) -> Result<Option<RunResult>, Error> {
-    let begin = Stopwatch::start();
+    let stopwatch = Stopwatch::start();
     let whole = context.checkpoints.is_none() && context.from.is_none();
     let (mut observed, declared) = (
         Observed::new(experiment, whole),
@@ -105,7 +105,7 @@ pub fn run_in(
     );
     loop {
         let shortcuts = Shortcuts::choose(&observed, &declared);
-        match attempt(experiment, control, context, (&begin, shortcuts))? {
+        match attempt(experiment, control, context, (&stopwatch, shortcuts))? {
             Attempt::Done(result) => return Ok(result.map(|result| *result)),
             Attempt::CreditsRanShort => observed.credits = CreditSetting::Each,
         }
@@ -125,7 +125,7 @@ fn attempt(
     experiment: &Experiment,
     control: &RunControl,
     context: &RunContext<'_>,
-    (begin, shortcuts): (&Stopwatch, Shortcuts),
+    (stopwatch, shortcuts): (&Stopwatch, Shortcuts),
 ) -> Result<Attempt, Error> {
     let executor = experiment.run.executor;
     let count = context.processes.count();
@@ -159,7 +159,7 @@ fn attempt(
         from: context.from.map(|checkpoint| &checkpoint.body.snapshot),
     };
     let finished = run.execute(&mut observer);
-    let (cpu_s, peak_rss_bytes) = sums(context.processes, begin.cpu(), peak_rss_bytes());
+    let (cpu_s, peak_rss_bytes) = sums(context.processes, stopwatch.cpu(), peak_rss_bytes());
     let mut finished = finished.map_err(|why| match context.from {
         Some(checkpoint) => checkpoint.error(why),
         None => Error::Audit(why),
@@ -181,7 +181,7 @@ fn attempt(
         credits: batching.name().into(),
         processes: count as u64,
         threads: threads as u64,
-        wall_s: begin.wall(),
+        wall_s: stopwatch.wall(),
         cpu_s,
         peak_rss_bytes,
         simulated_ns: finished.time.as_ns(),
@@ -214,7 +214,7 @@ fn result(
     audit(simulation, &finished.lps, &finished.pending)?;
     let final_state = FinalState {
         simulation,
-        processes: &finished.lps,
+        lps: &finished.lps,
         pending: &finished.pending,
         end: finished.time,
         records: collector.records(),
@@ -330,7 +330,7 @@ impl<'a> RunObserver<'a> {
         self.control.interrupt();
     }
 
-    /// The error of a run that ended early, and of ranks that wait for ever. The first process alone has the ranks.
+    /// The error of a run that ended early, and of ranks that wait forever. The first process alone has the ranks.
     fn check_end(
         &mut self,
         simulation: &Simulation,

@@ -1,10 +1,10 @@
 //! PHOLD over sizes, lookaheads and loads: where windows win, and where Time Warp does.
 //!
 //! `cargo bench -p fabricsim-testkit --bench warp` prints million committed events per second of wall-clock time, the
-//! best of three runs that take turns, for each executor with 1 and 2 threads. `-- THREADS NAME` takes 1, 2, 4 and so on
-//! up to THREADS threads, and the cases whose name contains NAME. `--once` runs
-//! each once, and `--parallel` leaves out `sequential`, which takes a minute for a million LPs. Beside a rate of
-//! `optimistic` stands the part of its executed events that were not rolled back.
+//! best of three runs that take turns, for each executor with 1 and 2 threads. `-- THREADS NAME` takes 1, 2, 4 and so
+//! on up to THREADS threads, and the cases whose name contains NAME. `--once` runs each once, and `--parallel` leaves
+//! out `sequential`, which takes a minute for a million LPs. Beside a rate of `optimistic` stands the part of its
+//! executed events that were not rolled back.
 
 use std::time::Instant;
 
@@ -86,9 +86,9 @@ fn main() {
                     optimism: Optimism::default(),
                     pace: Pace::Measured,
                 };
-                let begin = Instant::now();
+                let start = Instant::now();
                 let statistics = run(&model, &settings, &Control::default(), &mut |_, _| ()).statistics;
-                let rate = statistics.committed as f64 / begin.elapsed().as_secs_f64() / 1e6;
+                let rate = statistics.committed as f64 / start.elapsed().as_secs_f64() / 1e6;
                 if rate > best.0 {
                     *best = (rate, statistics.committed as f64 / statistics.processed as f64);
                 }

@@ -79,9 +79,9 @@ impl Phold {
     }
 }
 
-/// A random number as a fraction of 2^64, from which several smaller ones are taken without a division (D. Lemire, *Fast
-/// random integer generation in an interval*, ACM TOMACS 29(1), 2019, without its rejection: the bias is below the range
-/// over what remains of 2^64).
+/// A random number as a fraction of 2^64, from which several smaller ones are taken without a division (D. Lemire,
+/// *Fast random integer generation in an interval*, ACM TOMACS 29(1), 2019, without its rejection: the bias is below
+/// the range over what remains of 2^64).
 struct RandomFraction(u64);
 
 impl RandomFraction {

@@ -206,7 +206,8 @@ proptest! {
             pace: Pace::Events(31),
         };
         let (reference, _) = outcome(&SingleProcess, &model, &settings(Executor::Sequential, 1));
-        for (executor, threads) in EXECUTORS.into_iter().chain([(Executor::Auto, 1), (Executor::Auto, 3), (Executor::ReverseCheck, 1)]) {
+        let others = [(Executor::Auto, 1), (Executor::Auto, 3), (Executor::ReverseCheck, 1)];
+        for (executor, threads) in EXECUTORS.into_iter().chain(others) {
             let (other, _) = outcome(&SingleProcess, &model, &settings(executor, threads));
             prop_assert_eq!(None, difference(&reference, &other), "{:?} with {} threads", executor, threads);
         }

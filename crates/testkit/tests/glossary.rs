@@ -1,19 +1,43 @@
-//! Type names: one name for one thing. `docs/glossary.md` names existing types, and gives the reason for each name
-//! that several crates use.
+//! Names: one name for one thing. `docs/glossary.md` names existing types, and gives the reason for each type name
+//! that several crates use. No two types of a crate have one name. Comments and pages use the words of the field.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Types of a crate of which a build has only one, by `#[cfg]`: the real one, or the one that reports what is missing.
+const ALTERNATIVES: &[(&str, &str)] = &[
+    ("cluster", "MpiWorld"),
+    ("otf2", "ArchiveReader"),
+    ("otf2", "ArchiveWriter"),
+];
+
+/// Words that comments and pages do not use, each with what to write.
+const REFUSED_WORDS: &[(&str, &str)] = &[
+    ("anew", "again"),
+    ("for ever", "forever, never ends"),
+    ("intermediate place", "intermediate node"),
+    ("intermediate places", "intermediate nodes"),
+    ("nobody", "no LP, no rank, no reader"),
+    ("room", "space, credits"),
+    ("spare", "free, unused; save"),
+    ("spared", "saved"),
+    ("spares", "saves"),
+];
+
+/// Words before `begin` or `begins` that make it a noun. The noun of the code is `start`.
+const BEFORE_A_NOUN: &[&str] = &["a", "its", "no", "of", "own", "same", "the", "their", "whose"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) {
+/// All files below a folder whose names have this extension.
+fn files(folder: &Path, extension: &str, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            rust_files(&path, out);
-        } else if path.extension().is_some_and(|e| e == "rs") {
+            files(&path, extension, out);
+        } else if path.extension().is_some_and(|e| e == extension) {
             out.push(path);
         }
     }
@@ -38,34 +62,38 @@ fn without_tests(text: &str) -> String {
     code
 }
 
-/// Names of the types that a text of Rust declares outside its tests.
-fn declared(text: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
+/// Names of the types that a text of Rust declares outside its tests, in order.
+fn declared(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
     for line in without_tests(text).lines() {
         let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
         if let (Some("struct" | "enum" | "trait"), Some(name)) = (words.next(), words.next()) {
             let end = name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len());
-            names.insert(name[..end].to_string());
+            names.push(name[..end].to_string());
         }
     }
     names
 }
 
-/// Each type name with the crates that declare it.
-fn types() -> BTreeMap<String, BTreeSet<String>> {
-    let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+/// Each type name with the crates that declare it, and the files of each.
+type Declarations = BTreeMap<String, BTreeMap<String, Vec<PathBuf>>>;
+
+fn types() -> Declarations {
+    let mut types = Declarations::new();
     for entry in std::fs::read_dir(root().join("crates")).expect("the crates") {
         let folder = entry.expect("an entry").path();
         let krate = folder.file_name().expect("a name").to_string_lossy().to_string();
-        let mut files = Vec::new();
-        rust_files(&folder.join("src"), &mut files);
-        files.retain(|file| {
+        let mut sources = Vec::new();
+        files(&folder.join("src"), "rs", &mut sources);
+        sources.retain(|file| {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             !(stem.starts_with("test") || stem.ends_with("_tests"))
         });
-        for file in files {
+        for file in sources {
+            let path = file.strip_prefix(root()).expect("a file of the workspace");
             for name in declared(&std::fs::read_to_string(&file).expect("readable")) {
-                types.entry(name).or_default().insert(krate.clone());
+                let crates = types.entry(name).or_default();
+                crates.entry(krate.clone()).or_default().push(path.to_owned());
             }
         }
     }
@@ -89,11 +117,110 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     quoted.filter(|name| name.starts_with(char::is_uppercase))
 }
 
+/// The comment on a line of Rust. Text in strings is no comment.
+fn comment(line: &str) -> Option<&str> {
+    let (code, comment) = line.split_once("//")?;
+    (!code.contains('"')).then_some(comment)
+}
+
+/// The words of the prose of a file, in lower case, each with the number of its line. A word of no letters separates
+/// paragraphs. Quoted code is not prose.
+fn prose(text: &str, is_rust: bool) -> Vec<(usize, String)> {
+    let mut words = Vec::new();
+    let mut in_code = false;
+    for (index, line) in text.lines().enumerate() {
+        in_code ^= !is_rust && line.trim_start().starts_with("```");
+        let prose = match is_rust {
+            true => comment(line),
+            false => Some(line).filter(|_| !in_code),
+        };
+        let letters = |part: &str| part.chars().any(char::is_alphabetic);
+        let prose = prose.filter(|line| letters(line)).unwrap_or_default();
+        if prose.is_empty() {
+            words.push((index + 1, String::new()));
+        }
+        for (number, part) in prose.split('`').enumerate() {
+            if number % 2 == 1 {
+                words.push((index + 1, "`".into()));
+                continue;
+            }
+            let of_part = part
+                .split(|c: char| !c.is_alphabetic())
+                .filter(|word| !word.is_empty());
+            words.extend(of_part.map(|word| (index + 1, word.to_lowercase())));
+        }
+    }
+    words
+}
+
+/// The refused words in prose, each with the number of its line and what to write.
+fn refused(words: &[(usize, String)]) -> Vec<(usize, &'static str, &'static str)> {
+    let at = |index: usize| words.get(index).map_or("", |(_, word)| word.as_str());
+    let mut found = Vec::new();
+    for index in 0..words.len() {
+        for &(phrase, instead) in REFUSED_WORDS {
+            if phrase
+                .split(' ')
+                .enumerate()
+                .all(|(offset, word)| at(index + offset) == word)
+            {
+                found.push((words[index].0, phrase, instead));
+            }
+        }
+        let before = index.checked_sub(1).map_or("", at);
+        let is_noun = BEFORE_A_NOUN.contains(&before) || at(index + 1) == "of";
+        if ["begin", "begins"].contains(&at(index)) && is_noun {
+            found.push((words[index].0, "begin as a noun", "start"));
+        }
+    }
+    found
+}
+
+#[test]
+fn refused_words_are_found_in_prose_only() {
+    let rust = "/// The begin of a bin lasts for\n/// ever.\nlet spare = \"// nobody\";\nx(); // `spare` begins anew.\n";
+    let found = refused(&prose(rust, true));
+    let words: Vec<_> = found.iter().map(|(line, word, _)| (*line, *word)).collect();
+    assert_eq!(words, [(1, "begin as a noun"), (1, "for ever"), (4, "anew")]);
+    let page = "Paths begin and end here.\n```\nspare\n```\nIt waits for\n\never. No room.\n";
+    let found = refused(&prose(page, false));
+    assert_eq!(found, [(7, "room", "space, credits")]);
+}
+
+#[test]
+fn comments_and_pages_use_the_words_of_the_field() {
+    let mut pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
+        .map(|page| root().join(page))
+        .to_vec();
+    files(&root().join("docs"), "md", &mut pages);
+    files(&root().join("crates"), "rs", &mut pages);
+    let mut wrong = Vec::new();
+    for page in &pages {
+        let text = std::fs::read_to_string(page).expect("readable");
+        let is_rust = page.extension().is_some_and(|e| e == "rs");
+        let path = page
+            .strip_prefix(root())
+            .expect("a file of the workspace")
+            .display();
+        let of_page = refused(&prose(&text, is_rust));
+        wrong.extend(
+            of_page
+                .iter()
+                .map(|(line, word, instead)| format!("{path}:{line}: {word}; write: {instead}")),
+        );
+    }
+    assert!(
+        wrong.is_empty(),
+        "words that are not of the field:\n{}",
+        wrong.join("\n")
+    );
+}
+
 #[test]
 fn types_of_tests_do_not_count() {
     let text =
         "#[cfg(test)]\nmod helpers;\nstruct A;\n#[cfg(test)]\nmod tests {\n    struct B;\n}\npub enum C {}\n";
-    assert_eq!(declared(text), ["A", "C"].map(String::from).into());
+    assert_eq!(declared(text), ["A", "C"]);
 }
 
 #[test]
@@ -135,4 +262,28 @@ fn a_type_name_means_one_thing() {
         stale.is_empty(),
         "docs/glossary.md explains names that one crate uses at most: {stale:?}"
     );
+}
+
+#[test]
+fn no_two_types_of_a_crate_have_one_name() {
+    let types = types();
+    let twins: BTreeMap<(&str, &str), &[PathBuf]> = types
+        .iter()
+        .flat_map(|(name, crates)| crates.iter().map(move |(krate, files)| (krate, name, files)))
+        .filter(|(_, _, files)| files.len() > 1)
+        .map(|(krate, name, files)| ((krate.as_str(), name.as_str()), files.as_slice()))
+        .collect();
+    let unexplained: Vec<_> = twins
+        .iter()
+        .filter(|(twin, _)| !ALTERNATIVES.contains(twin))
+        .collect();
+    assert!(
+        unexplained.is_empty(),
+        "types of one crate have one name; rename all but one: {unexplained:#?}"
+    );
+    let stale: Vec<_> = ALTERNATIVES
+        .iter()
+        .filter(|twin| !twins.contains_key(twin))
+        .collect();
+    assert!(stale.is_empty(), "no alternatives of one name: {stale:?}");
 }

@@ -1,7 +1,7 @@
 //! Import circles: files of a crate that use each other, directly or through others. A circle has two files at most, so
-//! that every file can be read without the rest of its crate. The folders and files at the top of a crate have no circle
-//! at all, so that they have an order. The list of a registry does not count: the registry names its parts, and each part
-//! implements what stands beside the list.
+//! that every file can be read without the rest of its crate. The folders and files at the top of a crate have no
+//! circle at all, so that they have an order. The list of a registry does not count: the registry names its parts, and
+//! each part implements what stands beside the list.
 //!
 //! Paths in arguments of macros are not seen, and `pub use` alone uses nothing.
 
@@ -12,7 +12,8 @@ use std::sync::{LazyLock, OnceLock};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
-/// Registries, each with its crate and the folder of its parts, which it may name; the empty name is the top of a crate.
+/// Registries, each with its crate and the folder of its parts, which it may name; the empty name is the top of a
+/// crate.
 const REGISTRIES: &[[&str; 3]] = &[
     ["experiment", "setup::job_trace", "setup::job_trace"],
     ["experiment", "setup::mapping", "setup::mapping"],

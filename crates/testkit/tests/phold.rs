@@ -111,7 +111,15 @@ proptest! {
         threads in 1usize..3,
         borders in proptest::collection::vec(0.0f64..1.0, 5),
     ) {
-        let model = Phold { lps, population, lookahead: Time(lookahead), spread: Time(spread), remote, records: true, tallies: false };
+        let model = Phold {
+            lps,
+            population,
+            lookahead: Time(lookahead),
+            spread: Time(spread),
+            remote,
+            records: true,
+            tallies: false,
+        };
         let settings = |executor, threads| settings(executor, lps, threads, Time(until), seed);
         let (reference, _) = outcome(&model, &settings(Executor::Sequential, 1));
         prop_assert!(reference.records.is_sorted_by_key(|r| r.0));
@@ -250,7 +258,8 @@ fn rounds_of_gvt_are_as_long_as_they_are_worth() {
         };
         let settings = |executor, threads| settings(executor, lps, threads, Time(50_000), 9);
         let (reference, conservative) = outcome(&model, &settings(Executor::Conservative, 1));
-        // A process of one thread has nobody to wait for after its arrival, so it speculates before it or not at all.
+        // A process of one thread has no other thread to wait for after its arrival, so it speculates before it or not
+        // at all.
         let optimistic = settings(Executor::Optimistic, 2);
         let outcomes = ThreadProcess::run(2, |process| outcome_in(process, &model, &optimistic));
         let (other, statistics) = &outcomes[0];
@@ -380,7 +389,15 @@ proptest! {
         wanted in 0u64..40_000,
         from in 0..EXECUTORS.len(),
     ) {
-        let model = Phold { lps, population: 3, lookahead: Time(lookahead), spread: Time(3_000), remote, records: true, tallies: false };
+        let model = Phold {
+            lps,
+            population: 3,
+            lookahead: Time(lookahead),
+            spread: Time(3_000),
+            remote,
+            records: true,
+            tallies: false,
+        };
         let (executor, threads) = EXECUTORS[from];
         let until = Time(60_000);
         let (reference, _) = outcome(&model, &settings(Executor::Sequential, lps, 1, until, seed));
@@ -861,7 +878,7 @@ impl Model for Bomb {
     }
 }
 
-/// A panic in one process makes all threads of all processes panic, and none waits for ever.
+/// A panic in one process makes all threads of all processes panic, and none waits forever.
 #[test]
 fn a_panic_in_one_process_ends_the_others() {
     for (executor, processes, threads) in DISTRIBUTED {

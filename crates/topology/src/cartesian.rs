@@ -96,7 +96,7 @@ pub(crate) fn grid_sides(
 pub(crate) struct Grid {
     wraps: bool,
     sizes: Vec<u32>,
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<CartesianDimension>,
     host_ports: HostPorts,
     hosts: u32,
     routers: u32,
@@ -104,7 +104,7 @@ pub(crate) struct Grid {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Dimension {
+struct CartesianDimension {
     size: Divisor,
     /// Difference of the router numbers of neighbours in this dimension.
     stride: Divisor,
@@ -128,7 +128,7 @@ impl Grid {
         let ports = ports(section, "hosts_per_router", &port_counts)?;
         let (mut stride, mut first_port) = (1, hosts_per_router);
         let dimensions = sizes.iter().zip(&links).map(|(size, links)| {
-            let dimension = Dimension {
+            let dimension = CartesianDimension {
                 size: Divisor::new(*size),
                 stride: Divisor::new(stride),
                 links: *links,
@@ -151,7 +151,7 @@ impl Grid {
 
     /// The router one step up or down, if it exists.
     fn neighbour(&self, router: RouterId, dimension: usize, up: bool) -> Option<RouterId> {
-        let Dimension { size, stride, .. } = self.dimensions[dimension];
+        let CartesianDimension { size, stride, .. } = self.dimensions[dimension];
         let (size, coordinate) = (size.get(), self.coordinate(router, dimension));
         let round = (size - 1) * stride.get();
         let next = match up {
@@ -261,7 +261,7 @@ impl Topology for Grid {
 
     fn router_links(&self) -> u64 {
         let routers = u64::from(self.routers);
-        let of_dimension = |dimension: &Dimension| {
+        let of_dimension = |dimension: &CartesianDimension| {
             let links = 2 * u64::from(dimension.links);
             match (self.wraps, u64::from(dimension.size.get())) {
                 (_, 1) => 0,
@@ -288,7 +288,7 @@ impl Cartesian for Grid {
     }
 
     fn coordinate(&self, router: RouterId, dimension: usize) -> u32 {
-        let Dimension { size, stride, .. } = self.dimensions[dimension];
+        let CartesianDimension { size, stride, .. } = self.dimensions[dimension];
         size.remainder(stride.quotient(router.0))
     }
 
@@ -297,7 +297,7 @@ impl Cartesian for Grid {
     }
 
     fn step_port(&self, _: RouterId, dimension: usize, up: bool, cable: u32) -> Port {
-        let Dimension {
+        let CartesianDimension {
             links, first_port, ..
         } = self.dimensions[dimension];
         Port((first_port + cable + if up { 0 } else { links }) as u16)

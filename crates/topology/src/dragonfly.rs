@@ -51,9 +51,9 @@ pub(crate) const NAMES: RouterNames = RouterNames {
     per_router: "global_links_per_router",
 };
 
-/// The smallest balanced dragonfly with these hosts. With a = 2p = 2h every router has 4p - 1 ports, and uniform traffic
-/// loads local and global links as much as those of hosts. All 2p^2 global ports of a group have cables, whatever the
-/// number of groups. So few groups lack no bandwidth, and the fewest routers are the best choice.
+/// The smallest balanced dragonfly with these hosts. With a = 2p = 2h every router has 4p - 1 ports, and uniform
+/// traffic loads local and global links as much as those of hosts. All 2p^2 global ports of a group have cables,
+/// whatever the number of groups. So few groups lack no bandwidth, and the fewest routers are the best choice.
 fn balanced(hosts: u64, radix: u32) -> Option<ChosenParameters> {
     let candidates = (1..=u64::from(radix.saturating_add(1)) / 4).filter_map(|p| {
         let of_group = 2 * p * p;

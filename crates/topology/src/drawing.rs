@@ -322,7 +322,7 @@ fn levels(routers: u32, tree: &dyn Tree) -> Sketch {
 /// The first two dimensions run to the right and downwards. Copies along each further dimension form rows, so that
 /// the whole is about square.
 fn grid(routers: u32, sizes: &[u32]) -> Sketch {
-    struct Dimension {
+    struct DrawnDimension {
         size: u32,
         in_row: u32,
         step: (f64, f64),
@@ -344,7 +344,7 @@ fn grid(routers: u32, sizes: &[u32]) -> Sketch {
             }
         };
         wide += u32::from(*size > 1);
-        dimensions.push(Dimension {
+        dimensions.push(DrawnDimension {
             size: *size,
             in_row,
             step: (width + gap, height + gap),

@@ -106,7 +106,7 @@ fn reaches(size: u32, gap: u32) -> u32 {
 
 #[derive(Debug)]
 struct ExpressMesh {
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<ExpressMeshDimension>,
     host_ports: HostPorts,
     hosts: u32,
     routers: u32,
@@ -115,7 +115,7 @@ struct ExpressMesh {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Dimension {
+struct ExpressMeshDimension {
     size: Divisor,
     /// Difference of the router numbers of neighbours in this dimension.
     stride: Divisor,
@@ -134,7 +134,7 @@ struct ExpressPort {
     reach: u32,
 }
 
-impl Dimension {
+impl ExpressMeshDimension {
     #[inline]
     fn coordinate(self, router: RouterId) -> u32 {
         self.size.remainder(self.stride.quotient(router.0))
@@ -201,7 +201,7 @@ impl ExpressMesh {
         let ports = ports(section, "gap", &port_counts)?;
         let (mut stride, mut first_port) = (1, host_ports.count());
         let dimensions = sizes.iter().zip(&gaps).map(|(size, gap)| {
-            let dimension = Dimension {
+            let dimension = ExpressMeshDimension {
                 size: Divisor::new(*size),
                 stride: Divisor::new(stride),
                 gap: Divisor::new(*gap),
@@ -212,7 +212,7 @@ impl ExpressMesh {
             first_port += 2 * dimension.reaches;
             dimension
         });
-        let dimensions: Vec<Dimension> = dimensions.collect();
+        let dimensions: Vec<ExpressMeshDimension> = dimensions.collect();
         Ok(ExpressMesh {
             diameter: dimensions.iter().map(|dimension| width(*dimension)).sum(),
             dimensions,
@@ -246,7 +246,11 @@ impl ExpressMesh {
     }
 
     /// The dimensions in which two routers differ, with the coordinates of both.
-    fn differences(&self, from: RouterId, to: RouterId) -> impl Iterator<Item = (Dimension, u32, u32)> {
+    fn differences(
+        &self,
+        from: RouterId,
+        to: RouterId,
+    ) -> impl Iterator<Item = (ExpressMeshDimension, u32, u32)> {
         let (mut from, mut to) = (from.0, to.0);
         let coordinates = self.dimensions.iter().map(move |dimension| {
             let (a, b);
@@ -275,7 +279,7 @@ impl ExpressMesh {
 /// The greatest distance in a line. Among differences that are equal modulo the gap, the greatest one has the least
 /// space outside. It is not enough to turn back there if r is at most t, the greatest of all differences modulo the
 /// gap, or if t is 0.
-fn width(dimension: Dimension) -> u32 {
+fn width(dimension: ExpressMeshDimension) -> u32 {
     let (most, gap) = (dimension.size.get() - 1, dimension.gap.get());
     // Turning back helps most where r equals g - r + 2 or g - r + 4.
     let (outside, inside) = (gap / 2 + 1, gap / 2 + 2);
@@ -345,7 +349,7 @@ impl Topology for ExpressMesh {
     }
 
     fn describe(&self) -> String {
-        let joined = |number: fn(&Dimension) -> u32| {
+        let joined = |number: fn(&ExpressMeshDimension) -> u32| {
             let numbers: Vec<String> = self.dimensions.iter().map(|d| number(d).to_string()).collect();
             numbers.join(" x ")
         };
@@ -370,7 +374,7 @@ impl Topology for ExpressMesh {
     }
 
     fn router_links(&self) -> u64 {
-        let of_dimension = |dimension: &Dimension| {
+        let of_dimension = |dimension: &ExpressMeshDimension| {
             let size = dimension.size.get();
             let lines = u64::from(self.routers / size);
             // A link of that length begins at all routers except the last ones, in both directions.

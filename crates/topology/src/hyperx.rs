@@ -96,7 +96,7 @@ fn sized(section: &Section, hosts: u64, radix: u32) -> Result<Option<ChosenParam
 
 #[derive(Debug)]
 struct AllToAll {
-    dimensions: Vec<Dimension>,
+    dimensions: Vec<HyperXDimension>,
     host_ports: HostPorts,
     hosts: u32,
     routers: u32,
@@ -104,7 +104,7 @@ struct AllToAll {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Dimension {
+struct HyperXDimension {
     size: Divisor,
     /// Difference of the numbers of two routers whose coordinates in this dimension differ by one.
     stride: Divisor,
@@ -117,7 +117,7 @@ struct Dimension {
     end_port: u32,
 }
 
-impl Dimension {
+impl HyperXDimension {
     #[inline]
     fn coordinate(self, router: RouterId) -> u32 {
         self.size.remainder(self.stride.quotient(router.0))
@@ -146,7 +146,7 @@ impl AllToAll {
         let ports = ports(section, "shape", &links)?;
         let (mut stride, mut first_port) = (1, hosts_per_router);
         let dimensions = shape.iter().zip(&width).map(|(size, width)| {
-            let dimension = Dimension {
+            let dimension = HyperXDimension {
                 size: Divisor::new(*size),
                 stride: Divisor::new(stride),
                 others: Divisor::new((size - 1).max(1)),
@@ -167,7 +167,7 @@ impl AllToAll {
     }
 
     /// The dimension of a port between routers, and its index.
-    fn dimension(&self, port: Port) -> (usize, Dimension) {
+    fn dimension(&self, port: Port) -> (usize, HyperXDimension) {
         let mut dimensions = self.dimensions.iter().copied().enumerate();
         let found = dimensions.find(|(_, dimension)| u32::from(port.0) < dimension.end_port);
         found.expect("the port exists")
@@ -244,7 +244,7 @@ impl Topology for AllToAll {
     }
 
     fn describe(&self) -> String {
-        let joined = |number: fn(&Dimension) -> u32| {
+        let joined = |number: fn(&HyperXDimension) -> u32| {
             let numbers: Vec<String> = self.dimensions.iter().map(|d| number(d).to_string()).collect();
             numbers.join(" x ")
         };
@@ -279,7 +279,7 @@ impl Topology for AllToAll {
 
 impl Graph for AllToAll {
     fn diameter(&self) -> u32 {
-        let wide = |dimension: &&Dimension| dimension.size.get() > 1;
+        let wide = |dimension: &&HyperXDimension| dimension.size.get() > 1;
         self.dimensions.iter().filter(wide).count() as u32
     }
 

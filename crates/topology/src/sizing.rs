@@ -30,7 +30,8 @@ pub struct SizingRule {
 /// points of routers of at most `radix` ports. Errors about these numbers name keys of `network`.
 ///
 /// # Errors
-/// An unknown kind, one that has no rule, a radix that is too small, or given parameters that contradict the chosen ones.
+/// An unknown kind, one that has no rule, a radix that is too small, or given parameters that contradict the chosen
+/// ones.
 pub fn size(
     network: &Section,
     topology: &Section,
@@ -133,9 +134,9 @@ pub(crate) fn groups_for(end_points: u64, of_group: u64) -> u64 {
     end_points.div_ceil(of_group).max(2)
 }
 
-/// The sides of the grid of `dimensions` dimensions with the fewest points of at least `points`, in ascending order. The
-/// longest side is at most twice the shortest one, and the shortest is at least 2; of several, the one whose sides have
-/// the smallest sum.
+/// The sides of the grid of `dimensions` dimensions with the fewest points of at least `points`, in ascending order.
+/// The longest side is at most twice the shortest one, and the shortest is at least 2; of several, the one whose sides
+/// have the smallest sum.
 pub(crate) fn sides(points: u64, dimensions: usize) -> Vec<u32> {
     let root = (points as f64).powf(1.0 / dimensions as f64).ceil() as u64 + 1;
     let mut best: Option<(u64, u64, Vec<u64>)> = None;

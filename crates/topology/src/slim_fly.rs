@@ -56,7 +56,8 @@ pub(crate) const KIND: Kind = Kind {
     }),
 };
 
-/// The smallest network with these hosts that has full global bandwidth: at most half as many hosts as links on a router.
+/// The smallest network with these hosts that has full global bandwidth: at most half as many hosts as links on a
+/// router.
 fn balanced(hosts: u64, radix: u32) -> Option<ChosenParameters> {
     let orders = (3..=radix).take_while(|q| degree(*q) < radix);
     let mut fitting = orders.filter(|q| prime_power(*q).is_some()).filter_map(|q| {

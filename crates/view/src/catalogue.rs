@@ -68,8 +68,8 @@ impl Catalogue {
         Some(opened.as_ref().map_err(String::as_str))
     }
 
-    /// Numbers of the results that a page shows: those that it asks for, separated by commas, or all that were named one by one.
-    /// `None` if it has to choose first.
+    /// Numbers of the results that a page shows: those that it asks for, separated by commas, or all that were named
+    /// one by one. `None` if it has to choose first.
     pub fn chosen(&self, asked: Option<&str>) -> Option<Vec<usize>> {
         match (asked, &self.folder) {
             (Some(asked), _) => Some(
@@ -105,7 +105,8 @@ fn is_result(folder: &Path) -> bool {
     folder.join(SUMMARY).exists() || folder.join(RUNNING).exists()
 }
 
-/// The results inside a folder in the order of their paths. What cannot be read has none. Links to folders are not followed.
+/// The results inside a folder in the order of their paths. What cannot be read has none. Links to folders are not
+/// followed.
 fn results_inside(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut level = vec![folder.to_path_buf()];

@@ -11,8 +11,8 @@ const COLUMNS: [&str; 5] = ["job", "from_rank", "to_rank", "bytes", "protocol"];
 /// Most rows and columns of an answer.
 const MOST: u32 = 1024;
 
-/// The cells of the matrix of `ranks` ranks in at most `most` rows and columns: a row of the answer for each cell in which
-/// something was sent.
+/// The cells of the matrix of `ranks` ranks in at most `most` rows and columns: a row of the answer for each cell in
+/// which something was sent.
 pub(crate) fn communication(
     paths: &[PathBuf],
     rows: &RowFilter,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::slice::{self, SliceError};
 use results::{ReadError, RepeatedRun, Running, SUMMARY, Summary, verdict_of_folder};
 
-/// A table that the page may request, with the columns of begin and end of a row.
+/// A table that the page may request, with the columns of start and end of a row.
 pub(crate) struct Known {
     pub name: &'static str,
     pub time: Option<(&'static str, &'static str)>,
@@ -215,8 +215,8 @@ impl ResultFolder {
         ended.map(|summary| summary.expect("it was a summary"))
     }
 
-    /// The verdict of the run: the one that `fabricsim compare` prints, with `command` in each comparison and the grade of
-    /// confidence in words as `trust`. Computed from the tables for results of versions without verdicts, and after
+    /// The verdict of the run: the one that `fabricsim compare` prints, with `command` in each comparison and the grade
+    /// of confidence in words as `trust`. Computed from the tables for results of versions without verdicts, and after
     /// `fabricsim explain`. `None` if the run has not ended.
     ///
     /// # Errors
@@ -249,7 +249,7 @@ impl ResultFolder {
         Some((&self.tables.get(name)?.files, known))
     }
 
-    /// Begin and end of all bins with rows, in order.
+    /// Start and end of all bins with rows, in order.
     pub fn bins(&self) -> Result<&[(u64, u64)], SliceError> {
         if let Some(bins) = self.bins.get() {
             return Ok(bins);

@@ -51,7 +51,7 @@ pub(crate) struct RowFilter {
     pub limit: usize,
 }
 
-/// A time range in picoseconds, and the columns of begin and end of a row.
+/// A time range in picoseconds, and the columns of start and end of a row.
 pub(crate) struct TimeRange {
     pub from_ps: u64,
     pub to_ps: u64,

@@ -149,16 +149,16 @@ impl RankSample {
     }
 }
 
-/// A hash of a number: the final mix of `MurmurHash3` (Appleby, `fmix32`), in which each bit of the input changes about half of the
-/// bits of the output.
+/// A hash of a number: the final mix of `MurmurHash3` (Appleby, `fmix32`), in which each bit of the input changes about
+/// half of the bits of the output.
 fn mixed(number: u32) -> u32 {
     let number = (number ^ (number >> 16)).wrapping_mul(0x85eb_ca6b);
     let number = (number ^ (number >> 13)).wrapping_mul(0xc2b2_ae35);
     number ^ (number >> 16)
 }
 
-/// Shares of time that the ranks of a sample spend in each of [`PARTS`], in so many equal parts of the time range, named
-/// `columns`. A row for each rank and part of the range, in this order.
+/// Shares of time that the ranks of a sample spend in each of [`PARTS`], in so many equal parts of the time range,
+/// named `columns`. A row for each rank and part of the range, in this order.
 pub(crate) fn shares(
     paths: &[PathBuf],
     rows: &RowFilter,

@@ -424,7 +424,7 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// The source is broken.
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
-    /// A limit of the source on which a legal application may depend if its ranks wait for ever or disagree about
+    /// A limit of the source on which a legal application may depend if its ranks wait forever or disagree about
     /// a collective. One sentence without full stop, for the error of such a run.
     fn matching_limit(&self) -> Option<Cow<'static, str>> {
         None

@@ -17,8 +17,8 @@ pub struct Recording {
     pub window_start_ps: Option<u64>,
     /// When the window ends, in picoseconds after the first event. `None`: with the last one.
     pub window_end_ps: Option<u64>,
-    /// What the window leaves out although it is inside, because a partner is outside. `None` for the default window and
-    /// the whole recording, which leave out nothing.
+    /// What the window leaves out although it is inside, because a partner is outside. `None` for the default window
+    /// and the whole recording, which leave out nothing.
     pub cut: Option<CutOperations>,
 }
 

@@ -139,7 +139,7 @@ struct RequestNumbers {
     /// Renumbered open requests of all repetitions.
     taken: BTreeSet<u64>,
     /// The next replacement number, downwards.
-    spare: u64,
+    next_free: u64,
 }
 
 impl RequestNumbers {
@@ -147,7 +147,7 @@ impl RequestNumbers {
         RequestNumbers {
             open: BTreeMap::new(),
             taken: BTreeSet::new(),
-            spare: u64::MAX,
+            next_free: u64::MAX,
         }
     }
 
@@ -184,8 +184,8 @@ impl RequestNumbers {
         }
         let mut outside = number;
         while !self.taken.insert(outside) {
-            outside = self.spare;
-            self.spare = self.spare.wrapping_sub(1);
+            outside = self.next_free;
+            self.next_free = self.next_free.wrapping_sub(1);
         }
         self.open.insert(number, outside);
         outside

@@ -1,6 +1,6 @@
 /* Writes the OTF2 trace deadlock-2: two ranks, each of which receives from the other before it sends.
  *
- * No recording can show an application that waits for ever, as it would not have ended; this one is made up.
+ * No recording can show an application that waits forever, as it would not have ended; this one is made up.
  *
  *   cc write_deadlock.c $(otf2-config --cflags --ldflags --libs) -o /tmp/write_deadlock
  *   /tmp/write_deadlock DIRECTORY

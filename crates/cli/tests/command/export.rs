@@ -93,7 +93,7 @@ fn numbers(fields: &[(u64, Field<'_>)], wanted: u64) -> Vec<u64> {
     numbers.collect()
 }
 
-/// Begins and ends of top-level slices in nanoseconds, by names of threads; begins and ends of arrows.
+/// Starts and ends of top-level slices in nanoseconds, by names of threads; starts and ends of arrows.
 struct Trace {
     slices: BTreeMap<String, Vec<(u64, u64)>>,
     arrows: [Vec<(u64, u64)>; 2],
@@ -130,9 +130,9 @@ fn trace(path: &Path) -> Trace {
             1 => open.entry(track).or_default().push((at, arrow)),
             2 => {
                 let stack = open.get_mut(&track).expect("it has begun");
-                let (begin, arrow) = stack.pop().expect("it has begun");
+                let (start, arrow) = stack.pop().expect("it has begun");
                 if stack.is_empty() && !arrow {
-                    slices.entry(name.clone()).or_default().push((begin, at));
+                    slices.entry(name.clone()).or_default().push((start, at));
                 }
             }
             _ => {}

@@ -78,9 +78,9 @@ fn a_killed_run_says_so_and_can_be_read() {
         let table = table.unwrap_or_else(|| panic!("{name} is missing"));
         assert!(table.rows() > 0, "{name}");
         let ends = table.u64s("end_ps").unwrap();
-        let begins = table.u64s("begin_ps").unwrap();
+        let starts = table.u64s("begin_ps").unwrap();
         // A bin, or a period of several.
-        let widths: BTreeSet<u64> = begins.iter().zip(ends).map(|(begin, end)| end - begin).collect();
+        let widths: BTreeSet<u64> = starts.iter().zip(ends).map(|(start, end)| end - start).collect();
         let width = widths.first().copied().unwrap_or(0);
         assert!(
             widths.len() == 1 && width > 0 && width % 1_000_000 == 0,

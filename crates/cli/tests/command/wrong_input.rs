@@ -669,7 +669,7 @@ fn an_application_that_waits_for_ever() {
     let trace = root().join("tests/corpus/traces/deadlock-2");
     let text = with_trace(&trace.display().to_string());
     let needles = [
-        "the application waits for ever",
+        "the application waits forever",
         "2 ranks have not finished",
         "job 'job0', rank 0: MPI_Recv for a message from rank 1, tag 7, communicator 0",
         "job 'job0', rank 1: MPI_Recv for a message from rank 0, tag 7, communicator 0",

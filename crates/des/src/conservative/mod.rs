@@ -11,7 +11,7 @@ use crate::run::{Finished, Observer, Run};
 use crate::team::{Team, in_threads};
 use crate::{Event, Model};
 
-use worker::Worker;
+use worker::ConservativeWorker;
 
 /// What the threads of a process share.
 type Windows<'a, M> = Team<'a, Event<<M as Model>::Payload>, <M as Model>::Record>;
@@ -22,7 +22,7 @@ pub(crate) fn run<M: Model>(
     observer: &mut dyn Observer<M>,
 ) -> Result<Finished<M>, String> {
     let work = |team: &Windows<'_, M>, parts: &_, thread, observer: Option<&mut dyn Observer<M>>| {
-        Worker::new(run, leg, team, parts, thread).run(observer)
+        ConservativeWorker::new(run, leg, team, parts, thread).run(observer)
     };
     gather(run, leg, in_threads(run, observer, work))
 }

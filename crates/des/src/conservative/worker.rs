@@ -13,7 +13,7 @@ use crate::windows::{BlockLoop, ExecuteLp, PlannedEvents, WindowContext};
 use crate::{Event, LpId, Model, Time};
 
 /// The LPs of a thread, and their context.
-struct ThreadPart<'a, M: Model> {
+struct ConservativePart<'a, M: Model> {
     model: &'a M,
     context: WindowContext<'a, M, Event<M::Payload>>,
     slots: Vec<Slot<M::Lp>>,
@@ -24,7 +24,7 @@ struct ThreadPart<'a, M: Model> {
     last: Time,
 }
 
-impl<M: Model> ExecuteLp<M> for ThreadPart<'_, M> {
+impl<M: Model> ExecuteLp<M> for ConservativePart<'_, M> {
     #[inline(always)]
     fn slots(&self) -> &[Slot<M::Lp>] {
         &self.slots
@@ -52,21 +52,21 @@ impl<M: Model> ExecuteLp<M> for ThreadPart<'_, M> {
     }
 }
 
-pub(super) struct Worker<'a, M: Model> {
+pub(super) struct ConservativeWorker<'a, M: Model> {
     run: &'a Run<'a, M>,
     leg: &'a RunLeg<M>,
     team: &'a Windows<'a, M>,
     parts: &'a SnapshotParts<M>,
     thread: usize,
-    part: ThreadPart<'a, M>,
+    part: ConservativePart<'a, M>,
     blocks: BlockLoop<'a, M>,
     /// Received events.
     mail: Vec<Event<M::Payload>>,
     /// Number of synchronisations so far.
-    meetings: usize,
+    synchronisations: usize,
 }
 
-impl<'a, M: Model> Worker<'a, M> {
+impl<'a, M: Model> ConservativeWorker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
         leg: &'a RunLeg<M>,
@@ -75,14 +75,14 @@ impl<'a, M: Model> Worker<'a, M> {
         thread: usize,
     ) -> Self {
         let context = WindowContext::new(run, leg, team.part(thread));
-        Worker {
+        ConservativeWorker {
             run,
             leg,
             team,
             parts,
             thread,
             blocks: BlockLoop::new(run.model, context.range.start, context.calendar.block_size()),
-            part: ThreadPart {
+            part: ConservativePart {
                 model: run.model,
                 context,
                 slots: Vec::new(),
@@ -91,7 +91,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 last: leg.last,
             },
             mail: Vec::new(),
-            meetings: 0,
+            synchronisations: 0,
         }
     }
 
@@ -124,7 +124,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 is_long: false,
             };
             clock.lap(|s| &mut s.queue);
-            let agreed = self.meet(sync_state);
+            let agreed = self.synchronise(sync_state);
             clock.lap(|s| &mut s.synchronisation);
             if timer.is_none() && observer.is_some() {
                 // Now all threads have their LPs.
@@ -184,9 +184,10 @@ impl<'a, M: Model> Worker<'a, M> {
         Ok(())
     }
 
-    fn meet(&mut self, sync_state: SyncState) -> SyncState {
-        self.meetings += 1;
-        self.team.meet(self.meetings, self.thread, sync_state)
+    fn synchronise(&mut self, sync_state: SyncState) -> SyncState {
+        self.synchronisations += 1;
+        self.team
+            .synchronise(self.synchronisations, self.thread, sync_state)
     }
 
     /// Sends events to other workers, and records to the committer.
@@ -214,7 +215,7 @@ impl<'a, M: Model> Worker<'a, M> {
     ) {
         self.part.context.drain_tally(observer);
         self.team.post_records(&mut self.part.context.records);
-        self.meet(SyncState::NOTHING);
+        self.synchronise(SyncState::NOTHING);
         if let Some(observer) = observer {
             committer.take(&mut self.team.collect_records());
             committer.commit_before(now.max(Time(1)), *observer);
@@ -224,11 +225,11 @@ impl<'a, M: Model> Worker<'a, M> {
     /// Executes the window that holds `next`, up to `limit`.
     fn window(&mut self, next: Time, limit: Time, clock: &mut Clock) {
         let window = self.part.context.calendar.take(next);
-        let begin = self.part.context.open_window(next);
+        let start = self.part.context.open_window(next);
         let Some(mut window) = window else { return };
         clock.lap(|s| &mut s.queue);
         self.part.limit = limit;
-        self.blocks.execute(&mut window, begin, &mut self.part);
+        self.blocks.execute(&mut window, start, &mut self.part);
         self.part.context.calendar.recycle(window);
         clock.lap(|s| &mut s.processing);
     }

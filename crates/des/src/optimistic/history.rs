@@ -15,7 +15,7 @@ struct Execution<P> {
     event: Event<P>,
     /// The LP's execution before, if it is still in the history.
     before: u64,
-    /// Number of the first undo step, send and observation, counted from the begin of the run.
+    /// Number of the first undo step, send and observation, counted from the start of the run.
     first_step: u64,
     first_sent: u64,
     first_observed: u64,
@@ -107,7 +107,7 @@ pub(super) struct EventHistory<M: Model> {
     /// Failures, by event; few.
     pub(super) failures: Vec<(Key, M::Error)>,
     /// Numbers of the first step, send and observation of the current event.
-    begin: [u64; 3],
+    start: [u64; 3],
     /// Key of the event that was executed last, to find out whether executions are in the order of windows.
     latest: Time,
     is_disordered: bool,
@@ -124,7 +124,7 @@ impl<M: Model> EventHistory<M> {
             observed: NumberedQueue::new(),
             stops: Vec::new(),
             failures: Vec::new(),
-            begin: [0; 3],
+            start: [0; 3],
             latest: Time::ZERO,
             is_disordered: false,
             last: Time::ZERO,
@@ -148,7 +148,7 @@ impl<M: Model> EventHistory<M> {
     /// Begins an execution.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
-        self.begin = [self.steps.end(), self.sent.end(), self.observed.end()];
+        self.start = [self.steps.end(), self.sent.end(), self.observed.end()];
     }
 
     /// Keeps an undo step of the current event.
@@ -165,7 +165,7 @@ impl<M: Model> EventHistory<M> {
 
     /// Keeps a record of the current event.
     pub(super) fn keep_record(&mut self, key: Key, record: M::Record) {
-        let index = (self.observed.end() - self.begin[2]) as u32;
+        let index = (self.observed.end() - self.start[2]) as u32;
         let record = Emitted { key, index, record };
         self.observed.list.push_back(Observation::Record(record));
     }
@@ -179,7 +179,7 @@ impl<M: Model> EventHistory<M> {
     /// Completes the current event, which drew so many random numbers.
     #[inline(always)]
     pub(super) fn complete(&mut self, lp: &mut LpHistory, event: &Event<M::Payload>, draws: u32) {
-        let [first_step, first_sent, first_observed] = self.begin;
+        let [first_step, first_sent, first_observed] = self.start;
         let before = std::mem::replace(&mut lp.last, self.executions.end());
         lp.last_key = event.key();
         self.executions.list.push_back(Execution {
@@ -197,9 +197,9 @@ impl<M: Model> EventHistory<M> {
     }
 
     /// Notes that a window begins that is about to be executed with history.
-    pub(super) fn begin_window(&mut self, begin: Time) {
-        self.is_disordered |= begin < self.latest && !self.is_empty();
-        self.latest = begin;
+    pub(super) fn begin_window(&mut self, start: Time) {
+        self.is_disordered |= start < self.latest && !self.is_empty();
+        self.latest = start;
     }
 
     /// Whether an LP has executed the event with this key, and may undo it.
@@ -269,9 +269,9 @@ impl<M: Model> EventHistory<M> {
         records: &mut Vec<Emitted<M::Record>>,
         tally: &mut M::Tally,
     ) {
-        let (observed, begin) = (&self.observed.list, self.observed.first);
+        let (observed, start) = (&self.observed.list, self.observed.first);
         let mut pass_on = |execution: &Execution<M::Payload>| {
-            let first = (execution.first_observed - begin) as usize;
+            let first = (execution.first_observed - start) as usize;
             for observed in observed.range(first..first + execution.observed as usize) {
                 match observed {
                     Observation::Record(record) => records.push(*record),

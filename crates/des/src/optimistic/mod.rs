@@ -31,7 +31,7 @@ use crate::run::{Finished, Observer, Run};
 use crate::team::{Team, in_threads};
 
 use message::EventMessage;
-use worker::Worker;
+use worker::OptimisticWorker;
 
 /// What the threads of a process share.
 type Warp<'a, M> = Team<'a, EventMessage<<M as Model>::Payload>, <M as Model>::Record>;
@@ -42,7 +42,7 @@ pub(crate) fn run<M: Model>(
     observer: &mut dyn Observer<M>,
 ) -> Result<Finished<M>, String> {
     let work = |team: &Warp<'_, M>, parts: &_, thread, observer: Option<&mut dyn Observer<M>>| {
-        Worker::new(run, leg, team, parts, thread).run(observer)
+        OptimisticWorker::new(run, leg, team, parts, thread).run(observer)
     };
     gather(run, leg, in_threads(run, observer, work))
 }

@@ -14,7 +14,7 @@ use crate::{Context, Event, LpId, Model, TallyStep, Time};
 type PartContext<'a, M> = WindowContext<'a, M, EventMessage<<M as Model>::Payload>>;
 
 /// The LPs of a thread with all that belongs to them.
-pub(super) struct ThreadPart<'a, M: Model> {
+pub(super) struct OptimisticPart<'a, M: Model> {
     model: &'a M,
     pub(super) context: PartContext<'a, M>,
     pub(super) slots: Vec<Slot<M::Lp>>,
@@ -40,9 +40,9 @@ pub(super) struct ThreadPart<'a, M: Model> {
     pub(super) last: Time,
 }
 
-impl<'a, M: Model> ThreadPart<'a, M> {
+impl<'a, M: Model> OptimisticPart<'a, M> {
     pub(super) fn new(run: &Run<'a, M>, leg: &RunLeg<M>, part: usize) -> Self {
-        ThreadPart {
+        OptimisticPart {
             model: run.model,
             context: WindowContext::new(run, leg, part),
             slots: Vec::new(),
@@ -178,13 +178,13 @@ impl<'a, M: Model> ThreadPart<'a, M> {
         }
         // What these events sent to their own LP may be among them.
         let me = LpId(self.context.range.start + local as u32);
-        const NOBODY: LpId = LpId(u32::MAX);
+        const NO_LP: LpId = LpId(u32::MAX);
         while place < self.cancelled.len() {
             let SentEvent { key, target } = self.cancelled[place];
             if target == me
                 && let Ok(found) = self.undone.binary_search_by(|event| key.cmp(&event.key()))
             {
-                self.undone[found].target = NOBODY;
+                self.undone[found].target = NO_LP;
                 self.cancelled.swap_remove(place);
             } else {
                 place += 1;
@@ -192,7 +192,7 @@ impl<'a, M: Model> ThreadPart<'a, M> {
         }
         let mut undone = std::mem::take(&mut self.undone);
         for event in undone.drain(..) {
-            if event.target != NOBODY {
+            if event.target != NO_LP {
                 self.place(event);
             }
         }
@@ -294,7 +294,7 @@ impl<'a, M: Model> ThreadPart<'a, M> {
 }
 
 /// Executes events that nothing can undo.
-pub(super) struct Certain<'p, 'a, M: Model>(pub(super) &'p mut ThreadPart<'a, M>);
+pub(super) struct Certain<'p, 'a, M: Model>(pub(super) &'p mut OptimisticPart<'a, M>);
 
 impl<M: Model> ExecuteLp<M> for Certain<'_, '_, M> {
     #[inline(always)]
@@ -314,7 +314,7 @@ impl<M: Model> ExecuteLp<M> for Certain<'_, '_, M> {
 
 /// Executes events that may be undone.
 pub(super) struct Speculative<'p, 'a, M: Model, Yields: Fn() -> bool> {
-    pub(super) part: &'p mut ThreadPart<'a, M>,
+    pub(super) part: &'p mut OptimisticPart<'a, M>,
     /// Whether something else is to be done before the next block.
     pub(super) yields: Yields,
 }

@@ -12,7 +12,7 @@ pub(super) struct Throttle {
     /// Events this far beyond GVT and later wait.
     ahead: Time,
     is_fixed: bool,
-    /// Begin of the latest speculative window.
+    /// Start of the latest speculative window.
     pub(super) reached: Time,
     /// Counts at the last adjustment.
     speculated: u64,

@@ -2,7 +2,7 @@
 
 use super::Warp;
 use super::message::EventMessage;
-use super::part::{Certain, Speculative, ThreadPart};
+use super::part::{Certain, OptimisticPart, Speculative};
 use super::throttle::Throttle;
 use crate::barrier::Ticket;
 use crate::commit::Committer;
@@ -22,13 +22,13 @@ const EVENTS_PER_SYNCHRONISATION: u64 = 32;
 /// The same where processes exchange messages.
 const EVENTS_PER_EXCHANGE: u64 = 256;
 
-pub(super) struct Worker<'a, M: Model> {
+pub(super) struct OptimisticWorker<'a, M: Model> {
     run: &'a Run<'a, M>,
     leg: &'a RunLeg<M>,
     team: &'a Warp<'a, M>,
     parts: &'a SnapshotParts<M>,
     thread: usize,
-    part: ThreadPart<'a, M>,
+    part: OptimisticPart<'a, M>,
     blocks: BlockLoop<'a, M>,
     gvt: Time,
     /// The end of the run, as far as it is known.
@@ -37,7 +37,7 @@ pub(super) struct Worker<'a, M: Model> {
     /// Received messages.
     mail: Vec<EventMessage<M::Payload>>,
     /// Number of synchronisations so far.
-    meetings: usize,
+    synchronisations: usize,
     /// Time before which no other thread executes or undoes anything in this round, unless this thread sends it a
     /// message.
     others: Time,
@@ -52,7 +52,7 @@ pub(super) struct Worker<'a, M: Model> {
     speculated: u64,
 }
 
-impl<'a, M: Model> Worker<'a, M> {
+impl<'a, M: Model> OptimisticWorker<'a, M> {
     pub(super) fn new(
         run: &'a Run<'a, M>,
         leg: &'a RunLeg<M>,
@@ -60,9 +60,9 @@ impl<'a, M: Model> Worker<'a, M> {
         parts: &'a SnapshotParts<M>,
         thread: usize,
     ) -> Self {
-        let part = ThreadPart::new(run, leg, team.part(thread));
+        let part = OptimisticPart::new(run, leg, team.part(thread));
         let (first, block) = (part.context.range.start, part.context.calendar.block_size());
-        Worker {
+        OptimisticWorker {
             run,
             leg,
             team,
@@ -74,7 +74,7 @@ impl<'a, M: Model> Worker<'a, M> {
             limit: run.settings.until,
             throttle: Throttle::new(run.settings.optimism.ahead),
             mail: Vec::new(),
-            meetings: 0,
+            synchronisations: 0,
             others: Time::ZERO,
             round_began: 0,
             certain: 0,
@@ -120,7 +120,7 @@ impl<'a, M: Model> Worker<'a, M> {
                 pause: is_over(worker),
                 is_long: worker.certain >= worker.long_window,
             };
-            let agreed = self.synchronise(may_speculate, |worker| sync_state(worker, &mut observer));
+            let agreed = self.agree_on_gvt(may_speculate, |worker| sync_state(worker, &mut observer));
             if agreed.interrupted {
                 break true;
             }
@@ -154,7 +154,7 @@ impl<'a, M: Model> Worker<'a, M> {
                     .pause(self.gvt, stop, timer.as_ref(), self.part.processed);
                 break false;
             }
-            let (begin, end) = self.part.context.calendar.bounds(self.gvt);
+            let (start, end) = self.part.context.calendar.bounds(self.gvt);
             if agreed.snapshot {
                 let stop = self.settle(self.gvt, &mut committer, &mut observer);
                 self.drain_tally(&mut committer, &mut observer);
@@ -165,9 +165,9 @@ impl<'a, M: Model> Worker<'a, M> {
                 // All threads have undone the events after GVT.
                 self.others = Time::ZERO;
             } else {
-                self.commit_before(begin);
+                self.commit_before(start);
             }
-            certain = begin;
+            certain = start;
             self.round_began = self.part.processed;
             self.part.clock.lap(|s| &mut s.queue);
             self.execute_certain(end);
@@ -198,21 +198,25 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    /// Agrees with all threads on GVT. Speculates before the thread arrives, if windows are short, and while others have
-    /// not arrived.
+    /// Agrees with all threads on GVT. Speculates before the thread arrives, if windows are short, and while others
+    /// have not arrived.
     ///
     /// A synchronisation takes less time than the history of many events. So all threads arrive after the certain
     /// window if it was long for any of them in the round before: then more events are certain. They have one rule, for
     /// who arrives early in processes waits.
-    fn synchronise(&mut self, may_speculate: bool, sync_state: impl FnOnce(&Self) -> SyncState) -> SyncState {
+    fn agree_on_gvt(
+        &mut self,
+        may_speculate: bool,
+        sync_state: impl FnOnce(&Self) -> SyncState,
+    ) -> SyncState {
         let target = self.end_of_round();
         // Also while others wait: a round of a few events would take less time than the synchronisation after it.
         while may_speculate && !self.is_long && self.part.processed < target && self.speculate(None) {}
         self.post();
         let sync_state = sync_state(self);
         self.part.clock.lap(|s| &mut s.queue);
-        self.meetings += 1;
-        let ticket = self.team.arrive(self.meetings, self.thread, sync_state);
+        self.synchronisations += 1;
+        let ticket = self.team.arrive(self.synchronisations, self.thread, sync_state);
         // What is sent from now on counts at the next arrival.
         let on_the_way = std::mem::replace(&mut self.part.context.sent, Time::MAX);
         let mut is_idle = false;
@@ -228,11 +232,12 @@ impl<'a, M: Model> Worker<'a, M> {
             }
         }
         self.part.clock.lap(|s| &mut s.queue);
-        let agreed = self.team.agree(self.meetings, self.thread, ticket);
-        // Another thread undoes an event only for a message, and this thread has received all that the others have sent.
+        let agreed = self.team.agree(self.synchronisations, self.thread, ticket);
+        // Another thread undoes an event only for a message, and this thread has received all that the others have
+        // sent.
         self.others = self
             .team
-            .next_of_others(self.meetings, self.thread)
+            .next_of_others(self.synchronisations, self.thread)
             .min(on_the_way);
         self.part.clock.lap(|s| {
             if is_idle {
@@ -251,8 +256,8 @@ impl<'a, M: Model> Worker<'a, M> {
     }
 
     /// Executes the certain window, which ends at `end`: all its events have arrived. Goes on with later windows while
-    /// they end before anything that another thread may execute or undo: they are certain, too. A thread with nearly all
-    /// of the work, or behind all others, keeps no history of them.
+    /// they end before anything that another thread may execute or undo: they are certain, too. A thread with nearly
+    /// all of the work, or behind all others, keeps no history of them.
     fn execute_certain(&mut self, end: Time) {
         self.part.set_limit(self.limit);
         if self.part.context.calendar.next() < end {
@@ -263,9 +268,9 @@ impl<'a, M: Model> Worker<'a, M> {
         while self.part.processed < target {
             self.part.set_limit(self.limit);
             let next = self.part.context.calendar.next();
-            let (begin, end) = self.part.context.calendar.bounds(next);
+            let (start, end) = self.part.context.calendar.bounds(next);
             let bound = self.others.min(self.part.context.sent);
-            let is_over = next == Time::MAX || begin >= self.part.limit || self.part.failed() < Time::MAX;
+            let is_over = next == Time::MAX || start >= self.part.limit || self.part.failed() < Time::MAX;
             if is_over || end > bound {
                 break;
             }
@@ -280,10 +285,10 @@ impl<'a, M: Model> Worker<'a, M> {
         let Some(mut window) = self.part.context.calendar.take(next) else {
             return;
         };
-        let begin = self.part.context.open_window(next);
+        let start = self.part.context.open_window(next);
         self.part.is_open = true;
         self.blocks
-            .execute(&mut window, begin, &mut Certain(&mut self.part));
+            .execute(&mut window, start, &mut Certain(&mut self.part));
         self.part.is_open = false;
         self.part.context.calendar.recycle(window);
     }
@@ -307,16 +312,16 @@ impl<'a, M: Model> Worker<'a, M> {
             has_executed = true;
             let before = self.part.processed;
             let window = self.part.context.calendar.take(next);
-            let begin = self.part.context.open_window(next);
+            let start = self.part.context.open_window(next);
             let Some(mut window) = window else { continue };
-            self.part.history.begin_window(begin);
-            self.throttle.reached = self.throttle.reached.max(begin);
+            self.part.history.begin_window(start);
+            self.throttle.reached = self.throttle.reached.max(start);
             self.part.is_open = true;
             let mut lps = Speculative {
                 part: &mut self.part,
                 yields,
             };
-            let is_complete = self.blocks.execute(&mut window, begin, &mut lps);
+            let is_complete = self.blocks.execute(&mut window, start, &mut lps);
             self.part.is_open = false;
             if is_complete {
                 self.part.context.calendar.recycle(window);
@@ -370,7 +375,7 @@ impl<'a, M: Model> Worker<'a, M> {
     ) {
         self.part.context.drain_tally(observer);
         self.team.post_records(&mut self.part.context.records);
-        self.meet(SyncState::NOTHING);
+        self.synchronise(SyncState::NOTHING);
         if let Some(observer) = observer {
             committer.take(&mut self.team.collect_records());
             // Records of tallies have no time.
@@ -378,9 +383,11 @@ impl<'a, M: Model> Worker<'a, M> {
         }
     }
 
-    fn meet(&mut self, sync_state: SyncState) -> SyncState {
-        self.meetings += 1;
-        let agreed = self.team.meet(self.meetings, self.thread, sync_state);
+    fn synchronise(&mut self, sync_state: SyncState) -> SyncState {
+        self.synchronisations += 1;
+        let agreed = self
+            .team
+            .synchronise(self.synchronisations, self.thread, sync_state);
         self.part.context.sent = Time::MAX;
         agreed
     }
@@ -395,12 +402,12 @@ impl<'a, M: Model> Worker<'a, M> {
     ) -> Time {
         self.part.undo_since(time);
         self.post();
-        self.meet(SyncState::NOTHING);
+        self.synchronise(SyncState::NOTHING);
         // Only pending events are cancelled here, since all threads have undone the later ones.
         self.collect();
         self.commit_before(time);
         self.post();
-        let agreed = self.meet(SyncState {
+        let agreed = self.synchronise(SyncState {
             stop: self.part.stop(),
             ..SyncState::NOTHING
         });

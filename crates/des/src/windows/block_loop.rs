@@ -100,7 +100,7 @@ impl<'a, M: Model> BlockLoop<'a, M> {
     pub(crate) fn execute(
         &mut self,
         window: &mut Window<M::Payload>,
-        begin: Time,
+        start: Time,
         lps: &mut impl ExecuteLp<M>,
     ) -> bool {
         if let [block] = window.active[..]
@@ -124,18 +124,18 @@ impl<'a, M: Model> BlockLoop<'a, M> {
         for place in 0..blocks {
             let block = window.active[place];
             if place == 0 {
-                self.plan(block, begin, &window.blocks);
+                self.plan(block, start, &window.blocks);
             }
             std::mem::swap(&mut self.schedule, &mut self.following);
             let next = window.active.get(place + 1);
             match next {
-                Some(next) => self.plan(*next, begin, &window.blocks),
+                Some(next) => self.plan(*next, start, &window.blocks),
                 None => self.following.clear(),
             }
             let ahead = UpcomingEvents {
                 events: &window.blocks[block as usize],
                 following: next.map_or(&[], |next| &window.blocks[*next as usize]),
-                until: begin.saturating_add(self.model.lookahead()),
+                until: start.saturating_add(self.model.lookahead()),
             };
             for index in 0..self.schedule.lps().len() {
                 self.prefetch_ahead(index, &ahead, lps.slots());
@@ -155,11 +155,11 @@ impl<'a, M: Model> BlockLoop<'a, M> {
     }
 
     /// Schedules the block after the current one.
-    fn plan(&mut self, block: u32, begin: Time, blocks: &[Vec<Event<M::Payload>>]) {
+    fn plan(&mut self, block: u32, start: Time, blocks: &[Vec<Event<M::Payload>>]) {
         let first = self.origin + block * self.block as u32;
         let events = &blocks[block as usize];
         self.following
-            .fill(&mut self.sorter, (self.origin, first), begin, events);
+            .fill(&mut self.sorter, (self.origin, first), start, events);
     }
 
     /// Prefetches the memory of the next LPs: first the LP itself, then the memory it points to and, in large models,

@@ -42,9 +42,9 @@ const MAX_BLOCKS: u32 = 256;
 const MIN_BLOCK_BITS: u32 = 7;
 
 /// A ring of buckets, one per window, rings of epochs and of eras of several windows behind it, and a heap for later
-/// events (a timing wheel of three levels: G. Varghese, A. Lauck, IEEE/ACM Trans. Networking 5(6), 1997). Events of one window
-/// are unsorted except for the block of their LP. A window of a large model does not fit the cache, but a block of it
-/// does.
+/// events (a timing wheel of three levels: G. Varghese, A. Lauck, IEEE/ACM Trans. Networking 5(6), 1997). Events of one
+/// window are unsorted except for the block of their LP. A window of a large model does not fit the cache, but a block
+/// of it does.
 pub(crate) struct Calendar<P> {
     width: u64,
     /// 2^64 over the width, rounded up; zero for a width of 1 ps.
@@ -56,12 +56,12 @@ pub(crate) struct Calendar<P> {
     blocks: usize,
     /// Index of the window that the next `take` visits first.
     window: u64,
-    /// Begin of that window.
-    begin: u64,
+    /// Start of that window.
+    start: u64,
     ring: Box<[Option<Window<P>>; BUCKETS]>,
     /// Memory of completed windows, for reuse. Few windows hold events at any time, and their memory stays in the
     /// cache.
-    spare: Vec<Window<P>>,
+    unused: Vec<Window<P>>,
     /// Number of windows in the ring that hold events.
     near: usize,
     /// First window whose events are still in an epoch; the first window of that epoch.
@@ -108,13 +108,13 @@ impl<P> Epoch<P> {
         self.chunks.is_empty()
     }
 
-    /// Adds an event, in a chunk of `spare` if it needs one.
-    fn push(&mut self, event: Event<P>, spare: &mut Vec<Vec<Event<P>>>) {
+    /// Adds an event, in a chunk of `unused` if it needs one.
+    fn push(&mut self, event: Event<P>, unused: &mut Vec<Vec<Event<P>>>) {
         self.earliest = self.earliest.min(event.time);
         match self.chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => chunk.push(event),
             _ => {
-                let mut chunk = spare.pop().unwrap_or_default();
+                let mut chunk = unused.pop().unwrap_or_default();
                 chunk.push(event);
                 self.chunks.push(chunk);
             }
@@ -169,9 +169,9 @@ impl<P: Copy> Calendar<P> {
             block_bits,
             blocks: (count as usize).div_ceil(1 << block_bits),
             window: 0,
-            begin: 0,
+            start: 0,
             ring: Box::new([const { None }; BUCKETS]),
-            spare: Vec::new(),
+            unused: Vec::new(),
             near: 0,
             spread: NEAR,
             epochs: (0..EPOCHS).map(|_| Epoch::EMPTY).collect(),
@@ -190,7 +190,7 @@ impl<P: Copy> Calendar<P> {
     pub(crate) fn begin_at(&mut self, time: Time) {
         debug_assert_eq!(self.next(), Time::MAX);
         self.window = time.0 / self.width;
-        self.begin = self.window * self.width;
+        self.start = self.window * self.width;
         self.spread();
     }
 
@@ -199,10 +199,10 @@ impl<P: Copy> Calendar<P> {
         1 << self.block_bits
     }
 
-    /// Begin and end of the window that holds `time`.
+    /// Start and end of the window that holds `time`.
     pub(crate) fn bounds(&self, time: Time) -> (Time, Time) {
-        let begin = time.0 / self.width * self.width;
-        (Time(begin), Time(begin.saturating_add(self.width)))
+        let start = time.0 / self.width * self.width;
+        (Time(start), Time(start.saturating_add(self.width)))
     }
 
     /// Adds an event of a window that has not been taken yet.
@@ -339,12 +339,12 @@ impl<P: Copy> Calendar<P> {
     /// Number of whole windows between the next window and that of `time`.
     #[inline(always)]
     fn windows_ahead(&self, time: Time) -> u64 {
-        debug_assert!(time.0 >= self.begin);
-        self.windows_in(time.0 - self.begin)
+        debug_assert!(time.0 >= self.start);
+        self.windows_in(time.0 - self.start)
     }
 
-    /// Number of whole windows in a span: a product, since a division takes longer, and so do comparisons with the first
-    /// few windows, of which many are mispredicted.
+    /// Number of whole windows in a span: a product, since a division takes longer, and so do comparisons with the
+    /// first few windows, of which many are mispredicted.
     #[inline(always)]
     fn windows_in(&self, span: u64) -> u64 {
         // The reciprocal is too large by less than 1, so the product by less than span / 2^64. That is less than
@@ -360,7 +360,7 @@ impl<P: Copy> Calendar<P> {
         let slot = &mut self.ring[window as usize % BUCKETS];
         let bucket = slot.get_or_insert_with(|| {
             self.near += 1;
-            self.spare.pop().unwrap_or_else(|| Window::new(self.blocks))
+            self.unused.pop().unwrap_or_else(|| Window::new(self.blocks))
         });
         let block = (head.target.0 - self.first) >> self.block_bits;
         let events = &mut bucket.blocks[block as usize];
@@ -403,7 +403,7 @@ impl<P: Copy> Calendar<P> {
         let window = self.ring[self.window as usize % BUCKETS].take();
         self.near -= usize::from(window.is_some());
         self.window += 1;
-        self.begin = self.window.saturating_mul(self.width);
+        self.start = self.window.saturating_mul(self.width);
         window
     }
 
@@ -411,13 +411,13 @@ impl<P: Copy> Calendar<P> {
     pub(crate) fn recycle(&mut self, mut window: Window<P>) {
         debug_assert!(window.blocks.iter().all(Vec::is_empty));
         window.active.clear();
-        self.spare.push(window);
+        self.unused.push(window);
     }
 
     /// Takes back a window that was taken last, with the events of the blocks that have not been executed.
     pub(crate) fn untake(&mut self, window: Window<P>) {
         self.window -= 1;
-        self.begin = self.window * self.width;
+        self.start = self.window * self.width;
         self.near += 1;
         let empty = self.ring[self.window as usize % BUCKETS].replace(window);
         debug_assert!(empty.is_none(), "nothing was added to a window that was taken");
@@ -425,7 +425,7 @@ impl<P: Copy> Calendar<P> {
 
     /// Goes back to the window that holds `time`, if that was taken or passed over, so that events can be added to it.
     pub(crate) fn go_back(&mut self, time: Time) {
-        if time.0 >= self.begin {
+        if time.0 >= self.start {
             return;
         }
         let window = time.0 / self.width;
@@ -433,11 +433,11 @@ impl<P: Copy> Calendar<P> {
             self.gather(window);
         }
         self.window = window;
-        self.begin = window * self.width;
+        self.start = window * self.width;
     }
 
-    /// Moves the events of near windows into epochs, those of the last epochs into eras, and those of the last eras into
-    /// the heap, so that `window` can be the first one.
+    /// Moves the events of near windows into epochs, those of the last epochs into eras, and those of the last eras
+    /// into the heap, so that `window` can be the first one.
     fn gather(&mut self, window: u64) {
         let spread = std::mem::replace(&mut self.spread, (window + NEAR) / EPOCH * EPOCH + EPOCH);
         let horizon = std::mem::replace(&mut self.horizon, first_of_eras(self.spread));
@@ -481,7 +481,7 @@ impl<P: Copy> Calendar<P> {
         if window < self.spread {
             let block = (target.0 - self.first) >> self.block_bits;
             let slot = &mut self.ring[window as usize % BUCKETS];
-            let Some(bucket) = slot.as_mut().filter(|_| key.time.0 >= self.begin) else {
+            let Some(bucket) = slot.as_mut().filter(|_| key.time.0 >= self.start) else {
                 return false;
             };
             let events = &mut bucket.blocks[block as usize];
@@ -493,7 +493,7 @@ impl<P: Copy> Calendar<P> {
                 bucket.active.retain(|active| *active != block);
                 if bucket.active.is_empty() {
                     self.near -= 1;
-                    self.spare.extend(slot.take());
+                    self.unused.extend(slot.take());
                 }
             }
             return true;
@@ -583,7 +583,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn spans_are_divided_exactly(width_bits in 0u32..64, span_bits in 0u32..64, width: u64, span: u64, multiple: u64) {
+        fn spans_are_divided_exactly(
+            width_bits in 0u32..64,
+            span_bits in 0u32..64,
+            width: u64,
+            span: u64,
+            multiple: u64,
+        ) {
             let width = (width >> width_bits).max(1);
             let calendar: Calendar<()> = Calendar::new(Time(width), &(0..1));
             let span = span >> span_bits;
@@ -678,7 +684,7 @@ mod tests {
                         if next == Time::MAX {
                             continue;
                         }
-                        let (begin, end) = calendar.bounds(next);
+                        let (start, end) = calendar.bounds(next);
                         now = end.0;
                         let Some(mut window) = calendar.take(next) else {
                             prop_assert!(first.is_none_or(|first| first >= end.0), "an empty window");
@@ -689,7 +695,7 @@ mod tests {
                         let whole = executed == window.active.len();
                         for block in window.active.drain(..executed) {
                             for event in window.blocks[block as usize].drain(..) {
-                                prop_assert!(event.time >= begin && event.time < end);
+                                prop_assert!(event.time >= start && event.time < end);
                                 let place = pending.iter().position(|other| other.key() == event.key());
                                 let place = place.expect("only pending events come out");
                                 prop_assert_eq!(pending.swap_remove(place).payload, event.payload);
@@ -700,12 +706,13 @@ mod tests {
                             calendar.recycle(window);
                         } else {
                             calendar.untake(window);
-                            now = begin.0;
+                            now = start.0;
                         }
                     }
                 }
-                let mut left: Vec<_> = calendar.events().map(|event| (event.time, event.sequence, event.target)).collect();
-                let mut expected: Vec<_> = pending.iter().map(|event| (event.time, event.sequence, event.target)).collect();
+                let facts = |event: Event<_>| (event.time, event.sequence, event.target);
+                let mut left: Vec<_> = calendar.events().map(facts).collect();
+                let mut expected: Vec<_> = pending.iter().copied().map(facts).collect();
                 left.sort_unstable();
                 expected.sort_unstable();
                 prop_assert_eq!(left, expected);

@@ -38,7 +38,7 @@ pub(crate) struct WindowContext<'a, M: Model, T> {
     pub(crate) remote: u64,
     /// Time of the earliest message since the last synchronisation.
     pub(crate) sent: Time,
-    /// Begin and end of the window that was taken last.
+    /// Start and end of the window that was taken last.
     window: Range<Time>,
     /// Key of the current event.
     pub(crate) key: Key,
@@ -127,11 +127,11 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
         (lp.0 - self.range.start) as usize
     }
 
-    /// Notes the window that was taken, and returns its begin.
+    /// Notes the window that was taken, and returns its start.
     pub(crate) fn open_window(&mut self, time: Time) -> Time {
-        let (begin, end) = self.calendar.bounds(time);
-        self.window = begin..end;
-        begin
+        let (start, end) = self.calendar.bounds(time);
+        self.window = start..end;
+        start
     }
 
     /// End of the window that was taken last.
@@ -180,7 +180,8 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
             .push(part);
     }
 
-    /// Passes on the tally: to the observer, or as records if another thread has it. They have no place in the total order.
+    /// Passes on the tally: to the observer, or as records if another thread has it. They have no place in the total
+    /// order.
     pub(crate) fn drain_tally(&mut self, observer: &mut Option<&mut dyn Observer<M>>) {
         if let Some(observer) = observer {
             return self

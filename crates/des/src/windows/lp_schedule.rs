@@ -35,7 +35,7 @@ pub(crate) struct LpSchedule {
 pub(crate) struct ScheduledLp {
     /// LP number relative to the first LP of the worker.
     pub(crate) local: u32,
-    begin: u32,
+    start: u32,
     end: u32,
 }
 
@@ -90,7 +90,7 @@ impl LpSchedule {
         &mut self,
         sorter: &mut ScheduleSorter,
         (origin, first): (u32, u32),
-        begin: Time,
+        start: Time,
         events: &[Event<P>],
     ) {
         assert!(
@@ -98,7 +98,7 @@ impl LpSchedule {
             "more than 2^32 events in one window"
         );
         if events.len() <= FEW {
-            return self.fill_few(sorter.shift, (origin, first), begin, events);
+            return self.fill_few(sorter.shift, (origin, first), start, events);
         }
         let ScheduleSorter {
             places,
@@ -115,17 +115,17 @@ impl LpSchedule {
         let noted = entries.iter_mut().zip(inside.iter_mut());
         for ((i, event), (entry, inside)) in events.iter().enumerate().zip(noted) {
             prefetch_begin(events, i + AHEAD);
-            *entry = ((event.time - begin).ps() >> *shift) << 32 | i as u64;
+            *entry = ((event.time - start).ps() >> *shift) << 32 | i as u64;
             *inside = event.target.0 - first;
             places[*inside as usize] += 1;
         }
         self.lps.clear();
         let mut end = 0;
         for (local, place) in (first - origin..).zip(places.iter_mut()) {
-            let begin = end;
-            end += std::mem::replace(place, begin);
-            if end > begin {
-                self.lps.push(ScheduledLp { local, begin, end });
+            let start = end;
+            end += std::mem::replace(place, start);
+            if end > start {
+                self.lps.push(ScheduledLp { local, start, end });
             }
         }
         let sorted = &mut self.entries[..];
@@ -138,7 +138,7 @@ impl LpSchedule {
     }
 
     /// [`LpSchedule::fill`] with so few events that counting for each LP of the block would take longer than sorting.
-    fn fill_few<P>(&mut self, shift: u32, (origin, first): (u32, u32), begin: Time, events: &[Event<P>]) {
+    fn fill_few<P>(&mut self, shift: u32, (origin, first): (u32, u32), start: Time, events: &[Event<P>]) {
         let mut order = [0; FEW];
         let order = &mut order[..events.len()];
         for ((place, event), entry) in events.iter().enumerate().zip(&mut *order) {
@@ -150,13 +150,13 @@ impl LpSchedule {
         for (place, entry) in (0..).zip(&*order) {
             let local = first - origin + (entry >> 32) as u32;
             let index = entry & u64::from(u32::MAX);
-            let since_begin = (events[index as usize].time - begin).ps() >> shift;
-            self.entries.push(since_begin << 32 | index);
+            let since_start = (events[index as usize].time - start).ps() >> shift;
+            self.entries.push(since_start << 32 | index);
             match self.lps.last_mut() {
                 Some(lp) if lp.local == local => lp.end += 1,
                 _ => self.lps.push(ScheduledLp {
                     local,
-                    begin: place,
+                    start: place,
                     end: place + 1,
                 }),
             }
@@ -176,13 +176,13 @@ impl LpSchedule {
     /// Entries of one LP, in no particular order.
     #[inline]
     pub(crate) fn entries(&mut self, lp: ScheduledLp) -> &mut [u64] {
-        &mut self.entries[lp.begin as usize..lp.end as usize]
+        &mut self.entries[lp.start as usize..lp.end as usize]
     }
 
     /// Indices of the events of one LP, in no particular order.
     #[inline]
     pub(crate) fn events(&self, lp: ScheduledLp) -> impl Iterator<Item = u32> + '_ {
-        let entries = &self.entries[lp.begin as usize..lp.end as usize];
+        let entries = &self.entries[lp.start as usize..lp.end as usize];
         entries.iter().map(|entry| *entry as u32)
     }
 }
@@ -286,19 +286,19 @@ mod tests {
             blocks in prop::collection::vec(prop::collection::vec((0u32..130, 0u64..9, 0u32..3), 0..60), 1..6),
             width in prop::sample::select(vec![9u64, 1 << 40]),
         ) {
-            let (origin, first, begin) = (1000, 1260, Time(500));
+            let (origin, first, start) = (1000, 1260, Time(500));
             let mut sorter = ScheduleSorter::new(130, Time(width));
             let mut schedule = LpSchedule::default();
             for block in blocks {
                 let event = |(sequence, (inside, time, source)): (usize, &(u32, u64, u32))| Event {
-                    time: begin + Time(time * (width / 9)),
+                    time: start + Time(time * (width / 9)),
                     source: LpId(*source),
                     sequence: 100 - sequence as u32,
                     target: LpId(first + inside),
                     payload: (),
                 };
                 let events: Vec<_> = block.iter().enumerate().map(event).collect();
-                schedule.fill(&mut sorter, (origin, first), begin, &events);
+                schedule.fill(&mut sorter, (origin, first), start, &events);
                 let mut seen = 0;
                 for lp in schedule.lps().to_vec() {
                     let entries = schedule.entries(lp);

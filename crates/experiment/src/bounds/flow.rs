@@ -290,7 +290,7 @@ impl<'a> FlowWalk<'a> {
             next += 1;
         }
         if order.len() < before.len() {
-            return Err("packets can go round for ever with this routing".into());
+            return Err("packets can go round forever with this routing".into());
         }
         Ok(order)
     }

@@ -298,8 +298,8 @@ fn flow(
     Ok(flow)
 }
 
-/// The loads of single pairs in place of even ones, where a hash gives each pair one path. Notes in `bounds` if there are
-/// too many pairs for that.
+/// The loads of single pairs in place of even ones, where a hash gives each pair one path. Notes in `bounds` if there
+/// are too many pairs for that.
 fn exact_where_known(
     network: &NetworkModel,
     channels: &Channels,

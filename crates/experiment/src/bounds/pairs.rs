@@ -1,7 +1,7 @@
 //! The loads of links where each pair of hosts has one path, as with a hash of source and destination: pair by pair.
 //!
-//! [`flow`](super::flow) spreads a hash evenly over equal paths. That is right for many pairs in each link, and far from
-//! right for the few of a permutation: two pairs on one link halve its bound.
+//! [`flow`](super::flow) spreads a hash evenly over equal paths. That is right for many pairs in each link, and far
+//! from right for the few of a permutation: two pairs on one link halve its bound.
 
 use routing::Random;
 

@@ -9,8 +9,8 @@ use super::options::{DraftPreset, NetworkOptions};
 use super::request::{DraftNetwork, Equal, TrafficHosts};
 use crate::setup::network::{LINK, ROUTER};
 
-/// An experiment on one topology, or that of its machine, without comments, to build it. Packets have their default, for
-/// which every buffer has space.
+/// An experiment on one topology, or that of its machine, without comments, to build it. Packets have their default,
+/// for which every buffer has space.
 pub(super) fn shortest(
     options: &NetworkOptions<'_>,
     job: &JobDraft,

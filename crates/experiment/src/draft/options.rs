@@ -18,8 +18,8 @@ const BANDWIDTH: Bandwidth = Bandwidth {
 /// Payloads of InfiniBand packets in bytes (rdma-core, libibverbs/verbs.h, `enum ibv_mtu`).
 const MTUS: [u64; 5] = [256, 512, 1024, 2048, 4096];
 
-/// Packets that the buffer of a virtual channel holds: one that arrives, one that leaves, and those of the round trip of
-/// a credit.
+/// Packets that the buffer of a virtual channel holds: one that arrives, one that leaves, and those of the round trip
+/// of a credit.
 const PACKETS_OF_VC: u64 = 4;
 
 /// Default of `network.router.buffer` in bytes.

@@ -76,7 +76,8 @@ fn equal(options: &NetworkOptions<'_>, first: &str) -> String {
         ),
         Equal::CableBandwidth => format!(
             "Each has at least {hosts} hosts. The links between routers have the bandwidth with which all cables together\n# \
-             have as much for each host as on {first}. This is no equal cost: cables, routers and NICs have prices, which `costs`\n# \
+             have as much for each host as on {first}. This is no equal cost: cables, routers and NICs have prices, \
+             which `costs`\n# \
              below gives."
         ),
     }

@@ -54,7 +54,7 @@ pub fn work(experiment: &Experiment) -> Result<WorkEstimate, Error> {
     let network = experiment.network.as_ref();
     let (mut of_traffic, mut of_ranks) = (JobWork::default(), JobWork::default());
     let mut hops = PairHops::new(network, experiment.run.seed);
-    let mut steps = ranks::Steps {
+    let mut steps = ranks::StepBudget {
         left: MOST_STEPS,
         left_for_programs: MOST_STEPS_OF_PROGRAMS,
         jobs: experiment.jobs.iter().filter(|job| !job.is_traffic()).count(),

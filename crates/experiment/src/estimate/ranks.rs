@@ -25,7 +25,7 @@ const PS_PER_S: f64 = 1e12;
 const KEPT_COLLECTIVES: usize = 8;
 
 /// The operations, rounds and messages that may still be looked at.
-pub struct Steps {
+pub struct StepBudget {
     /// Of all jobs.
     pub left: u64,
     /// Of programs, which are a part of all.
@@ -34,7 +34,7 @@ pub struct Steps {
     pub jobs: usize,
 }
 
-impl Steps {
+impl StepBudget {
     /// Most ranks of a job.
     fn most_ranks(&self, is_program: bool) -> u32 {
         let share = MOST_RANKS_OF_ALL_JOBS / self.jobs.max(1) as u32;
@@ -90,7 +90,7 @@ pub fn work_of(
     job: &RankJob,
     time: Option<Time>,
     hops: &mut PairHops<'_>,
-    steps: &mut Steps,
+    steps: &mut StepBudget,
 ) -> Result<RanksEstimate, Error> {
     let is_program = job.kind == "program";
     let most = steps.most_ranks(is_program);
@@ -192,8 +192,8 @@ impl<'a, 'n> RankReader<'a, 'n> {
         }
     }
 
-    /// Reads to the end of a repetition, or for at most this number of steps. Operations after the end of the rank's time
-    /// are never executed.
+    /// Reads to the end of a repetition, or for at most this number of steps. Operations after the end of the rank's
+    /// time are never executed.
     fn read(&mut self, most: u64) -> Result<(), ReadFailure> {
         if most == 0 {
             self.work.is_lower_limit = true;

@@ -103,7 +103,7 @@ pub struct RunSetting {
     pub pace: Pace,
     /// Limits of speculation of the optimistic executor.
     pub optimism: Optimism,
-    /// Interval of the checks whether ranks wait for ever, beside synthetic traffic.
+    /// Interval of the checks whether ranks wait forever, beside synthetic traffic.
     pub watchdog: Time,
     /// How credits return.
     pub credits: CreditSetting,

@@ -53,7 +53,8 @@ pub enum JobKind {
 pub struct RankJob {
     /// The operations of the ranks, repetitions included.
     pub workload: Arc<dyn Workload>,
-    /// Number of repetitions, for people; those that are measured, if the job goes on; 0: as many as fit before its end.
+    /// Number of repetitions, for people; those that are measured, if the job goes on; 0: as many as fit before its
+    /// end.
     pub repetitions: u64,
     /// Whether the job repeats its workload until all jobs of ranks are measured.
     pub goes_on: bool,
@@ -103,7 +104,7 @@ impl Job {
         matches!(self.kind, JobKind::Traffic(_))
     }
 
-    /// Whether the job may continue although its ranks or those of other jobs wait for ever.
+    /// Whether the job may continue although its ranks or those of other jobs wait forever.
     pub fn goes_on(&self) -> bool {
         match &self.kind {
             JobKind::Ranks(ranks) => ranks.goes_on || self.end.is_some(),

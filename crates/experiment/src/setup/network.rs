@@ -308,8 +308,8 @@ impl NetworkModel {
         buffers.min().unwrap_or_else(|| self.buffer_of_vc(HOST_LINK))
     }
 
-    /// Least space that a packet takes in a buffer between routers: the largest packet with its header under bubble flow
-    /// control, otherwise 0.
+    /// Least space that a packet takes in a buffer between routers: the largest packet with its header under bubble
+    /// flow control, otherwise 0.
     #[inline]
     pub fn slot(&self) -> u32 {
         if self.routing.packets_per_vc() > 1 {
@@ -473,9 +473,9 @@ fn read_buffers(
     topology.link_classes().into_iter().map(read).collect()
 }
 
-/// Refuses routing whose detours no load can begin. Packets that wait for a port are in the input buffers of its router.
-/// Bytes in flight take space of the buffer behind the port, as bytes in that buffer do. Each metric counts packets of the
-/// one kind, of the other or of both; with the load of one VC only the part of the buffer of that VC.
+/// Refuses routing whose detours no load can begin. Packets that wait for a port are in the input buffers of its
+/// router. Bytes in flight take space of the buffer behind the port, as bytes in that buffer do. Each metric counts
+/// packets of the one kind, of the other or of both; with the load of one VC only the part of the buffer of that VC.
 fn check_detours(
     section: &Section,
     topology: &dyn Topology,

@@ -146,11 +146,11 @@ impl HostOccupants {
         let slots = &self.slots[from as usize..to as usize];
         // Slots are in the order of jobs.
         let (job, _) = slots[usize::from(slot)];
-        let begin = slots.partition_point(|(other, _)| *other < job);
+        let start = slots.partition_point(|(other, _)| *other < job);
         let end = slots.partition_point(|(other, _)| *other <= job);
         PlaceOnHost {
-            position: (usize::from(slot) - begin) as u32,
-            of: (end - begin) as u32,
+            position: (usize::from(slot) - start) as u32,
+            of: (end - start) as u32,
         }
     }
 }

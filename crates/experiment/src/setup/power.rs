@@ -213,8 +213,8 @@ fn router_kinds(topology: &dyn Topology) -> (Vec<String>, Vec<u32>) {
     (names, kinds)
 }
 
-/// The kind of a router as its name says it: `leaf` of "pod 0, leaf 3"; `router` for a name without one. The cost table of
-/// sweeps has the same kinds (`python/fabricsim/sweep/inventory.py`).
+/// The kind of a router as its name says it: `leaf` of "pod 0, leaf 3"; `router` for a name without one. The cost table
+/// of sweeps has the same kinds (`python/fabricsim/sweep/inventory.py`).
 fn kind_of(coordinates: &str) -> &str {
     let named = coordinates.rsplit_once(' ').and_then(|(words, number)| {
         let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());

@@ -260,8 +260,8 @@ impl Rails {
         rank.position / rank.of.div_ceil(self.count())
     }
 
-    /// The rails by which a message leaves its sender and reaches its receiver. A rail reaches only those of its plane, so
-    /// it arrives at one beside that of the receiver, if that is in another plane.
+    /// The rails by which a message leaves its sender and reaches its receiver. A rail reaches only those of its plane,
+    /// so it arrives at one beside that of the receiver, if that is in another plane.
     #[inline]
     pub fn between_ranks(&self, sender: PlaceOnHost, receiver: PlaceOnHost) -> (u32, u32) {
         let (from, to) = (self.of_rank(sender), self.of_rank(receiver));

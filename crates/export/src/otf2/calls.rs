@@ -199,7 +199,7 @@ const CALLS: &[(&[&str], CallClass, Role)] = &[
 /// A row of `timeline`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CallSpan {
-    pub begin: u64,
+    pub start: u64,
     pub end: u64,
     /// Index of the activity.
     pub activity: u32,
@@ -209,7 +209,7 @@ pub(super) struct CallSpan {
 /// A call, or one span of computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WrittenCall {
-    pub begin: u64,
+    pub start: u64,
     pub end: u64,
     pub activity: u32,
     pub class: CallClass,
@@ -222,7 +222,7 @@ pub(super) struct WrittenCall {
 impl WrittenCall {
     fn new(span: CallSpan, class: CallClass) -> WrittenCall {
         WrittenCall {
-            begin: span.begin,
+            start: span.start,
             end: span.end,
             activity: span.activity,
             class,
@@ -237,10 +237,10 @@ impl WrittenCall {
         self.last = span;
     }
 
-    /// Whether the next row belongs to the same call. `sends`: whether a message is sent at its begin.
+    /// Whether the next row belongs to the same call. `sends`: whether a message is sent at its start.
     fn has(&self, next: CallSpan, sends: bool) -> bool {
         let works = |span: &CallSpan| !span.blocked;
-        let instant = |span: &CallSpan| span.begin == span.end;
+        let instant = |span: &CallSpan| span.start == span.end;
         if next.activity != self.activity
             || instant(&next)
             || instant(&self.last) && self.class != CallClass::Sendrecv
@@ -272,9 +272,9 @@ pub(super) fn calls(spans: &[CallSpan], activities: &[CallActivity], sends: &[u6
     let mut sends = sends.iter().copied().peekable();
     for span in spans {
         let class = activities[span.activity as usize].class;
-        while sends.next_if(|at| *at < span.begin).is_some() {}
+        while sends.next_if(|at| *at < span.start).is_some() {}
         let is_send =
-            class == CallClass::Sendrecv && !span.blocked && sends.next_if_eq(&span.begin).is_some();
+            class == CallClass::Sendrecv && !span.blocked && sends.next_if_eq(&span.start).is_some();
         match calls.last_mut() {
             Some(call) if call.has(*span, is_send) => call.extend(*span),
             _ => calls.push(WrittenCall::new(*span, class)),
@@ -298,7 +298,7 @@ mod tests {
             let first = rows.iter().position(|(of, ..)| of == state).unwrap_or(row);
             now += length;
             CallSpan {
-                begin: now - length,
+                start: now - length,
                 end: now,
                 activity: first as u32,
                 blocked: *blocked,
@@ -309,7 +309,7 @@ mod tests {
         let calls = calls(&spans, &activities, sends);
         calls
             .iter()
-            .map(|call| (name(call), call.begin, call.end))
+            .map(|call| (name(call), call.start, call.end))
             .collect()
     }
 

@@ -22,7 +22,7 @@ pub(super) struct MessageEnd {
     pub bytes: u64,
     /// `None` for collectives and one-sided communication.
     pub tag: Option<u32>,
-    /// Begin of this end: the sender came to it, or a receive matched the envelope.
+    /// Start of this end: the sender came to it, or a receive matched the envelope.
     pub begun: u64,
     /// Completion of this end: the buffer is free, or the data have arrived.
     pub done: u64,
@@ -74,7 +74,7 @@ pub(super) struct DefinitionNames {
 /// Order of events at one time of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum EventOrder {
-    /// A receive and a send at the begin of the call.
+    /// A receive and a send at the start of the call.
     Posted,
     First,
     /// An arrival, or the departure of a last byte.
@@ -221,8 +221,8 @@ impl RankWriter {
 
     /// The first call without a message that begins at a time and that `fits`.
     fn begun_at(&self, time: u64, fits: impl Fn(CallClass) -> bool) -> Option<usize> {
-        let first = self.calls.partition_point(|call| call.begin < time);
-        let at = self.calls[first..].iter().take_while(|call| call.begin == time);
+        let first = self.calls.partition_point(|call| call.start < time);
+        let at = self.calls[first..].iter().take_while(|call| call.start == time);
         let place = at
             .zip(first..)
             .find(|(call, index)| !self.taken[*index] && fits(call.class));
@@ -235,7 +235,7 @@ impl RankWriter {
         if time >= self.rank_end {
             return (self.calls.len(), time);
         }
-        let after = self.calls.partition_point(|call| call.begin <= time);
+        let after = self.calls.partition_point(|call| call.start <= time);
         let before = self.calls[..after]
             .iter()
             .rposition(|call| call.class != CallClass::Compute);
@@ -311,7 +311,7 @@ impl RankWriter {
                 let request = self.request();
                 self.place(
                     index,
-                    call.begin,
+                    call.start,
                     EventOrder::Posted,
                     EventRecord::IrecvRequest { request },
                 );
@@ -332,18 +332,18 @@ impl RankWriter {
         rest.sort_by_key(|end| (end.begun, end.peer, end.sequence));
         let mut rest = VecDeque::from(rest);
         for index in 0..self.calls.len() {
-            let WrittenCall { begin, class, .. } = self.calls[index];
+            let WrittenCall { start, class, .. } = self.calls[index];
             if class != CallClass::Irecv && (class != CallClass::Start || self.taken[index]) {
                 continue;
             }
             // A message matched earlier cannot belong to this receive, which would have none.
-            while let Some(end) = front_if(&mut rest, |end| end.begun < begin) {
+            while let Some(end) = front_if(&mut rest, |end| end.begun < start) {
                 self.unposted(&end);
             }
             let request = self.request();
             self.place(
                 index,
-                begin,
+                start,
                 EventOrder::Posted,
                 EventRecord::IrecvRequest { request },
             );
@@ -374,7 +374,7 @@ impl RankWriter {
     /// Places the sends of collectives: in their call, or beside the program.
     fn collective_sends(&mut self, sends: &[MessageEnd]) {
         for end in sends {
-            let until = self.calls.partition_point(|call| call.begin <= end.begun);
+            let until = self.calls.partition_point(|call| call.start <= end.begun);
             let of = self.calls[..until]
                 .iter()
                 .enumerate()
@@ -387,7 +387,7 @@ impl RankWriter {
             let over = EventRecord::IsendComplete { request };
             match of {
                 Some((index, call)) => {
-                    let order = match end.begun == call.begin {
+                    let order = match end.begun == call.start {
                         true => EventOrder::First,
                         false => EventOrder::Later,
                     };
@@ -435,7 +435,7 @@ impl RankWriter {
             let from = self.calls.partition_point(|call| call.end < end.done);
             let mut near = (from..)
                 .zip(&self.calls[from..])
-                .take_while(|(_, call)| call.begin <= end.done);
+                .take_while(|(_, call)| call.start <= end.done);
             let of = near
                 .find(|(_, call)| is_collective(call.class))
                 .map(|(index, call)| (index, *call));
@@ -445,9 +445,9 @@ impl RankWriter {
             if let Some((index, call)) = of {
                 // A receive that found its message was posted by a round that began at that time. The others were
                 // posted before their messages arrived; the exact time has no effect.
-                match end.found && end.begun > call.begin {
+                match end.found && end.begun > call.start {
                     true => self.place(index, end.begun, EventOrder::PostedLater, start),
-                    false => self.place(index, call.begin, EventOrder::Posted, start),
+                    false => self.place(index, call.start, EventOrder::Posted, start),
                 }
                 let order = match end.found && end.done == end.begun {
                     true => EventOrder::Found,
@@ -456,7 +456,7 @@ impl RankWriter {
                 self.place_in_round(index, end.done, order, over);
                 continue;
             }
-            let before = self.calls.partition_point(|call| call.begin <= end.begun);
+            let before = self.calls.partition_point(|call| call.start <= end.begun);
             let began = self.calls[..before]
                 .iter()
                 .rposition(|call| call.class == CallClass::Background);
@@ -556,7 +556,7 @@ impl RankWriter {
         let last = self.calls.len();
         for placed in &mut self.placed {
             if let Some(call) = self.calls.get(placed.call) {
-                placed.time = placed.time.clamp(call.begin, call.end);
+                placed.time = placed.time.clamp(call.start, call.end);
             }
         }
         self.placed
@@ -566,7 +566,7 @@ impl RankWriter {
         for (index, call) in self.calls.iter().enumerate() {
             let region = call.activity;
             events.push(TimedEvent {
-                time: call.begin,
+                time: call.start,
                 record: EventRecord::Enter { region },
             });
             while let Some(Placed { time, record, .. }) = placed.next_if(|placed| placed.call == index) {
@@ -597,7 +597,7 @@ fn is_collective(class: CallClass) -> bool {
 /// The message of a blocking receive: the one that woke it, or that it found, or else the last that arrived in it.
 /// `receives` are ordered by their ends.
 fn received_in(call: &WrittenCall, receives: &[MessageEnd], found: &[bool]) -> Option<usize> {
-    let first = receives.partition_point(|end| end.done < call.begin);
+    let first = receives.partition_point(|end| end.done < call.start);
     let until = receives.partition_point(|end| end.done <= call.end);
     let mut within = (first..until).filter(|place| !found[*place]);
     match call.woken {
@@ -607,7 +607,7 @@ fn received_in(call: &WrittenCall, receives: &[MessageEnd], found: &[bool]) -> O
             .or_else(|| within.next_back()),
         None => within
             .clone()
-            .find(|place| receives[*place].begun == call.begin)
+            .find(|place| receives[*place].begun == call.start)
             .or_else(|| within.next_back()),
     }
 }
@@ -653,7 +653,7 @@ impl PendingMessages {
         let is_send = |open: &Open| matches!(open.record, EventRecord::IsendComplete { .. });
         let likely = match call.woken {
             Some(woken) => find(&|open| open.ready == woken),
-            None => find(&|open| is_send(open) == (call.begin == call.end)),
+            None => find(&|open| is_send(open) == (call.start == call.end)),
         };
         let place = likely.or_else(|| find(&|_| true))?;
         self.ready.remove(place)

@@ -23,7 +23,7 @@ fn input(rows: &[(&str, bool, u64)], ends: &[MessageEnd]) -> (RankInput, Vec<Cal
         });
         now += length;
         spans.push(CallSpan {
-            begin: now - length,
+            start: now - length,
             end: now,
             activity: activity as u32,
             blocked: *blocked,
@@ -391,7 +391,15 @@ proptest! {
         let ends: Vec<MessageEnd> = (0..)
             .zip(&ends)
             .map(|(sequence, (side, peer, tag, begun, lasts))| {
-                let side = [MessageSide::Out, MessageSide::In, MessageSide::Asked, MessageSide::Asking, MessageSide::Put, MessageSide::Get, MessageSide::Answer][*side];
+                let side = [
+                    MessageSide::Out,
+                    MessageSide::In,
+                    MessageSide::Asked,
+                    MessageSide::Asking,
+                    MessageSide::Put,
+                    MessageSide::Get,
+                    MessageSide::Answer,
+                ][*side];
                 let tag = tag.filter(|_| matches!(side, MessageSide::Out | MessageSide::In));
                 end(side, *peer, sequence, tag, *begun, begun + lasts)
             })

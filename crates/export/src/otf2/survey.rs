@@ -41,7 +41,7 @@ const SURVEYED: [&str; 7] = [
 /// The content of the archive.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    pub jobs: Jobs,
+    pub jobs: JobLocations,
     /// Activities of ranks: the regions of the archive by number.
     pub activities: Activities,
     /// Ranks by location.
@@ -62,14 +62,14 @@ pub(super) struct TraceLocation {
 
 /// Jobs of ranks, in the order in which the tables name them.
 #[derive(Debug, Default)]
-pub(super) struct Jobs {
+pub(super) struct JobLocations {
     names: Vec<String>,
     ranks: Vec<u32>,
     /// Location of the first rank of each job.
     first: Vec<u64>,
 }
 
-impl Jobs {
+impl JobLocations {
     /// The number of a job.
     pub fn number(&mut self, name: &str) -> usize {
         self.find(name).unwrap_or_else(|| {

@@ -10,7 +10,7 @@ use crate::folder::ReadStop;
 /// A bin of time with its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BinRow {
-    pub begin: u64,
+    pub start: u64,
     pub end: u64,
     pub values: Vec<u64>,
 }
@@ -21,7 +21,7 @@ type Late = BTreeMap<String, BTreeMap<u64, BinRow>>;
 impl BinRow {
     /// Picoseconds.
     pub fn width(&self) -> u64 {
-        self.end.saturating_sub(self.begin).max(1)
+        self.end.saturating_sub(self.start).max(1)
     }
 
     /// Gigabits per second, from bytes in the bin.
@@ -59,10 +59,10 @@ pub(crate) fn sums(
         values,
         |thing, bin| {
             let bins = late.entry(thing.into()).or_default();
-            match bins.get_mut(&bin.begin) {
+            match bins.get_mut(&bin.start) {
                 Some(known) => known.add(&bin),
                 None => {
-                    bins.insert(bin.begin, bin);
+                    bins.insert(bin.start, bin);
                 }
             }
         },
@@ -76,11 +76,11 @@ pub(crate) fn sums(
         |_, _| {},
         |thing, mut bin| {
             if let Some(bins) = late.get_mut(thing) {
-                let rest = bins.split_off(&bin.begin);
+                let rest = bins.split_off(&bin.start);
                 for before in std::mem::replace(bins, rest).values() {
                     take(thing, before)?;
                 }
-                if let Some(more) = bins.remove(&bin.begin) {
+                if let Some(more) = bins.remove(&bin.start) {
                     bin.add(&more);
                 }
             }
@@ -108,10 +108,10 @@ fn in_order(
         .into_iter()
         .chain(values.iter().copied())
         .collect();
-    // Begin of the newest bin of each item, plus one.
+    // Start of the newest bin of each item, plus one.
     let mut newest = BTreeMap::<String, u64>::new();
     folder.each(table, &columns, |rows| {
-        let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+        let (starts, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
         let things = rows.texts(thing)?;
         let mut cells = Vec::new();
         for value in values {
@@ -120,7 +120,7 @@ fn in_order(
         for row in 0..rows.rows() {
             let thing = things.or_empty(row);
             let bin = BinRow {
-                begin: begins[row],
+                start: starts[row],
                 end: ends[row],
                 values: cells.iter().map(|cells| cells[row]).collect(),
             };
@@ -128,10 +128,10 @@ fn in_order(
                 Some(newest) => newest,
                 None => newest.entry(thing.into()).or_default(),
             };
-            if bin.begin < *newest {
+            if bin.start < *newest {
                 late(thing, bin);
             } else {
-                *newest = bin.begin + 1;
+                *newest = bin.start + 1;
                 take(thing, bin)?;
             }
         }
@@ -167,11 +167,11 @@ impl Curve {
 
     /// Adds the value of a bin. Earlier bins without a row have the value 0.
     pub fn flow(&mut self, trace: &mut Trace, bin: &BinRow, value: f64) -> Result<(), Error> {
-        if self.end < bin.begin {
+        if self.end < bin.start {
             self.value_at(trace, self.end, 0.0)?;
         }
         self.end = bin.end;
-        self.value_at(trace, bin.begin, value)
+        self.value_at(trace, bin.start, value)
     }
 
     /// Sets the value from the end of a bin on.

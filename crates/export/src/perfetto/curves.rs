@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::bins::{BinRow, Curve, sums};
-use super::jobs::Jobs;
+use super::jobs::JobTracks;
 use super::trace::{Trace, Track};
 use crate::Error;
 use crate::folder::ExportSource;
@@ -96,7 +96,7 @@ pub(crate) fn links(
     }
     let columns = ["begin_ps", "end_ps", "link", "busy_ps", "waiting_bytes"];
     folder.each("link_series", &columns, |rows| {
-        let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+        let (starts, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
         let links = rows.short_integers("link")?;
         let (times, waiting) = (rows.integers("busy_ps")?, rows.integers("waiting_bytes")?);
         for (row, link) in links.iter().enumerate() {
@@ -104,7 +104,7 @@ pub(crate) fn links(
                 continue;
             };
             let bin = BinRow {
-                begin: begins[row],
+                start: starts[row],
                 end: ends[row],
                 values: Vec::new(),
             };
@@ -117,7 +117,7 @@ pub(crate) fn links(
 }
 
 /// Curves of each job, under its process.
-pub(crate) fn jobs(folder: &ExportSource, jobs: &mut Jobs, trace: &mut Trace) -> Result<(), Error> {
+pub(crate) fn jobs(folder: &ExportSource, jobs: &mut JobTracks, trace: &mut Trace) -> Result<(), Error> {
     /// Values of a job: rates, then totals since its start.
     struct OfJob {
         sent: Curve,

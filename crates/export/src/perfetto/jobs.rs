@@ -8,14 +8,14 @@ use crate::folder::ExportSource;
 
 /// All jobs, by number.
 #[derive(Default)]
-pub(crate) struct Jobs {
+pub(crate) struct JobTracks {
     jobs: Vec<(String, Track)>,
 }
 
-impl Jobs {
+impl JobTracks {
     /// Describes the jobs of the experiment, in order.
-    pub fn describe(folder: &ExportSource, trace: &mut Trace) -> Result<Jobs, Error> {
-        let mut jobs = Jobs::default();
+    pub fn describe(folder: &ExportSource, trace: &mut Trace) -> Result<JobTracks, Error> {
+        let mut jobs = JobTracks::default();
         let of_summary = folder.summary().map(|summary| summary.jobs.iter());
         let of_experiment = folder.experiment()["job"].as_array();
         let names: Vec<&str> = match of_summary {
@@ -38,7 +38,7 @@ impl Jobs {
             return Ok(job);
         }
         let job = self.jobs.len();
-        let track = trace.process(Jobs::pid(job), name)?;
+        let track = trace.process(JobTracks::pid(job), name)?;
         self.jobs.push((name.into(), track));
         Ok(job)
     }

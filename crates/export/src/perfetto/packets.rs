@@ -8,7 +8,7 @@ use prost::Message;
 /// The whole file: packets one after the other in this field. For tests only; the file is never entirely in memory.
 #[cfg(test)]
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct Trace {
+pub(crate) struct WholeTrace {
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }

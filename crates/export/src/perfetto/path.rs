@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::jobs::Jobs;
+use super::jobs::JobTracks;
 use super::trace::{AnnotationValue, Named, Trace, Track};
 use crate::Error;
 use crate::folder::ExportSource;
@@ -22,7 +22,7 @@ pub(crate) fn links(folder: &ExportSource) -> Result<BTreeSet<u32>, Error> {
 /// Writes all paths.
 pub(crate) fn paths(
     folder: &ExportSource,
-    jobs: &mut Jobs,
+    jobs: &mut JobTracks,
     trace: &mut Trace,
     names: &BTreeMap<u32, String>,
 ) -> Result<(), Error> {
@@ -33,7 +33,7 @@ pub(crate) fn paths(
     folder.each("critical_path", &columns, |rows| {
         let (of, kinds) = (rows.texts("job")?, rows.texts("kind")?);
         let (ranks, to_ranks) = (rows.integers("rank")?, rows.maybe_integers("to_rank")?);
-        let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+        let (starts, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
         let (activities, links) = (rows.texts("activity")?, rows.maybe_integers("link")?);
         let (reasons, holders) = (rows.texts("reason")?, rows.texts("holder")?);
         for row in 0..rows.rows() {
@@ -69,7 +69,7 @@ pub(crate) fn paths(
                 name: &format!("{kind}, {place}"),
                 annotations: &annotations,
             };
-            trace.begin(track, begins[row], &step)?;
+            trace.begin(track, starts[row], &step)?;
             trace.end(track, ends[row])?;
         }
         Ok::<(), ReadStop>(())

@@ -3,11 +3,11 @@
 //!
 //! Perfetto orders events of one time by their position in the file. A message is handed over when the overhead of
 //! its sender has just ended, and ends the wait of its receiver. So arrow ends precede slices in the file, and
-//! usually arrow begins too. An arrow of a message that is sent at the begin of its call follows the slices.
+//! usually arrow begins too. An arrow of a message that is sent at the start of its call follows the slices.
 
 use std::collections::BTreeMap;
 
-use super::jobs::Jobs;
+use super::jobs::JobTracks;
 use super::trace::{AnnotationValue, Arrow, Named, Trace, Track, nanoseconds};
 use crate::Error;
 use crate::folder::ExportSource;
@@ -29,7 +29,11 @@ pub(crate) struct RankTracks {
 
 impl RankTracks {
     /// Describes all ranks that are known in advance, job by job.
-    pub fn describe(folder: &ExportSource, jobs: &mut Jobs, trace: &mut Trace) -> Result<RankTracks, Error> {
+    pub fn describe(
+        folder: &ExportSource,
+        jobs: &mut JobTracks,
+        trace: &mut Trace,
+    ) -> Result<RankTracks, Error> {
         let mut ranks = RankTracks {
             hosts: Vec::new(),
             tracks: Vec::new(),
@@ -61,7 +65,7 @@ impl RankTracks {
     fn see(
         &mut self,
         folder: &ExportSource,
-        jobs: &mut Jobs,
+        jobs: &mut JobTracks,
         trace: &mut Trace,
         table: &str,
         rank: &str,
@@ -105,7 +109,7 @@ impl RankTracks {
         }
         let place = i32::try_from(rank).unwrap_or(i32::MAX);
         // A thread with the number of its process would be taken for the main thread.
-        let track = trace.thread(Jobs::pid(job), FIRST_THREAD + threads, &name, place)?;
+        let track = trace.thread(JobTracks::pid(job), FIRST_THREAD + threads, &name, place)?;
         tracks.insert(rank, track);
         self.threads += 1;
         Ok(track)
@@ -115,13 +119,13 @@ impl RankTracks {
     pub fn timeline(
         &mut self,
         folder: &ExportSource,
-        jobs: &mut Jobs,
+        jobs: &mut JobTracks,
         trace: &mut Trace,
     ) -> Result<(), Error> {
         let columns = ["job", "rank", "begin_ps", "end_ps", "state", "blocked", "region"];
         folder.each("timeline", &columns, |rows| {
             let (names, ranks) = (rows.texts("job")?, rows.short_integers("rank")?);
-            let (begins, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
+            let (starts, ends) = (rows.integers("begin_ps")?, rows.integers("end_ps")?);
             let (states, blocked) = (rows.texts("state")?, rows.flags("blocked")?);
             let regions = rows.texts("region")?;
             for row in 0..rows.rows() {
@@ -140,14 +144,14 @@ impl RankTracks {
                     name: states.or_empty(row),
                     annotations: region,
                 };
-                trace.begin(track, begins[row], &state)?;
+                trace.begin(track, starts[row], &state)?;
                 if blocked.value(row) {
                     let waiting = Named {
                         category: "waiting",
                         name: "waiting",
                         annotations: &[],
                     };
-                    trace.begin(track, begins[row], &waiting)?;
+                    trace.begin(track, starts[row], &waiting)?;
                     trace.end(track, ends[row])?;
                 }
                 trace.end(track, ends[row])?;
@@ -160,7 +164,7 @@ impl RankTracks {
     pub fn messages(
         &mut self,
         folder: &ExportSource,
-        jobs: &mut Jobs,
+        jobs: &mut JobTracks,
         trace: &mut Trace,
         place: TracePosition,
     ) -> Result<(), Error> {
@@ -172,9 +176,9 @@ impl RankTracks {
                 number += 1;
                 let message = messages.row(row, number);
                 let job = jobs.number(trace, message.job)?;
-                let (begin, end) = message.places();
-                // The begin comes first, because both may have the same time.
-                if begin == place {
+                let (start, end) = message.places();
+                // The start comes first, because both may have the same time.
+                if start == place {
                     let track = self.track(trace, job, message.from)?;
                     message.begin(trace, track)?;
                 }
@@ -280,7 +284,7 @@ impl<'b> MessageArrows<'b> {
 }
 
 impl MessageArrow<'_> {
-    /// Positions of its begin and its end in the file.
+    /// Positions of its start and its end in the file.
     fn places(&self) -> (TracePosition, TracePosition) {
         let overhead = nanoseconds(self.posted) < nanoseconds(self.sent);
         match (overhead, nanoseconds(self.sent) < nanoseconds(self.matched)) {

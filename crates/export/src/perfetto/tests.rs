@@ -60,7 +60,7 @@ fn name_of(track: &TrackDescriptor, known: &BTreeMap<u64, (String, Option<i32>)>
 }
 
 fn see(bytes: &[u8]) -> Seen {
-    let mut packets = packets::Trace::decode(bytes).unwrap().packet;
+    let mut packets = packets::WholeTrace::decode(bytes).unwrap().packet;
     let first = packets.first().map(|packet| packet.sequence_flags);
     assert!(first.is_none_or(|flags| flags == Some(packets::STATE_CLEARED)));
     let mut seen = Seen::default();
@@ -239,7 +239,7 @@ fn slices_are_rows_of_the_timeline_and_arrows_lead_from_call_to_call() {
             .filter(|it| it.track == track && !it.name.contains("rank"));
         slices.map(|slice| (slice.name.clone(), slice.ns)).collect()
     };
-    let slice = |name: &str, begin, end| (name.to_string(), (begin, end));
+    let slice = |name: &str, start, end| (name.to_string(), (start, end));
     assert_eq!(
         calls(SENT),
         [

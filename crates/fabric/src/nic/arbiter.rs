@@ -40,8 +40,8 @@ impl NicArbiter {
         }
     }
 
-    /// The source of a message of this traffic class and job, given by the job's number for it on this host. If messages
-    /// compete, all of a class have one source, which alternates among them.
+    /// The source of a message of this traffic class and job, given by the job's number for it on this host. If
+    /// messages compete, all of a class have one source, which alternates among them.
     #[inline]
     pub fn source(self, traffic_class: u8, job: u16, of_job: u16) -> NicSource {
         match self {
@@ -70,7 +70,7 @@ pub struct OtherSources<M> {
     /// Bytes that the source whose turn it is may send in this turn. Meaningless without other sources.
     pub deficit: u32,
     /// Memory of queues that became empty.
-    spare: Vec<VecDeque<M>>,
+    unused: Vec<VecDeque<M>>,
 }
 
 /// The source whose turn it is.
@@ -125,7 +125,7 @@ impl<M> Default for OtherSources<M> {
         OtherSources {
             queues: VecDeque::new(),
             deficit: 0,
-            spare: Vec::new(),
+            unused: Vec::new(),
         }
     }
 }
@@ -148,7 +148,7 @@ impl<M> OtherSources<M> {
             self.queues.push_back(SourceQueue {
                 of_job,
                 deficit: 0,
-                messages: self.spare.pop().unwrap_or_default(),
+                messages: self.unused.pop().unwrap_or_default(),
             });
             self.queues.len() - 1
         });
@@ -181,7 +181,7 @@ impl<M> OtherSources<M> {
         let leftover = std::mem::replace(&mut self.deficit, first.deficit.wrapping_add(quantum));
         let (of_job, messages) = sending.replace(first.of_job, first.messages);
         if next.is_none() {
-            self.spare.push(messages);
+            self.unused.push(messages);
             return Some(TurnUndo::Left {
                 of_job,
                 deficit: before,
@@ -200,7 +200,7 @@ impl<M> OtherSources<M> {
         (!queues.is_empty()).then(|| OtherSources {
             queues: queues.into(),
             deficit,
-            spare: Vec::new(),
+            unused: Vec::new(),
         })
     }
 
@@ -214,7 +214,7 @@ impl<M> OtherSources<M> {
                 let message = queue.messages.pop_back();
                 if queue.messages.is_empty() {
                     let emptied = self.queues.remove(at);
-                    self.spare.extend(emptied.map(|queue| queue.messages));
+                    self.unused.extend(emptied.map(|queue| queue.messages));
                 }
                 return message;
             }
@@ -226,7 +226,7 @@ impl<M> OtherSources<M> {
                 }
             }
             TurnUndo::Left { of_job, deficit } => {
-                let messages = self.spare.pop().unwrap_or_default();
+                let messages = self.unused.pop().unwrap_or_default();
                 self.take_back(sending, (of_job, messages), quantum);
                 self.deficit = deficit;
             }

@@ -145,7 +145,7 @@ impl<M: RouterModel> Bench<M> {
 
 /// An output of a router, for the comparison of the reverse check.
 #[derive(Debug, PartialEq)]
-pub(super) enum Output<Timer> {
+pub(super) enum RecordedOutput<Timer> {
     Depart(u16, u8, Packet, Time, Time),
     Credit(u16, u8, u32, Time),
     Timer(Timer, Time),
@@ -154,29 +154,29 @@ pub(super) enum Output<Timer> {
 
 /// The recorder of a router of this model.
 pub(super) type RouterRecorder<M, const KEPT: bool> =
-    UndoRecorder<<M as RouterModel>::Undo, Output<<M as RouterModel>::Timer>, KEPT>;
+    UndoRecorder<<M as RouterModel>::Undo, RecordedOutput<<M as RouterModel>::Timer>, KEPT>;
 
 impl<M: RouterModel, const KEPT: bool> RouterOutputs<M> for RouterRecorder<M, KEPT> {
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time) {
         self.outputs
-            .push(Output::Depart(port, vc, packet, wait, serialization));
+            .push(RecordedOutput::Depart(port, vc, packet, wait, serialization));
     }
     fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
-        self.outputs.push(Output::Credit(port, vc, bytes, after));
+        self.outputs.push(RecordedOutput::Credit(port, vc, bytes, after));
     }
     fn timer(&mut self, timer: M::Timer, after: Time) {
-        self.outputs.push(Output::Timer(timer, after));
+        self.outputs.push(RecordedOutput::Timer(timer, after));
     }
     fn signal(&mut self, _: u16, signal: M::Signal, _: Time) {
         unreachable!("no model sends {signal:?}")
     }
     fn random(&mut self) -> impl Random {
-        struct Recorded<'a, T>(&'a mut Vec<Output<T>>);
+        struct Recorded<'a, T>(&'a mut Vec<RecordedOutput<T>>);
         impl<T> Random for Recorded<'_, T> {
             fn below(&mut self, bound: u32) -> u32 {
                 // A repeated operation draws the same numbers.
                 let number = (self.0.len() as u32 * 5 + 3) % bound;
-                self.0.push(Output::Drawn(number));
+                self.0.push(RecordedOutput::Drawn(number));
                 number
             }
         }

@@ -5,14 +5,14 @@
 //! of its input port and VC. It is routed when it becomes the first there, that is when the tail of the packet
 //! before it has crossed. An output of the crossbar takes one packet at a time, and so does an input, all VCs
 //! together. A free output chooses among the first packets that are routed to it, whose input is free, for which the
-//! buffer at the far end has credits and the output buffer has room; of several, the [`Arbiter`] selects one. The
+//! buffer at the far end has credits and the output buffer has space; of several, the [`Arbiter`] selects one. The
 //! packet takes its credits, and crosses. When its tail has crossed, its input and output of the crossbar and its
 //! buffer space are free, and its credit leaves.
 //!
 //! The crossbar is [`Speedup`] times as fast as the link of its output, but a tail does not cross before it has
 //! arrived. Behind the crossbar packets wait for the link only, in the order in which they cross. So the time of the
 //! departure is known when the output takes a packet. The head starts onto a free link when it crosses (cut-through).
-//! A packet has room in the output buffer from then until its tail has left the link. Without a speedup the link is
+//! A packet has space in the output buffer from then until its tail has left the link. Without a speedup the link is
 //! free whenever its output of the crossbar is, and nothing waits there.
 //!
 //! With several traffic classes ([`TrafficClasses`]), each class has its own VCs. An output first chooses a class among
@@ -158,7 +158,7 @@ pub enum InputQueuedUndo {
     },
     /// The other half of a packet that left the front of its queue.
     Released(PacketIdentity),
-    /// A packet took room in an output buffer.
+    /// A packet took space in an output buffer.
     Buffered {
         /// Output port.
         output: u16,
@@ -212,7 +212,7 @@ const _: () = assert!(size_of::<InputQueuedUndo>() <= 32);
 
 /// An output port.
 #[derive(Clone, Debug)]
-struct Output {
+struct InputQueuedOutput {
     rate: Rate,
     /// Rate of the crossbar.
     crossbar: Rate,
@@ -276,7 +276,7 @@ impl AsMut<Packet> for Buffered {
 
 /// One router.
 #[derive(Clone, Debug)]
-pub struct Router {
+pub struct InputQueuedRouter {
     id: RouterId,
     /// VCs of a port, of all traffic classes.
     vcs: u8,
@@ -289,7 +289,7 @@ pub struct Router {
     measured: Measured,
     /// The output that chooses first.
     first: u16,
-    outputs: Vec<Output>,
+    outputs: Vec<InputQueuedOutput>,
     /// By output port, then traffic class, the preferred queue: the one after the queue that was served last.
     preferred: Vec<u32>,
     /// By output port; empty with one traffic class.
@@ -310,7 +310,7 @@ pub struct Router {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputQueuedRouterState {
     first: u16,
-    outputs: Vec<OutputState>,
+    outputs: Vec<InputQueuedOutputState>,
     /// By output port, then traffic class.
     preferred: Vec<u32>,
     /// By output port; empty with one traffic class.
@@ -324,7 +324,7 @@ pub struct InputQueuedRouterState {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct OutputState {
+struct InputQueuedOutputState {
     from: Option<(u16, u8)>,
     /// 0 if no packet crosses.
     crosses_until: Time,
@@ -343,8 +343,8 @@ struct QueueState {
 }
 
 /// The congestion that the routing of a packet of this size sees. Its VCs are those of the packet's traffic class.
-struct LocalCongestion<'a> {
-    router: &'a Router,
+struct InputQueuedCongestion<'a> {
+    router: &'a InputQueuedRouter,
     now: Time,
     bytes: u32,
     /// The first VC of the packet's traffic class.
@@ -352,7 +352,7 @@ struct LocalCongestion<'a> {
     context: &'a RoutingContext<'a>,
 }
 
-impl Congestion for LocalCongestion<'_> {
+impl Congestion for InputQueuedCongestion<'_> {
     fn load(&self, port: Port) -> u64 {
         self.router.load(port.0)
     }
@@ -377,7 +377,7 @@ impl Congestion for LocalCongestion<'_> {
     }
 }
 
-impl Router {
+impl InputQueuedRouter {
     /// Index of a VC of a port, for input queues and far buffers.
     #[inline]
     fn index(&self, port: u16, vc: u8) -> usize {
@@ -423,7 +423,7 @@ impl Router {
     }
 
     /// Routes the first packet of a queue. Returns the output.
-    fn route<O: RouterOutputs<Router>>(
+    fn route<O: RouterOutputs<InputQueuedRouter>>(
         &mut self,
         now: Time,
         (input, vc): (u16, u8),
@@ -448,7 +448,7 @@ impl Router {
             destination,
         };
         let mut route = before;
-        let seen = LocalCongestion {
+        let seen = InputQueuedCongestion {
             router: self,
             now,
             bytes,
@@ -519,7 +519,7 @@ impl Router {
         Some(decision)
     }
 
-    fn needs_credits(output: &Output, decision: Decision) -> bool {
+    fn needs_credits(output: &InputQueuedOutput, decision: Decision) -> bool {
         !output.to_host && decision.claim != BufferClaim::Reserved
     }
 
@@ -567,7 +567,7 @@ impl Router {
     }
 
     /// Lets a free output take a packet.
-    fn serve<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, out: &mut O) {
+    fn serve<O: RouterOutputs<InputQueuedRouter>>(&mut self, now: Time, port: u16, out: &mut O) {
         let output = &self.outputs[usize::from(port)];
         if output.from.is_some() || output.requested == 0 {
             return;
@@ -624,7 +624,12 @@ impl Router {
     /// The traffic class that an output serves next. Without a packet that could be sent, `None`.
     // Not inlined, to keep the code of networks with one class small.
     #[inline(never)]
-    fn choose_class<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, out: &mut O) -> Option<u8> {
+    fn choose_class<O: RouterOutputs<InputQueuedRouter>>(
+        &mut self,
+        now: Time,
+        port: u16,
+        out: &mut O,
+    ) -> Option<u8> {
         let (mut waiting, mut able, mut any_credits) = (ClassSet::default(), ClassSet::default(), false);
         for queue in self.requesting(port) {
             let Some(decision) = self.queues[queue].decision else {
@@ -634,8 +639,8 @@ impl Router {
             waiting.insert(class);
             let has_credits = self.has_credits(queue, decision);
             any_credits |= has_credits;
-            // Without regard to the room in the output buffer: small packets of one class would always take it before
-            // large ones of another. The link is busy until there is room.
+            // Without regard to the space in the output buffer: small packets of one class would always take it before
+            // large ones of another. The link is busy until there is space.
             if has_credits && self.may_cross(now, queue, decision) {
                 able.insert(class);
             }
@@ -671,16 +676,22 @@ impl Router {
     /// Whether nothing in the router except its output delays the first packet of a queue.
     fn may_go(&self, now: Time, queue: usize, decision: Decision) -> bool {
         let bytes = self.head(queue).packet.bytes;
-        self.may_cross(now, queue, decision) && self.output_buffers.has_room(now, decision.output, bytes)
+        self.may_cross(now, queue, decision) && self.output_buffers.has_space(now, decision.output, bytes)
     }
 
-    /// As [`Router::may_go`], but the output buffer may have no room.
+    /// As [`InputQueuedRouter::may_go`], but the output buffer may have no space.
     fn may_cross(&self, now: Time, queue: usize, decision: Decision) -> bool {
         self.inputs[queue / usize::from(self.vcs)].is_none() && self.ready_at(queue, decision) <= now
     }
 
     /// Counts the time during which a free output with an idle link had packets, but none with credits.
-    fn set_blocked<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, blocked: bool, out: &mut O) {
+    fn set_blocked<O: RouterOutputs<InputQueuedRouter>>(
+        &mut self,
+        now: Time,
+        port: u16,
+        blocked: bool,
+        out: &mut O,
+    ) {
         let output = &mut self.outputs[usize::from(port)];
         match output.blocked_since {
             None if blocked => {
@@ -711,8 +722,14 @@ impl Router {
         fast.crossbar.serialization(bytes).max(tail.saturating_sub(now))
     }
 
-    /// A packet takes room in the output buffer until its tail leaves the link.
-    fn buffer<O: RouterOutputs<Router>>(&mut self, now: Time, output: u16, held: UnsentPacket, out: &mut O) {
+    /// A packet takes space in the output buffer until its tail leaves the link.
+    fn buffer<O: RouterOutputs<InputQueuedRouter>>(
+        &mut self,
+        now: Time,
+        output: u16,
+        held: UnsentPacket,
+        out: &mut O,
+    ) {
         while let Some(UnsentPacket { until, bytes }) = self.output_buffers.remove_left(now, output) {
             out.note(|| InputQueuedUndo::Unbuffered { output, bytes, until });
         }
@@ -721,7 +738,7 @@ impl Router {
     }
 
     /// Sends the first packet of a queue to its output.
-    fn send<O: RouterOutputs<Router>>(&mut self, now: Time, queue: usize, out: &mut O) {
+    fn send<O: RouterOutputs<InputQueuedRouter>>(&mut self, now: Time, queue: usize, out: &mut O) {
         let Some(decision) = self.withdraw(queue) else {
             return;
         };
@@ -786,7 +803,7 @@ impl Router {
                 crossing,
                 wait: start - now,
                 serialization,
-                room: self.output_buffers.size().map(|size| size.saturating_sub(bytes)),
+                space: self.output_buffers.size().map(|size| size.saturating_sub(bytes)),
                 bytes,
             };
             let output = (decision.output, decision.vc);
@@ -918,7 +935,7 @@ impl Router {
     }
 }
 
-impl RouterModel for Router {
+impl RouterModel for InputQueuedRouter {
     const MODEL: RouterModelKind = RouterModelKind {
         name: "input-queued",
         summary: "virtual cut-through with credits, a first-in first-out queue for each input port and virtual \
@@ -969,16 +986,16 @@ impl RouterModel for Router {
 
     fn bytes_per_port(ports: u64, vcs: u64, _: bool) -> u64 {
         let per_vc = (size_of::<InputQueue>() + size_of::<FarBuffer>()) as u64;
-        let port = size_of::<Output>()
+        let port = size_of::<InputQueuedOutput>()
             + size_of::<Option<u8>>()
             + size_of::<VecDeque<UnsentPacket>>()
             + size_of::<u32>();
         port as u64 + vcs * per_vc + (ports * vcs).div_ceil(64) * 8
     }
 
-    fn new(setup: &RouterSetup<'_>, parameters: Parameters) -> Router {
+    fn new(setup: &RouterSetup<'_>, parameters: Parameters) -> InputQueuedRouter {
         let (ports, classes) = (setup.ports, setup.traffic_classes);
-        let output = |p: &super::PortSetting| Output {
+        let output = |p: &super::PortSetting| InputQueuedOutput {
             rate: p.rate,
             crossbar: parameters.speedup.of(p.rate),
             to_host: p.to_host,
@@ -1000,7 +1017,7 @@ impl RouterModel for Router {
             credits: p.credits,
             waiting: 0,
         });
-        Router {
+        InputQueuedRouter {
             id: setup.id,
             vcs: setup.vcs,
             traffic_classes: classes,
@@ -1183,7 +1200,7 @@ impl RouterModel for Router {
     }
 
     fn state(&self) -> InputQueuedRouterState {
-        let output = |output: &Output| OutputState {
+        let output = |output: &InputQueuedOutput| InputQueuedOutputState {
             from: output.from,
             crosses_until: output.from.map_or(Time::ZERO, |_| output.crosses_until),
             busy_until: output.busy_until,
@@ -1218,7 +1235,7 @@ impl RouterModel for Router {
         self.class_turns = state.class_turns;
         self.inputs.fill(None);
         for (output, saved) in self.outputs.iter_mut().zip(&state.outputs) {
-            *output = Output {
+            *output = InputQueuedOutput {
                 rate: output.rate,
                 crossbar: output.crossbar,
                 to_host: output.to_host,

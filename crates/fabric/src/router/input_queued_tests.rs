@@ -1,11 +1,11 @@
 use super::*;
 use crate::reverse_check::{Reversible, check, script};
-use crate::router::bench::{self, Output, RouterRecorder, credits, packets, ports, setup};
+use crate::router::bench::{self, RecordedOutput, RouterRecorder, credits, packets, ports, setup};
 use proptest::prelude::*;
 use routing::{Hop, LoadQuantity, LoadScope, Routing};
 use topology::HostId;
 
-type Bench = bench::Bench<Router>;
+type Bench = bench::Bench<InputQueuedRouter>;
 
 /// Bytes of the largest packet.
 const LARGEST: u32 = 200;
@@ -27,13 +27,13 @@ const OF_CLASSES: RoutingContext<'static> = RoutingContext {
     loads: &[],
 };
 
-fn seen(router: &Router, bytes: u32) -> LocalCongestion<'_> {
+fn seen(router: &InputQueuedRouter, bytes: u32) -> InputQueuedCongestion<'_> {
     seen_at(Time::ZERO, router, bytes)
 }
 
-fn seen_at(now: Time, router: &Router, bytes: u32) -> LocalCongestion<'_> {
+fn seen_at(now: Time, router: &InputQueuedRouter, bytes: u32) -> InputQueuedCongestion<'_> {
     let context = &EXPLICIT;
-    LocalCongestion {
+    InputQueuedCongestion {
         router,
         now,
         bytes,
@@ -71,7 +71,7 @@ impl Routing for Explicit {
     }
 }
 
-fn router(credits: u32, arbiter: Arbiter) -> Router {
+fn router(credits: u32, arbiter: Arbiter) -> InputQueuedRouter {
     let parameters = Parameters {
         arbiter,
         ..Parameters::default()
@@ -79,18 +79,18 @@ fn router(credits: u32, arbiter: Arbiter) -> Router {
     router_of(credits, parameters)
 }
 
-fn router_of(credits: u32, parameters: Parameters) -> Router {
-    Router::new(&setup(&ports(credits), LARGEST, false), parameters)
+fn router_of(credits: u32, parameters: Parameters) -> InputQueuedRouter {
+    InputQueuedRouter::new(&setup(&ports(credits), LARGEST, false), parameters)
 }
 
 /// A router with two traffic classes of one VC each.
-fn of_classes(credits: u32, parameters: Parameters, classes: &[(u8, u8)]) -> Router {
+fn of_classes(credits: u32, parameters: Parameters, classes: &[(u8, u8)]) -> InputQueuedRouter {
     let ports = ports(credits);
     let setup = RouterSetup {
         traffic_classes: TrafficClasses::new(1, classes).expect("two classes"),
         ..setup(&ports, LARGEST, false)
     };
-    Router::new(&setup, parameters)
+    InputQueuedRouter::new(&setup, parameters)
 }
 
 /// A crossbar twice as fast as the links.
@@ -367,7 +367,7 @@ fn a_speedup_frees_the_packets_behind_the_first_of_a_queue_earlier() {
     );
 }
 
-/// Room for one packet is free when its tail has left the link.
+/// Space for one packet is free when its tail has left the link.
 #[test]
 fn a_full_output_buffer_delays_the_crossing_and_not_the_link() {
     let mut bench = two_of_each_input(Some(150));
@@ -380,14 +380,14 @@ fn a_full_output_buffer_delays_the_crossing_and_not_the_link() {
         Time::ZERO,
         "the far end has space"
     );
-    // With room for two, a packet crosses while the one before it leaves.
+    // With space for two, a packet crosses while the one before it leaves.
     let mut bench = two_of_each_input(Some(200));
     bench.until(Time(1_000_000));
     let times: Vec<u64> = bench.outputs.credits.iter().map(|credit| credit.0).collect();
     assert_eq!(times, [100_000, 150_000, 200_000, 250_000]);
 }
 
-/// A short packet has room where a long one has none, and credits of another VC.
+/// A short packet has space where a long one has none, and credits of another VC.
 #[test]
 fn a_packet_needs_room_for_its_own_bytes_only() {
     let mut bench = Bench::twice(1_000_000, Some(200));
@@ -408,7 +408,7 @@ fn a_packet_needs_room_for_its_own_bytes_only() {
     bench.arrive(0, 1, 2, 100);
     bench.arrive(0, 0, 2, 50);
     bench.until(Time(1_000_000));
-    // The first comes over a fast link and has crossed at 75 ns. Then there is room for the last one only.
+    // The first comes over a fast link and has crossed at 75 ns. Then there is space for the last one only.
     let starts: Vec<(u64, u32)> = bench
         .outputs
         .departed
@@ -466,7 +466,7 @@ pub(crate) enum Op {
 
 /// A router under the reverse check, with little buffer space, ports of two speeds, and a warm-up. With a limit of the
 /// output buffers the crossbar has a speedup.
-struct Subject<const OUTPUT_BUFFER: u32, const CLASSES: usize>(Router);
+struct Subject<const OUTPUT_BUFFER: u32, const CLASSES: usize>(InputQueuedRouter);
 
 impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Subject<OUTPUT_BUFFER, CLASSES> {
     const CONTEXT: RoutingContext<'static> = match CLASSES {
@@ -478,7 +478,7 @@ impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Subject<OUTPUT_BUFFER, CLAS
 impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Reversible for Subject<OUTPUT_BUFFER, CLASSES> {
     type Op = Op;
     type Step = InputQueuedUndo;
-    type Output = Output<()>;
+    type Output = RecordedOutput<()>;
     type State = InputQueuedRouterState;
 
     fn fresh() -> Self {
@@ -500,7 +500,12 @@ impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Reversible for Subject<OUTP
         Subject(router)
     }
 
-    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<Router, KEPT>) {
+    fn apply<const KEPT: bool>(
+        &mut self,
+        now: Time,
+        op: &Op,
+        out: &mut RouterRecorder<InputQueuedRouter, KEPT>,
+    ) {
         match *op {
             Op::Arrive(arrival) => self.0.arrived(now, arrival, &Self::CONTEXT, out),
             Op::Timer => self.0.timer(now, (), &Self::CONTEXT, out),
@@ -667,7 +672,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
 }
 
 /// All loads of an output: total, queue and credits of the port, then the same of each VC.
-fn loads(now: u64, router: &Router, port: u16) -> [[u64; 3]; 3] {
+fn loads(now: u64, router: &InputQueuedRouter, port: u16) -> [[u64; 3]; 3] {
     let view = seen_at(Time(now), router, 1);
     let of = |scope, vc| {
         [LoadQuantity::Total, LoadQuantity::Queue, LoadQuantity::Credits]

@@ -48,7 +48,7 @@ pub trait Registered: RouterModel {
 }
 
 /// Name of the router model of experiments that name none.
-pub const DEFAULT_MODEL: &str = packet::Router::MODEL.name;
+pub const DEFAULT_MODEL: &str = packet::PacketRouter::MODEL.name;
 
 /// An operation on a router of any model, compiled for each.
 pub trait RouterVisitor {
@@ -61,7 +61,7 @@ pub trait RouterVisitor {
 /// Defines the enums of all models, with one variant for each, and their dispatch. The first argument is a dollar
 /// sign for the macro that this macro defines.
 macro_rules! router_models {
-    ($dollar:tt $($name:ident: $module:ident,)*) => {
+    ($dollar:tt $($name:ident: $module:ident::$model:ident,)*) => {
         /// Evaluates an expression for a router as its own type.
         macro_rules! dispatch {
             ($dollar any:expr, $dollar router:ident => $dollar body:expr) => {
@@ -72,61 +72,61 @@ macro_rules! router_models {
         }
 
         /// All router models, in alphabetical order.
-        pub const MODELS: &[RouterModelKind] = &[$($module::Router::MODEL),*];
+        pub const MODELS: &[RouterModelKind] = &[$($module::$model::MODEL),*];
 
         /// A router model with its parameters.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub enum RouterParameters {
-            $($name(<$module::Router as RouterModel>::Parameters),)*
+            $($name(<$module::$model as RouterModel>::Parameters),)*
         }
 
         /// A router of one of the models. It is not boxed, as a box would cost a cache miss per event.
         #[allow(clippy::large_enum_variant, missing_docs)]
         pub enum Router {
-            $($name($module::Router),)*
+            $($name($module::$model),)*
         }
 
         /// An undo step of a router.
         #[derive(Debug)]
         #[allow(missing_docs)]
         pub enum RouterUndo {
-            $($name(<$module::Router as RouterModel>::Undo),)*
+            $($name(<$module::$model as RouterModel>::Undo),)*
         }
 
         /// Content of a timer of a router.
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum RouterTimer {
-            $($name(<$module::Router as RouterModel>::Timer),)*
+            $($name(<$module::$model as RouterModel>::Timer),)*
         }
 
         /// Content of links besides packets and credits.
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum RouterSignal {
-            $($name(<$module::Router as RouterModel>::Signal),)*
+            $($name(<$module::$model as RouterModel>::Signal),)*
         }
 
         /// The mutable state of a router.
         #[derive(Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum RouterState {
-            $($name(<$module::Router as RouterModel>::State),)*
+            $($name(<$module::$model as RouterModel>::State),)*
         }
 
         /// The wait tracker of a router.
         #[derive(Serialize, Deserialize)]
         #[allow(missing_docs)]
         pub enum RouterWaitTracker {
-            $($name(<$module::Router as RouterModel>::WaitTracker),)*
+            $($name(<$module::$model as RouterModel>::WaitTracker),)*
         }
 
         /// An undo step of a router's wait tracker.
         #[derive(Debug)]
         #[allow(missing_docs)]
         pub enum RouterWaitUndo {
-            $($name(<<$module::Router as RouterModel>::WaitTracker as WaitTracker>::Undo),)*
+            $($name(<<$module::$model as RouterModel>::WaitTracker as WaitTracker>::Undo),)*
         }
 
         impl RouterParameters {
@@ -137,9 +137,9 @@ macro_rules! router_models {
             pub fn read(section: &Section) -> Result<RouterParameters, config::Error> {
                 let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
                 let name = section.choice_or("model", DEFAULT_MODEL, &names)?;
-                $(if name == $module::Router::MODEL.name {
-                    section.declare($module::Router::MODEL.parameters);
-                    return $module::Router::read(section).map(RouterParameters::$name);
+                $(if name == $module::$model::MODEL.name {
+                    section.declare($module::$model::MODEL.parameters);
+                    return $module::$model::read(section).map(RouterParameters::$name);
                 })*
                 unreachable!("{name} is registered")
             }
@@ -147,56 +147,56 @@ macro_rules! router_models {
             /// See [`RouterModel::HAS_SLOTS`].
             pub fn has_slots(&self) -> bool {
                 match self {
-                    $(RouterParameters::$name(_) => $module::Router::HAS_SLOTS,)*
+                    $(RouterParameters::$name(_) => $module::$model::HAS_SLOTS,)*
                 }
             }
 
             /// See [`RouterModel::HAS_LOAD_METRICS`].
             pub fn has_load_metrics(&self) -> bool {
                 match self {
-                    $(RouterParameters::$name(_) => $module::Router::HAS_LOAD_METRICS,)*
+                    $(RouterParameters::$name(_) => $module::$model::HAS_LOAD_METRICS,)*
                 }
             }
 
             /// See [`RouterModel::HAS_LOAD_REPORTS`].
             pub fn has_load_reports(&self) -> bool {
                 match self {
-                    $(RouterParameters::$name(_) => $module::Router::HAS_LOAD_REPORTS,)*
+                    $(RouterParameters::$name(_) => $module::$model::HAS_LOAD_REPORTS,)*
                 }
             }
 
             /// See [`RouterModel::HAS_TRAFFIC_CLASSES`].
             pub fn has_traffic_classes(&self) -> bool {
                 match self {
-                    $(RouterParameters::$name(_) => $module::Router::HAS_TRAFFIC_CLASSES,)*
+                    $(RouterParameters::$name(_) => $module::$model::HAS_TRAFFIC_CLASSES,)*
                 }
             }
 
             /// See [`RouterModel::TAKES_CREDITS`].
             pub fn takes_credits(&self) -> bool {
                 match self {
-                    $(RouterParameters::$name(_) => $module::Router::TAKES_CREDITS,)*
+                    $(RouterParameters::$name(_) => $module::$model::TAKES_CREDITS,)*
                 }
             }
 
             /// See [`RouterModel::REPORTS_CREDIT_WAITS`].
             pub fn reports_credit_waits(&self) -> bool {
                 match self {
-                    $(RouterParameters::$name(_) => $module::Router::REPORTS_CREDIT_WAITS,)*
+                    $(RouterParameters::$name(_) => $module::$model::REPORTS_CREDIT_WAITS,)*
                 }
             }
 
             /// See [`RouterModel::largest_packet`].
             pub fn largest_packet(&self) -> Option<LargestPacket> {
                 match self {
-                    $(RouterParameters::$name(parameters) => $module::Router::largest_packet(parameters),)*
+                    $(RouterParameters::$name(parameters) => $module::$model::largest_packet(parameters),)*
                 }
             }
 
             /// See [`RouterModel::bytes_per_port`].
             pub fn bytes_per_port(&self, ports: u64, vcs: u64, bubbles: bool) -> u64 {
                 match self {
-                    $(RouterParameters::$name(_) => $module::Router::bytes_per_port(ports, vcs, bubbles),)*
+                    $(RouterParameters::$name(_) => $module::$model::bytes_per_port(ports, vcs, bubbles),)*
                 }
             }
         }
@@ -243,7 +243,7 @@ macro_rules! router_models {
             /// See [`RouterModel::in_timer`].
             pub fn packet(&self) -> Option<BufferedPacket> {
                 match self {
-                    $(RouterTimer::$name(timer) => $module::Router::in_timer(timer),)*
+                    $(RouterTimer::$name(timer) => $module::$model::in_timer(timer),)*
                 }
             }
         }
@@ -252,7 +252,7 @@ macro_rules! router_models {
             /// See [`RouterModel::in_signal`].
             pub fn packet(&self, input: u16) -> Option<BufferedPacket> {
                 match self {
-                    $(RouterSignal::$name(signal) => $module::Router::in_signal(signal, input),)*
+                    $(RouterSignal::$name(signal) => $module::$model::in_signal(signal, input),)*
                 }
             }
         }
@@ -284,7 +284,7 @@ macro_rules! router_models {
             }
         }
 
-        $(impl Registered for $module::Router {
+        $(impl Registered for $module::$model {
             #[inline(always)]
             fn any_undo(step: Self::Undo) -> RouterUndo {
                 RouterUndo::$name(step)
@@ -324,9 +324,9 @@ macro_rules! router_models {
 
 router_models! {
     $
-    InputQueued: input_queued,
-    OutputQueued: output_queued,
-    Packet: packet,
+    InputQueued: input_queued::InputQueuedRouter,
+    OutputQueued: output_queued::OutputQueuedRouter,
+    Packet: packet::PacketRouter,
 }
 
 /// Methods of all models, each with the name that it has in [`RouterModel`].

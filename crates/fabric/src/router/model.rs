@@ -153,8 +153,8 @@ pub trait RouterModel: Sized {
     /// and its routers return credits to NICs only.
     const TAKES_CREDITS: bool = true;
 
-    /// Whether its code is part of the function that executes events, not called by it. Only one model should have this,
-    /// that of the largest runs: with the code of several, the function takes more instructions for each of them.
+    /// Whether its code is part of the function that executes events, not called by it. Only one model should have
+    /// this, that of the largest runs: with the code of several, the function takes more instructions for each of them.
     const IS_INLINED: bool = false;
 
     /// Its parameters in experiments.

@@ -16,7 +16,7 @@ pub(super) struct UnsentPacket {
 
 /// The output buffers of a router.
 ///
-/// The times at which tails leave are known in advance. So the room at a time follows from the packets, and those that
+/// The times at which tails leave are known in advance. So the space at a time follows from the packets, and those that
 /// have left need no event; they are removed when the next packet comes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutputBuffers {
@@ -44,9 +44,9 @@ impl OutputBuffers {
         (!self.held.is_empty()).then_some(self.size)
     }
 
-    /// Whether a packet of this size has room at this time.
+    /// Whether a packet of this size has space at this time.
     #[inline]
-    pub(super) fn has_room(&self, now: Time, output: u16, bytes: u32) -> bool {
+    pub(super) fn has_space(&self, now: Time, output: u16, bytes: u32) -> bool {
         self.held
             .get(usize::from(output))
             .is_none_or(|held| self.fits(held, now, bytes))
@@ -70,7 +70,7 @@ impl OutputBuffers {
         self.held[usize::from(output)].push_front(left);
     }
 
-    /// A packet takes its room.
+    /// A packet takes its space.
     pub(super) fn add(&mut self, output: u16, added: UnsentPacket) {
         self.held[usize::from(output)].push_back(added);
     }

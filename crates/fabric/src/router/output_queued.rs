@@ -9,9 +9,9 @@
 //! The model is a lower bound of contention. Source: the model SCULPIN of SST/macro (ECP milestone report on SST/macro,
 //! section 3.4), here with the virtual cut-through of the model `packet` and without a queue at the receiving NIC.
 //!
-//! There is always room behind a link. So routing that reserves space is never refused it, and no packet waits for a VC.
-//! The load that adaptive routing sees is the part of the link's reservations that is to come: bytes that wait, and bytes
-//! that the link has not carried yet of the packet on it. It falls without events, so there are no load reports.
+//! There is always space behind a link. So routing that reserves space is never refused it, and no packet waits for a
+//! VC. The load that adaptive routing sees is the part of the link's reservations that is to come: bytes that wait, and
+//! bytes that the link has not carried yet of the packet on it. It falls without events, so there are no load reports.
 
 use config::Section;
 use des::Time;
@@ -43,7 +43,7 @@ const _: () = assert!(size_of::<OutputQueuedUndo>() <= 16);
 
 /// An output port.
 #[derive(Clone, Debug)]
-struct Output {
+struct OutputQueuedOutput {
     /// End of the last reservation of the link.
     busy_until: Time,
     rate: Rate,
@@ -57,35 +57,35 @@ struct Output {
 
 /// One router.
 #[derive(Clone, Debug)]
-pub struct Router {
+pub struct OutputQueuedRouter {
     id: RouterId,
     /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
     measured: Measured,
-    outputs: Vec<Output>,
+    outputs: Vec<OutputQueuedOutput>,
 }
 
 /// The mutable state of a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputQueuedRouterState {
-    outputs: Vec<OutputState>,
+    outputs: Vec<OutputQueuedOutputState>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct OutputState {
+struct OutputQueuedOutputState {
     busy_until: Time,
     counters: LinkCounters,
     outside: StallCounters,
 }
 
 /// The congestion that routing sees.
-struct LocalCongestion<'a> {
-    router: &'a Router,
+struct OutputQueuedCongestion<'a> {
+    router: &'a OutputQueuedRouter,
     now: Time,
     context: &'a RoutingContext<'a>,
 }
 
-impl Congestion for LocalCongestion<'_> {
+impl Congestion for OutputQueuedCongestion<'_> {
     fn load(&self, port: Port) -> u64 {
         let output = &self.router.outputs[usize::from(port.0)];
         output.rate.bytes_in(output.busy_until.saturating_sub(self.now))
@@ -100,7 +100,7 @@ impl Congestion for LocalCongestion<'_> {
     }
 }
 
-impl Router {
+impl OutputQueuedRouter {
     fn serialization(&self, port: u16, bytes: u32) -> Time {
         self.outputs[usize::from(port)].rate.serialization(bytes)
     }
@@ -125,7 +125,7 @@ impl Router {
             source: packet.source,
             destination: packet.destination,
         };
-        let seen = LocalCongestion {
+        let seen = OutputQueuedCongestion {
             router: self,
             now,
             context,
@@ -143,7 +143,7 @@ impl Router {
     }
 
     /// A packet that cannot underrun reserves the link of its output.
-    fn send<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn send<O: RouterOutputs<OutputQueuedRouter>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let RoutedPacket {
             packet,
             input,
@@ -186,7 +186,7 @@ impl Router {
     }
 }
 
-impl RouterModel for Router {
+impl RouterModel for OutputQueuedRouter {
     const MODEL: RouterModelKind = RouterModelKind {
         name: "output-queued",
         summary: "contention for links only: queues without bound at the outputs, no credits between routers",
@@ -211,11 +211,11 @@ impl RouterModel for Router {
     }
 
     fn bytes_per_port(_: u64, _: u64, _: bool) -> u64 {
-        size_of::<Output>() as u64
+        size_of::<OutputQueuedOutput>() as u64
     }
 
-    fn new(setup: &RouterSetup<'_>, (): ()) -> Router {
-        let output = |p: &PortSetting| Output {
+    fn new(setup: &RouterSetup<'_>, (): ()) -> OutputQueuedRouter {
+        let output = |p: &PortSetting| OutputQueuedOutput {
             busy_until: Time::ZERO,
             rate: p.rate,
             to_host: p.to_host,
@@ -223,7 +223,7 @@ impl RouterModel for Router {
             counters: LinkCounters::default(),
             outside: StallCounters::default(),
         };
-        Router {
+        OutputQueuedRouter {
             id: setup.id,
             one_rate: setup.has_one_rate(),
             measured: setup.measured,
@@ -294,7 +294,7 @@ impl RouterModel for Router {
     }
 
     fn state(&self) -> OutputQueuedRouterState {
-        let output = |output: &Output| OutputState {
+        let output = |output: &OutputQueuedOutput| OutputQueuedOutputState {
             busy_until: output.busy_until,
             counters: output.counters,
             outside: output.outside,

@@ -1,12 +1,12 @@
 use super::*;
 use crate::Packet;
 use crate::reverse_check::{Reversible, check, script};
-use crate::router::bench::{self, Output, RouterRecorder, packets, ports, setup};
+use crate::router::bench::{self, RecordedOutput, RouterRecorder, packets, ports, setup};
 use proptest::prelude::*;
 use routing::{Hop, RouteState, Routing};
 use topology::HostId;
 
-type Bench = bench::Bench<Router>;
+type Bench = bench::Bench<OutputQueuedRouter>;
 
 /// Sends a packet to the port that its destination names, on VC 0. Draws a random number and changes the routing state.
 struct Explicit;
@@ -34,8 +34,8 @@ impl Routing for Explicit {
 }
 
 /// Each VC has space for 100 bytes behind the links.
-fn router() -> Router {
-    Router::new(&setup(&ports(100), 200, false), ())
+fn router() -> OutputQueuedRouter {
+    OutputQueuedRouter::new(&setup(&ports(100), 200, false), ())
 }
 
 impl Bench {
@@ -119,12 +119,12 @@ fn onto_a_faster_link_a_packet_waits_until_it_cannot_underrun_and_others_pass_it
 }
 
 #[test]
-fn routing_sees_what_the_link_has_not_carried_and_always_room() {
+fn routing_sees_what_the_link_has_not_carried_and_always_space() {
     let mut bench = Bench::new();
     bench.arrive(0, 0, 2, 100);
     bench.arrive(0, 1, 2, 60);
     let loads = |now: u64| {
-        let seen = LocalCongestion {
+        let seen = OutputQueuedCongestion {
             router: &bench.router,
             now: Time(now),
             context: &EXPLICIT,
@@ -147,12 +147,12 @@ pub(crate) enum Op {
 }
 
 /// A router under the reverse check, with ports of two speeds, and a warm-up.
-struct Subject(Router);
+struct Subject(OutputQueuedRouter);
 
 impl Reversible for Subject {
     type Op = Op;
     type Step = OutputQueuedUndo;
-    type Output = Output<ReadyPacket>;
+    type Output = RecordedOutput<ReadyPacket>;
     type State = OutputQueuedRouterState;
 
     fn fresh() -> Subject {
@@ -164,11 +164,16 @@ impl Reversible for Subject {
         Subject(router)
     }
 
-    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<Router, KEPT>) {
+    fn apply<const KEPT: bool>(
+        &mut self,
+        now: Time,
+        op: &Op,
+        out: &mut RouterRecorder<OutputQueuedRouter, KEPT>,
+    ) {
         match *op {
             Op::Arrive(arrival) => self.0.arrived(now, arrival, &EXPLICIT, out),
             Op::Timer(arrival) => {
-                let mut random = <_ as RouterOutputs<Router>>::random(out);
+                let mut random = <_ as RouterOutputs<OutputQueuedRouter>>::random(out);
                 let routed = self.0.route(now, arrival, &EXPLICIT, &mut random);
                 drop(random);
                 self.0.timer(now, routed.into(), &EXPLICIT, out);

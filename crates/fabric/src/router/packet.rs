@@ -24,8 +24,8 @@
 //! The model is that of the packet-level models of CODES (Mubarak et al., 2012) with cut-through instead of
 //! store-and-forward. Not modelled: crossbar bandwidth and arbitration between inputs.
 //!
-//! Layout of the data: sending a packet touches one [`Output`] and one word of credits. Packets without credits wait
-//! in one pool per router.
+//! Layout of the data: sending a packet touches one [`PacketOutput`] and one word of credits. Packets without credits
+//! wait in one pool per router.
 
 use std::ops::Range;
 
@@ -229,7 +229,7 @@ impl RoutedPacket {
 /// An output port: the data that sending a packet touches, in one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-struct Output {
+struct PacketOutput {
     busy_until: Time,
     rate: Rate,
     /// Bytes that wait for this port, are in flight, or whose credit has not returned.
@@ -242,9 +242,9 @@ struct Output {
     counters: LinkCounters,
 }
 
-const _: () = assert!(size_of::<Output>() == 64);
+const _: () = assert!(size_of::<PacketOutput>() == 64);
 
-impl Output {
+impl PacketOutput {
     /// Whether it is busy or blocked at a time if no event comes before.
     fn is_active(&self, time: Time) -> bool {
         self.busy_until > time || self.waiting > 0
@@ -253,7 +253,7 @@ impl Output {
 
 /// One router.
 #[derive(Clone, Debug)]
-pub struct Router {
+pub struct PacketRouter {
     id: RouterId,
     vcs: u8,
     /// Least bytes of credits that a packet takes in a buffer between routers: the size of the largest packet under
@@ -262,7 +262,7 @@ pub struct Router {
     /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
     measured: Measured,
-    outputs: Vec<Output>,
+    outputs: Vec<PacketOutput>,
     /// Counters by output; empty until the first one is needed.
     stalls: Vec<StallCounters>,
     /// Size of each VC's buffer at the far end, by output.
@@ -278,7 +278,7 @@ pub struct Router {
 /// The mutable state of a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketRouterState {
-    outputs: Vec<OutputState>,
+    outputs: Vec<PacketOutputState>,
     /// By port, then VC.
     credits: Vec<u32>,
     /// Queues by output, then VC; behind these the queues of packets that wait for a bubble.
@@ -286,7 +286,7 @@ pub struct PacketRouterState {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct OutputState {
+struct PacketOutputState {
     busy_until: Time,
     load: u64,
     /// `None` while no packet waits.
@@ -296,15 +296,15 @@ struct OutputState {
 }
 
 /// The congestion that the routing of a packet of this size sees.
-struct LocalCongestion<'a> {
-    router: &'a Router,
+struct PacketCongestion<'a> {
+    router: &'a PacketRouter,
     now: Time,
     bytes: u32,
     /// A reference: a copy of the router would be read before its stores complete.
     context: &'a RoutingContext<'a>,
 }
 
-impl Congestion for LocalCongestion<'_> {
+impl Congestion for PacketCongestion<'_> {
     fn load(&self, port: Port) -> u64 {
         self.router.load(port.0)
     }
@@ -318,7 +318,7 @@ impl Congestion for LocalCongestion<'_> {
     }
 
     fn free_space(&self, port: Port, vc: u8) -> u64 {
-        let LocalCongestion { router, bytes, .. } = *self;
+        let PacketCongestion { router, bytes, .. } = *self;
         let vc_index = router.vc_index(port.0, vc);
         if router.has_credits(vc_index, bytes.max(router.slot)) {
             u64::from(router.credits[vc_index])
@@ -328,7 +328,7 @@ impl Congestion for LocalCongestion<'_> {
     }
 }
 
-impl Router {
+impl PacketRouter {
     #[inline]
     fn vc_index(&self, port: u16, vc: u8) -> usize {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
@@ -410,7 +410,7 @@ impl Router {
             source: packet.source,
             destination: packet.destination,
         };
-        let seen = LocalCongestion {
+        let seen = PacketCongestion {
             router: self,
             now,
             bytes: packet.bytes,
@@ -422,7 +422,7 @@ impl Router {
 
     /// A packet has been routed. It may leave when it cannot underrun on its output.
     #[inline(always)]
-    fn enter<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn enter<O: RouterOutputs<PacketRouter>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         let needed = routed.packet.bytes.max(self.slot);
         let load = &mut self.outputs[usize::from(routed.output)].load;
         *load = load.wrapping_add(u64::from(needed));
@@ -434,7 +434,12 @@ impl Router {
     }
 
     #[inline]
-    fn note_arrival<O: RouterOutputs<Router>>(&self, routed: &RoutedPacket, is_noted: IsNoted, out: &mut O) {
+    fn note_arrival<O: RouterOutputs<PacketRouter>>(
+        &self,
+        routed: &RoutedPacket,
+        is_noted: IsNoted,
+        out: &mut O,
+    ) {
         if !is_noted.0 {
             out.note(|| PacketUndo::Arrived {
                 output: routed.output,
@@ -445,7 +450,7 @@ impl Router {
 
     /// Takes the credits that routing has chosen for a packet. Without credits, the packet waits in the queue.
     #[inline(never)]
-    fn reserve<O: RouterOutputs<Router>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
+    fn reserve<O: RouterOutputs<PacketRouter>>(&mut self, now: Time, routed: &RoutedPacket, out: &mut O) {
         self.note_arrival(routed, IsNoted(false), out);
         let mut routed = *routed;
         let (output, vc) = (routed.output, routed.output_vc);
@@ -461,7 +466,7 @@ impl Router {
     }
 
     #[inline(always)]
-    fn leave<O: RouterOutputs<Router>>(
+    fn leave<O: RouterOutputs<PacketRouter>>(
         &mut self,
         now: Time,
         routed: &RoutedPacket,
@@ -483,7 +488,7 @@ impl Router {
 
     /// A packet leaves as soon as it has credits.
     #[inline(always)]
-    fn ready<O: RouterOutputs<Router>>(
+    fn ready<O: RouterOutputs<PacketRouter>>(
         &mut self,
         now: Time,
         routed: &RoutedPacket,
@@ -507,9 +512,9 @@ impl Router {
         self.ready_otherwise(now, vc_index, routed, out);
     }
 
-    /// As [`Router::ready`], for a packet that lacks credits or has another claim.
+    /// As [`PacketRouter::ready`], for a packet that lacks credits or has another claim.
     #[inline(never)]
-    fn ready_otherwise<O: RouterOutputs<Router>>(
+    fn ready_otherwise<O: RouterOutputs<PacketRouter>>(
         &mut self,
         now: Time,
         vc_index: usize,
@@ -535,7 +540,7 @@ impl Router {
     }
 
     /// A packet begins to wait for credits.
-    fn wait<O: RouterOutputs<Router>>(
+    fn wait<O: RouterOutputs<PacketRouter>>(
         &mut self,
         now: Time,
         vc_index: usize,
@@ -591,7 +596,7 @@ impl Router {
 
     /// Sends packets that wait for a bubble, while there is one.
     #[inline(never)]
-    fn send_entering<O: RouterOutputs<Router>>(&mut self, now: Time, vc_index: usize, out: &mut O) {
+    fn send_entering<O: RouterOutputs<PacketRouter>>(&mut self, now: Time, vc_index: usize, out: &mut O) {
         let queue = self.queue_index(vc_index, BufferClaim::Bubble);
         // With this many credits, no packet waits that needs fewer.
         while let Some(needed) = self.first_needed(queue)
@@ -605,7 +610,7 @@ impl Router {
     /// Sends the first packet of a queue. The packet moves from the pool directly into its event: an intermediate
     /// copy would be read before its stores complete.
     #[inline]
-    fn send_waiting<O: RouterOutputs<Router>>(
+    fn send_waiting<O: RouterOutputs<PacketRouter>>(
         &mut self,
         now: Time,
         vc_index: usize,
@@ -644,7 +649,7 @@ impl Router {
 
     /// Sends a packet that has its credits.
     #[inline(always)]
-    fn send<O: RouterOutputs<Router>>(
+    fn send<O: RouterOutputs<PacketRouter>>(
         &mut self,
         now: Time,
         routed: &RoutedPacket,
@@ -661,7 +666,7 @@ impl Router {
     /// Reserves the link of `port` for a packet of this size. Returns the wait until its start, and its
     /// serialization time.
     #[inline(always)]
-    fn reserve_link<O: RouterOutputs<Router>>(
+    fn reserve_link<O: RouterOutputs<PacketRouter>>(
         &mut self,
         now: Time,
         (port, vc): (u16, u8),
@@ -779,7 +784,8 @@ impl Router {
             }
             waits[port] |= !queue.is_empty();
         }
-        let contradicts = |(output, waits): (&OutputState, &bool)| output.idle_since.is_some() != *waits;
+        let contradicts =
+            |(output, waits): (&PacketOutputState, &bool)| output.idle_since.is_some() != *waits;
         match state.outputs.iter().zip(&waits).position(contradicts) {
             Some(port) => Err(format!(
                 "router {id}: the saved state of port {port} contradicts its queues"
@@ -789,7 +795,7 @@ impl Router {
     }
 }
 
-impl RouterModel for Router {
+impl RouterModel for PacketRouter {
     const MODEL: RouterModelKind = RouterModelKind {
         name: "packet",
         summary: "virtual cut-through, input-buffered virtual channels with credits, no head-of-line blocking \
@@ -816,12 +822,12 @@ impl RouterModel for Router {
     fn bytes_per_port(_: u64, vcs: u64, bubbles: bool) -> u64 {
         let queues = if bubbles { 2 } else { 1 };
         let per_vc = size_of::<u32>() + queues * size_of::<Fifo>();
-        let port = size_of::<Output>() + size_of::<StallCounters>() + size_of::<u32>();
+        let port = size_of::<PacketOutput>() + size_of::<StallCounters>() + size_of::<u32>();
         port as u64 + vcs * per_vc as u64
     }
 
-    fn new(setup: &RouterSetup<'_>, (): ()) -> Router {
-        let output = |p: &PortSetting| Output {
+    fn new(setup: &RouterSetup<'_>, (): ()) -> PacketRouter {
+        let output = |p: &PortSetting| PacketOutput {
             busy_until: Time::ZERO,
             rate: p.rate,
             load: 0,
@@ -832,7 +838,7 @@ impl RouterModel for Router {
         };
         let credits = setup.per_vc(|p| p.credits);
         let queues = if setup.bubbles { 2 } else { 1 };
-        Router {
+        PacketRouter {
             id: setup.id,
             vcs: setup.vcs,
             slot: if setup.bubbles { setup.largest_packet } else { 0 },
@@ -980,7 +986,7 @@ impl RouterModel for Router {
     }
 
     fn state(&self) -> PacketRouterState {
-        let output = |(port, output): (usize, &Output)| OutputState {
+        let output = |(port, output): (usize, &PacketOutput)| PacketOutputState {
             busy_until: output.busy_until,
             load: output.load,
             idle_since: (output.waiting > 0).then_some(output.idle_since),
@@ -1064,7 +1070,7 @@ impl RouterModel for Router {
     #[inline]
     fn flows(&self, ports: Range<u16>, end: Time, mut see: impl FnMut(u16, Flow, bool)) {
         let places = usize::from(ports.start)..usize::from(ports.end);
-        let mut see_output = |port, output: &Output, mut stalls: StallCounters| {
+        let mut see_output = |port, output: &PacketOutput, mut stalls: StallCounters| {
             if output.waiting > 0 {
                 stalls.unblock(output.idle_since, end, self.measured);
             }
@@ -1139,7 +1145,11 @@ fn resize(stalls: &mut Vec<StallCounters>, ports: usize) {
 
 /// A packet starts onto its link after the first span; its serialization takes the second.
 #[inline(always)]
-fn depart<O: RouterOutputs<Router>>(routed: &RoutedPacket, [wait, serialization]: [Time; 2], out: &mut O) {
+fn depart<O: RouterOutputs<PacketRouter>>(
+    routed: &RoutedPacket,
+    [wait, serialization]: [Time; 2],
+    out: &mut O,
+) {
     let packet = routed.packet.on_next_link();
     let (output, vc) = (routed.output, routed.output_vc);
     if out.tracks_waits() {

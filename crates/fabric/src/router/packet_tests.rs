@@ -1,11 +1,11 @@
 use super::*;
 use crate::reverse_check::{Reversible, check, script};
-use crate::router::bench::{self, Output, RouterRecorder, SLOW, credits, packets, ports, setup};
+use crate::router::bench::{self, RecordedOutput, RouterRecorder, SLOW, credits, packets, ports, setup};
 use proptest::prelude::*;
 use routing::{Hop, LoadQuantity, LoadScope, RouteState, Routing};
 use topology::HostId;
 
-type Bench = bench::Bench<Router>;
+type Bench = bench::Bench<PacketRouter>;
 
 /// Sends a packet to the port that its destination names, on the VC that its source names, with the claim that
 /// `flags` of its state names.
@@ -16,13 +16,13 @@ const EXPLICIT: RoutingContext<'static> = RoutingContext {
     loads: &[],
 };
 
-fn seen(router: &Router, bytes: u32) -> LocalCongestion<'_> {
+fn seen(router: &PacketRouter, bytes: u32) -> PacketCongestion<'_> {
     seen_at(Time::ZERO, router, bytes)
 }
 
-fn seen_at(now: Time, router: &Router, bytes: u32) -> LocalCongestion<'_> {
+fn seen_at(now: Time, router: &PacketRouter, bytes: u32) -> PacketCongestion<'_> {
     let context = &EXPLICIT;
-    LocalCongestion {
+    PacketCongestion {
         router,
         now,
         bytes,
@@ -48,13 +48,13 @@ impl Routing for Explicit {
 
 const CLAIMS: [BufferClaim; 3] = [BufferClaim::Credit, BufferClaim::Reserved, BufferClaim::Bubble];
 
-fn router(credits: u32) -> Router {
-    Router::new(&setup(&ports(credits), 100, false), ())
+fn router(credits: u32) -> PacketRouter {
+    PacketRouter::new(&setup(&ports(credits), 100, false), ())
 }
 
 /// A router with slots for packets of up to 100 bytes.
-fn router_with_slots(credits: u32) -> Router {
-    Router::new(&setup(&ports(credits), 100, true), ())
+fn router_with_slots(credits: u32) -> PacketRouter {
+    PacketRouter::new(&setup(&ports(credits), 100, true), ())
 }
 
 impl Bench {
@@ -180,7 +180,7 @@ fn a_reserved_packet_has_its_credits_from_routing_on() {
     };
     let mut bench = {
         let ports = [port(SLOW), port(2 * SLOW), port(2 * SLOW)];
-        Bench::of(Router::new(&setup(&ports, 100, false), ()), EXPLICIT)
+        Bench::of(PacketRouter::new(&setup(&ports, 100, false), ()), EXPLICIT)
     };
     // It may leave only after 50 ns. Later packets do not get its credits.
     bench.arrive_for(BufferClaim::Reserved, 0, 0, 2, 0, 100);
@@ -248,12 +248,12 @@ pub(crate) enum Op {
 }
 
 /// A router under the reverse check, with little buffer space, ports of two speeds, and a warm-up.
-struct Subject<const SLOTS: bool>(Router);
+struct Subject<const SLOTS: bool>(PacketRouter);
 
 impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
     type Op = Op;
     type Step = PacketUndo;
-    type Output = Output<ReadyPacket>;
+    type Output = RecordedOutput<ReadyPacket>;
     type State = PacketRouterState;
 
     fn fresh() -> Subject<SLOTS> {
@@ -268,7 +268,7 @@ impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
         Subject(router)
     }
 
-    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<Router, KEPT>) {
+    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<PacketRouter, KEPT>) {
         match *op {
             Op::Arrive(routed) => self.0.enter(now, &routed, out),
             Op::Ready(routed) => self.0.ready(now, &routed, IsNoted(true), out),
@@ -368,7 +368,7 @@ fn a_state_that_does_not_fit_is_refused_and_changes_nothing() {
 }
 
 /// All loads of an output: total, queue and credits of the port, then the same of each VC.
-fn loads(now: u64, router: &Router, port: u16) -> [[u64; 3]; 3] {
+fn loads(now: u64, router: &PacketRouter, port: u16) -> [[u64; 3]; 3] {
     let view = seen_at(Time(now), router, 1);
     let of = |scope, vc| {
         [LoadQuantity::Total, LoadQuantity::Queue, LoadQuantity::Credits]
@@ -446,7 +446,7 @@ fn metrics_count_slots_and_packets_that_wait_for_bubbles() {
 fn a_packet_that_could_underrun_waits_for_every_channel() {
     let mut ports = ports(100);
     ports[1].rate = Rate::bits_per_s(2 * SLOW);
-    let mut bench = Bench::of(Router::new(&setup(&ports, 100, false), ()), EXPLICIT);
+    let mut bench = Bench::of(PacketRouter::new(&setup(&ports, 100, false), ()), EXPLICIT);
     bench.arrive(0, 0, 1, 0, 100);
     assert_eq!(
         loads(0, &bench.router, 1),

@@ -3,7 +3,7 @@
 //! Until a packet is the first of its queue, it waits for the packets before it. Each of these holds the queue from
 //! the time at which it becomes the first until its tail has crossed. Then the packet waits for its output of the
 //! crossbar while that carries other packets; otherwise for its input port, if the port sends a packet of another
-//! virtual channel; otherwise for room in the output buffer, that is for the packets on the link; otherwise for
+//! virtual channel; otherwise for space in the output buffer, that is for the packets on the link; otherwise for
 //! credits. While it crosses and after that it waits for the link, behind the packets that crossed before. There is no
 //! other reason to wait.
 
@@ -37,8 +37,8 @@ pub struct RouterDeparture {
     pub wait: Time,
     /// Serialization time.
     pub serialization: Time,
-    /// Bytes of other packets with which it has room in the output buffer; `None` if the buffer has no limit.
-    pub room: Option<u32>,
+    /// Bytes of other packets with which it has space in the output buffer; `None` if the buffer has no limit.
+    pub space: Option<u32>,
     /// Its bytes.
     pub bytes: u32,
 }
@@ -59,7 +59,7 @@ pub enum InputQueuedObservation {
 /// A packet in an output buffer of limited size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferStay {
-    /// The time at which it took its room.
+    /// The time at which it took its space.
     from: Time,
     /// The time at which its tail leaves.
     until: Time,
@@ -114,7 +114,7 @@ pub enum InputQueuedWaitTrackerUndo {
     Spans(SpanList, SpansUndo),
     /// The job that sent last into a VC of an output port changed; its previous value.
     Last(u16, u8, Option<u16>),
-    /// A packet took room in the buffer of an output port.
+    /// A packet took space in the buffer of an output port.
     Stayed(u16),
     /// The oldest packet in the buffer of an output port was forgotten.
     ForgotStay(u16, BufferStay),
@@ -231,7 +231,7 @@ impl InputQueuedWaitTracker {
         self.add(SpanList::Input(input), (end, Reason::Input, Some(job)), out);
         self.add(SpanList::Output(output), (end, Reason::Wire, Some(job)), out);
         self.add(SpanList::Wire(output), (left, Reason::Wire, Some(job)), out);
-        if departure.room.is_some() {
+        if departure.space.is_some() {
             self.stays[usize::from(output)].push_back(BufferStay {
                 from: now,
                 until: left,
@@ -264,23 +264,23 @@ impl InputQueuedWaitTracker {
         }
     }
 
-    /// Divides a span by whether the output buffer had room for a packet. Each part has a begin, an end, and whether
+    /// Divides a span by whether the output buffer had space for a packet. Each part has a start, an end, and whether
     /// it had.
-    fn parts_by_room(&self, departure: &RouterDeparture, begin: Time, end: Time) -> Vec<(Time, Time, bool)> {
-        let Some(room) = departure.room else {
-            return vec![(begin, end, true)];
+    fn parts_by_space(&self, departure: &RouterDeparture, start: Time, end: Time) -> Vec<(Time, Time, bool)> {
+        let Some(space) = departure.space else {
+            return vec![(start, end, true)];
         };
         let stays = &self.stays[usize::from(departure.output)];
         let mut changes: Vec<Time> = stays.iter().flat_map(|stay| [stay.from, stay.until]).collect();
-        changes.retain(|time| begin < *time && *time < end);
+        changes.retain(|time| start < *time && *time < end);
         changes.push(end);
         changes.sort_unstable();
         changes.dedup();
-        let mut from = begin;
+        let mut from = start;
         let part = |until| {
             let there = |stay: &&BufferStay| stay.from <= from && from < stay.until;
             let taken: u64 = stays.iter().filter(there).map(|stay| u64::from(stay.bytes)).sum();
-            let part = (from, until, taken <= u64::from(room));
+            let part = (from, until, taken <= u64::from(space));
             from = until;
             part
         };
@@ -291,7 +291,7 @@ impl InputQueuedWaitTracker {
     fn parts_at_output(
         &self,
         departure: &RouterDeparture,
-        begin: Time,
+        start: Time,
         end: Time,
     ) -> Vec<(Reason, Option<u16>, Time)> {
         let mut parts: Vec<(Reason, Option<u16>, Time)> = Vec::new();
@@ -307,7 +307,7 @@ impl InputQueuedWaitTracker {
         let input = &self.inputs[usize::from(departure.input)];
         let holders = &self.holders[self.vc_queue(departure.output, departure.output_vc)];
         let wires = &self.wires[usize::from(departure.output)];
-        for (crossed, from, until) in self.outputs[usize::from(departure.output)].within(begin, end) {
+        for (crossed, from, until) in self.outputs[usize::from(departure.output)].within(start, end) {
             if crossed.job.is_some() {
                 count(crossed, until - from);
                 continue;
@@ -317,8 +317,8 @@ impl InputQueuedWaitTracker {
                     count(of_input, until - from);
                     continue;
                 }
-                for (from, until, has_room) in self.parts_by_room(departure, from, until) {
-                    let held = if has_room { holders } else { wires };
+                for (from, until, has_space) in self.parts_by_space(departure, from, until) {
+                    let held = if has_space { holders } else { wires };
                     for (held, from, until) in held.within(from, until) {
                         count(held, until - from);
                     }
@@ -429,7 +429,7 @@ mod tests {
             crossing: Time(10),
             wait: Time::ZERO,
             serialization: Time(10),
-            room: None,
+            space: None,
             bytes: 1,
         }
     }
@@ -444,15 +444,15 @@ mod tests {
         let departure = |input, job, arrived, wait| RouterDeparture {
             crossing: Time(5),
             wait: Time(wait),
-            room: Some(1),
+            space: Some(1),
             ..departure((input, 0), 3, job, arrived)
         };
         wait_tracker.sent(Time(0), departure(0, 1, 0, 0), &mut out);
         // The crossbar is free at 5, the link at 10.
         wait_tracker.sent(Time(5), departure(1, 2, 1, 5), &mut out);
-        // The output buffer has room for a third packet when the first has left the link at 10.
+        // The output buffer has space for a third packet when the first has left the link at 10.
         wait_tracker.sent(Time(10), departure(2, 3, 2, 10), &mut out);
-        // Room from 20 on; then it lacks credits until 24. The link carries the third packet until 30.
+        // Space from 20 on; then it lacks credits until 24. The link carries the third packet until 30.
         wait_tracker.sent(Time(24), departure(0, 4, 3, 6), &mut out);
         assert_eq!(
             shown(out),
@@ -463,7 +463,8 @@ mod tests {
                 (5, 10, "wire", Some(2)),
                 (10, 20, "wire", Some(2)),
                 // Behind the first packet in its queue until 5; the crossbar then carries that of job 2, and from 10 to
-                // 15 that of job 3. The buffer is full in the rest of the time until 20: job 1, then job 2 has the link.
+                // 15 that of job 3. The buffer is full in the rest of the time until 20: job 1, then job 2 has the
+                // link.
                 (3, 5, "queue", Some(1)),
                 (5, 15, "wire", Some(2)),
                 (15, 20, "wire", Some(3)),
@@ -550,13 +551,13 @@ mod tests {
                     let departure = RouterDeparture {
                         crossing: if faster { Time(5) } else { wait + Time(10) },
                         wait,
-                        room: faster.then_some(1),
+                        space: faster.then_some(1),
                         ..departure((input, vc), output, job, arrived.0)
                     };
                     self.sent(now, departure, out);
                     let mut at = arrived;
                     for part in &out.outputs[before..] {
-                        assert_eq!(part.begin, at);
+                        assert_eq!(part.start, at);
                         at = part.end;
                     }
                     assert_eq!(at, now + wait);

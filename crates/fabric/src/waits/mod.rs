@@ -113,7 +113,7 @@ impl Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// Begin.
-    pub begin: Time,
+    pub start: Time,
     /// End, later than that.
     pub end: Time,
     /// The reason.
@@ -193,14 +193,14 @@ impl Spans {
 
     /// Divides the time from `begin` to `end` among the holders of the link. After the last span, the holder is
     /// unknown.
-    fn divide(&self, begin: Time, end: Time, reason: Reason, see: impl FnMut(Wait)) {
+    fn divide(&self, start: Time, end: Time, reason: Reason, see: impl FnMut(Wait)) {
         let mut parts: Vec<(Reason, Option<u16>, Time)> = Vec::new();
         let rest = Span {
             end: Time::MAX,
             reason,
             job: None,
         };
-        for (span, from, until) in within(self.0.iter().copied().chain([rest]), begin, end) {
+        for (span, from, until) in within(self.0.iter().copied().chain([rest]), start, end) {
             let part = parts
                 .iter_mut()
                 .find(|part| (part.0, part.1) == (span.reason, span.job));
@@ -209,22 +209,22 @@ impl Spans {
                 None => parts.push((span.reason, span.job, until - from)),
             }
         }
-        show(parts, begin, see);
+        show(parts, start, see);
     }
 
     /// Each span with its part between two times.
-    fn within(&self, begin: Time, end: Time) -> impl Iterator<Item = (Span, Time, Time)> {
-        within(self.0.iter().copied(), begin, end)
+    fn within(&self, start: Time, end: Time) -> impl Iterator<Item = (Span, Time, Time)> {
+        within(self.0.iter().copied(), start, end)
     }
 }
 
 /// Each span with its part between two times.
 fn within(
     spans: impl Iterator<Item = Span>,
-    begin: Time,
+    start: Time,
     end: Time,
 ) -> impl Iterator<Item = (Span, Time, Time)> {
-    let mut from = begin;
+    let mut from = start;
     spans.filter_map(move |span| {
         let until = span.end.min(end);
         let part = (until > from).then_some((span, from, until));
@@ -234,17 +234,17 @@ fn within(
 }
 
 /// Reports the parts of a wait in sequence.
-fn show(parts: Vec<(Reason, Option<u16>, Time)>, begin: Time, mut see: impl FnMut(Wait)) {
-    let mut begin = begin;
+fn show(parts: Vec<(Reason, Option<u16>, Time)>, start: Time, mut see: impl FnMut(Wait)) {
+    let mut start = start;
     for (reason, holder, length) in parts {
-        let end = begin + length;
+        let end = start + length;
         see(Wait {
-            begin,
+            start,
             end,
             reason,
             holder,
         });
-        begin = end;
+        start = end;
     }
 }
 
@@ -256,7 +256,7 @@ mod recorder {
 
     impl<Step, const KEPT: bool> WaitOutputs<Step> for UndoRecorder<Step, Wait, KEPT> {
         fn waited(&mut self, wait: Wait) {
-            assert!(wait.begin < wait.end);
+            assert!(wait.start < wait.end);
             self.outputs.push(wait);
         }
     }
@@ -265,7 +265,7 @@ mod recorder {
 
     /// Begin, end, reason and holder.
     pub(super) fn shown<Step>(out: Out<Step>) -> Vec<(u64, u64, &'static str, Option<u16>)> {
-        let row = |wait: Wait| (wait.begin.0, wait.end.0, wait.reason.name(), wait.holder);
+        let row = |wait: Wait| (wait.start.0, wait.end.0, wait.reason.name(), wait.holder);
         out.outputs.into_iter().map(row).collect()
     }
 }

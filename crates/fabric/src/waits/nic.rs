@@ -215,7 +215,7 @@ mod tests {
                     let parts = &out.outputs[before..];
                     let sum = parts
                         .iter()
-                        .fold(Time(0), |sum, part| sum + (part.end - part.begin));
+                        .fold(Time(0), |sum, part| sum + (part.end - part.start));
                     assert_eq!(ready + sum, now);
                 }
                 NicOp::Departed(..) => {}

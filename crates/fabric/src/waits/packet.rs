@@ -348,7 +348,7 @@ mod tests {
             // The parts of the wait add up to the whole, and each has a holder.
             let mut at = now;
             for part in &out.outputs[before..] {
-                assert_eq!((part.begin, part.reason), (at, Reason::Wire));
+                assert_eq!((part.start, part.reason), (at, Reason::Wire));
                 assert!(part.holder.is_some());
                 at = part.end;
             }

@@ -154,8 +154,8 @@ mod tests {
                         let up = tree.above(from) == Some(to);
                         if up || tree.above(to) == Some(from) {
                             let depth = tree.depth(from);
-                            let begin = if up { height - depth } else { height + depth };
-                            let segment = message.round.wrapping_sub(begin);
+                            let start = if up { height - depth } else { height + depth };
+                            let segment = message.round.wrapping_sub(start);
                             if (segment as usize) < sizes.len() {
                                 paths.push((up, segment + if second { first } else { 0 }));
                             }

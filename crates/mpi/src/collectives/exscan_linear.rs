@@ -39,7 +39,7 @@ mod tests {
                     (sum, 100)
                 },
                 |(rank, below), message, news: ContributionSum| {
-                    // The last rank has nobody to whom it would pass a sum.
+                    // No rank follows the last one, which passes no sum.
                     let reduced = if *rank + 1 < ranks { 100 } else { 0 };
                     assert_eq!(message.reduced, Some(reduced));
                     below.add(&news);

@@ -273,7 +273,7 @@ pub struct Round {
     pub sends: Vec<(u32, u64)>,
     /// Receives, in the order in which they are posted.
     pub receives: Vec<RoundReceive>,
-    /// Offset of the round number: the messages belong to round `k + round_offset`. It spares ranks that start
+    /// Offset of the round number: the messages belong to round `k + round_offset`. It saves ranks that start
     /// late their empty rounds.
     pub round_offset: u32,
 }

@@ -103,7 +103,7 @@ mod tests {
                 assert!(at.depth <= ranks.ilog2());
                 assert_eq!(at.parent.is_none(), rank == ranks - 1);
                 let [lower, upper] = at.children;
-                let begin = lower.or(upper).map_or(rank, |child| first[child as usize]);
+                let start = lower.or(upper).map_or(rank, |child| first[child as usize]);
                 if let (Some(lower), Some(upper)) = (lower, upper) {
                     assert_eq!(first[upper as usize], lower + 1);
                 }
@@ -112,7 +112,7 @@ mod tests {
                 for child in at.children.into_iter().flatten() {
                     assert_eq!(node(child, ranks).parent, Some(rank));
                 }
-                first.push(begin);
+                first.push(start);
             }
         }
     }

@@ -40,7 +40,7 @@ impl Rank {
     /// Issues a put or get. Only the fence waits for it.
     pub(crate) fn issue_one_sided(&mut self, leaving: &OutgoingSend, out: &mut Vec<Action>) {
         let info = leaving.info();
-        let request = self.requests.open(info, Owner::Nobody, &mut self.journal);
+        let request = self.requests.open(info, Owner::Unawaited, &mut self.journal);
         let kind = match info.kind {
             RequestKind::Get => MessageKind::Get,
             _ => MessageKind::Put,

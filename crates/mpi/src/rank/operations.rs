@@ -303,7 +303,8 @@ impl Rank {
         Ok(CpuStep::Suspend)
     }
 
-    /// CPU time of the sender: the overhead, and the copy of a payload that does not leave from the buffer of the program.
+    /// CPU time of the sender: the overhead, and the copy of a payload that does not leave from the buffer of the
+    /// program.
     #[inline]
     pub(crate) fn send_cost(&self, leaving: &OutgoingSend) -> Time {
         let settings = &self.job.settings;
@@ -398,7 +399,7 @@ impl Rank {
         let settings = &self.job.settings;
         let (rendezvous, copied) = (leaving.is_rendezvous(settings), leaving.is_copied(settings));
         let (kind, request) = if rendezvous {
-            let owner = if copied { Owner::Nobody } else { Owner::Program };
+            let owner = if copied { Owner::Unawaited } else { Owner::Program };
             let info = leaving.info();
             let handle = self.requests.open(info, owner, &mut self.journal);
             (MessageKind::RequestToSend, handle)

@@ -9,8 +9,8 @@ use crate::path::{Arriving, Awaited, PathState, PathTime, add};
 use crate::rank::Rank;
 
 impl Rank {
-    /// The critical path of this rank up to the end of what its CPU does now. If the rank has finished, up to then; the parts
-    /// and the transfers add up to the time since the start of the job.
+    /// The critical path of this rank up to the end of what its CPU does now. If the rank has finished, up to then; the
+    /// parts and the transfers add up to the time since the start of the job.
     pub fn path(&self) -> PathTime {
         self.measured_path().path
     }

@@ -163,7 +163,7 @@ impl Rank {
                 let complete = |request: &mut Request| request.complete = true;
                 self.requests.alter(handle, complete, &mut self.journal);
             }
-            Owner::Nobody => self.requests.close(handle, &mut self.journal),
+            Owner::Unawaited => self.requests.close(handle, &mut self.journal),
             Owner::Collective(collective) => {
                 self.requests.close(handle, &mut self.journal);
                 self.complete_nonblocking(collective, cost, now, out)?;

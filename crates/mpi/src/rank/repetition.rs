@@ -8,7 +8,7 @@ use crate::cpu::CpuStep;
 use crate::rank::{Action, Rank};
 use crate::repetition::{MeasuredPart, Repetition};
 
-/// Number of repetitions in a row that may take no time. A program that goes on for ever would stop the time after
+/// Number of repetitions in a row that may take no time. A program that goes on forever would stop the time after
 /// them.
 const MOST_WITHOUT_TIME: u32 = 1000;
 

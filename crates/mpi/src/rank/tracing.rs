@@ -25,8 +25,8 @@ impl Rank {
             return;
         };
         let what = TracedActivity::Call(call);
-        let (begin, traced) = (paid, self.traced_until());
-        let parts = [(traced, begin, false), (begin, now, true)];
+        let (start, traced) = (paid, self.traced_until());
+        let parts = [(traced, start, false), (start, now, true)];
         for (since, until, blocked) in parts.into_iter().filter(|(since, until, _)| since < until) {
             out.push(Action::Trace(TraceEvent::Activity {
                 what,

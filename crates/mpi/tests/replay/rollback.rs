@@ -13,7 +13,7 @@ use workload::{Operation, Program, TraceError};
 use super::network::*;
 use super::random_programs::{programs, step};
 
-/// A job with its programs, which may end, block for ever, or fail.
+/// A job with its programs, which may end, block forever, or fail.
 #[derive(Clone, Debug)]
 struct Case {
     programs: Vec<Vec<Operation>>,

@@ -130,7 +130,8 @@ fn what_the_sender_copies_leaves_as_a_rendezvous_and_ends_at_once() {
 }
 
 /// The ranges of a library, by hand: up to 8 B no copy; up to 100 B the sender copies at 0.5 ns per byte and the
-/// receiver at 0.25; up to 200 B only the sender copies, and the data goes into the buffer of the receiver; beyond, none.
+/// receiver at 0.25; up to 200 B only the sender copies, and the data goes into the buffer of the receiver; beyond,
+/// none.
 #[test]
 fn copies_cost_cpu_time_on_the_side_that_copies() {
     let settings = MpiSettings {

@@ -174,12 +174,12 @@ fn deadlocks_name_the_awaited_calls() {
         Some("MPI_Send for the receive of a message to rank 0, tag 8, communicator 0")
     );
 
-    let nobody = waiting(vec![vec![receive(Some(1), Some(3), 8)], vec![]]);
+    let alone = waiting(vec![vec![receive(Some(1), Some(3), 8)], vec![]]);
     assert_eq!(
-        nobody[0].as_deref(),
+        alone[0].as_deref(),
         Some("MPI_Recv for a message from rank 1, tag 3, communicator 0")
     );
-    assert_eq!(nobody[1], None);
+    assert_eq!(alone[1], None);
 
     let many: Vec<_> = (0..5)
         .map(|i| ireceive(None, None, 8, i))

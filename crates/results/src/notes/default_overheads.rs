@@ -12,7 +12,7 @@ const PART: f64 = 0.05;
 /// The keys of the overheads.
 const KEYS: [&str; 2] = ["mpi.send_overhead", "mpi.receive_overhead"];
 
-/// One note for each job whose time depends on overheads that nobody gave.
+/// One note for each job whose time depends on overheads that the experiment does not give.
 pub(super) fn find(result: &RunResult) -> Vec<Note> {
     let assumptions = &result.summary.assumptions;
     let assumed: Vec<String> = KEYS

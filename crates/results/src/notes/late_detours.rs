@@ -20,7 +20,8 @@ pub(super) fn find(result: &RunResult) -> Vec<Note> {
         job: None,
         found: format!(
             "routing takes a detour only if the load of the minimal port is above {}, and the smallest buffer of a \
-             virtual channel behind such a port holds {}: packets wait for full buffers before the first detour, and may be slower than with \
+             virtual channel behind such a port holds {}: packets wait for full buffers before the first detour, and \
+             may be slower than with \
              minimal routing",
             show::bytes(threshold),
             show::bytes(network.vc_buffer_bytes)

@@ -6,16 +6,16 @@ use crate::{RunResult, Table, show};
 pub(super) const NAME: &str = "near-saturation";
 
 /// Busy share from which on there is a note: that of the link with one in twenty above it. The single busiest link of a
-/// large network is busy by chance, and the mean of a class misses patterns that load few links. The latency of BookSim 2
-/// at internal speedup 1 was compared on 26 networks, 139 points: this limit tells 109 of them right (more than 5 % off or
-/// not) and gives no note at half of the saturation of any. `docs/trust.md` has the table.
+/// large network is busy by chance, and the mean of a class misses patterns that load few links. The latency of BookSim
+/// 2 at internal speedup 1 was compared on 26 networks, 139 points: this limit tells 109 of them right (more than 5 %
+/// off or not) and gives no note at half of the saturation of any. `docs/trust.md` has the table.
 const OPTIMISTIC: f64 = 0.5;
 
 /// The part of the links that are at most as busy.
 const QUANTILE: f64 = 0.95;
 
-/// Busy share, as for [`OPTIMISTIC`], at which the mean latency is 5 % below that of a router of internal speedup 1: the
-/// median of the same 26 networks, the least and the greatest.
+/// Busy share, as for [`OPTIMISTIC`], at which the mean latency is 5 % below that of a router of internal speedup 1:
+/// the median of the same 26 networks, the least and the greatest.
 const OFF_AT_SPEEDUP_1: [f64; 3] = [0.34, 0.12, 0.53];
 
 /// The same at internal speedup 2, with one virtual channel (a crossbar of 16 ports) and with two (the dragonfly of
@@ -50,7 +50,8 @@ pub(super) fn find(result: &RunResult) -> Vec<Note> {
         found: format!(
             "one link in twenty is busy for at least {} of the time; the router model {model} has neither \
              head-of-line blocking nor switch allocation, so that its latency is more than 5 % below that of a router \
-             of internal speedup 1 from {median} on ({least} to {greatest}, by network), and of internal speedup 2 from \
+             of internal speedup 1 from {median} on ({least} to {greatest}, by network), and of internal speedup 2 \
+             from \
              {more_vcs} on (with one virtual channel {one_vc})",
             show::percent(busy)
         ),

@@ -17,7 +17,8 @@ pub(super) fn find(result: &RunResult) -> Vec<Note> {
         severity: Severity::Warning,
         job: None,
         found: "routing decides on detours by the queues of its own router, and in the router model output-queued full \
-                links further on do not fill these queues: it takes too few detours, so that this run is no lower bound \
+                links further on do not fill these queues: it takes too few detours, so that this run is no lower \
+                bound \
                 of contention"
             .into(),
         advice: "Compare with network.router.model = \"packet\"".into(),

@@ -82,7 +82,7 @@ impl TimeGrid {
         self.width_ps.min(self.end_ps.saturating_sub(begin)) as f64
     }
 
-    /// Begins of all columns, and the end of the last.
+    /// Starts of all columns, and the end of the last.
     pub fn edges_ps(&self) -> Vec<u64> {
         let begins = (0..self.columns() as u64).map(|column| column * self.width_ps);
         begins.chain([self.end_ps]).collect()
@@ -119,7 +119,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Sets the level from the begin of a bin on. Returns the previous span with its level.
+    /// Sets the level from the start of a bin on. Returns the previous span with its level.
     pub fn set(&mut self, begin_ps: u64, level: f64) -> (u64, u64, f64) {
         let before = (self.since_ps, begin_ps.max(self.since_ps), self.level);
         *self = Held {

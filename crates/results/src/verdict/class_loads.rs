@@ -85,8 +85,8 @@ impl ClassLoads {
         })
     }
 
-    /// Neighbouring bins of a class as windows of at least this length. Bins without activity have no row; they are part
-    /// of the window in which they lie.
+    /// Neighbouring bins of a class as windows of at least this length. Bins without activity have no row; they are
+    /// part of the window in which they lie.
     fn windows(&self, class: &str, least_ps: f64) -> Vec<LoadInterval> {
         let mut windows: Vec<LoadInterval> = Vec::new();
         for row in self.rows.iter().filter(|row| self.names[row.class] == class) {

@@ -103,8 +103,8 @@ pub(super) fn adaptive_routing(summary: &Summary) -> Vec<Comparison> {
     }
 }
 
-/// Whether no two routers have more than one path between them, by routers and parameters of the topology. `false` where
-/// these do not tell.
+/// Whether no two routers have more than one path between them, by routers and parameters of the topology. `false`
+/// where these do not tell.
 fn has_one_path(summary: &Summary) -> bool {
     let topology = &summary.experiment["network"]["topology"];
     let numbers =

@@ -1,6 +1,7 @@
 //! Runs to compare with for jobs of ranks: a table of proposals, each with the bounds that it can relieve.
 //!
-//! Proposals that cannot relieve the bound that a verdict names are not made. The study `proposals` measures how many help.
+//! Proposals that cannot relieve the bound that a verdict names are not made. The study `proposals` measures how many
+//! help.
 
 use super::comparisons;
 use super::link_loads::{EJECTION, INJECTION};

@@ -25,13 +25,13 @@ use topology::{RouterId, Topology};
 use crate::dimension_order::{Rings, Ways, cartesian};
 use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::IntermediateRouters;
+use super::intermediate_routers::IntermediateRouters;
 use super::routers::RouterSegments;
 use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct CartesianSegments {
     ways: Ways,
-    places: IntermediateRouters,
+    nodes: IntermediateRouters,
     retractable: bool,
     /// First VC of the first segment.
     first_vc: u8,
@@ -45,15 +45,15 @@ impl CartesianSegments {
             true => Rings::Dateline,
             false => Rings::None,
         };
-        let places = IntermediateRouters::new(&*topology);
+        let nodes = IntermediateRouters::new(&*topology);
         let first_vc = u8::from(retractable) * rings.vcs();
-        let last_vc = match places.any() {
+        let last_vc = match nodes.any() {
             true => first_vc + rings.vcs(),
             false => 0,
         };
         CartesianSegments {
             ways: Ways::new(topology, rings),
-            places,
+            nodes,
             retractable,
             first_vc,
             last_vc,
@@ -77,7 +77,7 @@ impl RouterSegments for CartesianSegments {
     }
 
     fn all_places(&self) -> &IntermediateRouters {
-        &self.places
+        &self.nodes
     }
 
     fn vcs(&self) -> u8 {

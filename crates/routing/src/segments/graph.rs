@@ -19,13 +19,13 @@ use topology::{Graph, RouterId, Topology};
 
 use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::IntermediateRouters;
+use super::intermediate_routers::IntermediateRouters;
 use super::routers::RouterSegments;
 use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct GraphSegments {
     topology: Arc<dyn Topology>,
-    places: IntermediateRouters,
+    nodes: IntermediateRouters,
     retractable: bool,
     vcs: u8,
 }
@@ -36,11 +36,11 @@ impl GraphSegments {
         topology: Arc<dyn Topology>,
         retractable: bool,
     ) -> Result<GraphSegments, Error> {
-        let places = IntermediateRouters::new(&*topology);
+        let nodes = IntermediateRouters::new(&*topology);
         let graph = topology.shape().graph().expect("the registry checks the shape");
         // Hosts of a single router exchange packets without any link.
         let diameter = graph.diameter().max(1);
-        let longest = match (places.any(), retractable) {
+        let longest = match (nodes.any(), retractable) {
             (false, _) => u64::from(diameter),
             (true, false) => 2 * u64::from(diameter),
             (true, true) => 3 * u64::from(diameter) - 1,
@@ -54,7 +54,7 @@ impl GraphSegments {
         })?;
         Ok(GraphSegments {
             topology,
-            places,
+            nodes,
             retractable,
             vcs,
         })
@@ -81,7 +81,7 @@ impl RouterSegments for GraphSegments {
     }
 
     fn all_places(&self) -> &IntermediateRouters {
-        &self.places
+        &self.nodes
     }
 
     fn vcs(&self) -> u8 {

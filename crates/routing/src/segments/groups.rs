@@ -1,6 +1,6 @@
 //! Path segments in networks of groups, compiled for each topology, with at most one global link in each.
 //!
-//! Intermediate places are in groups that are neither the source's nor the destination's: routers with hosts, or
+//! Intermediate nodes are in groups that are neither the source's nor the destination's: routers with hosts, or
 //! whole groups, which a packet leaves from the first router that it meets. With `global-link` the link to that group
 //! is drawn, too, from all links of the source's group to such groups. Traffic inside a group is minimal. With
 //! `any-router` they are any routers with hosts; then a segment may stay in a group, as traffic inside a group does.
@@ -21,7 +21,7 @@
 //! Where some routers have no hosts (spines), up-links must not wait for down-links of the same VC, so segments begin
 //! and end at routers with hosts. A packet that meets an intermediate group at a spine continues directly if the
 //! spine has a link to the destination's group. Otherwise it goes down first, on the VC on which it came (up-links on
-//! that VC wait for global links only). A packet leaves a minimal path at a spine only for a place to which this
+//! that VC wait for global links only). A packet leaves a minimal path at a spine only for a node to which this
 //! spine has a global link.
 //!
 //! With `intermediate_spine = "leaf"` it always goes down first.
@@ -29,15 +29,15 @@
 //! With `detours = "linked"` a packet leaves a minimal path only over a global link of the router that decides.
 //!
 //! State: on the first segment `via` is the intermediate router or group; `path` is the index of the first global
-//! link if it was drawn, or where a path through a group may have several links (up to 65,536 links between two groups; first segments
-//! use no more). On a minimal path `via` is the index of the global link, `path` the path inside groups.
+//! link if it was drawn, or where a path through a group may have several links (up to 65,536 links between two groups;
+//! first segments use no more). On a minimal path `via` is the index of the global link, `path` the path inside groups.
 
 use topology::{Divisor, Groups, HostId, Port, RouterId, Topology, pick};
 
 use crate::groups::{GroupNetwork, add};
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState, spread};
 
-use super::group_places::{Ends, GroupPlaces, Place, VC_INSIDE_GROUP, towards_inside};
+use super::group_nodes::{Ends, GroupNodes, IntermediateNode, VC_INSIDE_GROUP, towards_inside};
 use super::{
     ARRIVED, AtSpine, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart,
     TENTATIVE, UNDECIDED,
@@ -46,10 +46,10 @@ use super::{
 /// Compiled with and without support for leaving minimal paths.
 pub(super) struct GroupSegments<T, const RETRACTABLE: bool> {
     network: GroupNetwork<T>,
-    places: GroupPlaces,
+    nodes: GroupNodes,
 }
 
-/// The number that picks the last segment behind an intermediate place. It is independent of the one for the first
+/// The number that picks the last segment behind an intermediate node. It is independent of the one for the first
 /// segment, on which the start of the last segment depends.
 #[inline]
 fn last_draw(via: u32, destination: HostId) -> u32 {
@@ -57,12 +57,12 @@ fn last_draw(via: u32, destination: HostId) -> u32 {
 }
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE> {
-    pub(super) fn new(network: GroupNetwork<T>, places: GroupPlaces) -> Self {
-        GroupSegments { network, places }
+    pub(super) fn new(network: GroupNetwork<T>, nodes: GroupNodes) -> Self {
+        GroupSegments { network, nodes }
     }
 
     fn has_hosts(&self, router: RouterId) -> bool {
-        self.places.has_hosts(self.network.groups(), router)
+        self.nodes.has_hosts(self.network.groups(), router)
     }
 
     /// Whether all routers of a group are linked to each other. A call instead of a field, so that the compiler knows
@@ -85,18 +85,18 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
     /// The link of a packet to an intermediate group: the drawn one, or one by the packet's destination.
     #[inline]
     fn link_to_group(&self, here: u32, via: u32, draw: u32, chosen: u16) -> u32 {
-        match self.places.intermediate {
+        match self.nodes.intermediate {
             Intermediate::GlobalLink => u32::from(chosen),
             _ => pick(draw, self.network.groups().links_between(here, via)).0,
         }
     }
 
-    /// One hop towards the intermediate place. `None` if the packet is there.
+    /// One hop towards the intermediate node. `None` if the packet is there.
     #[inline]
     fn first_segment(&self, at: At, via: u32, chosen: u16) -> Option<Hop> {
         let draw = spread(via, at.destination.0);
         let groups = self.network.groups();
-        match self.places.intermediate {
+        match self.nodes.intermediate {
             Intermediate::Router | Intermediate::AnyRouter if at.router.0 == via => None,
             Intermediate::Router | Intermediate::AnyRouter => {
                 let (via, path) = (RouterId(via), self.network.local_path(draw));
@@ -104,7 +104,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                     true => (self.first_link(at.router, via, draw, chosen), path),
                     false => (0, path),
                 };
-                Some(self.network.towards(at.router, via, self.places.first_vc, way))
+                Some(self.network.towards(at.router, via, self.nodes.first_vc, way))
             }
             Intermediate::Group | Intermediate::GlobalLink => {
                 let here = groups.group(at.router);
@@ -112,7 +112,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                     let link = self.link_to_group(here, via, draw, chosen);
                     let path = self.network.local_path(draw);
                     self.network
-                        .through(at.router, via, self.places.first_vc, link, path)
+                        .through(at.router, via, self.nodes.first_vc, link, path)
                 })
             }
         }
@@ -130,23 +130,20 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         let link = groups.minimal_link(at.router, target, draw);
         let group = groups.group(at.router);
         let is_gateway = groups.gateway(group, groups.group(target), link).0 == at.router;
-        if is_gateway && self.places.at_spine == AtSpine::Direct {
+        if is_gateway && self.nodes.at_spine == AtSpine::Direct {
             return None;
         }
         let (leaf, rest) = pick(spread(at.router.0, draw), leaves.get());
         let leaf = RouterId(group * groups.routers_per_group() + leaf);
         let port = groups.local_port(at.router, leaf, self.network.local_path(rest));
-        Some(Hop::new(port, self.places.first_vc + 1))
+        Some(Hop::new(port, self.nodes.first_vc + 1))
     }
 
     /// One hop on the minimal path to `target`, another router.
     #[inline]
     fn last_segment(&self, at: At, target: RouterId, state: &mut RouteState) -> Hop {
-        self.network.towards(
-            at.router,
-            target,
-            self.places.last_vc,
-            |groups, to_other_group| {
+        self.network
+            .towards(at.router, target, self.nodes.last_vc, |groups, to_other_group| {
                 if state.phase < LAST_SEGMENT {
                     let draw = match state.phase {
                         UNDECIDED => spread(at.source.0, at.destination.0),
@@ -163,8 +160,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                     };
                 }
                 (state.via, state.path)
-            },
-        )
+            })
     }
 
     /// One hop towards an intermediate router of the same group.
@@ -184,14 +180,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
             });
     }
 
-    /// A path to an intermediate place over a link of this router to its group: the drawn one, or one by the packet's
+    /// A path to an intermediate node over a link of this router to its group: the drawn one, or one by the packet's
     /// destination.
     fn over_own_link(&self, at: At, via: u32, drawn: u16) -> PathStart {
-        let group = self.places.group_of(self.network.groups(), via);
-        let link = match self.places.intermediate {
+        let group = self.nodes.group_of(self.network.groups(), via);
+        let link = match self.nodes.intermediate {
             Intermediate::GlobalLink => u32::from(drawn),
             _ => self
-                .places
+                .nodes
                 .own_link(at.router, group, spread(via, at.destination.0)),
         };
         let state = RouteState {
@@ -202,14 +198,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         };
         let hop = self
             .network
-            .through(at.router, group, self.places.first_vc, link, 0);
+            .through(at.router, group, self.nodes.first_vc, link, 0);
         (hop, state)
     }
 
     /// Whether the path to an intermediate router leads to another group.
     fn leaves_group(&self, here: RouterId, via: u32) -> bool {
         let groups = self.network.groups();
-        match self.places.intermediate {
+        match self.nodes.intermediate {
             Intermediate::Router => true,
             Intermediate::AnyRouter => groups.group(here) != groups.group(RouterId(via)),
             Intermediate::Group | Intermediate::GlobalLink => false,
@@ -241,7 +237,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
                 flags: 0,
             }
         };
-        if self.places.intermediate.is_at_group() {
+        if self.nodes.intermediate.is_at_group() {
             let chosen = chosen.map(u32::from);
             return self
                 .network
@@ -286,7 +282,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         // A link of this router is closer than any other.
         let link = groups.minimal_link(router, target, 0);
         let is_gateway = groups.gateway(here, there, link).0 == router;
-        if self.has_hosts(router) || is_gateway && self.places.at_spine == AtSpine::Direct {
+        if self.has_hosts(router) || is_gateway && self.nodes.at_spine == AtSpine::Direct {
             return false;
         }
         let state = RouteState {
@@ -301,16 +297,16 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
         true
     }
 
-    /// Number of links of a path through an intermediate place that begins with this port to the group of the place.
+    /// Number of links of a path through an intermediate node that begins with this port to the group of the node.
     fn links_over(&self, at: At, target: RouterId, via: u32, port: Port) -> u32 {
         let groups = self.network.groups();
         let met = self.network.across(at.router, port);
-        let place = match self.places.intermediate.is_at_group() {
+        let node = match self.nodes.intermediate.is_at_group() {
             true => met,
             false => RouterId(via),
         };
-        let link = groups.minimal_link(place, target, last_draw(via, at.destination));
-        1 + groups.distance(met, place) + self.links(place, target, link)
+        let link = groups.minimal_link(node, target, last_draw(via, at.destination));
+        1 + groups.distance(met, node) + self.links(node, target, link)
     }
 
     /// Number of links of the path between two routers, over the `link`-th link between their groups if these differ.
@@ -327,14 +323,14 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegments<T, RETRACTABLE
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegments<T, RETRACTABLE> {
     type Ends = Ends;
-    type Place = Place;
+    type IntermediateNode = IntermediateNode;
 
     fn oblivious(&self) -> Option<Oblivious> {
         Some(Oblivious::BETWEEN_ROUTERS)
     }
 
     fn vcs(&self) -> u8 {
-        self.places.last_vc + 2
+        self.nodes.last_vc + 2
     }
 
     #[inline]
@@ -345,17 +341,17 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     #[inline]
     fn ends(&self, here: RouterId, target: RouterId, state: RouteState) -> Option<Ends> {
         let under_way = RETRACTABLE && state.phase == TENTATIVE;
-        self.places.ends(self.network.groups(), (here, target), under_way)
+        self.nodes.ends(self.network.groups(), (here, target), under_way)
     }
 
     #[inline]
-    fn places(&self, ends: Ends) -> u32 {
-        self.places.count(self.network.groups(), ends)
+    fn nodes(&self, ends: Ends) -> u32 {
+        self.nodes.count(self.network.groups(), ends)
     }
 
     #[inline]
-    fn place(&self, index: u32, ends: Ends) -> Place {
-        self.places.place(self.network.groups(), index, ends)
+    fn node(&self, index: u32, ends: Ends) -> IntermediateNode {
+        self.nodes.node(self.network.groups(), index, ends)
     }
 
     #[inline]
@@ -374,7 +370,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     ) -> PathStart {
         let mut hop = self.last_segment(at, target, &mut state);
         if RETRACTABLE {
-            let in_source_group = hop.vc == self.places.last_vc;
+            let in_source_group = hop.vc == self.nodes.last_vc;
             state.phase = if in_source_group { TENTATIVE } else { LAST_SEGMENT };
             hop.vc = if in_source_group { 0 } else { hop.vc };
         }
@@ -385,15 +381,15 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     fn through(
         &self,
         at: At,
-        via: Place,
+        via: IntermediateNode,
         _: RouteState,
         _: &dyn Congestion,
         _: &mut dyn Random,
     ) -> Option<PathStart> {
         let (via, path) = match via {
-            Place::Outside(via, link) => (via, link),
-            Place::Linked(via, link) => return Some(self.over_own_link(at, via, link)),
-            Place::Inside(via) => return Some((self.hop_inside(at, via), towards_inside(via))),
+            IntermediateNode::Outside(via, link) => (via, link),
+            IntermediateNode::Linked(via, link) => return Some(self.over_own_link(at, via, link)),
+            IntermediateNode::Inside(via) => return Some((self.hop_inside(at, via), towards_inside(via))),
         };
         let mut state = RouteState {
             via,
@@ -407,7 +403,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
             state.path = link.min(u32::from(u16::MAX)) as u16;
         }
         let hop = self.first_segment(at, via, state.path)?;
-        if RETRACTABLE && hop.vc == self.places.first_vc && !self.has_hosts(at.router) {
+        if RETRACTABLE && hop.vc == self.nodes.first_vc && !self.has_hosts(at.router) {
             return None;
         }
         Some((hop, state))
@@ -434,7 +430,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
                 return hop;
             }
             state.phase = ARRIVED;
-            if let Some(leaves) = self.places.leaves
+            if let Some(leaves) = self.nodes.leaves
                 && let Some(hop) = self.to_leaf(at, target, state.via, leaves)
             {
                 return hop;
@@ -453,7 +449,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     ) {
         let groups = self.network.groups();
         let here = groups.group(at.router);
-        let (there, link) = match (state.phase, self.places.intermediate) {
+        let (there, link) = match (state.phase, self.nodes.intermediate) {
             (FIRST_SEGMENT, Intermediate::Router | Intermediate::AnyRouter) => {
                 let (via, draw) = (RouterId(state.via), spread(state.via, at.destination.0));
                 (
@@ -483,15 +479,17 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     }
 
     #[inline(never)]
-    fn links_through(&self, at: At, target: RouterId, via: Place, start: &PathStart) -> u32 {
+    fn links_through(&self, at: At, target: RouterId, via: IntermediateNode, start: &PathStart) -> u32 {
         let groups = self.network.groups();
         let via = match via {
-            Place::Outside(via, _) => via,
-            Place::Linked(via, _) => return self.links_over(at, target, via, start.0.port),
-            Place::Inside(via) => return groups.distance(at.router, via) + groups.distance(via, target),
+            IntermediateNode::Outside(via, _) => via,
+            IntermediateNode::Linked(via, _) => return self.links_over(at, target, via, start.0.port),
+            IntermediateNode::Inside(via) => {
+                return groups.distance(at.router, via) + groups.distance(via, target);
+            }
         };
         let draw = spread(via, at.destination.0);
-        let (met, before) = match self.places.intermediate {
+        let (met, before) = match self.nodes.intermediate {
             Intermediate::Router | Intermediate::AnyRouter => {
                 let via = RouterId(via);
                 let link = self.first_link(at.router, via, draw, start.1.path);
@@ -524,16 +522,16 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         &self,
         router: RouterId,
         target: RouterId,
-        via: Place,
+        via: IntermediateNode,
         share: f64,
         out: &mut Vec<Chance>,
     ) {
         let (via, link) = match via {
-            Place::Outside(via, link) | Place::Linked(via, link) => (via, link),
-            Place::Inside(via) => return self.chances_inside(router, via, share, out),
+            IntermediateNode::Outside(via, link) | IntermediateNode::Linked(via, link) => (via, link),
+            IntermediateNode::Inside(via) => return self.chances_inside(router, via, share, out),
         };
-        let chosen = (self.places.intermediate == Intermediate::GlobalLink).then_some(link);
-        if self.places.intermediate == Intermediate::AnyRouter && router.0 == via {
+        let chosen = (self.nodes.intermediate == Intermediate::GlobalLink).then_some(link);
+        if self.nodes.intermediate == Intermediate::AnyRouter && router.0 == via {
             return self.chances(router, target, RouteState::default(), share, out);
         }
         self.chances_of_first(router, via, chosen, share, out);
@@ -552,15 +550,15 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
             return self.chances_inside(router, RouterId(state.via), share, out);
         }
         if state.phase == FIRST_SEGMENT {
-            let here = match self.places.intermediate {
+            let here = match self.nodes.intermediate {
                 Intermediate::Router | Intermediate::AnyRouter => router.0,
                 Intermediate::Group | Intermediate::GlobalLink => self.network.groups().group(router),
             };
             if here != state.via {
                 return self.chances_of_first(router, state.via, Some(state.path), share, out);
             }
-            if let Some(leaves) = self.places.leaves
-                && self.places.intermediate.is_at_group()
+            if let Some(leaves) = self.nodes.leaves
+                && self.nodes.intermediate.is_at_group()
                 && self.chances_to_leaf(router, target, leaves, share, out)
             {
                 return;

@@ -1,7 +1,7 @@
 //! Path segments in networks of groups where every router chooses among equal paths, by load or at random
 //! ([`EqualPaths`]), compiled for each topology.
 //!
-//! Places, segments and VCs are those of `groups.rs`, and so is the argument against deadlock: [`EqualPaths`] keeps
+//! Nodes, segments and VCs are those of `groups.rs`, and so is the argument against deadlock: [`EqualPaths`] keeps
 //! the order of channels within a segment, and VCs only grow from one segment to the next. Four details differ:
 //!
 //! - A packet to an intermediate group takes a link to it with the fewest local links before it, or the drawn link.
@@ -9,7 +9,7 @@
 //!   or to a random one.
 //! - A spine of the intermediate group with a link to the destination's group may compare this link with the way down
 //!   (`intermediate_spine = "load"`). Both have the VCs that they have without the choice.
-//! - A router on the way of a minimal path that can be left chooses the rest of the minimal path anew.
+//! - A router on the way of a minimal path that can be left chooses the rest of the minimal path again.
 //!
 //! State: `via` is the intermediate router or group on the first segment, `path` a drawn link to that group. No choice
 //! of a path is kept.
@@ -21,7 +21,7 @@ use crate::groups::add;
 use crate::ugal::UgalRule;
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState};
 
-use super::group_places::{Ends, GroupPlaces, Place, VC_INSIDE_GROUP, towards_inside};
+use super::group_nodes::{Ends, GroupNodes, IntermediateNode, VC_INSIDE_GROUP, towards_inside};
 use super::{
     ARRIVED, AtSpine, FIRST_SEGMENT, INSIDE_GROUP, Intermediate, LAST_SEGMENT, PathSegments, PathStart,
     TENTATIVE,
@@ -30,10 +30,10 @@ use super::{
 /// Compiled with and without support for leaving minimal paths.
 pub(super) struct GroupSegmentsByRouter<T, const RETRACTABLE: bool> {
     paths: EqualPaths<T>,
-    places: GroupPlaces,
+    nodes: GroupNodes,
     /// The rule of a packet at a spine of the intermediate group, if it may go on or go down.
     at_spine: Option<UgalRule>,
-    /// Whether first hops of paths through a place are compared by load times remaining links, as the paths are.
+    /// Whether first hops of paths through a node are compared by load times remaining links, as the paths are.
     by_remaining: bool,
 }
 
@@ -49,14 +49,14 @@ enum Step {
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RETRACTABLE> {
     /// `rule` is that of the algorithm, if it has one.
-    pub(super) fn new(paths: EqualPaths<T>, places: GroupPlaces, rule: Option<UgalRule>) -> Self {
+    pub(super) fn new(paths: EqualPaths<T>, nodes: GroupNodes, rule: Option<UgalRule>) -> Self {
         let by_load = paths.rule() != Rule::AtRandom;
-        let chooses = places.at_spine == AtSpine::Load;
+        let chooses = nodes.at_spine == AtSpine::Load;
         GroupSegmentsByRouter {
             at_spine: chooses.then(|| rule.unwrap_or(UgalRule::BY_LOAD.by(paths.rule().metric()))),
             by_remaining: by_load && rule.is_some_and(|rule| rule.counts_remaining()),
             paths,
-            places,
+            nodes,
         }
     }
 
@@ -67,19 +67,19 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
 
     #[inline]
     fn goal(&self, via: u32, link: u16) -> Goal {
-        match self.places.intermediate {
+        match self.nodes.intermediate {
             Intermediate::Router | Intermediate::AnyRouter => Goal::Router(RouterId(via)),
             Intermediate::Group => Goal::Group(via),
             Intermediate::GlobalLink => Goal::Link(via, u32::from(link)),
         }
     }
 
-    /// The goal of the first hop towards an intermediate place. A packet that leaves over a link of its router to the
+    /// The goal of the first hop towards an intermediate node. A packet that leaves over a link of its router to the
     /// group of an intermediate router may take any of these links: they are the shortest paths to the group.
     #[inline]
-    fn first_goal(&self, place: Place, via: u32, link: u16) -> Goal {
-        match (place, self.goal(via, link)) {
-            (Place::Linked(..), Goal::Router(router)) => Goal::Group(self.groups().group(router)),
+    fn first_goal(&self, node: IntermediateNode, via: u32, link: u16) -> Goal {
+        match (node, self.goal(via, link)) {
+            (IntermediateNode::Linked(..), Goal::Router(router)) => Goal::Group(self.groups().group(router)),
             (_, goal) => goal,
         }
     }
@@ -94,7 +94,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     fn minimal_segment(&self, target: RouterId, state: RouteState) -> Segment {
         Segment {
             goal: Goal::Router(target),
-            first_vc: self.places.last_vc,
+            first_vc: self.nodes.last_vc,
             under_way: state.phase == TENTATIVE,
         }
     }
@@ -102,7 +102,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     /// A minimal path with this first hop.
     #[inline]
     fn minimal_start(&self, mut hop: Hop) -> PathStart {
-        let in_source_group = RETRACTABLE && hop.vc == self.places.last_vc;
+        let in_source_group = RETRACTABLE && hop.vc == self.nodes.last_vc;
         if in_source_group {
             hop.vc = 0;
         }
@@ -116,18 +116,20 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     fn first_segment(&self, goal: Goal, under_way: bool) -> Segment {
         Segment {
             goal,
-            first_vc: self.places.first_vc,
+            first_vc: self.nodes.first_vc,
             under_way,
         }
     }
 
-    /// The step towards an intermediate place, and the state behind it. `None` if the packet is there.
+    /// The step towards an intermediate node, and the state behind it. `None` if the packet is there.
     #[inline]
-    fn step_to(&self, router: RouterId, place: Place) -> Option<(Step, RouteState)> {
-        match place {
-            Place::Inside(via) => (router != via).then(|| (Step::Inside(via), towards_inside(via))),
-            Place::Outside(via, path) | Place::Linked(via, path) => {
-                let goal = self.first_goal(place, via, path);
+    fn step_to(&self, router: RouterId, node: IntermediateNode) -> Option<(Step, RouteState)> {
+        match node {
+            IntermediateNode::Inside(via) => {
+                (router != via).then(|| (Step::Inside(via), towards_inside(via)))
+            }
+            IntermediateNode::Outside(via, path) | IntermediateNode::Linked(via, path) => {
+                let goal = self.first_goal(node, via, path);
                 (!self.is_there(router, goal)).then(|| {
                     let state = RouteState {
                         via,
@@ -141,12 +143,12 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
         }
     }
 
-    /// Whether a path through an intermediate place can begin with this hop. It cannot at a spine without a link to
-    /// the place's group: the up-link would wait for down-links of the same VC.
-    fn can_begin(&self, router: RouterId, place: Place, hop: Hop) -> bool {
+    /// Whether a path through an intermediate node can begin with this hop. It cannot at a spine without a link to
+    /// the node's group: the up-link would wait for down-links of the same VC.
+    fn can_begin(&self, router: RouterId, node: IntermediateNode, hop: Hop) -> bool {
         let climbs =
-            RETRACTABLE && hop.vc == self.places.first_vc && !self.places.has_hosts(self.groups(), router);
-        matches!(place, Place::Inside(_)) || !climbs
+            RETRACTABLE && hop.vc == self.nodes.first_vc && !self.nodes.has_hosts(self.groups(), router);
+        matches!(node, IntermediateNode::Inside(_)) || !climbs
     }
 
     /// The next step of a decided path. Changes the state to that behind it.
@@ -171,7 +173,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     #[inline]
     fn down(&self, state: &mut RouteState) -> Step {
         state.phase = ARRIVED;
-        Step::Down(self.places.first_vc + 1)
+        Step::Down(self.nodes.first_vc + 1)
     }
 
     /// The next step of the last segment.
@@ -184,7 +186,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
         };
         Step::Along(Segment {
             goal: Goal::Router(target),
-            first_vc: self.places.last_vc,
+            first_vc: self.nodes.last_vc,
             under_way,
         })
     }
@@ -193,8 +195,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     /// link to the destination's group, or without leave to use it.
     #[inline]
     fn must_go_down(&self, router: RouterId, target: RouterId) -> bool {
-        !self.places.has_hosts(self.groups(), router)
-            && (self.places.at_spine == AtSpine::Leaf || !self.paths.is_gateway(router, target))
+        !self.nodes.has_hosts(self.groups(), router)
+            && (self.nodes.at_spine == AtSpine::Leaf || !self.paths.is_gateway(router, target))
     }
 
     /// The rule of a packet at a spine of the intermediate group that may go on over a link of this spine, or go down.
@@ -202,7 +204,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> GroupSegmentsByRouter<T, RET
     fn rule_at_spine(&self, router: RouterId, target: RouterId, state: RouteState) -> Option<&UgalRule> {
         let rule = self.at_spine.as_ref()?;
         let arrives = state.phase == FIRST_SEGMENT && self.is_there(router, self.goal(state.via, state.path));
-        (arrives && !self.places.has_hosts(self.groups(), router) && self.paths.is_gateway(router, target))
+        (arrives && !self.nodes.has_hosts(self.groups(), router) && self.paths.is_gateway(router, target))
             .then_some(rule)
     }
 
@@ -271,14 +273,14 @@ fn add_new(out: &mut Vec<PathStart>, from: usize, start: PathStart) {
 
 impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmentsByRouter<T, RETRACTABLE> {
     type Ends = Ends;
-    type Place = Place;
+    type IntermediateNode = IntermediateNode;
 
     fn oblivious(&self) -> Option<Oblivious> {
         (self.paths.rule() == Rule::AtRandom).then_some(Oblivious::BETWEEN_ROUTERS)
     }
 
     fn vcs(&self) -> u8 {
-        self.places.last_vc + 2
+        self.nodes.last_vc + 2
     }
 
     #[inline]
@@ -289,17 +291,17 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     #[inline]
     fn ends(&self, here: RouterId, target: RouterId, state: RouteState) -> Option<Ends> {
         let under_way = RETRACTABLE && state.phase == TENTATIVE;
-        self.places.ends(self.groups(), (here, target), under_way)
+        self.nodes.ends(self.groups(), (here, target), under_way)
     }
 
     #[inline]
-    fn places(&self, ends: Ends) -> u32 {
-        self.places.count(self.groups(), ends)
+    fn nodes(&self, ends: Ends) -> u32 {
+        self.nodes.count(self.groups(), ends)
     }
 
     #[inline]
-    fn place(&self, index: u32, ends: Ends) -> Place {
-        self.places.place(self.groups(), index, ends)
+    fn node(&self, index: u32, ends: Ends) -> IntermediateNode {
+        self.nodes.node(self.groups(), index, ends)
     }
 
     #[inline]
@@ -323,7 +325,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
     fn through(
         &self,
         at: At,
-        via: Place,
+        via: IntermediateNode,
         _: RouteState,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
@@ -374,7 +376,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         }
     }
 
-    fn all_through(&self, at: At, via: Place, _: RouteState, out: &mut Vec<PathStart>) {
+    fn all_through(&self, at: At, via: IntermediateNode, _: RouteState, out: &mut Vec<PathStart>) {
         let Some((step, state)) = self.step_to(at.router, via) else {
             return;
         };
@@ -430,21 +432,23 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
 
     /// A path through a group is as long as the shortest one with its first hop.
     #[inline(never)]
-    fn links_through(&self, at: At, target: RouterId, via: Place, start: &PathStart) -> u32 {
+    fn links_through(&self, at: At, target: RouterId, via: IntermediateNode, start: &PathStart) -> u32 {
         let goal = match via {
-            Place::Outside(via, link) | Place::Linked(via, link) => self.goal(via, link),
-            Place::Inside(via) => {
+            IntermediateNode::Outside(via, link) | IntermediateNode::Linked(via, link) => {
+                self.goal(via, link)
+            }
+            IntermediateNode::Inside(via) => {
                 let groups = self.groups();
                 return groups.distance(at.router, via) + groups.distance(via, target);
             }
         };
         let to_target = |from| self.paths.links(from, Goal::Router(target));
         match goal {
-            Goal::Router(place) if matches!(via, Place::Linked(..)) => {
+            Goal::Router(node) if matches!(via, IntermediateNode::Linked(..)) => {
                 let met = self.paths.network().across(at.router, start.0.port);
-                1 + self.groups().distance(met, place) + to_target(place)
+                1 + self.groups().distance(met, node) + to_target(node)
             }
-            Goal::Router(place) => self.paths.links(at.router, Goal::Router(place)) + to_target(place),
+            Goal::Router(node) => self.paths.links(at.router, Goal::Router(node)) + to_target(node),
             goal => {
                 let mut behind = u32::MAX;
                 self.paths
@@ -466,7 +470,7 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         &self,
         router: RouterId,
         target: RouterId,
-        via: Place,
+        via: IntermediateNode,
         share: f64,
         out: &mut Vec<Chance>,
     ) {

@@ -18,13 +18,13 @@ use topology::{HyperX, RouterId, Shape, Topology, pick};
 
 use crate::{At, Chance, Hop, RouteState, spread};
 
-use super::places::IntermediateRouters;
+use super::intermediate_routers::IntermediateRouters;
 use super::routers::RouterSegments;
 use super::{LAST_SEGMENT, PathStart, TENTATIVE, UNDECIDED};
 
 pub(super) struct DimensionSegments {
     topology: Arc<dyn Topology>,
-    places: IntermediateRouters,
+    nodes: IntermediateRouters,
     /// Whether there are parallel links.
     parallel: bool,
     retractable: bool,
@@ -37,7 +37,7 @@ impl DimensionSegments {
         let network = hyperx(&*topology);
         let parallel = (0..network.dimensions()).any(|dimension| network.width(dimension) > 1);
         DimensionSegments {
-            places: IntermediateRouters::new(&*topology),
+            nodes: IntermediateRouters::new(&*topology),
             parallel,
             retractable,
             first_vc: u8::from(retractable),
@@ -72,11 +72,11 @@ impl RouterSegments for DimensionSegments {
     }
 
     fn all_places(&self) -> &IntermediateRouters {
-        &self.places
+        &self.nodes
     }
 
     fn vcs(&self) -> u8 {
-        match self.places.any() {
+        match self.nodes.any() {
             true => self.first_vc + 2,
             false => 1,
         }

@@ -1,4 +1,4 @@
-//! Paths made of segments: minimal, or through one random intermediate place. `valiant`, `ugal` and `par` use them.
+//! Paths made of segments: minimal, or through one random intermediate node. `valiant`, `ugal` and `par` use them.
 //! Each kind of network has its segments in a file here.
 //!
 //! A segment is a minimal path with VCs of its own. They are higher than those of the segment before it, so segments
@@ -9,12 +9,12 @@
 
 mod cartesian;
 mod graph;
-mod group_places;
+mod group_nodes;
 mod groups;
 mod groups_by_router;
 mod hyperx;
+mod intermediate_routers;
 mod own_links;
-mod places;
 mod routers;
 
 use std::sync::Arc;
@@ -30,16 +30,16 @@ use crate::{At, Chance, Congestion, Hop, Oblivious, Random, Reports, RouteState,
 
 use cartesian::CartesianSegments;
 use graph::GraphSegments;
-use group_places::GroupPlaces;
+use group_nodes::GroupNodes;
 use groups::GroupSegments;
 use groups_by_router::GroupSegmentsByRouter;
 use hyperx::DimensionSegments;
 
 /// Phase: undecided.
 const UNDECIDED: u8 = 0;
-/// Phase: on the path to the intermediate place.
+/// Phase: on the path to the intermediate node.
 const FIRST_SEGMENT: u8 = 1;
-/// Phase: at or behind the intermediate place, before the choice of the path to the destination.
+/// Phase: at or behind the intermediate node, before the choice of the path to the destination.
 const ARRIVED: u8 = 2;
 /// Phase: on a minimal path to the destination.
 const LAST_SEGMENT: u8 = 3;
@@ -54,12 +54,12 @@ pub(crate) fn is_decided(state: &RouteState) -> bool {
     !matches!(state.phase, UNDECIDED | TENTATIVE)
 }
 
-/// The kind of intermediate places of non-minimal paths.
+/// The kind of intermediate nodes of non-minimal paths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Intermediate {
-    /// Places in groups other than those of the ends; without groups, routers other than the ends.
+    /// Nodes in groups other than those of the ends; without groups, routers other than the ends.
     Router,
-    /// All places, the ends and their groups included.
+    /// All nodes, the ends and their groups included.
     AnyRouter,
     Group,
     /// Links from the source's group to groups other than the destination's.
@@ -98,11 +98,11 @@ impl Random for Unread {
 
 /// The path segments of one network.
 pub(crate) trait PathSegments: Send + Sync {
-    /// Two ends with intermediate places between them.
+    /// Two ends with intermediate nodes between them.
     type Ends: Copy;
 
-    /// An intermediate place.
-    type Place: Copy;
+    /// An intermediate node.
+    type IntermediateNode: Copy;
 
     /// The dependence of paths without decisions. `None` if they depend on congestion.
     fn oblivious(&self) -> Option<Oblivious>;
@@ -117,13 +117,13 @@ pub(crate) trait PathSegments: Send + Sync {
     /// only be minimal.
     fn ends(&self, here: RouterId, target: RouterId, state: RouteState) -> Option<Self::Ends>;
 
-    /// Number of intermediate places, at least one.
-    fn places(&self, ends: Self::Ends) -> u32;
+    /// Number of intermediate nodes, at least one.
+    fn nodes(&self, ends: Self::Ends) -> u32;
 
     /// The `index`-th of them, as `via` below.
-    fn place(&self, index: u32, ends: Self::Ends) -> Self::Place;
+    fn node(&self, index: u32, ends: Self::Ends) -> Self::IntermediateNode;
 
-    /// Whether source and destination are in one group, and the place between them is in this group, too.
+    /// Whether source and destination are in one group, and the node between them is in this group, too.
     fn is_inside_group(&self, ends: Self::Ends) -> bool {
         let _ = ends;
         false
@@ -139,12 +139,12 @@ pub(crate) trait PathSegments: Send + Sync {
         random: &mut dyn Random,
     ) -> PathStart;
 
-    /// A path through an intermediate place, for a packet without a decision. `None` if it cannot begin at this
-    /// router. Where a packet enters the network, that holds only if the place is this router.
+    /// A path through an intermediate node, for a packet without a decision. `None` if it cannot begin at this
+    /// router. Where a packet enters the network, that holds only if the node is this router.
     fn through(
         &self,
         at: At,
-        via: Self::Place,
+        via: Self::IntermediateNode,
         state: RouteState,
         congestion: &dyn Congestion,
         random: &mut dyn Random,
@@ -166,7 +166,7 @@ pub(crate) trait PathSegments: Send + Sync {
     }
 
     /// All results of [`PathSegments::through`] for any congestion and random numbers.
-    fn all_through(&self, at: At, via: Self::Place, state: RouteState, out: &mut Vec<PathStart>) {
+    fn all_through(&self, at: At, via: Self::IntermediateNode, state: RouteState, out: &mut Vec<PathStart>) {
         out.extend(self.through(at, via, state, &Unread, &mut Unread));
     }
 
@@ -198,18 +198,18 @@ pub(crate) trait PathSegments: Send + Sync {
     fn minimal_links(&self, at: At, target: RouterId, start: &PathStart) -> u32;
 
     /// Number of links between routers on a path from [`PathSegments::through`].
-    fn links_through(&self, at: At, target: RouterId, via: Self::Place, start: &PathStart) -> u32;
+    fn links_through(&self, at: At, target: RouterId, via: Self::IntermediateNode, start: &PathStart) -> u32;
 
     /// Number of links of a shortest path from the next router of a path to the destination, with the one to its host.
     fn links_remaining(&self, at: At, target: RouterId, start: &PathStart) -> u32;
 
-    /// The chances, times `share`, of the first hop of a path through an intermediate place. States are private to
+    /// The chances, times `share`, of the first hop of a path through an intermediate node. States are private to
     /// this method and [`PathSegments::chances`].
     fn chances_through(
         &self,
         router: RouterId,
         target: RouterId,
-        via: Self::Place,
+        via: Self::IntermediateNode,
         share: f64,
         out: &mut Vec<Chance>,
     );
@@ -241,10 +241,10 @@ pub(crate) const PATHS: Parameter = Parameter::computed(
     equal_paths::PATHS,
     equal_paths::DEFAULT_PATHS,
     "which of equal paths in networks of groups (spine, link between two groups): hashed, by source, intermediate \
-     place and destination; random or adaptive, at every router",
+     node and destination; random or adaptive, at every router",
 );
 
-/// The intermediate places of all algorithms over path segments.
+/// The intermediate nodes of all algorithms over path segments.
 pub(crate) const INTERMEDIATE: Parameter = Parameter::choice(
     "intermediate",
     INTERMEDIATES,
@@ -260,7 +260,7 @@ pub(crate) const LOCAL: Parameter = Parameter::choice(
      of the group",
 );
 
-/// The intermediate places of packets that leave a minimal path, of algorithms that may leave it.
+/// The intermediate nodes of packets that leave a minimal path, of algorithms that may leave it.
 pub(crate) const DETOURS: Parameter = Parameter::choice(
     "detours",
     &["any", "linked"],
@@ -284,11 +284,11 @@ enum AtSpine {
     Load,
 }
 
-/// The places of detours besides [`Intermediate`].
+/// The nodes of detours besides [`Intermediate`].
 #[derive(Clone, Copy)]
 struct Detours {
     at_spine: AtSpine,
-    /// Whether packets inside a group have intermediate places.
+    /// Whether packets inside a group have intermediate nodes.
     inside_groups: bool,
     /// Whether a packet leaves a minimal path only for a group to which the router that decides has a link.
     linked: bool,
@@ -312,7 +312,7 @@ const MOST_DRAWN_LINKS: u32 = 1 << 16;
 /// the values of `intermediate`.
 ///
 /// # Errors
-/// An intermediate place that the network does not have, or paths that need too many VCs.
+/// An intermediate node that the network does not have, or paths that need too many VCs.
 pub(crate) fn build<const RETRACTABLE: bool>(
     section: &Section,
     topology: Arc<dyn Topology>,
@@ -385,7 +385,7 @@ pub(crate) fn build<const RETRACTABLE: bool>(
 /// Reads [`SPINE`].
 ///
 /// # Errors
-/// A network without spines, paths through routers, whose place is a router with hosts, or a choice by load where no
+/// A network without spines, paths through routers, whose node is a router with hosts, or a choice by load where no
 /// loads are compared.
 fn read_at_spine(
     section: &Section,
@@ -440,16 +440,16 @@ impl<A: OverSegments, const RETRACTABLE: bool> PerTopology for InGroups<A, RETRA
     type Built = Box<dyn Routing>;
 
     fn build<T: Topology + Groups + 'static>(self, network: GroupNetwork<T>) -> Self::Built {
-        let places = GroupPlaces::new(network.groups(), self.intermediate, self.detours, RETRACTABLE);
+        let nodes = GroupNodes::new(network.groups(), self.intermediate, self.detours, RETRACTABLE);
         let decides_by = self.algorithm.rule();
         match self.rule {
             None => self
                 .algorithm
-                .over(GroupSegments::<T, RETRACTABLE>::new(network, places)),
+                .over(GroupSegments::<T, RETRACTABLE>::new(network, nodes)),
             Some(rule) => {
                 let paths = EqualPaths::new(network, rule);
                 self.algorithm.over(GroupSegmentsByRouter::<T, RETRACTABLE>::new(
-                    paths, places, decides_by,
+                    paths, nodes, decides_by,
                 ))
             }
         }

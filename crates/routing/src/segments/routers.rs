@@ -6,7 +6,7 @@ use topology::{HostId, Peer, Port, RouterId, Topology};
 
 use crate::{At, Chance, Congestion, Hop, Oblivious, Random, RouteState, spread};
 
-use super::places::{IntermediateRouters, RemainingRouters};
+use super::intermediate_routers::{IntermediateRouters, RemainingRouters};
 use super::{FIRST_SEGMENT, LAST_SEGMENT, PathSegments, PathStart};
 
 /// The definition of the segments of a network without groups. [`PathSegments`] follows from it.
@@ -48,7 +48,7 @@ pub(super) trait RouterSegments: Send + Sync {
 
 impl<L: RouterSegments> PathSegments for L {
     type Ends = RemainingRouters;
-    type Place = u32;
+    type IntermediateNode = u32;
 
     fn oblivious(&self) -> Option<Oblivious> {
         Some(Oblivious::SYMMETRIC)
@@ -66,11 +66,11 @@ impl<L: RouterSegments> PathSegments for L {
         self.all_places().without(here, target)
     }
 
-    fn places(&self, ends: RemainingRouters) -> u32 {
+    fn nodes(&self, ends: RemainingRouters) -> u32 {
         self.all_places().left(ends)
     }
 
-    fn place(&self, index: u32, ends: RemainingRouters) -> u32 {
+    fn node(&self, index: u32, ends: RemainingRouters) -> u32 {
         self.all_places().nth(index, ends)
     }
 

@@ -371,7 +371,7 @@ fn oblivious_routes_are_as_frequent_as_their_chances() {
         }
         for (at, (found, expected)) in counts {
             // Five standard deviations of a count in which two packets share each choice: those for one host
-            // through one intermediate place.
+            // through one intermediate node.
             if (found - expected).abs() > 5.0 * (2.0 * expected).sqrt() {
                 let what = format!("{name} {parameters} on {toml}");
                 wrong.push(format!("{what}: {at:?} {found} times, expected {expected}"));

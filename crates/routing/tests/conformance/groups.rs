@@ -71,7 +71,7 @@ fn first_load_refused(parameters: &str, other_load: u64) -> Option<u64> {
         .port;
     (0..20_000).step_by(10).find(|load| {
         let load = Load(|port| if port == direct { *load } else { other_load });
-        // Some draws select places behind the same port: a draw of another port refuses the minimal path.
+        // Some draws select nodes behind the same port: a draw of another port refuses the minimal path.
         (0..50).any(|seed| {
             ugal.route(at, &mut RouteState::default(), &load, &mut Draws(seed))
                 .port
@@ -98,7 +98,7 @@ fn ugal_offers_every_place_outside_the_two_groups_once() {
     let Shape::Groups(groups) = topology.shape() else {
         panic!("groups")
     };
-    for (parameters, places) in [
+    for (parameters, nodes) in [
         ("", 7 * 4),
         ("intermediate = \"group\"", 7),
         ("intermediate = \"global-link\"", 7),
@@ -125,9 +125,9 @@ fn ugal_offers_every_place_outside_the_two_groups_once() {
             }
             // The minimal path comes first.
             let vias: HashSet<u32> = options[1..].iter().map(|(_, state)| state.via).collect();
-            assert_eq!((options.len(), vias.len()), (1 + places, places));
+            assert_eq!((options.len(), vias.len()), (1 + nodes, nodes));
             let group = |via: u32| {
-                if places == 7 {
+                if nodes == 7 {
                     via
                 } else {
                     groups.group(RouterId(via))

@@ -1,7 +1,7 @@
 //! Networks and what runs on them, for several benches: mostly uniform random traffic.
 
-/// One network and what runs on it. Links of 100 Gbps and 50 ns, routers of 100 ns, 100 KB per port, packets of 256 B, as
-/// in the Slim Fly study of CODES.
+/// One network and what runs on it. Links of 100 Gbps and 50 ns, routers of 100 ns, 100 KB per port, packets of 256 B,
+/// as in the Slim Fly study of CODES.
 pub struct Case {
     pub name: &'static str,
     topology: &'static str,

@@ -1,8 +1,8 @@
 //! Whether the notes `saturated` and `not-steady` are right: generated cases of synthetic traffic, each run at several
 //! lengths, with a long run as the judge.
 //!
-//! `cargo bench -p fabricsim-sim --bench saturation` runs all cases on all cores, prints counts and wrong runs, and fails
-//! if a run is wrong. The test suite runs some of the cases (`crates/sim/tests/suite/saturation.rs`).
+//! `cargo bench -p fabricsim-sim --bench saturation` runs all cases on all cores, prints counts and wrong runs, and
+//! fails if a run is wrong. The test suite runs some of the cases (`crates/sim/tests/suite/saturation.rs`).
 
 mod cases;
 

@@ -11,7 +11,7 @@ use experiment::{Bins, CollectSetting, Periods, Series};
 use fabric::Flow;
 use results::rows::{
     ClassSeriesRow, HostSeriesRow, JobSeriesRow, LinkSeriesRow, LoadHistogramSeriesRow, PairSeriesRow,
-    RouterLoadSeriesRow, RouterSeriesRow, Row, TopLinkRow, VcSeriesRow,
+    ResultRow, RouterLoadSeriesRow, RouterSeriesRow, TopLinkRow, VcSeriesRow,
 };
 use results::{BusiestPeriod, Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ macro_rules! tables {
         }
 
         /// Names of the tables.
-        pub const COLLECTED: &[&str] = &[ $( <results::rows::$row as Row>::TABLE, )* ];
+        pub const COLLECTED: &[&str] = &[ $( <results::rows::$row as ResultRow>::TABLE, )* ];
 
         impl Tables {
             fn new(store: &TableStore) -> Tables {
@@ -110,7 +110,7 @@ struct JobSum {
 
 /// A bin with its sums.
 #[derive(Default)]
-struct BinSums {
+struct CollectedBin {
     number: u32,
     begin_ps: u64,
     end_ps: u64,
@@ -155,7 +155,7 @@ pub struct Collector {
     tallies: bool,
     names: CollectedNames,
     /// The bin of the latest record, with its sums. The next record nearly always belongs to the same bin.
-    bin: BinSums,
+    bin: CollectedBin,
     /// Sums of the other bins.
     sums: BTreeMap<u32, Sums>,
     /// The period of the latest record about links in a period, with their sums. The next one nearly always belongs to
@@ -218,7 +218,7 @@ impl Collector {
             setting: setting.clone(),
             tallies: simulation.shortcuts.tallies.is_on(),
             names,
-            bin: BinSums::default(),
+            bin: CollectedBin::default(),
             sums: BTreeMap::new(),
             period: None,
             links: BTreeMap::new(),
@@ -259,7 +259,7 @@ impl Collector {
             return Err(io::Error::other(message));
         }
         let shape = simulation.plan.blocks().map(Blocks::shape).unwrap_or_default();
-        // Sums of another network. The kernel refuses its logical processes, and names both numbers.
+        // Sums of another network. The kernel refuses its LPs, and names both numbers.
         let mut links = state.links;
         links.retain(|_, links| links.fits(shape));
         let tables = Tables::restored(&store, state.tables)?;
@@ -332,7 +332,7 @@ impl Collector {
                 waiting_bytes,
             } => {
                 self.turn_to(bin)?;
-                let BinSums { begin_ps, end_ps, .. } = self.bin;
+                let CollectedBin { begin_ps, end_ps, .. } = self.bin;
                 self.tables.link_series.push(LinkSeriesRow {
                     begin_ps,
                     end_ps,
@@ -362,7 +362,7 @@ impl Collector {
                 capacity,
             } => {
                 self.turn_to(bin)?;
-                let BinSums { begin_ps, end_ps, .. } = self.bin;
+                let CollectedBin { begin_ps, end_ps, .. } = self.bin;
                 self.tables.vc_series.push(VcSeriesRow {
                     begin_ps,
                     end_ps,
@@ -385,7 +385,7 @@ impl Collector {
                 queue_bytes,
             } => {
                 self.turn_to(bin)?;
-                let BinSums { begin_ps, end_ps, .. } = self.bin;
+                let CollectedBin { begin_ps, end_ps, .. } = self.bin;
                 self.tables.host_series.push(HostSeriesRow {
                     begin_ps,
                     end_ps,
@@ -404,7 +404,7 @@ impl Collector {
                 packets_received,
             } => {
                 self.turn_to(bin)?;
-                let BinSums { begin_ps, end_ps, .. } = self.bin;
+                let CollectedBin { begin_ps, end_ps, .. } = self.bin;
                 self.tables.router_series.push(RouterSeriesRow {
                     begin_ps,
                     end_ps,
@@ -458,7 +458,7 @@ impl Collector {
 
     fn open(&mut self, bin: u32) {
         let (begin_ps, end_ps) = self.names.span(bin);
-        self.bin = BinSums {
+        self.bin = CollectedBin {
             number: bin,
             begin_ps,
             end_ps,
@@ -654,14 +654,14 @@ impl Collector {
             let last = plan.last_before(end) as u32;
             self.sums.retain(|bin, _| *bin <= last);
         }
-        for process in finished.lps.iter() {
+        for lp in finished.lps.iter() {
             let mut taken = Ok(());
             let emit = &mut |record| {
                 if taken.is_ok() {
                     taken = self.take(end, record);
                 }
             };
-            match process {
+            match lp {
                 NetworkLp::Router(router) => {
                     router.finish(plan, end, not_begun, emit);
                 }
@@ -703,11 +703,11 @@ impl Collector {
 }
 
 impl CollectedNames {
-    /// Begin and end of a bin, in ps.
+    /// Start and end of a bin, in ps.
     fn span(&self, bin: u32) -> (u64, u64) {
         let bin = u64::from(bin);
         let end = self.bins.end(bin).min(self.end);
-        (self.bins.begin(bin).ps(), end.ps())
+        (self.bins.start(bin).ps(), end.ps())
     }
 
     fn class_rows<'a>(&'a self, bin: u32, sums: &'a Sums) -> impl Iterator<Item = ClassSeriesRow> + 'a {
@@ -726,11 +726,11 @@ impl CollectedNames {
         })
     }
 
-    /// Begin and end of a period, in ps.
+    /// Start and end of a period, in ps.
     fn span_of_period(&self, period: u32) -> (u64, u64) {
         let period = u64::from(period);
         let end = self.periods.end(period).min(self.end);
-        (self.periods.begin(period).ps(), end.ps())
+        (self.periods.start(period).ps(), end.ps())
     }
 
     fn pair_rows<'a>(&'a self, period: u32, links: &'a LinkSums) -> impl Iterator<Item = PairSeriesRow> + 'a {

@@ -219,7 +219,7 @@ impl TraceBuilder {
                     number,
                     link,
                     vc,
-                    begin_ps: wait.begin.ps(),
+                    begin_ps: wait.start.ps(),
                     end_ps: wait.end.ps(),
                     reason: reason.into(),
                     holder: wait.holder.map(|job| self.name(job)),
@@ -245,7 +245,7 @@ impl TraceBuilder {
         }
     }
 
-    fn timeline(&self, job: u16, rank: u32, (begin, end): (Time, Time), what: Activity) -> TimelineRow {
+    fn timeline(&self, job: u16, rank: u32, (start, end): (Time, Time), what: Activity) -> TimelineRow {
         let (state, region) = match what {
             Activity::Compute(region) => ("compute", region),
             Activity::Call(call) => (call.name(), None),
@@ -254,7 +254,7 @@ impl TraceBuilder {
         TimelineRow {
             job: self.name(job),
             rank,
-            begin_ps: begin.ps(),
+            begin_ps: start.ps(),
             end_ps: end.ps(),
             state: state.into(),
             blocked: false,

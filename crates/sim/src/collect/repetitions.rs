@@ -34,8 +34,8 @@ struct RankEnds {
     sum_ps: u128,
 }
 
-/// The repetitions of all jobs, by index. Memory does not grow with the number of repetitions, unless some ranks of a job
-/// run ahead of others.
+/// The repetitions of all jobs, by index. Memory does not grow with the number of repetitions, unless some ranks of a
+/// job run ahead of others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepetitionBuilder(Vec<JobRepetitions>);
 

@@ -38,8 +38,8 @@ pub struct JobCounts {
     pub bytes_delivered: u64,
     /// Bytes received in the measured part of the run, without headers of packets.
     pub accepted_bytes: u64,
-    /// Growth of the backlog in the measured part: bytes offered minus bytes received, by [`octave`]. Sums over all hosts
-    /// are meaningful, since one host offers what another receives.
+    /// Growth of the backlog in the measured part: bytes offered minus bytes received, by [`octave`]. Sums over all
+    /// hosts are meaningful, since one host offers what another receives.
     pub growth: [i64; OCTAVES],
     /// Time from the handover of the message to the NIC to the arrival of the packet's tail, in ps, for packets of
     /// messages handed over in the measured part of the run.
@@ -48,8 +48,8 @@ pub struct JobCounts {
     pub hops: Histogram,
     /// Bytes of the same packets, without their headers.
     pub measured_bytes: u64,
-    /// The latency in two parts, if it is collected. `None` until a packet that carries its wait is counted. Boxed, since
-    /// most runs have none, and here, where alignment leaves room for it.
+    /// The latency in two parts, if it is collected. `None` until a packet that carries its wait is counted. Boxed,
+    /// since most runs have none, and here, where alignment leaves space for it.
     pub parts: Option<Box<HostLatencyParts>>,
     /// Time from the handover of the message to the start of the packet onto the injection link, in ps, for the packets
     /// that leave here of messages handed over in the measured part. Counted only in runs with a drain phase, at whose
@@ -264,7 +264,8 @@ impl JobCounts {
         journal.note(|| CountsUndo::MessageInjected { job, last, ps });
     }
 
-    /// Counts the wait of a packet that starts to leave at `start`, if its message was handed over in the measured part.
+    /// Counts the wait of a packet that starts to leave at `start`, if its message was handed over in the measured
+    /// part.
     pub fn waited<J: Journal<CountsUndo>>(
         &mut self,
         start: Time,

@@ -112,8 +112,8 @@ fn of_busy_hosts(simulation: &Simulation, busy: &[bool]) -> Vec<u64> {
     let share = of_network.share_of(OF_PORT).unwrap_or(OF_PORT);
     let of_lp = |lp| {
         let of_port = match numbering.identity(lp) {
-            // An eighth of a router's packets may belong to any hosts, as those of detours. Packets of all hosts cross a
-            // router without hosts.
+            // An eighth of a router's packets may belong to any hosts, as those of detours. Packets of all hosts cross
+            // a router without hosts.
             LpIdentity::Router(router) => match of_routers[router.0 as usize].share_of(OF_PORT) {
                 Some(own) => (7 * own + share) / 8,
                 None => share,

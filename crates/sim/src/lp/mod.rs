@@ -6,6 +6,7 @@ pub mod hop_latency;
 pub mod host;
 mod host_message;
 mod load_reports;
+mod lp_random;
 pub mod model;
 pub mod net_event;
 pub mod not_begun;

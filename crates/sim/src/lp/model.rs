@@ -128,8 +128,8 @@ impl Model for Simulation {
         }
     }
 
-    fn start(&self, process: &mut NetworkLp, context: &mut impl Context<Self>) {
-        match process {
+    fn start(&self, lp: &mut NetworkLp, context: &mut impl Context<Self>) {
+        match lp {
             NetworkLp::Host(host) => host.start(self, context),
             NetworkLp::TerminationDetector(termination_detector) => termination_detector.start(self, context),
             NetworkLp::Router(router) => router.start(self, context),
@@ -138,8 +138,8 @@ impl Model for Simulation {
 
     // One function that holds the path of a packet. The executors' loops get longer with it, and slower.
     #[inline(never)]
-    fn handle(&self, process: &mut NetworkLp, event: &Event<NetEvent>, context: &mut impl Context<Self>) {
-        match process {
+    fn handle(&self, lp: &mut NetworkLp, event: &Event<NetEvent>, context: &mut impl Context<Self>) {
+        match lp {
             NetworkLp::Router(router) => router.handle(self, &event.payload, context),
             NetworkLp::Host(host) => host.handle(self, &event.payload, context),
             NetworkLp::TerminationDetector(termination_detector) => {
@@ -149,8 +149,8 @@ impl Model for Simulation {
     }
 
     #[inline]
-    fn prefetch(&self, process: &NetworkLp, until: Time) {
-        match process {
+    fn prefetch(&self, lp: &NetworkLp, until: Time) {
+        match lp {
             NetworkLp::Router(router) => router.prefetch(until),
             NetworkLp::Host(host) => host.prefetch(),
             NetworkLp::TerminationDetector(..) => {}
@@ -158,35 +158,35 @@ impl Model for Simulation {
     }
 
     #[inline]
-    fn prefetch_for(&self, process: &NetworkLp, event: &Event<NetEvent>) {
-        match process {
+    fn prefetch_for(&self, lp: &NetworkLp, event: &Event<NetEvent>) {
+        match lp {
             NetworkLp::Router(router) => router.prefetch_for(self, &event.payload),
             NetworkLp::Host(host) => host.prefetch_for(self, event.time, &event.payload),
             NetworkLp::TerminationDetector(..) => {}
         }
     }
 
-    fn undo(&self, process: &mut NetworkLp, step: LpUndo) {
-        match (process, step) {
+    fn undo(&self, lp: &mut NetworkLp, step: LpUndo) {
+        match (lp, step) {
             (NetworkLp::Router(router), step) => router.undo(self, step),
             (NetworkLp::Host(host), LpUndo::Host(step)) => host.undo(self, step),
             (NetworkLp::TerminationDetector(termination_detector), LpUndo::TerminationDetector(before)) => {
                 *termination_detector = *before
             }
-            _ => unreachable!("a process takes back its own steps"),
+            _ => unreachable!("an LP takes back its own steps"),
         }
     }
 
-    fn save(&self, process: &NetworkLp, bytes: &mut Vec<u8>) {
-        match process {
+    fn save(&self, lp: &NetworkLp, bytes: &mut Vec<u8>) {
+        match lp {
             NetworkLp::Router(router) => router.save(bytes),
             NetworkLp::Host(host) => write(&host.state(), bytes),
             NetworkLp::TerminationDetector(termination_detector) => write(termination_detector, bytes),
         }
     }
 
-    fn restore(&self, process: &mut NetworkLp, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
-        match process {
+    fn restore(&self, lp: &mut NetworkLp, bytes: &[u8], purpose: Purpose) -> Result<(), String> {
+        match lp {
             NetworkLp::Router(router) => router.restore(self, bytes),
             NetworkLp::Host(host) => host.restore(self, read(bytes)?, purpose),
             NetworkLp::TerminationDetector(termination_detector) => {

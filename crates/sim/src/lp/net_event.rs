@@ -255,7 +255,7 @@ pub enum Record {
     },
 }
 
-/// Levels of one VC of a link in one bin. A peak includes the level at the begin of the bin.
+/// Levels of one VC of a link in one bin. A peak includes the level at the start of the bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VcLevels {
     /// Bytes in use of the buffer at the far end, at the end of the bin.
@@ -339,7 +339,8 @@ pub struct PairSum {
 /// A class and two steps: of the time in which links were busy, and of that in which buffers were full.
 pub type LoadStep = (u8, u8, u8);
 
-/// The greatest times of the links of a tile in a period, busy and with full buffers, in percent of the period, rounded up.
+/// The greatest times of the links of a tile in a period, busy and with full buffers, in percent of the period, rounded
+/// up.
 pub type TileLoad = [u8; 2];
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
 
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
 use crate::lp::load_reports::LoadReports;
+use crate::lp::lp_random::LpRandom;
 use crate::lp::model::{self, LpUndo};
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::not_begun::NotBegun;
@@ -26,7 +27,7 @@ use crate::lp::wiring::LinkEnd;
 /// A router and what its ports are connected to.
 pub struct RouterLp {
     /// The state machine.
-    pub switch: Router,
+    pub router: Router,
     /// Link ends by port; `None` without a cable.
     link_ends: Box<[Option<LinkEnd>]>,
     /// Loads that other routers reported, if routing asks for them.
@@ -50,9 +51,6 @@ struct RouterObserver {
     /// Tracks which packets wait for whom, if waits are collected.
     wait_tracker: Option<RouterWaitTracker>,
 }
-
-/// The random stream of the executing LP, for routing.
-pub struct RoutingRandom<'a, C>(pub &'a mut C);
 
 /// Turns the outputs of a router into events.
 struct RouterLinkAdapter<'a, 'c, C> {
@@ -110,7 +108,7 @@ impl RouterLp {
             .then(|| RouterWaitTracker::new(network.model, ports.len(), vcs));
         let is_observed = wait_tracker.is_some() || sampler.counts_waiting();
         RouterLp {
-            switch: Router::new(&setup, network.model),
+            router: Router::new(&setup, network.model),
             link_ends: (0..topology.ports(router))
                 .map(|port| {
                     let link_end = simulation.numbering.link_end(network, router, Port(port))?;
@@ -134,7 +132,7 @@ impl RouterLp {
     /// Prefetches the state that most events before `until` touch.
     #[inline]
     pub fn prefetch(&self, until: Time) {
-        self.switch.prefetch();
+        self.router.prefetch();
         if self.sampler.is_due(until) {
             self.sampler.prefetch();
         }
@@ -148,7 +146,7 @@ impl RouterLp {
     #[inline]
     pub fn prefetch_for(&self, simulation: &Simulation, event: &NetEvent) {
         match event {
-            NetEvent::CreditReturned { port, vc, .. } => self.switch.prefetch_credit(*port, *vc),
+            NetEvent::CreditReturned { port, vc, .. } => self.router.prefetch_credit(*port, *vc),
             NetEvent::PacketArrived { port, vc, packet } if self.link_ends.len() > FEW_PORTS => {
                 if simulation.shortcuts.credit_batching.is_on() {
                     self.credit_batches.prefetch_port(*port);
@@ -157,14 +155,14 @@ impl RouterLp {
                 }
                 let classes = &simulation.network.traffic_classes;
                 let at = At {
-                    router: self.switch.id(),
+                    router: self.router.id(),
                     input: Port(*port),
                     vc: *vc - classes.first_vc(classes.of_vc(*vc)),
                     source: packet.source,
                     destination: packet.destination,
                 };
                 if let Some(port) = simulation.network.routing.predicted_port(at, packet.route) {
-                    self.switch.prefetch_output(port.0);
+                    self.router.prefetch_output(port.0);
                     des::prefetch(&self.link_ends[usize::from(port.0)]);
                 }
             }
@@ -195,7 +193,7 @@ impl RouterLp {
             parts: 0,
             context,
         };
-        (&mut self.switch, adapter, self.load_reports.as_deref_mut())
+        (&mut self.router, adapter, self.load_reports.as_deref_mut())
     }
 
     /// Sends the first events.
@@ -241,7 +239,7 @@ impl RouterLp {
         self.sampler
             .settle(&mut |step| context.undo(LpUndo::RouterSampler(step)));
         let (plan, tallies) = (&simulation.plan, simulation.shortcuts.tallies.is_on());
-        let state = (&self.switch, &*self.delivered);
+        let state = (&self.router, &*self.delivered);
         let before = match context.certain_tally() {
             Some(tally) if tallies => self.sampler.sample(plan, state, now, C::REVERSIBLE, tally),
             _ => {
@@ -257,7 +255,7 @@ impl RouterLp {
         }
         if let NetEvent::CreditReturned { port, vc, .. } = *event {
             let note = |step| context.undo(LpUndo::RouterSampler(step));
-            self.sampler.raise_use(&self.switch, (port, vc), note);
+            self.sampler.raise_use(&self.router, (port, vc), note);
         }
     }
 
@@ -316,14 +314,14 @@ impl RouterLp {
                     transmissions.undo(step);
                 }
             }
-            (LpUndo::Router(step), _) => self.switch.undo(step),
+            (LpUndo::Router(step), _) => self.router.undo(step),
             _ => unreachable!("a router undoes its own steps"),
         }
     }
 
     /// Takes the last samples, at the end of the run.
     pub fn finish(&self, plan: &Plan, end: Time, not_begun: &NotBegun, emit: &mut impl FnMut(Record)) {
-        let state = (&self.switch, &*self.delivered);
+        let state = (&self.router, &*self.delivered);
         self.sampler.finish(plan, state, end, not_begun, emit);
     }
 
@@ -366,7 +364,7 @@ impl RouterLp {
         if let Some(wait_tracker) = observer.and_then(|observer| observer.wait_tracker.as_ref()) {
             model::write(wait_tracker, bytes);
         }
-        model::write(&self.switch.state(), bytes);
+        model::write(&self.router.state(), bytes);
     }
 
     /// Replaces the state of a new router by a saved one.
@@ -403,7 +401,7 @@ impl RouterLp {
             bytes = rest;
         }
         let state: RouterState = model::read(bytes)?;
-        self.switch.restore(state)
+        self.router.restore(state)
     }
 }
 
@@ -463,14 +461,6 @@ impl<C: Context<Simulation>> ExecuteEvent<'_, '_, '_, C> {
             },
             _ => foreign(),
         }
-    }
-}
-
-impl<C: Context<Simulation>> Random for RoutingRandom<'_, C> {
-    #[inline]
-    fn below(&mut self, bound: u32) -> u32 {
-        // Lemire's multiply-shift: the bias is below bound / 2^64.
-        ((u128::from(self.0.random()) * u128::from(bound)) >> 64) as u32
     }
 }
 
@@ -624,7 +614,7 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
 }
 
 /// Where a wait tracker reports the waits of one packet.
-struct WaitSink<'a, C, M> {
+struct RouterWaitSink<'a, C, M> {
     port: u16,
     vc: u8,
     packet: Packet,
@@ -634,7 +624,7 @@ struct WaitSink<'a, C, M> {
 }
 
 impl<C: Context<Simulation>, M: Registered> Journal<<M::WaitTracker as WaitTracker>::Undo>
-    for WaitSink<'_, C, M>
+    for RouterWaitSink<'_, C, M>
 {
     const KEPT: bool = C::REVERSIBLE;
 
@@ -644,7 +634,7 @@ impl<C: Context<Simulation>, M: Registered> Journal<<M::WaitTracker as WaitTrack
 }
 
 impl<C: Context<Simulation>, M: Registered> WaitOutputs<<M::WaitTracker as WaitTracker>::Undo>
-    for WaitSink<'_, C, M>
+    for RouterWaitSink<'_, C, M>
 {
     fn waited(&mut self, wait: Wait) {
         let Packet {
@@ -713,7 +703,7 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
 
     #[inline]
     fn random(&mut self) -> impl Random {
-        RoutingRandom(&mut *self.0.context)
+        LpRandom(&mut *self.0.context)
     }
 
     #[inline]
@@ -748,7 +738,7 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
         let Some(wait_tracker) = wait_tracker.and_then(M::own_wait_tracker) else {
             return;
         };
-        let mut sink = WaitSink {
+        let mut sink = RouterWaitSink {
             port,
             vc,
             packet,

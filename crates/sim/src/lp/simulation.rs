@@ -26,8 +26,8 @@ pub struct Simulation {
     pub packet_header: u32,
     /// Whether the run goes on until the measured packets have arrived.
     pub drains: bool,
-    /// Interval of the rounds of the termination detector; `None` if the run ends by itself when ranks wait for ever.
-    pub watchdog: Option<Time>,
+    /// Interval of the rounds of the termination detector; `None` if the run ends by itself when ranks wait forever.
+    pub detection_interval: Option<Time>,
     /// What is collected.
     pub plan: Plan,
     /// Whether ranks and NICs trace timelines and messages.
@@ -67,7 +67,7 @@ impl Simulation {
             measured: experiment.run.measured(),
             packet_header: experiment.network.packet.header,
             drains: experiment.run.drains(),
-            watchdog: watchdog(experiment),
+            detection_interval: detection_interval(experiment),
             plan: Plan::new(
                 &experiment.collect,
                 &experiment.network,
@@ -83,8 +83,8 @@ impl Simulation {
         }
     }
 
-    /// Whether transmissions are counted by job, to divide the load-dependent energy. All of it belongs to a job that is
-    /// alone.
+    /// Whether transmissions are counted by job, to divide the load-dependent energy. All of it belongs to a job that
+    /// is alone.
     pub fn divides_energy(&self) -> bool {
         let power = self.power.as_ref();
         self.jobs.len() > 1 && power.is_some_and(|power| power.depends_on_load())
@@ -121,8 +121,8 @@ impl From<Error> for LpFailure {
     }
 }
 
-/// Without jobs that go on, the last event ends the run. Without ranks, nothing can wait for ever.
-fn watchdog(experiment: &Experiment) -> Option<Time> {
+/// Without jobs that go on, the last event ends the run. Without ranks, nothing can wait forever.
+fn detection_interval(experiment: &Experiment) -> Option<Time> {
     let goes_on = experiment.jobs.iter().any(Job::goes_on);
     let waits = !experiment.jobs.iter().all(Job::is_traffic);
     (goes_on && waits).then_some(experiment.run.watchdog)

@@ -2,12 +2,13 @@
 //! a drain phase, it ends the run when all measured packets have arrived.
 //!
 //! If nothing else runs, ranks that wait for each other leave no event, and the run ends. Synthetic traffic never ends,
-//! so the detector must look for such ranks. In rounds, one watchdog interval apart, it asks all hosts with ranks how
-//! many ranks are active (not started, computing, or paying an overhead) and how many messages they have sent minus
-//! received. If no rank of a job is active and all its messages are received, none of its ranks can ever continue.
+//! so the detector must look for such ranks. In rounds, one interval (`run.watchdog`) apart, it asks all hosts with
+//! ranks how many ranks are active (not started, computing, or paying an overhead) and how many messages they have sent
+//! minus received. If no rank of a job is active and all its messages are received, none of its ranks can ever
+//! continue.
 //!
-//! A job that goes on after the part that is measured does not end either, and a job with an end does not before. So the
-//! detector looks for such ranks beside them, too.
+//! A job that goes on after the part that is measured does not end either, and a job with an end does not before. So
+//! the detector looks for such ranks beside them, too.
 //!
 //! A distributed system must count twice, since its counts are not taken at one time (F. Mattern, "Algorithms for
 //! distributed termination detection", Distributed Computing 2, 1987: the four-counter method). Here all hosts are
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
 
-/// Time from the begin of the drain phase to its first round, in latencies of the shortest link.
+/// Time from the start of the drain phase to its first round, in latencies of the shortest link.
 const FIRST_ROUND: u64 = 16;
 
 /// Part of the drain phase so far that passes until its next round.
@@ -42,7 +43,7 @@ pub struct TerminationDetector {
     jobs: Vec<JobProgress>,
     /// Measured bytes under way in this round of the drain phase so far, modulo 2^64.
     under_way: u64,
-    /// When the detector found that the ranks wait for ever.
+    /// When the detector found that the ranks wait forever.
     stuck: Option<Time>,
 }
 
@@ -76,7 +77,7 @@ impl TerminationDetector {
 
     /// Schedules the first round, if there are ranks and traffic, or a drain phase.
     pub fn start(&self, simulation: &Simulation, context: &mut impl Context<Simulation>) {
-        if let Some(interval) = simulation.watchdog {
+        if let Some(interval) = simulation.detection_interval {
             context.send(context.lp(), interval, NetEvent::RoundDue);
         }
         if simulation.drains {
@@ -135,7 +136,7 @@ impl TerminationDetector {
         }
     }
 
-    /// When the ranks were found to wait for ever; `None` if they were not.
+    /// When the ranks were found to wait forever; `None` if they were not.
     pub fn stuck(&self) -> Option<Time> {
         self.stuck
     }
@@ -176,7 +177,7 @@ impl TerminationDetector {
         if self.jobs.iter().any(is_stuck) {
             self.stuck = Some(context.now().saturating_sub(simulation.network.lookahead()));
             context.stop();
-        } else if let Some(interval) = simulation.watchdog {
+        } else if let Some(interval) = simulation.detection_interval {
             context.send(context.lp(), interval, NetEvent::RoundDue);
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! For every link and VC, these add up to the buffer: the sender's credits, credits in flight or pending in a
 //! batch, space reserved for packets that may not leave yet, and the space of packets on the link and in the buffer
-//! behind it. Of router models without credits between routers this holds for injection links only. Every packet that has left a NIC was delivered, waits in a buffer, or is on a link.
+//! behind it. Of router models without credits between routers this holds for injection links only. Every packet that
+//! has left a NIC was delivered, waits in a buffer, or is on a link.
 
 use std::collections::HashMap;
 
@@ -34,25 +35,25 @@ type BufferUse = HashMap<(RouterId, u16, u8), u64, FixedState>;
 /// What does not add up: a bug of the simulator.
 pub fn audit(
     simulation: &Simulation,
-    processes: &Lps<NetworkLp>,
+    lps: &Lps<NetworkLp>,
     pending: &[Event<NetEvent>],
 ) -> Result<InFlight, Error> {
     let mut flight = InFlight::default();
     let mut used_space = BufferUse::default();
-    for process in processes.iter() {
-        let NetworkLp::Router(router) = process else {
+    for lp in lps.iter() {
+        let NetworkLp::Router(router_lp) = lp else {
             continue;
         };
-        let id = router.switch.id();
-        router.switch.for_each_buffered(&mut |packet| {
+        let id = router_lp.router.id();
+        router_lp.router.for_each_buffered(&mut |packet| {
             hold_buffered(simulation, id, packet, &mut flight, &mut used_space)
         });
     }
     for event in pending {
         hold_pending(simulation, event, &mut flight, &mut used_space);
     }
-    check_credits(simulation, processes, &used_space)?;
-    check_packets(processes, simulation.jobs.len(), flight)?;
+    check_credits(simulation, lps, &used_space)?;
+    check_packets(lps, simulation.jobs.len(), flight)?;
     Ok(flight)
 }
 
@@ -102,8 +103,8 @@ fn hold_pending(
     flight: &mut InFlight,
     used_space: &mut BufferUse,
 ) {
-    let processes = &simulation.numbering;
-    match (processes.identity(event.target), event.payload) {
+    let lps = &simulation.numbering;
+    match (lps.identity(event.target), event.payload) {
         (crate::lp::wiring::LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
             flight.add(packet.bytes);
             *used_space.entry((router, port, vc)).or_default() +=
@@ -136,14 +137,10 @@ fn hold_pending(
     }
 }
 
-fn check_credits(
-    simulation: &Simulation,
-    processes: &Lps<NetworkLp>,
-    used_space: &BufferUse,
-) -> Result<(), Error> {
+fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &BufferUse) -> Result<(), Error> {
     let topology = simulation.network.topology.as_ref();
     let classes = &simulation.network.traffic_classes;
-    let router_lp = |router: RouterId| match &processes[simulation.numbering.router(router)] {
+    let router_lp = |router: RouterId| match &lps[simulation.numbering.router(router)] {
         NetworkLp::Router(router) => Ok(router),
         NetworkLp::Host(_) | NetworkLp::TerminationDetector(_) => {
             Err(Error::Audit(format!("router {} is no router", router.0)))
@@ -165,19 +162,19 @@ fn check_credits(
     };
     let has_credits = simulation.network.model.takes_credits();
     for router in (0..topology.routers()).map(RouterId).filter(|_| has_credits) {
-        let switch = &router_lp(router)?.switch;
+        let state = &router_lp(router)?.router;
         for port in 0..topology.ports(router) {
             let Peer::Router(far, far_port) = topology.peer(router, Port(port)) else {
                 continue;
             };
             let what = || format!("link from router {} port {port}", router.0);
             for vc in 0..classes.all_vcs() {
-                balance(&what, (far, far_port.0, vc), switch.credits(port, vc))?;
+                balance(&what, (far, far_port.0, vc), state.credits(port, vc))?;
             }
         }
     }
     for host in (0..simulation.network.hosts()).map(HostId) {
-        let NetworkLp::Host(state) = &processes[simulation.numbering.host(host)] else {
+        let NetworkLp::Host(state) = &lps[simulation.numbering.host(host)] else {
             return Err(Error::Audit(format!("host {} is no host", host.0)));
         };
         for rail in 0..simulation.network.rails.count() {
@@ -192,10 +189,10 @@ fn check_credits(
     Ok(())
 }
 
-fn check_packets(processes: &Lps<NetworkLp>, jobs: usize, flight: InFlight) -> Result<(), Error> {
+fn check_packets(lps: &Lps<NetworkLp>, jobs: usize, flight: InFlight) -> Result<(), Error> {
     let (mut injected, mut delivered) = (0, 0);
-    for process in processes.iter() {
-        for counts in (0..jobs).filter_map(|job| process.counts(job)) {
+    for lp in lps.iter() {
+        for counts in (0..jobs).filter_map(|job| lp.counts(job)) {
             injected += counts.packets_injected;
             delivered += counts.packets_delivered;
         }

@@ -1,4 +1,4 @@
-//! Deadlocks of applications: the error that names the ranks that wait for ever, and why they may wait.
+//! Deadlocks of applications: the error that names the ranks that wait forever, and why they may wait.
 //!
 //! The ranks of a job that disagree about a collective are an error, too, and often the reason why ranks wait.
 
@@ -18,10 +18,10 @@ use crate::outcome::wait_cycles::{Awaited, wait_cycles};
 /// Number of ranks that an error about a deadlock names.
 const NAMED_RANKS: usize = 8;
 
-/// Checks that no rank waits for ever, and that the ranks of each job agree about their collectives.
+/// Checks that no rank waits forever, and that the ranks of each job agree about their collectives.
 ///
 /// # Errors
-/// Ranks that wait for ever, or that disagree about a collective.
+/// Ranks that wait forever, or that disagree about a collective.
 pub fn check_ranks(
     simulation: &Simulation,
     finished: &Finished<Simulation>,
@@ -40,21 +40,21 @@ pub fn check_ranks(
 }
 
 /// When the termination detector found that no rank can continue.
-fn stuck(processes: &Lps<NetworkLp>) -> Option<Time> {
-    processes.iter().find_map(|process| match process {
+fn stuck(lps: &Lps<NetworkLp>) -> Option<Time> {
+    lps.iter().find_map(|lp| match lp {
         NetworkLp::TerminationDetector(termination_detector) => termination_detector.stuck(),
         _ => None,
     })
 }
 
 /// Checks that the ranks of each job agree about their collectives.
-fn check_collectives(simulation: &Simulation, processes: &Lps<NetworkLp>) -> Result<(), Error> {
+fn check_collectives(simulation: &Simulation, lps: &Lps<NetworkLp>) -> Result<(), Error> {
     for (index, job) in simulation.jobs.iter().enumerate() {
         let JobKind::Ranks(ranks) = &job.kind else {
             continue;
         };
         let state = |(rank, host): (u32, &HostId)| {
-            let slot = rank_slot(simulation, processes, (index as u16, rank, *host))?;
+            let slot = rank_slot(simulation, lps, (index as u16, rank, *host))?;
             slot.state.as_ref()
         };
         let states: Vec<Option<&Rank>> = (0..).zip(&ranks.hosts).map(state).collect();
@@ -91,10 +91,10 @@ fn with_limit(error: ReplayError, limit: Option<&str>) -> ReplayError {
 /// The slot of a rank, given with its job and host.
 fn rank_slot<'a>(
     simulation: &Simulation,
-    processes: &'a Lps<NetworkLp>,
+    lps: &'a Lps<NetworkLp>,
     (job, rank, host): (u16, u32, HostId),
 ) -> Option<&'a RankSlot> {
-    let NetworkLp::Host(host) = &processes[simulation.numbering.host(host)] else {
+    let NetworkLp::Host(host) = &lps[simulation.numbering.host(host)] else {
         return None;
     };
     let slot = simulation.occupants.slot(job, rank);
@@ -105,7 +105,7 @@ fn rank_slot<'a>(
 /// [`check_collectives`].
 fn waiting_ranks(
     simulation: &Simulation,
-    processes: &Lps<NetworkLp>,
+    lps: &Lps<NetworkLp>,
     time: Time,
     agreement: Result<(), Error>,
 ) -> Result<(), Error> {
@@ -114,7 +114,7 @@ fn waiting_ranks(
     let mut awaited: Vec<Awaited> = Vec::new();
     awaited.resize_with(simulation.jobs.len(), Vec::new);
     for (job, rank, host) in ranks(simulation) {
-        let Some(slot) = rank_slot(simulation, processes, (job, rank, host)) else {
+        let Some(slot) = rank_slot(simulation, lps, (job, rank, host)) else {
             continue;
         };
         let state = slot
@@ -155,7 +155,7 @@ fn waiting_ranks(
         }
     }
     Err(Error::Deadlock(format!(
-        "the application waits for ever: at {time} none of its messages is in flight, and {count} ranks have not finished\n{}",
+        "the application waits forever: at {time} none of its messages is in flight, and {count} ranks have not finished\n{}",
         lines.join("\n")
     )))
 }

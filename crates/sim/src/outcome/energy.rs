@@ -1,7 +1,7 @@
 //! The energy of a run and of its jobs, from the busy times of links. `docs/methods/energy.md` has the model.
 //!
-//! Everything is a whole number: microwatts times picoseconds are attojoules. Where a quotient is rounded down, the rest
-//! is part of what no job has, so that jobs and that rest add up to the energy of the run.
+//! Everything is a whole number: microwatts times picoseconds are attojoules. Where a quotient is rounded down, the
+//! rest is part of what no job has, so that jobs and that rest add up to the energy of the run.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ use crate::lp::simulation::Simulation;
 use crate::lp::times_by_job::TimesByJob;
 use crate::outcome::final_state::FinalState;
 
-/// The energy of a run, if the experiment gives the power of its parts. Also sets that of the jobs, whose times are known.
+/// The energy of a run, if the experiment gives the power of its parts. Also sets that of the jobs, whose times are
+/// known.
 pub fn energy(state: &FinalState<'_>, jobs: &mut [JobTotals]) -> Option<EnergyTotals> {
     let simulation = state.simulation;
     let power = simulation.power.as_ref()?;
@@ -165,9 +166,9 @@ impl Load {
         let (classes, jobs) = (self.links.len(), self.jobs.len());
         let weights = weights(simulation);
         let mut late = late(state);
-        for process in state.processes.iter() {
+        for lp in state.lps.iter() {
             let mut busy = LpBusy::new(classes, jobs);
-            match process {
+            match lp {
                 NetworkLp::Host(host) => {
                     for rail in 0..simulation.network.rails.count() {
                         busy.links[usize::from(HOST_LINK.0)] +=
@@ -175,15 +176,15 @@ impl Load {
                     }
                     busy.divide(host.transmissions(), &BTreeMap::new());
                 }
-                NetworkLp::Router(router) => {
-                    let id = router.switch.id();
+                NetworkLp::Router(router_lp) => {
+                    let id = router_lp.router.id();
                     let mut capacity = 0;
                     for (port, class) in wired(simulation, id) {
-                        let used = router.switch.used(port.0, state.end).total.busy;
+                        let used = router_lp.router.used(port.0, state.end).total.busy;
                         busy.links[usize::from(class.0)] += u128::from(used.ps());
                         capacity += weights[usize::from(class.0)];
                     }
-                    busy.divide(router.transmissions(), &late.remove(&id).unwrap_or_default());
+                    busy.divide(router_lp.transmissions(), &late.remove(&id).unwrap_or_default());
                     let kind = power.kind(id);
                     let dynamic = u128::from(power.kinds[kind].draw.dynamic_uw());
                     let weighted = |links: &[u128]| -> u128 {
@@ -280,8 +281,8 @@ impl LpBusy {
         }
     }
 
-    /// Divides the busy times among jobs by the transmissions that were counted, without those that begin after the end.
-    /// Only the last one of each link may be cut off by the end.
+    /// Divides the busy times among jobs by the transmissions that were counted, without those that begin after the
+    /// end. Only the last one of each link may be cut off by the end.
     fn divide(&mut self, counted: Option<&TimesByJob>, late: &Late) {
         if let [job] = self.jobs.as_mut_slice() {
             job.clone_from(&self.links);
@@ -317,8 +318,8 @@ fn scale_to(shares: &mut [u128], sum: u128) {
     }
 }
 
-/// Times of the hosts that each job holds, from its start to its end, added up over its hosts, in ps. A host that several
-/// jobs hold at one time is divided evenly among them.
+/// Times of the hosts that each job holds, from its start to its end, added up over its hosts, in ps. A host that
+/// several jobs hold at one time is divided evenly among them.
 fn held(simulation: &Simulation, end: Time, jobs: &[JobTotals]) -> Vec<u128> {
     let spans: Vec<(u64, u64)> = simulation
         .jobs
@@ -364,8 +365,8 @@ fn divided(spans: &[(u64, u64)]) -> Vec<u128> {
     times
 }
 
-/// `a * b / c`, rounded down. `c` is at least 1, and `a / c * b` fits 128 bits. Exact for `b` and `c` below 2^64; greater
-/// ones lose low bits.
+/// `a * b / c`, rounded down. `c` is at least 1, and `a / c * b` fits 128 bits. Exact for `b` and `c` below 2^64;
+/// greater ones lose low bits.
 fn mul_div(a: u128, mut b: u128, mut c: u128) -> u128 {
     while c >> 64 > 0 || b >> 64 > 0 {
         (b, c) = (b >> 1, (c >> 1).max(1));

@@ -31,7 +31,7 @@ pub struct FinalState<'a> {
     /// The model.
     pub simulation: &'a Simulation,
     /// Final state of all LPs.
-    pub processes: &'a Lps<NetworkLp>,
+    pub lps: &'a Lps<NetworkLp>,
     /// Events that were not executed.
     pub pending: &'a [Event<NetEvent>],
     /// When the run ended.
@@ -118,21 +118,21 @@ impl FinalState<'_> {
     }
 
     fn host(&self, host: HostId) -> &Host {
-        match &self.processes[self.simulation.numbering.host(host)] {
+        match &self.lps[self.simulation.numbering.host(host)] {
             NetworkLp::Host(state) => state,
             _ => unreachable!("hosts are hosts"),
         }
     }
 
-    fn switch(&self, router: RouterId) -> &Router {
-        match &self.processes[self.simulation.numbering.router(router)] {
-            NetworkLp::Router(state) => &state.switch,
+    fn router(&self, router: RouterId) -> &Router {
+        match &self.lps[self.simulation.numbering.router(router)] {
+            NetworkLp::Router(state) => &state.router,
             _ => unreachable!("routers are routers"),
         }
     }
 
     fn hosts(&self) -> impl Iterator<Item = &Host> {
-        self.processes.iter().filter_map(|process| match process {
+        self.lps.iter().filter_map(|lp| match lp {
             NetworkLp::Host(host) => Some(host),
             _ => None,
         })
@@ -164,19 +164,19 @@ impl FinalState<'_> {
                 totals.packet_hops += host.injection_use(rail, self.end).total.packets;
             }
         }
-        for process in self.processes.iter() {
-            for counts in (0..self.simulation.jobs.len()).filter_map(|job| process.counts(job)) {
+        for lp in self.lps.iter() {
+            for counts in (0..self.simulation.jobs.len()).filter_map(|job| lp.counts(job)) {
                 totals.packets_injected += counts.packets_injected;
                 totals.packets_delivered += counts.packets_delivered;
                 totals.bytes_delivered += counts.bytes_delivered;
                 totals.offered_bytes += counts.offered_bytes;
                 totals.accepted_bytes += counts.accepted_bytes;
             }
-            let NetworkLp::Router(router) = process else {
+            let NetworkLp::Router(router_lp) = lp else {
                 continue;
             };
-            for port in (0..topology.ports(router.switch.id())).map(Port) {
-                totals.packet_hops += self.used(&router.switch, port, not_begun).total.packets;
+            for port in (0..topology.ports(router_lp.router.id())).map(Port) {
+                totals.packet_hops += self.used(&router_lp.router, port, not_begun).total.packets;
             }
         }
         totals
@@ -201,7 +201,7 @@ impl FinalState<'_> {
         let rows = inventory::links(network).enumerate().map(|(number, link)| {
             let used = match link.from {
                 LinkTerminal::Host(host, rail) => self.host(host).injection_use(rail, self.end),
-                LinkTerminal::Router(router, port) => self.used(self.switch(router), port, not_begun),
+                LinkTerminal::Router(router, port) => self.used(self.router(router), port, not_begun),
             };
             pairs.add(&link, &used);
             LinkRow {
@@ -246,7 +246,7 @@ impl FinalState<'_> {
         };
         let mut latency = Histogram::default();
         let mut hops = Histogram::default();
-        for counts in self.processes.iter().filter_map(|process| process.counts(index)) {
+        for counts in self.lps.iter().filter_map(|lp| lp.counts(index)) {
             totals.messages += counts.messages;
             totals.bytes += counts.bytes;
             latency.merge(&counts.latency);
@@ -276,7 +276,7 @@ impl FinalState<'_> {
         };
         let mut growth = [0; OCTAVES];
         let mut arrived = 0;
-        for counts in self.processes.iter().filter_map(|process| process.counts(index)) {
+        for counts in self.lps.iter().filter_map(|lp| lp.counts(index)) {
             totals.offered_bytes += counts.offered_bytes;
             totals.accepted_bytes += counts.accepted_bytes;
             arrived += counts.measured_bytes;
@@ -383,7 +383,7 @@ impl FinalState<'_> {
     fn path(&self, job: usize, counter: PathCounter) -> Option<PathTotals> {
         let network = &self.simulation.network;
         let names = network.topology.link_classes();
-        let routers = self.processes.iter().filter_map(|process| match process {
+        let routers = self.lps.iter().filter_map(|lp| match lp {
             NetworkLp::Router(router) => Some(router),
             _ => None,
         });
@@ -481,7 +481,7 @@ impl UnreceivedTotals {
         }
     }
 
-    /// The messages that nobody has received; `None` if there are none.
+    /// The messages that no rank has received; `None` if there are none.
     fn unreceived(self) -> Option<Unreceived> {
         let messages = self.sent.saturating_sub(self.received);
         (messages > 0).then_some(Unreceived {

@@ -27,7 +27,7 @@ pub struct Pairs<'a> {
     network: &'a NetworkModel,
     units: Units,
     measured: Time,
-    /// By class, unit at the begin and unit at the end.
+    /// By class, unit at the start and unit at the end.
     sums: HashMap<(&'a str, u32, u32), PairRow>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Pairs<'a> {
         sum.blocked_links += u32::from(is_blocked);
     }
 
-    /// The tables `units` and `pairs`. Rows of pairs are in the order of class, begin and end.
+    /// The tables `units` and `pairs`. Rows of pairs are in the order of class, start and end.
     pub fn tables(self) -> [Table; 2] {
         let mut sums: Vec<_> = self.sums.into_iter().collect();
         sums.sort_unstable_by(|one, other| one.0.cmp(&other.0));

@@ -1,4 +1,4 @@
-//! Wait cycles: ranks that wait for each other for ever, and ranks that wait for a finished one.
+//! Wait cycles: ranks that wait for each other forever, and ranks that wait for a finished one.
 //!
 //! A blocked rank needs something of each rank that it awaits, so a cycle alone explains why none of its members
 //! can continue.

@@ -109,10 +109,10 @@ pub fn series_add_up(experiment: &Experiment, result: &RunResult) {
         let column = |name| series.u64s(name).unwrap().iter();
         let spans = column("begin_ps").zip(column("end_ps"));
         let used = column("busy_ps").zip(column("buffer_full_ps"));
-        for ((begin, end), (busy, full)) in spans.zip(used) {
+        for ((start, end), (busy, full)) in spans.zip(used) {
             assert!(
-                begin < end && busy + full <= end - begin,
-                "{begin} {end} {busy} {full}"
+                start < end && busy + full <= end - start,
+                "{start} {end} {busy} {full}"
             );
         }
         if warmup == 0 {
@@ -157,7 +157,7 @@ type Levels = (u64, u32, u32, u32, u32);
 /// One row of `vc_series`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct VcRow {
-    begin: u64,
+    start: u64,
     used: u32,
     used_max: u32,
     waiting: u32,
@@ -172,7 +172,7 @@ fn vc_levels(series: &Table) -> BTreeMap<(u32, u8), Vec<VcRow>> {
     for (row, vc) in vcs.iter().enumerate() {
         let of = rows.entry((column("link")[row], *vc)).or_default();
         of.push(VcRow {
-            begin: series.u64s("begin_ps").unwrap()[row],
+            start: series.u64s("begin_ps").unwrap()[row],
             used: column("used_bytes")[row],
             used_max: column("used_bytes_max")[row],
             waiting: column("waiting_packets")[row],
@@ -189,30 +189,30 @@ fn vcs_add_up(result: &RunResult, series: &Table) {
         .unwrap()
         .map(|class| class.unwrap().to_string())
         .collect();
-    // By link, then begin of the bin.
+    // By link, then start of the bin.
     let mut changes: BTreeMap<u32, BTreeMap<u64, WaitingInBin>> = BTreeMap::new();
     let links = table(result, "link_series");
     for row in 0..links.rows() {
         let link = links.u32s("link").unwrap()[row];
         if classes[link as usize] != "ejection" {
-            let begin = links.u64s("begin_ps").unwrap()[row];
+            let start = links.u64s("begin_ps").unwrap()[row];
             let waiting = links.u32s("waiting_packets").unwrap()[row];
-            changes.entry(link).or_default().entry(begin).or_default().0 = Some(waiting);
+            changes.entry(link).or_default().entry(start).or_default().0 = Some(waiting);
         }
     }
     for ((link, vc), rows) in vc_levels(series) {
         for row in rows {
-            let change = changes.entry(link).or_default().entry(row.begin).or_default();
+            let change = changes.entry(link).or_default().entry(row.start).or_default();
             change.1.push((vc, row.waiting));
         }
     }
     for (link, changes) in changes {
         let (mut of_link, mut of_vcs) = (0, BTreeMap::new());
-        for (begin, (waiting, vcs)) in changes {
+        for (start, (waiting, vcs)) in changes {
             of_link = waiting.unwrap_or(of_link);
             of_vcs.extend(vcs);
             let sum: u32 = of_vcs.values().sum();
-            assert_eq!(sum, of_link, "link {link}, bin from {begin} ps: {of_vcs:?}");
+            assert_eq!(sum, of_link, "link {link}, bin from {start} ps: {of_vcs:?}");
         }
     }
 }
@@ -685,7 +685,7 @@ fn of_shared_link(result: &RunResult) -> [Vec<Levels>; 2] {
     [0, 1].map(|vc| {
         let rows = levels[&(link, vc)].iter();
         rows.map(|row| {
-            let bin = row.begin / 2_406_000;
+            let bin = row.start / 2_406_000;
             (bin, row.used, row.used_max, row.waiting, row.waiting_max)
         })
         .collect()
@@ -696,8 +696,8 @@ fn of_shared_link(result: &RunResult) -> [Vec<Levels>; 2] {
 fn waiting_packets_and_peaks_of_two_vcs() {
     // The packets of VC 1 arrive at a + 40 k and start at a + 80 k, those of VC 0 arrive at a + 10 + 40 k and start at
     // a + 40 + 80 k. At the end of the first bin, packets 3 to 5 of VC 1 and 3 to 4 of VC 0 wait; packet 2 of VC 0 has
-    // waited until a + 200. Each takes its 500 B when it arrives, and its credit returns 2140 ns after its start: before
-    // the end of the second bin, at 4812 ns, six credits of each VC.
+    // waited until a + 200. Each takes its 500 B when it arrives, and its credit returns 2140 ns after its start:
+    // before the end of the second bin, at 4812 ns, six credits of each VC.
     let expected = [
         vec![(0, 2500, 2500, 2, 3), (1, 2000, 5000, 0, 5), (2, 0, 2000, 0, 0)],
         vec![(0, 3000, 3000, 3, 3), (1, 2000, 5000, 0, 5), (2, 0, 2000, 0, 0)],
@@ -746,20 +746,20 @@ fn peaks_do_not_depend_on_the_width_of_bins() {
         for (of, wide) in &wide {
             let mut narrow = narrow[of].iter().peekable();
             let (mut wide, mut before) = (wide.iter().peekable(), VcRow::default());
-            for begin in (0..6_000_000).step_by(1_000_000) {
+            for start in (0..6_000_000).step_by(1_000_000) {
                 let mut expected = VcRow {
-                    begin,
+                    start,
                     used_max: before.used,
                     waiting_max: before.waiting,
                     ..before
                 };
                 let quiet = expected;
-                while let Some(row) = narrow.next_if(|row| row.begin < begin + 1_000_000) {
+                while let Some(row) = narrow.next_if(|row| row.start < start + 1_000_000) {
                     expected.used_max = expected.used_max.max(row.used_max);
                     expected.waiting_max = expected.waiting_max.max(row.waiting_max);
                     (expected.used, expected.waiting) = (row.used, row.waiting);
                 }
-                let found = wide.next_if(|row| row.begin == begin).copied();
+                let found = wide.next_if(|row| row.start == start).copied();
                 assert_eq!(found.unwrap_or(quiet), expected, "{topology} {router} {of:?}");
                 higher += u32::from(expected.waiting_max > expected.waiting.max(before.waiting));
                 before = expected;

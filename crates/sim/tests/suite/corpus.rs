@@ -241,7 +241,7 @@ fn compare_with_record(
     }
     assert!(
         wrong.is_empty(),
-        "results differ from {}; if that is meant, write it anew with {UPDATE}=1 and look at the difference\n{}",
+        "results differ from {}; if that is meant, write it again with {UPDATE}=1 and look at the difference\n{}",
         record.display(),
         wrong.join("\n")
     );

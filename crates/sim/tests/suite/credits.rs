@@ -89,7 +89,7 @@ fn several_processes_keep_the_first_attempt() {
 
 /// All hosts send to one host, so buffers fill up at once.
 #[test]
-fn a_run_that_finds_too_little_room_begins_anew() {
+fn a_run_that_finds_too_few_credits_begins_again() {
     let hot = "pattern = \"hotspot\", targets = [3], share = 0.5, load = 0.5";
     let mut experiment = on(DRAGONFLY, MINIMAL, hot, "16 KiB");
     let reference = each(&mut experiment);
@@ -97,7 +97,7 @@ fn a_run_that_finds_too_little_room_begins_anew() {
     assert!(full > 10_000, "{full} packet-hops");
     let result = run_everywhere(&mut experiment);
     assert_eq!(result.summary.run.credits, "each");
-    assert_same(&reference, &result, "begun anew");
+    assert_same(&reference, &result, "begun again");
 
     // The rows of the first attempt are gone.
     let folder = tempfile::tempdir().unwrap();

@@ -233,7 +233,7 @@ fn two_jobs_share_a_cable_packet_by_packet() {
 
 /// No other message interferes, so a message of many packets is in transfer all the time.
 #[test]
-fn a_long_message_waits_for_nobody_if_it_is_alone() {
+fn a_long_message_waits_for_no_other_if_it_is_alone() {
     let programs = vec![vec![send(1, 50_000)], vec![receive(0, 50_000)]];
     let network = format!("{TWO_ROUTERS}{ALL}");
     let result = run(&jobs_on(

@@ -1,4 +1,4 @@
-//! Ranks that wait for ever end the run with an error that names them and the ranks they wait for, whatever other
+//! Ranks that wait forever end the run with an error that names them and the ranks they wait for, whatever other
 //! traffic is on the network. No application that can continue gets this error.
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn error_everywhere(experiment: &mut Experiment) -> String {
     let mut errors = Vec::new();
     for (executor, threads) in OF_SIMULATIONS {
         (experiment.run.executor, experiment.run.threads) = (executor, threads);
-        let error = try_run(experiment).expect_err("the application waits for ever");
+        let error = try_run(experiment).expect_err("the application waits forever");
         assert!(matches!(error, sim::Error::Deadlock(_)), "{error}");
         errors.push(error.to_string());
     }
@@ -158,7 +158,7 @@ fn circles_are_named_through_collectives_probes_fences_and_requests() {
     }
 }
 
-/// Ranks that compute, start late, or have a message in flight for many rounds are not waiting for ever.
+/// Ranks that compute, start late, or have a message in flight for many rounds are not waiting forever.
 #[test]
 fn whoever_can_go_on_is_left_alone() {
     let isend = Operation::Send {

@@ -115,8 +115,8 @@ fn every_measured_packet_arrives_and_loads_stay() {
     }
 }
 
-/// Two packets per message, which leave one after the other; each message finds an empty network. Every wait and latency
-/// is known.
+/// Two packets per message, which leave one after the other; each message finds an empty network. Every wait and
+/// latency is known.
 #[test]
 fn latency_is_the_wait_at_the_source_and_the_way() {
     let network = "topology = { kind = \"torus\", sizes = [4], hosts_per_router = 1 }\n\

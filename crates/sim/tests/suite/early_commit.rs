@@ -70,7 +70,7 @@ fn nothing_changes_but_the_number_of_events() {
     let header = format!("{minimal}\npacket_header = \"40 B\"");
     let silent = "traffic = { pattern = \"transpose\", load = 0.3 }\nhosts = 16";
     // The least saving in percent.
-    for (network, jobs, spared) in [
+    for (network, jobs, saved) in [
         (&minimal, &[low][..], 30),
         (&by_class, &[low], 30),
         (&header, &[low], 30),
@@ -103,7 +103,7 @@ fn nothing_changes_but_the_number_of_events() {
             "{what}: one thread undoes nothing"
         );
         assert!(
-            less * 100 <= all * (100 - spared),
+            less * 100 <= all * (100 - saved),
             "{what}: {less} of {all} events"
         );
     }

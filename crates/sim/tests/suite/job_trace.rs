@@ -9,7 +9,7 @@ use crate::support::{run, table};
 /// A runs, B waits for it, C is short, D is long.
 const TRACE: &str = "arrival,nodes,duration,application\n0,3,4,a\n1,4,3,b\n2,1,2,a\n2,1,5,b\n";
 
-// One rank communicates with nobody, and a repetition without computation would take no time.
+// One rank communicates with no other, and a repetition without computation would take no time.
 const EXPERIMENT: &str = r#"
 [network]
 topology = { kind = "torus", sizes = [2, 2] }

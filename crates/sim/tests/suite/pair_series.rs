@@ -214,7 +214,7 @@ fn sums_are_those_of_link_series() {
         }
         let busiest = marked_in
             .iter()
-            .max_by_key(|(begin, marked)| (**marked, Reverse(**begin)));
+            .max_by_key(|(start, marked)| (**marked, Reverse(**start)));
         let (begin_ps, [full_links, blocked_links]) = busiest.unwrap();
         let collect = result.summary.collect.as_ref().unwrap();
         let found = collect.busiest_period.unwrap();
@@ -228,16 +228,16 @@ fn sums_are_those_of_link_series() {
         assert_eq!(found.links, of_routers, "{topology}");
 
         let mut top = BTreeSet::new();
-        let begins: BTreeSet<u64> = seen.iter().map(|seen| seen.begin_ps).collect();
-        for begin in begins {
+        let starts: BTreeSet<u64> = seen.iter().map(|seen| seen.begin_ps).collect();
+        for start in starts {
             for time in 0..2 {
                 let in_bin = seen
                     .iter()
-                    .filter(|seen| seen.begin_ps == begin && seen.ps[time] > 0);
+                    .filter(|seen| seen.begin_ps == start && seen.ps[time] > 0);
                 let mut in_bin: Vec<&Seen> = in_bin.collect();
                 in_bin.sort_by_key(|seen| (Reverse(seen.ps[time]), seen.link));
                 let greatest = in_bin.into_iter().take(32);
-                top.extend(greatest.map(|seen| vec![begin, u64::from(seen.link), seen.ps[0], seen.ps[1]]));
+                top.extend(greatest.map(|seen| vec![start, u64::from(seen.link), seen.ps[0], seen.ps[1]]));
             }
         }
         let found = table(&result, "top_links");

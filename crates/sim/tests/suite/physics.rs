@@ -317,7 +317,7 @@ warmup = "5 us"
 /// serialisation, and the delay of credits.
 #[test]
 fn credits_limit_a_link_to_its_buffer_per_round_trip() {
-    let rooms = [1u64, 2, 5, 9, 10, 11, 14].map(|room| (room, 0));
+    let spaces = [1u64, 2, 5, 9, 10, 11, 14].map(|space| (space, 0));
     let delayed = [
         (1u64, 33_333u64),
         (1, 1),
@@ -325,7 +325,7 @@ fn credits_limit_a_link_to_its_buffer_per_round_trip() {
         (9, 100_000),
         (14, 100_000),
     ];
-    for (room, credit_delay_ps) in rooms.into_iter().chain(delayed) {
+    for (space, credit_delay_ps) in spaces.into_iter().chain(delayed) {
         let round_trip_ps = 2 * 50_000 + 100_000 + 20_480 + credit_delay_ps;
         let text = format!(
             r#"
@@ -339,15 +339,15 @@ traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
 until = "60 us"
 warmup = "10 us"
 "#,
-            room * 256
+            space * 256
         );
         let result = run(&experiment(&text));
-        let expected = (50_000_000 * room / round_trip_ps).min(50_000_000 / 20_480);
+        let expected = (50_000_000 * space / round_trip_ps).min(50_000_000 / 20_480);
         for (class, _, bytes, _, _) in links(&result) {
             let packets = bytes / 256;
             assert!(
-                packets.abs_diff(expected) <= room,
-                "{class}, room for {room}, {credit_delay_ps} ps: {packets} packets, expected {expected}"
+                packets.abs_diff(expected) <= space,
+                "{class}, space for {space}, {credit_delay_ps} ps: {packets} packets, expected {expected}"
             );
         }
     }
@@ -356,7 +356,7 @@ warmup = "10 us"
 /// The pipeline of the NIC is part of the round trip of credits of the injection link.
 #[test]
 fn credits_limit_an_injection_link_with_the_delay_of_the_nic() {
-    for (room, delay_ns) in [(1u64, 300u64), (7, 200), (30, 200)] {
+    for (space, delay_ns) in [(1u64, 300u64), (7, 200), (30, 200)] {
         let text = format!(
             r#"
 [network]
@@ -371,16 +371,16 @@ traffic = {{ pattern = "uniform", load = 1.0, arrival = "fixed" }}
 until = "60 us"
 warmup = "10 us"
 "#,
-            room * 256
+            space * 256
         );
         let result = run(&experiment(&text));
         let round_trip_ps = delay_ns * 1000 + 2 * 50_000 + 100_000 + 20_480;
-        let expected = (50_000_000 * room / round_trip_ps).min(50_000_000 / 20_480);
+        let expected = (50_000_000 * space / round_trip_ps).min(50_000_000 / 20_480);
         for (class, _, bytes, _, _) in links(&result) {
             let packets = bytes / 256;
             assert!(
-                packets.abs_diff(expected) <= room,
-                "{class}, room for {room}, {delay_ns} ns: {packets} packets, expected {expected}"
+                packets.abs_diff(expected) <= space,
+                "{class}, space for {space}, {delay_ns} ns: {packets} packets, expected {expected}"
             );
         }
     }
@@ -410,13 +410,13 @@ warmup = "10 us"
             between * 256
         );
         let result = run(&experiment(&text));
-        let room = host.min(between);
-        let expected = (50_000_000 * room / round_trip_ps).min(50_000_000 / 20_480);
+        let space = host.min(between);
+        let expected = (50_000_000 * space / round_trip_ps).min(50_000_000 / 20_480);
         for (class, _, bytes, _, _) in links(&result) {
             let packets = bytes / 256;
             assert!(
                 packets.abs_diff(expected) <= host.max(between),
-                "{class}, room for {host} and {between}: {packets} packets, expected {expected}"
+                "{class}, space for {host} and {between}: {packets} packets, expected {expected}"
             );
         }
         assert_eq!(result.summary.network.vc_buffer_bytes, between * 256);
@@ -435,8 +435,8 @@ link = { bandwidth = "100 Gbps", latency = "50 ns" }
 packet = "256 B"
 "#;
 
-/// 600 B are packets of 256, 256 and 88 B, which are 300, 300 and 132 B on both links. They start 24 ns after each other,
-/// on the second link 150 ns later.
+/// 600 B are packets of 256, 256 and 88 B, which are 300, 300 and 132 B on both links. They start 24 ns after each
+/// other, on the second link 150 ns later.
 #[test]
 fn each_packet_of_a_message_has_a_header_on_each_link() {
     let network = format!("{PAIR_WITH_HEADERS}packet_header = \"44 B\"\n");
@@ -487,8 +487,9 @@ fn messages_of_all_protocols_have_headers_of_packets() {
 }
 
 /// A link carries packet / (packet + header) of its bandwidth as payload, and a message of 100 B less: that is the
-/// greatest accepted load, the bound, and where the traffic is saturated. Beyond it the messages of 300 B wait with their
-/// last 44 B, while new ones send 256 B: accepted is more than the mean share, and less than that of the long packets.
+/// greatest accepted load, the bound, and where the traffic is saturated. Beyond it the messages of 300 B wait with
+/// their last 44 B, while new ones send 256 B: accepted is more than the mean share, and less than that of the long
+/// packets.
 #[test]
 fn the_accepted_load_is_the_share_of_payload_on_the_links() {
     let run_with = |message: u64, load: f64| {
@@ -568,7 +569,7 @@ fn the_accepted_load_is_the_share_of_payload_on_the_links() {
 /// Two packets with their headers have space behind a link, not three.
 #[test]
 fn headers_take_space_in_buffers() {
-    let expected_of = |buffer: u64, room: u64| {
+    let expected_of = |buffer: u64, space: u64| {
         let text = format!(
             "[network]\ntopology = {{ kind = \"mesh\", sizes = [2] }}\n\
              routing = {{ algorithm = \"dimension-order\" }}\n\
@@ -578,11 +579,11 @@ fn headers_take_space_in_buffers() {
         );
         let result = run(&experiment(&text));
         let round_trip_ps = 2 * 50_000 + 100_000 + 300 * 80;
-        let expected = 50_000_000 * room / round_trip_ps;
+        let expected = 50_000_000 * space / round_trip_ps;
         for (class, _, bytes, _, _) in links(&result) {
             let packets = bytes / 300;
             assert!(
-                packets.abs_diff(expected) <= room,
+                packets.abs_diff(expected) <= space,
                 "{class}, {buffer} B: {packets} packets, expected {expected}"
             );
         }

@@ -344,7 +344,7 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
     let classes = prop_oneof![2 => Just(1u32), 3 => 2u32..4];
     let drawn = (network(), models, speeds, rails(), classes);
     drawn.prop_map(|((network, packets), model, speeds, (rails, keys), classes)| {
-        let ((packet, header), room, gbps, hosts_gbps, latency, delay) = speeds;
+        let ((packet, header), space, gbps, hosts_gbps, latency, delay) = speeds;
         // Other routers have no bubbles, and `output-queued` no load reports.
         let reports = network.contains("piggyback") || network.contains("information = \"group\"");
         let model = if network.contains("bubble") || (reports && model.contains("output-queued")) {
@@ -358,8 +358,8 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         } else {
             1
         };
-        let buffer = (packet + header) * room * packets * classes + room - 1;
-        let model = model.replace("OUTPUT", &((packet + header) * room).to_string());
+        let buffer = (packet + header) * space * packets * classes + space - 1;
+        let model = model.replace("OUTPUT", &((packet + header) * space).to_string());
         let text = format!(
             "{network}\
              link = {{ bandwidth = \"{gbps} Gbps\", latency = \"{latency} ns\" }}\n\
@@ -555,7 +555,7 @@ const MORE_JOBS: &str = "[[job]]\ntraffic = { pattern = \"uniform\", load = 0.01
 /// Gives the jobs different traffic classes.
 fn spread_classes(experiment: &mut Experiment) {
     let classes = experiment.network.traffic_classes.count();
-    let jobs = Arc::get_mut(&mut experiment.jobs).expect("nobody else has the jobs yet");
+    let jobs = Arc::get_mut(&mut experiment.jobs).expect("no other owner has the jobs yet");
     for (index, job) in (0u8..).zip(jobs) {
         job.traffic_class = (index + 1) % classes;
     }

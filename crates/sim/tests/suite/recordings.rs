@@ -189,7 +189,7 @@ fn a_deadlock_names_the_locations_that_were_left_out() {
     let alone = tempfile::tempdir().unwrap();
     write(alone.path(), 2, &ranks).unwrap();
     let without = try_run(&replay(alone.path(), ""))
-        .expect_err("nobody sends")
+        .expect_err("no rank sends")
         .to_string();
     assert!(!without.contains("no MPI ranks"), "{without}");
     write(
@@ -199,7 +199,7 @@ fn a_deadlock_names_the_locations_that_were_left_out() {
     )
     .unwrap();
     let error = try_run(&replay(folder.path(), ""))
-        .expect_err("nobody sends")
+        .expect_err("no rank sends")
         .to_string();
     let expected = "job 'io': locations of the recording that are no MPI ranks (threads, accelerators) were left out: 1 \
                     with 3 events";
@@ -238,7 +238,7 @@ fn a_time_that_no_other_rank_has_seen_is_implausible() {
 }
 
 #[test]
-fn messages_that_nobody_receives_are_in_the_notes() {
+fn messages_that_no_rank_receives_are_in_the_notes() {
     let settings = mpi::MpiSettings::default();
     let programs = vec![
         vec![send(1, 64), send(1, 128), send(2, 32)],
@@ -364,7 +364,7 @@ fn windows_by_region_iteration_time_and_call() {
     }
 }
 
-/// Rank 1 receives two messages of which rank 0 sends one before the window. Replay would wait for it for ever.
+/// Rank 1 receives two messages of which rank 0 sends one before the window. Replay would wait for it forever.
 #[test]
 fn a_message_that_crosses_the_border_is_left_out_and_counted() {
     if !otf2_is_available() {
@@ -386,8 +386,8 @@ fn a_message_that_crosses_the_border_is_left_out_and_counted() {
     );
 }
 
-/// A recording and its conversion differ in `MPI_Cart_create` alone: the archive does not record its parent, so that the
-/// ranks do not synchronise in it. After it, both give the same digest.
+/// A recording and its conversion differ in `MPI_Cart_create` alone: the archive does not record its parent, so that
+/// the ranks do not synchronise in it. After it, both give the same digest.
 #[test]
 fn dumpi_and_otf2_of_one_recording_agree() {
     let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");

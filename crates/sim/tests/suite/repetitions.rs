@@ -48,7 +48,7 @@ fn rows(result: &RunResult, job: &str) -> Vec<[u64; 5]> {
 
 #[test]
 fn each_repetition_has_a_row() {
-    // Rank 1 takes twice as long and waits for nobody.
+    // Rank 1 takes twice as long and waits for no other.
     let programs = vec![vec![compute(100)], vec![compute(200)]];
     let workload = repeated(Arc::new(Programs(programs)), 3, false);
     let mut repeats = job_of("repeats", workload, &mpi::MpiSettings::default(), &[0, 1]);

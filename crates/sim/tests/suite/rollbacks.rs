@@ -68,8 +68,8 @@ fn ping_pong(ranks: u32, rounds: u32) -> Vec<Vec<Operation>> {
     (0..ranks).map(program).collect()
 }
 
-/// Ranks on every second host beside traffic. The termination detector asks them for their progress every 20 ns. Timelines
-/// and packet waits are recorded.
+/// Ranks on every second host beside traffic. The termination detector asks them for their progress every 20 ns.
+/// Timelines and packet waits are recorded.
 fn watched(network: &str, settings: &mpi::MpiSettings) -> Experiment {
     let hosts = [0, 6, 2, 8, 4, 10];
     let ranks = job("ping-pong", ping_pong(6, 2), settings, &hosts);
@@ -107,7 +107,7 @@ fn is_enough(rollbacks: &Rollbacks) -> bool {
 }
 
 #[test]
-fn of_every_kind_of_process_leave_no_trace() {
+fn of_every_kind_of_lp_leave_no_trace() {
     let mut experiment = watched(NETWORK, &mpi::MpiSettings::default());
     leave_no_trace(&mut experiment, FAMILY);
 }

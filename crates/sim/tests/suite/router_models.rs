@@ -37,8 +37,8 @@ warmup = "5 us"
 
 const QUEUED: &str = "model = \"input-queued\", arbiter = \"random\", buffer = \"32 KiB\"";
 
-/// With full queues all tails have arrived, and the crossbar of speedup s is Karol's switch in slots of 1/s: it carries s
-/// times 0.6184 of the links of eight ports (Karol, Hluchyj and Morgan 1987, table I), but no more than the links.
+/// With full queues all tails have arrived, and the crossbar of speedup s is Karol's switch in slots of 1/s: it carries
+/// s times 0.6184 of the links of eight ports (Karol, Hluchyj and Morgan 1987, table I), but no more than the links.
 #[test]
 fn a_speedup_multiplies_the_throughput_of_a_switch_until_the_links_limit_it() {
     for speedup in [1.0, 1.25, 1.5, 2.0] {
@@ -115,8 +115,8 @@ warmup = "20 us"
     );
 }
 
-/// BookSim 2 (28f4329), its crossbar of 16 ports with one VC of eight flits and internal speedup 2, packets of one flit:
-/// offered load, mean latency in cycles below saturation, accepted load. Means over five seeds.
+/// BookSim 2 (28f4329), its crossbar of 16 ports with one VC of eight flits and internal speedup 2, packets of one
+/// flit: offered load, mean latency in cycles below saturation, accepted load. Means over five seeds.
 const BOOKSIM: [(f64, Option<f64>, f64); 7] = [
     (0.1, Some(5.054), 0.0998),
     (0.3, Some(5.309), 0.3001),
@@ -127,8 +127,8 @@ const BOOKSIM: [(f64, Option<f64>, f64); 7] = [
     (1.0, None, 0.6004),
 ];
 
-/// Allocating a VC and the switch takes a packet of one flit two internal steps there, so that a queue gives one packet per
-/// cycle, as here without a speedup. A channel of one cycle takes two, a router one, and BookSim counts no
+/// Allocating a VC and the switch takes a packet of one flit two internal steps there, so that a queue gives one packet
+/// per cycle, as here without a speedup. A channel of one cycle takes two, a router one, and BookSim counts no
 /// serialization at the end. Accepted loads agree within 1 %, latencies within 3 % up to a load of 0.5 and 8 % beyond.
 #[test]
 fn a_switch_of_sixteen_ports_agrees_with_booksim() {

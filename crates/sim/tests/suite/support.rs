@@ -192,7 +192,7 @@ pub fn run_from(
     first
 }
 
-/// Number of logical processes: routers, hosts and the termination detector.
+/// Number of LPs: routers, hosts and the termination detector.
 pub fn lps(experiment: &Experiment) -> u32 {
     let network = &experiment.network;
     network.topology.routers() + network.hosts() + 1
@@ -313,7 +313,7 @@ pub fn job_beside_traffic(network: &str, load: f64, job: Job) -> Experiment {
     let traffic = format!("[[job]]\ntraffic = {{ pattern = \"uniform\", load = {load} }}\n");
     // The second job of the file gives way to the given one.
     let mut experiment = experiment(&format!("{network}\n{traffic}{traffic}[run]\nuntil = \"1 us\"\n"));
-    let jobs = Arc::get_mut(&mut experiment.jobs).expect("nobody else has the jobs yet");
+    let jobs = Arc::get_mut(&mut experiment.jobs).expect("no other owner has the jobs yet");
     jobs[1] = job;
     experiment.run.until = None;
     experiment.collect = collected(network);

@@ -1,5 +1,5 @@
-//! Series of link classes, pairs of blocks, loads and jobs are the same, bin by bin, whether workers tally them or LPs are sampled, and equal
-//! to the sums over series of single links.
+//! Series of link classes, pairs of blocks, loads and jobs are the same, bin by bin, whether workers tally them or LPs
+//! are sampled, and equal to the sums over series of single links.
 
 use des::Executor;
 use experiment::{CreditSetting, Series};

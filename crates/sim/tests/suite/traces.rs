@@ -126,14 +126,14 @@ fn assert_complete(result: &RunResult, info: &TraceInfo, what: &str) {
 fn every_recording_to_its_end_on_every_network() {
     for recording in recordings() {
         for (network, settings) in NETWORKS {
-            let begin = Instant::now();
+            let start = Instant::now();
             let result = replay(&recording, &format!("[network]\n{settings}\npacket = \"4 KiB\""));
             let what = format!("{} on the {network}", recording.name);
             assert_complete(&result, &recording.info, &what);
             let ms = result.summary.jobs[0].time_ns / 1e6;
             eprintln!(
                 "{what}: {ms:.3} ms, simulated in {:.1} s",
-                begin.elapsed().as_secs_f64()
+                start.elapsed().as_secs_f64()
             );
         }
     }

@@ -77,7 +77,7 @@ fn is_finished(result: &RunResult, name: &str) -> bool {
 pub fn assert_timelines(name: &str, experiment: &Experiment, result: &RunResult) {
     let rows = table(result, "timeline");
     let (jobs, ranks) = (names(rows, "job"), ids(rows, "rank"));
-    let (begins, ends) = (numbers(rows, "begin_ps"), numbers(rows, "end_ps"));
+    let (starts, ends) = (numbers(rows, "begin_ps"), numbers(rows, "end_ps"));
     let states = names(rows, "state");
     let mut now: BTreeMap<(&str, u32), u64> = BTreeMap::new();
     let mut times: BTreeMap<(&str, u32, &str), u64> = BTreeMap::new();
@@ -88,10 +88,10 @@ pub fn assert_timelines(name: &str, experiment: &Experiment, result: &RunResult)
     for row in 0..rows.rows() {
         let (job, rank) = (jobs[row].as_str(), ranks[row]);
         let at = now.entry((job, rank)).or_insert_with(|| start(job));
-        assert_eq!(begins[row], *at, "{name}, row {row}");
-        assert!(begins[row] <= ends[row] && (begins[row] < ends[row] || states[row] != "compute"));
+        assert_eq!(starts[row], *at, "{name}, row {row}");
+        assert!(starts[row] <= ends[row] && (starts[row] < ends[row] || states[row] != "compute"));
         *at = ends[row];
-        *times.entry((job, rank, &states[row])).or_default() += ends[row] - begins[row];
+        *times.entry((job, rank, &states[row])).or_default() += ends[row] - starts[row];
     }
     let counted = table(result, "ranks");
     let (jobs, ranks) = (names(counted, "job"), ids(counted, "rank"));
@@ -249,10 +249,10 @@ fn waits(result: &RunResult) -> BTreeMap<(u32, u32), u64> {
     let mut sums = BTreeMap::new();
     if let Some(rows) = result.table("waits") {
         let (hosts, messages) = (ids(rows, "from_host"), ids(rows, "number"));
-        let (begins, ends) = (numbers(rows, "begin_ps"), numbers(rows, "end_ps"));
+        let (starts, ends) = (numbers(rows, "begin_ps"), numbers(rows, "end_ps"));
         for row in 0..rows.rows() {
-            assert!(begins[row] < ends[row]);
-            *sums.entry((hosts[row], messages[row])).or_default() += ends[row] - begins[row];
+            assert!(starts[row] < ends[row]);
+            *sums.entry((hosts[row], messages[row])).or_default() += ends[row] - starts[row];
         }
     }
     sums
@@ -340,7 +340,7 @@ fn settings() -> mpi::MpiSettings {
 
 type WaitOf = (String, u32, u64, u64, String, Option<String>);
 
-/// Job, link, begin and end in ns, reason and holder.
+/// Job, link, start and end in ns, reason and holder.
 fn shown(result: &RunResult) -> Vec<WaitOf> {
     let rows = table(result, "waits");
     let (jobs, reasons, holders) = (names(rows, "job"), names(rows, "reason"), texts(rows, "holder"));
@@ -357,8 +357,8 @@ fn shown(result: &RunResult) -> Vec<WaitOf> {
     (0..rows.rows()).map(show).collect()
 }
 
-fn wait_of(job: &str, link: u32, (begin, end): (u64, u64), reason: &str, holder: &str) -> WaitOf {
-    (job.into(), link, begin, end, reason.into(), Some(holder.into()))
+fn wait_of(job: &str, link: u32, (start, end): (u64, u64), reason: &str, holder: &str) -> WaitOf {
+    (job.into(), link, start, end, reason.into(), Some(holder.into()))
 }
 
 /// The number of the link from one router to the other: it follows six injection links and the ejection links of the

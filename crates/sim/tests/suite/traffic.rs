@@ -77,8 +77,8 @@ fn adversarial_on_a_dragonfly() {
     assert!(accepted(dragonfly, "ugal", "\"adversarial\"") > 0.3);
 }
 
-/// Every host sends to the host of the same position on the next leaf, or in the other group. As many flows leave a leaf,
-/// or a group, as it has links. A hash puts several flows on one link; a choice for each packet uses all links.
+/// Every host sends to the host of the same position on the next leaf, or in the other group. As many flows leave a
+/// leaf, or a group, as it has links. A hash puts several flows on one link; a choice for each packet uses all links.
 #[test]
 fn permutations_on_a_dragonfly_plus_need_a_choice_for_each_packet() {
     let inside = "kind = \"dragonfly-plus\", hosts_per_leaf = 8, leaves_per_group = 8, global_links_per_spine = 1, groups = 1";
@@ -237,7 +237,7 @@ fn the_load_is_that_of_bytes() {
     }
 }
 
-/// Times at which each of nine hosts begins a packet, as begins of bins of 51.2 ns. Their messages of one packet are
+/// Times at which each of nine hosts begins a packet, as starts of bins of 51.2 ns. Their messages of one packet are
 /// 204.8 ns apart, from 512 ns on.
 fn sending_times(phase: &str) -> BTreeMap<u32, Vec<u64>> {
     let mut experiment = experiment(&format!(
@@ -259,14 +259,14 @@ fn sending_times(phase: &str) -> BTreeMap<u32, Vec<u64>> {
     ));
     let result = run_everywhere(&mut experiment);
     let series = table(&result, "host_series");
-    let [begins, packets] = ["begin_ps", "packets_sent"].map(|column| series.u64s(column).unwrap());
+    let [starts, packets] = ["begin_ps", "packets_sent"].map(|column| series.u64s(column).unwrap());
     let mut times: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
     for (row, host) in series.u32s("host").unwrap().iter().enumerate() {
         assert!(packets[row] <= 1);
         times
             .entry(*host)
             .or_default()
-            .extend((packets[row] == 1).then_some(begins[row]));
+            .extend((packets[row] == 1).then_some(starts[row]));
     }
     times
 }

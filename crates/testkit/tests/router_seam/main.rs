@@ -13,7 +13,7 @@ use line::Line;
 
 #[test]
 fn the_registered_models_run_on_the_line() {
-    let (deliveries, _) = Line::<packet::Router, _>::new((), line::nic).check();
+    let (deliveries, _) = Line::<packet::PacketRouter, _>::new((), line::nic).check();
     assert_eq!(deliveries.len(), line::MESSAGES);
     let faster = input_queued::Parameters {
         speedup: Speedup::new(1.5).expect("a speedup"),
@@ -21,9 +21,9 @@ fn the_registered_models_run_on_the_line() {
         ..input_queued::Parameters::default()
     };
     for parameters in [input_queued::Parameters::default(), faster] {
-        let (deliveries, _) = Line::<input_queued::Router, _>::new(parameters, line::nic).check();
+        let (deliveries, _) = Line::<input_queued::InputQueuedRouter, _>::new(parameters, line::nic).check();
         assert_eq!(deliveries.len(), line::MESSAGES);
     }
-    let (deliveries, _) = Line::<output_queued::Router, _>::new((), line::nic).check();
+    let (deliveries, _) = Line::<output_queued::OutputQueuedRouter, _>::new((), line::nic).check();
     assert_eq!(deliveries.len(), line::MESSAGES);
 }

@@ -1,8 +1,8 @@
 //! ARCHITECTURE.md names every place to edit for each kind of part: a toy part of each kind is added to a copy of the
 //! workspace by exactly these edits, and works there.
 //!
-//! A toy's documentation, Python class and experiment of `tests/corpus` are not here: CONTRIBUTING.md lists them for all
-//! parts alike, and tests compare each of them with the registries.
+//! A toy's documentation, Python class and experiment of `tests/corpus` are not here: CONTRIBUTING.md lists them for
+//! all parts alike, and tests compare each of them with the registries.
 
 mod architecture;
 mod toys;

@@ -330,8 +330,8 @@ pub const TOYS: &[Toy] = &[
             ),
             edit(
                 "crates/fabric/src/router/mod.rs",
-                "Packet: packet,",
-                "\n    ToyQueues: toy_queues,",
+                "Packet: packet::PacketRouter,",
+                "\n    ToyQueues: toy_queues::ToyQueuesRouter,",
             ),
         ],
         listed: Some(("router-models", "toy-queues")),

@@ -38,8 +38,8 @@ pub(super) const SIZING: SizingRule = SizingRule {
     choose: sized,
 };
 
-/// The tree of the fewest levels, or of the given ones, with the fewest leaves that hold these hosts. An odd radix leaves
-/// one port free.
+/// The tree of the fewest levels, or of the given ones, with the fewest leaves that hold these hosts. An odd radix
+/// leaves one port free.
 fn sized(section: &Section, hosts: u64, radix: u32) -> Result<Option<ChosenParameters>, Error> {
     let radix = radix.min(u32::from(u16::MAX)) & !1;
     let given = match section.has("levels") {

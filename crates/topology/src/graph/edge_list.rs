@@ -1,5 +1,5 @@
-//! Edge lists: a line for each pair of routers, `a b` or `a b cables`, and attributes after them, `bandwidth="200 Gbps"`;
-//! `#` begins a comment.
+//! Edge lists: a line for each pair of routers, `a b` or `a b cables`, and attributes after them, `bandwidth="200
+//! Gbps"`; `#` begins a comment.
 //!
 //! Names are any words. networkx (`write_edgelist`) ends lines with `{}` if edges have no data, which means one
 //! cable. `attributes` has the meaning of the attributes.

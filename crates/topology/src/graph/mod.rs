@@ -1,8 +1,9 @@
 //! Any network, from a file or a list of edges.
 //!
 //! The cables are stored. `distances` searches for the links on shortest paths, and `searches` keeps the last results
-//! in memory that does not grow with the network. Each format is one file here that reads a text into a [`NetworkPlan`].
-//! [`GraphNetwork`] assigns numbers and ports, and checks the plan. docs/formats/graph.md describes the formats.
+//! in memory that does not grow with the network. Each format is one file here that reads a text into a
+//! [`NetworkPlan`]. [`GraphNetwork`] assigns numbers and ports, and checks the plan. docs/formats/graph.md describes
+//! the formats.
 //!
 //! Routers are numbered in the order of their names, so a graph has the same numbers in every format. Hosts are
 //! numbered router by router. A router's ports lead to its hosts, then to other routers in the order of their numbers.

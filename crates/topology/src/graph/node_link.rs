@@ -21,7 +21,7 @@ struct Document {
     _multigraph: bool,
     #[serde(default)]
     graph: Map<String, Value>,
-    nodes: Vec<Node>,
+    nodes: Vec<JsonNode>,
     links: Option<Vec<NodeLink>>,
     edges: Option<Vec<NodeLink>>,
     #[serde(flatten)]
@@ -29,7 +29,7 @@ struct Document {
 }
 
 #[derive(Deserialize)]
-struct Node {
+struct JsonNode {
     id: Value,
     #[serde(flatten)]
     attributes: Map<String, Value>,

@@ -196,9 +196,9 @@ fn large_networks_are_drawn() {
     let graph = [("graph", large_graph.as_str())];
     for (kind, parameters) in crate::LARGE.iter().copied().chain(graph) {
         let topology = built(kind, parameters);
-        let begin = Instant::now();
+        let start = Instant::now();
         let drawing = Drawing::of(&*topology);
-        let took = begin.elapsed();
+        let took = start.elapsed();
         println!("{kind}: {} routers in {took:?}", drawing.routers.len());
         assert_eq!(drawing.routers.len(), topology.routers() as usize);
     }

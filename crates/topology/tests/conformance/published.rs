@@ -120,8 +120,8 @@ fn slim_fly_of_the_field() {
         .sum();
     assert_eq!(distances, 19 + 2 * (337 - 19));
     assert!((f64::from(distances) / 337.0 - 1.9436).abs() < 5e-5);
-    // One unit from every router to every other, in three parts as there are one or three shortest paths: 37 over a global link is 3042 / (81 * 37) = 1.015 of the
-    // link rate if all hosts send all they can.
+    // One unit from every router to every other, in three parts as there are one or three shortest paths: 37 over a
+    // global link is 3042 / (81 * 37) = 1.015 of the link rate if all hosts send all they can.
     let loads = link_loads(&*network, 3);
     for ((router, port), load) in loads {
         let class = network.link_classes()[usize::from(network.link_class(router, port).0)];

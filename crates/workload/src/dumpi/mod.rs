@@ -73,7 +73,7 @@ impl RecordedClock {
 
 /// Facts from the first pass over a rank's file.
 #[derive(Debug)]
-struct RankScan {
+struct DumpiRankScan {
     /// Whether it calls `MPI_Cancel`.
     cancels: bool,
     /// Sizes of types that no call creates.
@@ -97,7 +97,7 @@ struct DumpiTotals {
 struct DumpiArchive {
     files: Vec<Arc<DumpiFile>>,
     communicators: Communicators,
-    ranks: Vec<RankScan>,
+    ranks: Vec<DumpiRankScan>,
     totals: DumpiTotals,
     clock: RecordedClock,
 }
@@ -155,7 +155,7 @@ fn first_pass(
     file: &Arc<DumpiFile>,
     ranks: u32,
     totals: &mut DumpiTotals,
-) -> Result<(CommunicatorCalls, RankScan), TraceError> {
+) -> Result<(CommunicatorCalls, DumpiRankScan), TraceError> {
     let mut calls = CommunicatorCalls::default();
     let mut hints = TypeSizeHints::default();
     let mut cancels = false;
@@ -183,7 +183,7 @@ fn first_pass(
     // The clocks of DUMPI have an origin of their own on each host, so that all ranks begin at 0.
     totals.records.add_span(0, span.picoseconds().into());
     let sizes = hints.into_sizes();
-    Ok((calls, RankScan { cancels, sizes }))
+    Ok((calls, DumpiRankScan { cancels, sizes }))
 }
 
 /// Time from a rank's first to its last call, on the wall clock if recorded.

@@ -375,8 +375,8 @@ impl DumpiProgram {
         Ok(())
     }
 
-    /// Adds the time since the last call as computation. Returns start and end of the call, in picoseconds after the first
-    /// one.
+    /// Adds the time since the last call as computation. Returns start and end of the call, in picoseconds after the
+    /// first one.
     fn add_computation(&mut self, record: &DumpiRecord) -> (u64, u64) {
         let now = (record.cpu, record.wall);
         let before_ps = self.ended_ps;
@@ -403,8 +403,8 @@ impl DumpiProgram {
         (start_ps, end_ps)
     }
 
-    /// Start and end of a call, in picoseconds after the first one, on the wall clock if it is recorded. Clocks wrap, so
-    /// that spans are sums. A call without times is where the last one ends.
+    /// Start and end of a call, in picoseconds after the first one, on the wall clock if it is recorded. Clocks wrap,
+    /// so that spans are sums. A call without times is where the last one ends.
     fn times(&mut self, record: &DumpiRecord) -> (u64, u64) {
         let of = |(cpu, wall): (Option<Interval>, Option<Interval>)| wall.or(cpu);
         let Some(now) = of((record.cpu, record.wall)) else {

@@ -73,17 +73,17 @@ pub fn blocks(path: &Path) -> Result<Vec<GoalBlock>, TraceError> {
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |n: u64, b| n << 8 | u64::from(*b));
     let mut blocks = Vec::with_capacity(ranks as usize);
     for (rank, entry) in (0..).zip(table.chunks_exact(16)) {
-        let (begin, end) = (number(&entry[..8]), number(&entry[8..]));
-        if begin < first || end < begin || end > length - MAGIC_BYTES {
+        let (start, end) = (number(&entry[..8]), number(&entry[8..]));
+        if start < first || end < start || end > length - MAGIC_BYTES {
             let message = format!(
-                "its schedule should be in the bytes {begin} to {end} of {first} to {}: the file is cut off or damaged",
+                "its schedule should be in the bytes {start} to {end} of {first} to {}: the file is cut off or damaged",
                 length - MAGIC_BYTES
             );
             return Err(fail(Some(rank), message));
         }
         blocks.push(GoalBlock::File(
             file.clone(),
-            begin + MAGIC_BYTES,
+            start + MAGIC_BYTES,
             end + MAGIC_BYTES,
         ));
     }

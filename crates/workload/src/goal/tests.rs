@@ -492,7 +492,10 @@ proptest! {
         let (mut started, mut ended) = (BTreeSet::new(), BTreeSet::new());
         let can_start = |n: usize, started: &BTreeSet<usize>, ended: &BTreeSet<usize>| {
             let mut edges = made.edges.iter().filter(|(_, later, _)| *later == n);
-            !started.contains(&n) && edges.all(|(e, _, start)| if *start { started.contains(e) } else { ended.contains(e) })
+            let is_met = |(earlier, _, start): &(usize, usize, bool)| {
+                if *start { started.contains(earlier) } else { ended.contains(earlier) }
+            };
+            !started.contains(&n) && edges.all(is_met)
         };
         while let Some(operation) = program.next().unwrap() {
             let ready: Vec<usize> =

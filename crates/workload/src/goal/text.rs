@@ -189,7 +189,7 @@ impl<R: BufRead> Parser<'_, R> {
                 [b'/', b'/', ..] => self.taken = self.rest.len(),
                 [b'/', b'*', ..] => {
                     self.taken += 2;
-                    let begin = self.line;
+                    let start = self.line;
                     loop {
                         let rest = &self.rest[self.taken..];
                         if let Some(end) = rest.windows(2).position(|w| w == b"*/") {
@@ -197,7 +197,7 @@ impl<R: BufRead> Parser<'_, R> {
                             break;
                         }
                         if !self.next_line()? {
-                            return Err(self.at(begin, "this comment has no end (*/)"));
+                            return Err(self.at(start, "this comment has no end (*/)"));
                         }
                     }
                 }
@@ -547,8 +547,8 @@ fn circle(operations: usize, edges: &[(u32, u32, bool)]) -> Option<Vec<u32>> {
     let mut place: HashMap<u32, usize> = HashMap::new();
     let mut at = (0..operations as u32).find(|n| follows[*n as usize] > 0)?;
     loop {
-        if let Some(begin) = place.insert(at, path.len()) {
-            return Some(path.split_off(begin));
+        if let Some(start) = place.insert(at, path.len()) {
+            return Some(path.split_off(start));
         }
         path.push(at);
         at = *before.get(&at)?;

@@ -137,15 +137,15 @@ impl AllprofArchive {
 }
 
 /// Facts from the first pass over a rank's file.
-struct RankScan {
+struct AllprofRankScan {
     calls: CommunicatorUses,
     is_mpich: bool,
     stride: u64,
 }
 
 /// The first pass over a rank's file.
-fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<RankScan, TraceError> {
-    let mut pass = RankScan {
+fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<AllprofRankScan, TraceError> {
+    let mut pass = AllprofRankScan {
         calls: CommunicatorUses::default(),
         is_mpich: false,
         stride: 8,
@@ -156,8 +156,8 @@ fn first_pass(file: &Arc<AllprofFile>, totals: &mut RecordTotals) -> Result<Rank
         totals.records += 1;
         let name = record.function.name;
         totals.add_call(name);
-        first = first.or(record.begin).or(record.end);
-        last = record.end.or(record.begin).or(last);
+        first = first.or(record.start).or(record.end);
+        last = record.end.or(record.start).or(last);
         pass.is_mpich |= record.comm.is_some_and(|comm| comm.handle == WORLD_OF_MPICH);
         // Requests are pointers or 32-bit integers. A pointer is aligned to 8 bytes.
         if makes_request(name) && !record.last_address().is_multiple_of(8) {

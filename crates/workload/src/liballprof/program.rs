@@ -27,7 +27,7 @@ const FIRST_ADDRESS: u128 = 1 << 16;
 
 /// An open request.
 #[derive(Clone, Copy, Debug)]
-struct OpenRequest {
+struct AllprofRequest {
     /// Its number; `None` if no operation belongs to it.
     number: Option<u64>,
     /// Whether a call may have found it complete.
@@ -48,7 +48,7 @@ pub struct AllprofProgram {
     /// The communicator of the current call.
     communicator: CommunicatorRef,
     /// Open requests by their address in the application.
-    open: BTreeMap<u64, OpenRequest>,
+    open: BTreeMap<u64, AllprofRequest>,
     /// Line and name of the call of the last operation.
     pub at: (u64, &'static str),
     /// Counts of unrecorded facts.
@@ -173,7 +173,7 @@ impl RecordedCalls for AllprofProgram {
 
     fn open_request(&mut self, key: u64, number: Option<u64>) {
         let tested = false;
-        let before = self.open.insert(key, OpenRequest { number, tested });
+        let before = self.open.insert(key, AllprofRequest { number, tested });
         // The previous request of this address was complete if it was tested.
         if let Some(before) = before.filter(|before| before.tested) {
             let requests = before.number.into_iter().collect();
@@ -332,24 +332,24 @@ impl AllprofProgram {
         Ok(())
     }
 
-    /// Adds the time since the last call as computation. Returns start and end of the call, in picoseconds after the first
-    /// recorded time.
+    /// Adds the time since the last call as computation. Returns start and end of the call, in picoseconds after the
+    /// first recorded time.
     fn add_computation(&mut self, record: &AllprofRecord) -> Result<(u64, u64), String> {
         let before = self.last;
-        self.first = self.first.or(record.begin).or(record.end);
+        self.first = self.first.or(record.start).or(record.end);
         let first = self.first.unwrap_or_default();
         let since = |time: u128| u64::try_from(time.saturating_sub(first)).unwrap_or(u64::MAX);
-        self.last = record.end.or(record.begin).or(before);
+        self.last = record.end.or(record.start).or(before);
         let end_ps = self.last.map_or(0, since);
-        let start_ps = record.begin.or(before).map_or(end_ps, since);
-        if let (Some(last), Some(begin)) = (before, record.begin) {
-            self.unrecorded.backwards += u64::from(begin < last);
-            let ps = u64::try_from(begin.saturating_sub(last)).map_err(|_| {
+        let start_ps = record.start.or(before).map_or(end_ps, since);
+        if let (Some(last), Some(start)) = (before, record.start) {
+            self.unrecorded.backwards += u64::from(start < last);
+            let ps = u64::try_from(start.saturating_sub(last)).map_err(|_| {
                 "begins more than 200 days after the call before; the file is damaged".to_string()
             })?;
             self.replay.compute(ps, (since(last), start_ps));
         }
-        for time in [record.begin, record.end].into_iter().flatten() {
+        for time in [record.start, record.end].into_iter().flatten() {
             self.replay.recording.event(since(time));
         }
         Ok((start_ps, end_ps))

@@ -5,7 +5,7 @@
 //! name    :begin                  :arguments, see `calls`          :end
 //! ```
 //!
-//! Times are microseconds on the rank's own clock. `MPI_Init` has no begin time, `MPI_Finalize` no end time.
+//! Times are microseconds on the rank's own clock. `MPI_Init` has no start time, `MPI_Finalize` no end time.
 //!
 //! The file is read in pieces and closed in between, since a trace may have more ranks than a process may have
 //! open files.
@@ -41,7 +41,7 @@ pub struct AllprofRecord {
     /// The function.
     pub function: &'static RecordedFunction,
     /// Start in picoseconds; `None` for `MPI_Init`.
-    pub begin: Option<u128>,
+    pub start: Option<u128>,
     /// End in picoseconds; `None` for `MPI_Finalize`.
     pub end: Option<u128>,
     /// The communicator.
@@ -230,7 +230,7 @@ fn parse(text: &str, line: u64) -> Result<AllprofRecord, String> {
     let mut record = AllprofRecord {
         line,
         function,
-        begin: None,
+        start: None,
         end: None,
         comm: None,
         buffer: None,
@@ -250,12 +250,12 @@ fn parse(text: &str, line: u64) -> Result<AllprofRecord, String> {
 
 fn arguments(record: &mut AllprofRecord, kind: FunctionKind, rest: &str) -> Result<(), String> {
     let cut =
-        || "expected a begin, arguments and an end, with ':' between them; the line is cut off".to_string();
-    let (begin, rest) = rest.split_once(':').ok_or_else(cut)?;
+        || "expected a start, arguments and an end, with ':' between them; the line is cut off".to_string();
+    let (start, rest) = rest.split_once(':').ok_or_else(cut)?;
     let (middle, end) = rest.rsplit_once(':').unwrap_or(("", rest));
     let name = record.function.name;
     // There is no clock before MPI_Init and after MPI_Finalize.
-    record.begin = time("begin", begin, name.starts_with("MPI_Init"))?;
+    record.start = time("start", start, name.starts_with("MPI_Init"))?;
     record.end = time("end", end, name == "MPI_Finalize")?;
     let FunctionKind::Replayed(layout) = kind else {
         return Ok(());
@@ -369,11 +369,11 @@ mod tests {
             ("12", 12_000_000),
             ("3.1234567", 3_123_456),
         ] {
-            assert_eq!(time("begin", text, false), Ok(Some(ps)), "{text}");
+            assert_eq!(time("start", text, false), Ok(Some(ps)), "{text}");
         }
-        assert_eq!(time("begin", "-", true), Ok(None));
+        assert_eq!(time("start", "-", true), Ok(None));
         for text in ["-", "", "1.", ".5", "-3", "1e9", "1.2.3", "999999999999999999999"] {
-            assert!(time("begin", text, false).is_err(), "{text}");
+            assert!(time("start", text, false).is_err(), "{text}");
         }
     }
 }

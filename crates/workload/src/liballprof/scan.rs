@@ -143,7 +143,7 @@ impl MessageBalance {
     /// There are more receives than sends, or the members of a communicator call different numbers of
     /// collectives.
     fn check(self, archive: &AllprofArchive) -> Result<(), TraceError> {
-        let mut spare: BTreeMap<(u32, u32), i64> = BTreeMap::new();
+        let mut surplus: BTreeMap<(u32, u32), i64> = BTreeMap::new();
         for ((group, to, from, tag), (n, (line, name))) in self.messages {
             if n < 0 {
                 let tag = tag.map(|tag| format!(" with tag {tag}")).unwrap_or_default();
@@ -152,14 +152,14 @@ impl MessageBalance {
                     -n
                 )));
             }
-            *spare.entry((group, to)).or_default() += n;
+            *surplus.entry((group, to)).or_default() += n;
         }
         for ((group, to), (n, (line, name))) in self.wild {
-            let spare = spare.get(&(group, to)).copied().unwrap_or(0);
-            if n > spare {
+            let surplus = surplus.get(&(group, to)).copied().unwrap_or(0);
+            if n > surplus {
                 return Err(archive.files[to as usize].error(format!(
                     "line {line}: {name}: the last of {n} receives from any source or with any tag, for which \
-                     only {spare} messages are left"
+                     only {surplus} messages are left"
                 )));
             }
         }

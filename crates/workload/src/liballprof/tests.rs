@@ -18,8 +18,8 @@ fn text(calls: &[&str]) -> String {
     for call in calls {
         let (name, arguments) = call.split_once(':').unwrap_or((call, ""));
         let colon = if arguments.is_empty() { "" } else { ":" };
-        let (begin, end) = (time + 1, time + 3);
-        text += &format!("{name}:{begin}.000000{colon}{arguments}:{end}.000000\n");
+        let (start, end) = (time + 1, time + 3);
+        text += &format!("{name}:{start}.000000{colon}{arguments}:{end}.000000\n");
         time = end;
     }
     text + &format!(
@@ -772,7 +772,7 @@ fn broken_files_are_named() {
     assert!(broken(&more).starts_with("t-0.txt: rank 0: line 8: MPI_Barrier after MPI_Finalize"));
     let time = whole.replace("1001.000000", "soon");
     assert!(broken(&time).starts_with(
-        "t-0.txt: rank 0: line 5: MPI_Barrier: expected the begin of the call in microseconds, found 'soon'"
+        "t-0.txt: rank 0: line 5: MPI_Barrier: expected the start of the call in microseconds, found 'soon'"
     ));
     let late = whole.replace("1001.000000", "99999999991001.000000");
     assert!(broken(&late).contains("line 5: MPI_Barrier: begins more than 200 days after the call before"));

@@ -1,8 +1,8 @@
 //! amg: a stand-in for AMG, the algebraic multigrid of the Design Forward applications.
 //!
-//! Published: 13,824 ranks (24 by 24 by 24), 10 GiB in all, a run of 7.5 s with 39.66 % communication, exchange with up to six nearest neighbours in three
-//! dimensions with messages that become smaller from level to level. All else is an assumption, see
-//! `docs/methods/motifs.md`.
+//! Published: 13,824 ranks (24 by 24 by 24), 10 GiB in all, a run of 7.5 s with 39.66 % communication, exchange with up
+//! to six nearest neighbours in three dimensions with messages that become smaller from level to level. All else is an
+//! assumption, see `docs/methods/motifs.md`.
 
 use super::cycle::{Cycles, PublishedApplication, parameters};
 use super::parameters::computation_ps;

@@ -1,11 +1,11 @@
 //! crystal-router: exchange in the dimensions of a hypercube, a stand-in for the Design Forward application.
 //!
-//! Published: 10,000 ranks, 2 TiB in all, a run of 1.37 s with 89 % communication. The exchange is that of the crystal router of Nek5000
-//! (<https://github.com/Nek5000/gslib>, `src/crystal.c`; G. C. Fox et al., *Solving Problems on Concurrent
-//! Processors*, 1988) for any number of ranks: a group is halved, the lower half not smaller, and each rank
-//! exchanges with its mirror image. The middle rank of an odd group has none; it sends to the lowest rank of
-//! the upper half, which receives twice. Message sizes, which depend on the data, are assumed to be equal.
-//! Messages that only announce a size are left out.
+//! Published: 10,000 ranks, 2 TiB in all, a run of 1.37 s with 89 % communication. The exchange is that of the crystal
+//! router of Nek5000 (<https://github.com/Nek5000/gslib>, `src/crystal.c`; G. C. Fox et al., *Solving Problems on
+//! Concurrent Processors*, 1988) for any number of ranks: a group is halved, the lower half not smaller, and each rank
+//! exchanges with its mirror image. The middle rank of an odd group has none; it sends to the lowest rank of the upper
+//! half, which receives twice. Message sizes, which depend on the data, are assumed to be equal. Messages that only
+//! announce a size are left out.
 
 use config::{Bytes, Type, parameters};
 

@@ -211,7 +211,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn neighbours_are_mutual(sides in prop::array::uniform3(1u32..6), periodic: bool, step in prop::array::uniform3(-1i32..2), at: u32) {
+        fn neighbours_are_mutual(
+            sides in prop::array::uniform3(1u32..6),
+            periodic: bool,
+            step in prop::array::uniform3(-1i32..2),
+            at: u32,
+        ) {
             let grid = RankGrid { sides, periodic };
             let rank = at % grid.ranks();
             prop_assert_eq!(grid.rank(grid.place(rank)), rank);

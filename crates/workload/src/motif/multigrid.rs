@@ -1,7 +1,7 @@
 //! multigrid: a stand-in for MultiGrid, the geometric multigrid of the Design Forward applications.
 //!
-//! Published: 110,592 ranks (48 by 48 by 48), 326 GiB in all, a run of 5.199 s with 3.4 % communication. All else is an assumption, see
-//! `docs/methods/motifs.md`.
+//! Published: 110,592 ranks (48 by 48 by 48), 326 GiB in all, a run of 5.199 s with 3.4 % communication. All else is an
+//! assumption, see `docs/methods/motifs.md`.
 
 use super::cycle::{Cycles, PublishedApplication, parameters};
 use super::parameters::computation_ps;

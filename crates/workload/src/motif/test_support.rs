@@ -116,7 +116,7 @@ pub fn totals(name: &str, parameters: &str) -> MotifTotals {
     }
     let context = format!("{name}: {parameters}");
     for (number, rank) in state.ranks.iter_mut().enumerate() {
-        assert!(rank.ended, "{context}: rank {number} waits for ever");
+        assert!(rank.ended, "{context}: rank {number} waits forever");
         assert!(
             rank.pending.is_empty() && rank.complete.is_empty(),
             "{context}: rank {number} forgets requests"

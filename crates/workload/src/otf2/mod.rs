@@ -1,8 +1,8 @@
 //! OTF2 archives, as Score-P and others write them, read by the official library.
 //!
 //! The crate `otf2` calls libotf2, `definitions` gives ranks and communicators, `archive` reads events,
-//! `program` and its parts make operations, `collective` converts byte counts, `scan` summarises. `docs/formats/otf2.md`
-//! documents what is read.
+//! `program` and its parts make operations, `collective` converts byte counts, `scan` summarises.
+//! `docs/formats/otf2.md` documents what is read.
 //!
 //! Format and library: <https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/>.
 

@@ -265,7 +265,7 @@ impl RowSearch {
             .filter(|end| self.seen[**end as usize] == from);
         let paths = paths.count();
         let are_neighbours = self.seen[to as usize] == from;
-        // Each router's marks are set anew, as marks of other routers are not cleared.
+        // Each router's marks are set again, as marks of other routers are not cleared.
         paths == 1 && !are_neighbours
     }
 }

@@ -1,8 +1,8 @@
 //! Messages and collectives that cross the borders of a window.
 //!
-//! MPI matches the messages between two ranks with one tag in order, and members of a communicator call its collectives in
-//! one order. Counts of sends, receives and collectives before and in the window therefore tell which of them have both
-//! ends inside. One pass over the programs, up to the end of the window, finds these counts. Memory is that of the
+//! MPI matches the messages between two ranks with one tag in order, and members of a communicator call its collectives
+//! in one order. Counts of sends, receives and collectives before and in the window therefore tell which of them have
+//! both ends inside. One pass over the programs, up to the end of the window, finds these counts. Memory is that of the
 //! distinct pairs of ranks and tags, and is limited.
 
 use std::collections::BTreeMap;
@@ -36,17 +36,18 @@ pub struct MatchedMessages {
     pub tag: u32,
 }
 
-/// Operations of a rank in its window that have a partner inside, by number in the window from 0. An absent key keeps all.
+/// Operations of a rank in its window that have a partner inside, by number in the window from 0. An absent key keeps
+/// all.
 pub type KeptOperations = BTreeMap<MatchKey, (u64, u64)>;
 
 /// Operations of one key: before the window, and in it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct BorderCounts {
     before: u64,
     inside: u64,
 }
 
-impl Counts {
+impl BorderCounts {
     fn add(&mut self, inside: bool) {
         if inside {
             self.inside += 1;
@@ -63,7 +64,7 @@ impl Counts {
 /// Collectives or fences of one communicator.
 #[derive(Default)]
 struct CollectiveCounts {
-    members: BTreeMap<u32, Counts>,
+    members: BTreeMap<u32, BorderCounts>,
 }
 
 /// The key of an operation of a rank. `None` if it has no partner, or if the recording does not tell its source or tag.
@@ -124,7 +125,7 @@ pub fn is_counted(operation: &Operation) -> bool {
 #[derive(Default)]
 struct Borders {
     /// Of the sender and of the receiver.
-    messages: BTreeMap<MatchedMessages, [Counts; 2]>,
+    messages: BTreeMap<MatchedMessages, [BorderCounts; 2]>,
     collectives: BTreeMap<MatchKey, CollectiveCounts>,
     calls_inside: u64,
 }
@@ -232,7 +233,7 @@ impl Borders {
     /// The operations that each rank keeps, for the keys of which it does not keep all.
     fn kept(self, ranks: u32, communicators: &[Vec<u32>]) -> Vec<KeptOperations> {
         let mut kept = vec![KeptOperations::new(); ranks as usize];
-        let mut keep = |rank: u32, key: MatchKey, own: Counts, (start, end): (u64, u64)| {
+        let mut keep = |rank: u32, key: MatchKey, own: BorderCounts, (start, end): (u64, u64)| {
             if start > own.before || end < own.end() {
                 let from = start.saturating_sub(own.before);
                 let until = end.saturating_sub(own.before).max(from);

@@ -1,7 +1,7 @@
 //! A window of a recording as a workload.
 //!
-//! Each rank replays the operations of the calls that begin in its window. A message is replayed if both its send and its
-//! receive are inside, a collective if all members of the communicator call it inside. The others are left out and
+//! Each rank replays the operations of the calls that begin in its window. A message is replayed if both its send and
+//! its receive are inside, a collective if all members of the communicator call it inside. The others are left out and
 //! counted. Requests of operations that are left out are not waited for; open requests are waited for at the end of the
 //! window. The operations that are left wait for each other in no way that they did not in the recording, so that a cut
 //! causes no deadlock.

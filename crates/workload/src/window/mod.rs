@@ -192,8 +192,8 @@ pub trait CuttableRecording: Workload {
     /// The source is broken.
     fn first_events(&self) -> Result<Option<Vec<u64>>, TraceError>;
 
-    /// Passes the places of a region in a rank's recording, in order. A region is a function of MPI or, where the format
-    /// records others with their names, any region of the code.
+    /// Passes the places of a region in a rank's recording, in order. A region is a function of MPI or, where the
+    /// format records others with their names, any region of the code.
     ///
     /// # Errors
     /// The source is broken.

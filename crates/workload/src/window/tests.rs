@@ -17,8 +17,8 @@ fn text(calls: &[&str]) -> String {
     let mut time = 1000;
     for call in calls {
         let (name, arguments) = call.split_once(':').unwrap_or((call, ""));
-        let (begin, end) = (time + 1, time + 3);
-        text += &format!("{name}:{begin}.000000:{arguments}:{end}.000000\n");
+        let (start, end) = (time + 1, time + 3);
+        text += &format!("{name}:{start}.000000:{arguments}:{end}.000000\n");
         time = end;
     }
     text + &format!("MPI_Finalize:{}.000000:-\n", time + 1)

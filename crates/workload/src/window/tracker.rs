@@ -1,8 +1,8 @@
 //! The place of a rank's reader in its recording, relative to the window that is replayed.
 //!
 //! A window begins and ends at edges. A reader passes events and calls to a [`WindowTracker`], which says whether the
-//! rank is in the window and how much of a computation is. The default window needs no second pass over a recording: its
-//! edges are found while the rank is read.
+//! rank is in the window and how much of a computation is. The default window needs no second pass over a recording:
+//! its edges are found while the rank is read.
 
 use crate::Recording;
 

@@ -68,9 +68,9 @@ impl Bins {
         PER_WIDTH * u64::from(doublings) + (((time - before) / first) >> doublings)
     }
 
-    /// Begin of a bin.
+    /// Start of a bin.
     #[inline]
-    pub fn begin(self, bin: u64) -> Time {
+    pub fn start(self, bin: u64) -> Time {
         let first = self.first.ps();
         if !self.grow {
             return Time(bin.saturating_mul(first));
@@ -92,7 +92,7 @@ impl Bins {
         if bin == LAST {
             return Time(u64::MAX - 1);
         }
-        self.begin(bin + 1)
+        self.start(bin + 1)
     }
 
     /// End of the bin that contains a time.
@@ -108,7 +108,7 @@ impl Bins {
             true => (PER_WIDTH - bin % PER_WIDTH).min(LAST.saturating_sub(bin)),
             false => LAST.saturating_sub(bin),
         };
-        (self.end(bin).saturating_sub(self.begin(bin)), count.max(1))
+        (self.end(bin).saturating_sub(self.start(bin)), count.max(1))
     }
 }
 
@@ -166,10 +166,10 @@ impl Periods {
         self.before(doublings) + (bin >> self.bits_after(doublings))
     }
 
-    /// Begin of a period.
+    /// Start of a period.
     #[inline]
-    pub fn begin(self, period: u64) -> Time {
-        self.bins.begin(self.first_bin(period))
+    pub fn start(self, period: u64) -> Time {
+        self.bins.start(self.first_bin(period))
     }
 
     /// End of a period.
@@ -221,7 +221,7 @@ mod tests {
     fn widths_double_after_as_many_bins() {
         let bins = Bins::growing(Time(10));
         assert_eq!(bins.end(127), Time(1280));
-        assert_eq!((bins.begin(128), bins.end(128)), (Time(1280), Time(1300)));
+        assert_eq!((bins.start(128), bins.end(128)), (Time(1280), Time(1300)));
         assert_eq!(bins.end(255), Time(3840));
         assert_eq!(bins.end(256), Time(3880));
         assert_eq!((bins.of(Time(1279)), bins.of(Time(1280))), (127, 128));
@@ -257,11 +257,11 @@ mod tests {
             [1, 2, 64, 128]
         );
         let periods = Periods::new(bins, Time(35), 99);
-        assert_eq!((periods.begin(2), periods.end(2)), (Time(80), Time(120)));
+        assert_eq!((periods.start(2), periods.end(2)), (Time(80), Time(120)));
         assert_eq!([7, 8, 11, 12].map(|bin| periods.of_bin(bin)), [1, 2, 2, 3]);
         let growing = Periods::new(Bins::growing(Time(10)), Time(10_000), 1 << 20);
         assert_eq!(growing.first_length(), PER_WIDTH);
-        assert_eq!((growing.begin(1), growing.end(1)), (Time(1280), Time(2560)));
+        assert_eq!((growing.start(1), growing.end(1)), (Time(1280), Time(2560)));
     }
 
     #[test]
@@ -269,7 +269,7 @@ mod tests {
         // Bins that begin with 1 us, and periods of 128 us: a run of 6.8 ms had six of them.
         let periods = Periods::new(Bins::growing(Time(1)), Time(128), u64::MAX);
         let lengths: Vec<u64> = (0..200)
-            .map(|n| periods.end(n).ps() - periods.begin(n).ps())
+            .map(|n| periods.end(n).ps() - periods.start(n).ps())
             .collect();
         assert!(lengths[..127].iter().all(|length| *length == 128), "{lengths:?}");
         assert_eq!(lengths[127], 256);
@@ -287,7 +287,7 @@ mod tests {
             let bins = Bins { first: Time(first), grow };
             let bin = bins.of(Time(time));
             prop_assert!(u32::try_from(bin).is_ok());
-            prop_assert!(bins.begin(bin) <= Time(time) && Time(time) < bins.end(bin));
+            prop_assert!(bins.start(bin) <= Time(time) && Time(time) < bins.end(bin));
         }
 
         #[test]
@@ -296,8 +296,8 @@ mod tests {
             let periods = Periods::new(bins, Time(least), u64::MAX);
             let period = periods.of_bin(bin);
             prop_assert!(bin == 0 || periods.of_bin(bin - 1) == period || periods.of_bin(bin - 1) + 1 == period);
-            prop_assert!(periods.begin(period) <= bins.begin(bin) && bins.end(bin) <= periods.end(period));
-            prop_assert_eq!(periods.end(period), periods.begin(period + 1));
+            prop_assert!(periods.start(period) <= bins.start(bin) && bins.end(bin) <= periods.end(period));
+            prop_assert_eq!(periods.end(period), periods.start(period + 1));
         }
 
         #[test]
@@ -305,10 +305,10 @@ mod tests {
             let bins = Bins { first: Time(first), grow };
             let (width, count) = bins.in_a_row(bin);
             for bin in bin..bin + count.min(200) {
-                prop_assert_eq!(bins.end(bin) - bins.begin(bin), width);
+                prop_assert_eq!(bins.end(bin) - bins.start(bin), width);
             }
             let next = bin + count;
-            prop_assert!(!grow || bins.end(next) - bins.begin(next) == width + width);
+            prop_assert!(!grow || bins.end(next) - bins.start(next) == width + width);
         }
     }
 }

@@ -10,9 +10,9 @@ use super::bins::{Bins, PER_WIDTH, Periods};
 use crate::setup::limits::at_most;
 use crate::setup::network::{LinkSetting, NetworkModel};
 
-/// Number of links up to which each link has a series by default. Such networks have some hundred hosts at most, and 128
-/// bins of them at most 65,536 rows. Single links take 40 % of the speed of synthetic traffic (`benches/README.md`), at
-/// any size: in small networks this is little time.
+/// Number of links up to which each link has a series by default. Such networks have some hundred hosts at most, and
+/// 128 bins of them at most 65,536 rows. Single links take 40 % of the speed of synthetic traffic
+/// (`benches/README.md`), at any size: in small networks this is little time.
 const FEW_LINKS: u64 = 512;
 
 /// Most bins of a run whose end is known, if their width is not given.

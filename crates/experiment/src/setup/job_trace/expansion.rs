@@ -1,7 +1,7 @@
 //! From a trace to jobs with starts, ends and hosts: the schedule of all selected jobs, and the part that is simulated.
 //!
 //! All selected jobs are scheduled, from an empty machine. The simulated part is cut out of this schedule, so that at
-//! its begin the machine is as full, and its free hosts are as scattered, as the jobs before have left it.
+//! its start the machine is as full, and its free hosts are as scattered, as the jobs before have left it.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ struct SimulatedPart {
 }
 
 impl SimulatedPart {
-    /// The begin and end of a job in the simulation; `None` if it does not run in the part.
+    /// The start and end of a job in the simulation; `None` if it does not run in the part.
     fn cut(&self, start: u64, end: u64) -> Option<(Time, Time)> {
         let (start, end) = (start.max(self.from), end.min(self.until));
         (start < end).then(|| (self.time(start), self.time(end)))
@@ -76,8 +76,8 @@ impl SimulatedPart {
     }
 }
 
-/// Schedules the jobs on `machine` and selects the part. `order` gives the free hosts in the order in which job `number`
-/// takes them.
+/// Schedules the jobs on `machine` and selects the part. `order` gives the free hosts in the order in which job
+/// `number` takes them.
 ///
 /// # Errors
 /// See [`ExpansionError`].

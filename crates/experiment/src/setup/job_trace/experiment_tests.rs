@@ -60,7 +60,7 @@ fn jobs_start_when_and_where_the_schedule_says() {
     );
 }
 
-/// A and C run at its begin, D at its end.
+/// A and C run at its start, D at its end.
 #[test]
 fn a_part_begins_with_the_jobs_that_run() {
     let experiment = built(

@@ -74,7 +74,7 @@ pub struct TraceSetting {
     pub scheduler: &'static SchedulerKind,
     /// Seconds of the trace in a simulated second.
     pub time_scale: u64,
-    /// Begin of the simulation in the trace; `None`: the first arrival.
+    /// Start of the simulation in the trace; `None`: the first arrival.
     pub from: Option<TraceTime>,
     /// End of the simulation in the trace; `None`: the end of the last job.
     pub until: Option<TraceTime>,

@@ -439,7 +439,7 @@ fn documented() -> String {
     page.trim_end().to_string() + "\n"
 }
 
-/// `UPDATE_EXPECTED=1` writes the tables anew.
+/// `UPDATE_EXPECTED=1` writes the tables again.
 #[test]
 fn the_page_shows_each_number_with_its_source() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/machines.md");
@@ -454,10 +454,10 @@ fn the_page_shows_each_number_with_its_source() {
         .lines()
         .zip(expected.lines())
         .find(|(written, expected)| written != expected);
-    assert_eq!(differs, None, "UPDATE_EXPECTED=1 writes the tables anew");
+    assert_eq!(differs, None, "UPDATE_EXPECTED=1 writes the tables again");
     assert_eq!(
         page[start..].len(),
         expected.len(),
-        "UPDATE_EXPECTED=1 writes the tables anew"
+        "UPDATE_EXPECTED=1 writes the tables again"
     );
 }

@@ -54,15 +54,15 @@ fn too_many(most: usize) -> String {
 
 /// The parts between commas outside of brackets.
 fn parts(text: &str) -> Result<Vec<&str>, String> {
-    let (mut parts, mut begin, mut inside) = (Vec::new(), 0, false);
+    let (mut parts, mut start, mut inside) = (Vec::new(), 0, false);
     for (at, c) in text.char_indices() {
         match c {
             '[' if inside => return Err(format!("'{text}' has a bracket within a bracket")),
             ']' if !inside => return Err(format!("'{text}' has a ] without a [")),
             '[' | ']' => inside = !inside,
             ',' if !inside => {
-                parts.push(&text[begin..at]);
-                begin = at + 1;
+                parts.push(&text[start..at]);
+                start = at + 1;
             }
             _ => {}
         }
@@ -70,7 +70,7 @@ fn parts(text: &str) -> Result<Vec<&str>, String> {
     if inside {
         return Err(format!("'{text}' has a [ without a ]"));
     }
-    parts.push(&text[begin..]);
+    parts.push(&text[start..]);
     Ok(parts)
 }
 
@@ -133,9 +133,9 @@ fn numbers(ranges: &str, most: usize) -> Result<Vec<String>, String> {
 fn number(name: &str) -> Result<u64, String> {
     let end = name.rfind(|c: char| c.is_ascii_digit()).map(|at| at + 1);
     let end = end.ok_or_else(|| format!("{name} has no number; expected names such as nid0012"))?;
-    let begin = name[..end].rfind(|c: char| !c.is_ascii_digit());
-    let begin = begin.map_or(0, |at| at + name[at..].chars().next().map_or(1, char::len_utf8));
-    let digits = &name[begin..end];
+    let start = name[..end].rfind(|c: char| !c.is_ascii_digit());
+    let start = start.map_or(0, |at| at + name[at..].chars().next().map_or(1, char::len_utf8));
+    let digits = &name[start..end];
     digits
         .parse()
         .map_err(|_| format!("{name}: its number {digits} is too large"))

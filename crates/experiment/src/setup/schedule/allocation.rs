@@ -1,5 +1,5 @@
-//! The hosts of scheduled jobs: each job takes its hosts at its start, from those that are free then, so that free hosts
-//! become fragmented as on a machine.
+//! The hosts of scheduled jobs: each job takes its hosts at its start, from those that are free then, so that free
+//! hosts become fragmented as on a machine.
 
 use std::collections::BTreeSet;
 

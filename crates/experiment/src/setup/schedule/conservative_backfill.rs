@@ -1,9 +1,10 @@
 //! Conservative backfill: every job has a reservation from its arrival on. A later job may start before others if it
 //! delays none of them.
 //!
-//! A job is reserved for the earliest time at which enough hosts are free for as long as planned. When a job ends before
-//! its planned end, the reservations are compressed: each waiting job, in the order of arrival, gives its reservation
-//! back and takes the earliest one, which is never later. Source: Mu'alem and Feitelson (2001), as for EASY backfill.
+//! A job is reserved for the earliest time at which enough hosts are free for as long as planned. When a job ends
+//! before its planned end, the reservations are compressed: each waiting job, in the order of arrival, gives its
+//! reservation back and takes the earliest one, which is never later. Source: Mu'alem and Feitelson (2001), as for EASY
+//! backfill.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +89,7 @@ impl JobScheduler for ConservativeBackfill<'_> {
     }
 }
 
-/// The number of free hosts over time: from each time of the map to the next one, the last for ever.
+/// The number of free hosts over time: from each time of the map to the next one, the last forever.
 struct FreeProfile {
     steps: BTreeMap<u64, u32>,
 }
@@ -122,7 +123,7 @@ impl FreeProfile {
         start
     }
 
-    /// Makes `time` the begin of a step.
+    /// Makes `time` the start of a step.
     fn split(&mut self, time: u64) {
         if let Some((_, free)) = self.steps.range(..=time).next_back() {
             let free = *free;

@@ -2,8 +2,8 @@
 //! that one.
 //!
 //! Sources: D. A. Lifka, "The ANL/IBM SP scheduling system" (JSSPP 1995); A. W. Mu'alem and D. G. Feitelson,
-//! "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with backfilling" (IEEE
-//! TPDS 12(6), 2001), with the terms *shadow time* and *extra nodes*.
+//! "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with backfilling"
+//! (IEEE TPDS 12(6), 2001), with the terms *shadow time* and *extra nodes*.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -109,7 +109,7 @@ fn estimates_decide_and_durations_end() {
             "{name}"
         );
     }
-    // With an estimate of 4, C is in nobody's way.
+    // With an estimate of 4, C delays no other job.
     let jobs = [jobs[0], jobs[1], job(0, 1, 1, 4)];
     for name in ["easy-backfill", "conservative-backfill"] {
         assert_eq!(starts(name, &jobs, 4), [0, 2, 0], "{name}");
@@ -313,8 +313,8 @@ proptest! {
         prop_assert_eq!(starts("conservative-backfill", &jobs, hosts), conservative_reference(&jobs, hosts));
     }
 
-    /// No job starts later than it was promised at its arrival, whatever the estimates and early ends. The promise is its
-    /// start if nothing arrives after it and all jobs that have not ended by then take their planned time.
+    /// No job starts later than it was promised at its arrival, whatever the estimates and early ends. The promise is
+    /// its start if nothing arrives after it and all jobs that have not ended by then take their planned time.
     #[test]
     fn conservative_backfill_keeps_every_reservation((hosts, jobs) in requests()) {
         let starts_of = |jobs: &[JobRequest]| starts("conservative-backfill", jobs, hosts);
@@ -330,7 +330,7 @@ proptest! {
         }
     }
 
-    /// Each job has its number of hosts, and nobody else has them while it runs.
+    /// Each job has its number of hosts, and no other job has them while it runs.
     #[test]
     fn hosts_belong_to_one_job((hosts, jobs) in requests(), backwards in any::<bool>()) {
         // Hosts need not be numbered without gaps.

@@ -19,7 +19,7 @@ type Buffer = (u32, u8);
 
 /// The running sum of one buffer while its rows are read.
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct BufferSum {
     held: Held,
     /// Occupied share of the buffer times picoseconds.
     taken_ps: f64,
@@ -42,13 +42,13 @@ fn rows_of(source: TableSource, mut take: impl FnMut(u64, Buffer, f64)) -> Resul
 
 /// Mean occupied share of every buffer over the whole time.
 fn means(source: TableSource, grid: &TimeGrid) -> Result<Option<BTreeMap<Buffer, f64>>, ReadError> {
-    let mut sums: BTreeMap<Buffer, Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<Buffer, BufferSum> = BTreeMap::new();
     let read = rows_of(source, |begin, buffer, share| {
         let sum = sums.entry(buffer).or_default();
         let (from, to, level) = sum.held.set(begin, share);
         sum.taken_ps += level * (to - from) as f64;
     })?;
-    let mean = |(buffer, sum): (Buffer, Sum)| {
+    let mean = |(buffer, sum): (Buffer, BufferSum)| {
         let (from, to, level) = sum.held.until(grid.end_ps());
         let last = level * to.saturating_sub(from) as f64;
         (buffer, (sum.taken_ps + last) / grid.end_ps() as f64)

@@ -17,7 +17,7 @@ use crate::{ReadError, show};
 const MOST_ROWS: usize = 128;
 
 /// Bytes by group of hosts and column of time.
-struct HostTraffic {
+struct HostMaps {
     hosts: usize,
     /// Hosts per row of a map.
     group: usize,
@@ -51,10 +51,10 @@ pub(super) fn maps(source: TableSource) -> Result<Option<Figure>, ReadError> {
     Ok(Some(figure(&grid, &traffic)))
 }
 
-fn collect(source: TableSource, grid: &TimeGrid, hosts: usize) -> Result<Option<HostTraffic>, ReadError> {
+fn collect(source: TableSource, grid: &TimeGrid, hosts: usize) -> Result<Option<HostMaps>, ReadError> {
     let group = hosts.div_ceil(MOST_ROWS).max(1);
     let empty = vec![vec![0.0; grid.columns()]; hosts.div_ceil(group)];
-    let mut traffic = HostTraffic {
+    let mut traffic = HostMaps {
         hosts,
         group,
         sent: empty.clone(),
@@ -95,7 +95,7 @@ fn gbps(grid: &TimeGrid, column: usize, bytes: f64) -> f64 {
     8000.0 * bytes / grid.time_ps(column)
 }
 
-impl HostTraffic {
+impl HostMaps {
     /// Rate per host, by row.
     fn rates(&self, grid: &TimeGrid, bytes: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let rows = bytes.iter().enumerate().map(|(row, bytes)| {
@@ -114,7 +114,7 @@ impl HostTraffic {
     }
 }
 
-fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
+fn figure(grid: &TimeGrid, traffic: &HostMaps) -> Figure {
     let unit = unit_of(grid.end_ps());
     let names = groups("host", traffic.hosts, traffic.group);
     let grouped = if traffic.group > 1 {
@@ -175,7 +175,7 @@ fn figure(grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
 }
 
 /// Adds the sum of the NIC queues over time, if any byte ever waited.
-fn queues(figure: Figure, grid: &TimeGrid, traffic: &HostTraffic) -> Figure {
+fn queues(figure: Figure, grid: &TimeGrid, traffic: &HostMaps) -> Figure {
     let queued: Vec<f64> = traffic
         .queued
         .iter()
@@ -222,7 +222,7 @@ mod tests {
     use crate::Table;
     use crate::report::source::tests::{ColumnCells, made};
 
-    /// Rows of begin, host, bytes sent, bytes received, bytes queued; bins of 1000 ps.
+    /// Rows of start, host, bytes sent, bytes received, bytes queued; bins of 1000 ps.
     fn series(rows: &[(u64, u32, u64, u64, u64)]) -> Table {
         made(
             "host_series",

@@ -19,7 +19,7 @@ struct PairLoad {
     busy_ps_max: u64,
 }
 
-/// Loads by block at the begin and block at the end. The last row and column are the hosts.
+/// Loads by block at the start and block at the end. The last row and column are the hosts.
 struct NetworkMap {
     /// Units per block.
     joined: usize,
@@ -195,7 +195,8 @@ fn figure(map: &NetworkMap, measured_ps: f64) -> Figure {
         format!(
             "The share of the measured time in which links carried packets, from each of {} units of the network \
              (groups, levels, slices, columns or routers) to each other one; the diagonal has the links inside a unit. \
-             The last row has the links on which hosts send, the last column those on which they receive. Cells without \
+             The last row has the links on which hosts send, the last column those on which they receive. Cells \
+             without \
              a link are empty. The scale ends at 100 %.{joined}",
             show::count(map.units as u64)
         ),

@@ -20,7 +20,7 @@ struct Leaving {
     busiest: usize,
 }
 
-/// Routers by number, named like the begin of a link: `router 3 (group 0, router 3) port 5` without its port.
+/// Routers by number, named like the start of a link: `router 3 (group 0, router 3) port 5` without its port.
 fn by_router(links: &Table) -> Option<BTreeMap<u32, (&str, Leaving)>> {
     let (busy, full) = (links.f64s("busy_fraction")?, links.u64s("buffer_full_ps")?);
     let bytes = links.u64s("bytes")?;

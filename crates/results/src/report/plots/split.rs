@@ -192,7 +192,8 @@ fn figure(jobs: &[(&str, BTreeMap<SplitKind, f64>, f64)]) -> Option<Figure> {
         "Composition of job time",
         format!(
             "The time of the ranks of a job, mean over its ranks. Idle time in calls is divided by what would have made it \
-             shorter: no waits of the message for links and buffers, no transfer, a partner that hands the message over \
+             shorter: no waits of the message for links and buffers, no transfer, a partner that hands the message \
+             over \
              earlier.{left_out}"
         ),
     );

@@ -13,12 +13,12 @@ const MOST_LINKS: usize = 15;
 
 /// Time and number of waits.
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct WaitSum {
     waits: u64,
     ps: u128,
 }
 
-impl Sum {
+impl WaitSum {
     fn add(&mut self, ps: u64) {
         self.waits += 1;
         self.ps += u128::from(ps);
@@ -28,8 +28,8 @@ impl Sum {
 #[derive(Default)]
 struct Waits {
     /// Waits by job, reason and holder.
-    by_reason: BTreeMap<String, BTreeMap<String, BTreeMap<String, Sum>>>,
-    by_link: BTreeMap<u64, Sum>,
+    by_reason: BTreeMap<String, BTreeMap<String, BTreeMap<String, WaitSum>>>,
+    by_link: BTreeMap<u64, WaitSum>,
 }
 
 fn collect(source: TableSource) -> Result<Option<Waits>, ReadError> {
@@ -74,7 +74,7 @@ pub(super) fn reasons(source: TableSource) -> Result<Option<Figure>, ReadError> 
 }
 
 fn figure(waits: &Waits, links: Option<&Table>) -> Figure {
-    let mut reasons: Vec<([&str; 3], Sum)> = Vec::new();
+    let mut reasons: Vec<([&str; 3], WaitSum)> = Vec::new();
     for (job, of_job) in &waits.by_reason {
         for (reason, holders) in of_job {
             reasons.extend(
@@ -85,8 +85,8 @@ fn figure(waits: &Waits, links: Option<&Table>) -> Figure {
         }
     }
     let whole: u128 = reasons.iter().map(|(_, sum)| sum.ps).sum();
-    let share = |sum: &Sum| show::percent(sum.ps as f64 / (whole as f64).max(1.0));
-    let time = |sum: &Sum| show::time(sum.ps as f64 / 1000.0);
+    let share = |sum: &WaitSum| show::percent(sum.ps as f64 / (whole as f64).max(1.0));
+    let time = |sum: &WaitSum| show::time(sum.ps as f64 / 1000.0);
     reasons.sort_by(|a, b| b.1.ps.cmp(&a.1.ps).then(a.0.cmp(&b.0)));
     let rows: Vec<_> = reasons
         .into_iter()
@@ -115,7 +115,7 @@ fn figure(waits: &Waits, links: Option<&Table>) -> Figure {
         "Causes of waits, the jobs that occupied the resource, and the links with the longest waits. Packets wait at the same time, so the sums can exceed the length of the run.",
     );
     figure.table = table(&columns, &rows, "waits.parquet");
-    let mut by_link: Vec<(&u64, &Sum)> = waits.by_link.iter().collect();
+    let mut by_link: Vec<(&u64, &WaitSum)> = waits.by_link.iter().collect();
     by_link.sort_by(|a, b| b.1.ps.cmp(&a.1.ps).then(a.0.cmp(b.0)));
     by_link.truncate(MOST_LINKS);
     let columns = [
@@ -141,7 +141,7 @@ fn figure(waits: &Waits, links: Option<&Table>) -> Figure {
     figure
 }
 
-/// Begin and end of a link, from the table `links`.
+/// Start and end of a link, from the table `links`.
 pub(super) fn ends(links: &Table, link: u64) -> Option<(String, String)> {
     // Links are in the order of their numbers.
     let numbers = links.u32s("link")?;

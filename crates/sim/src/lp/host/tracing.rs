@@ -22,7 +22,7 @@ pub struct Tracer {
 }
 
 /// Where the wait tracker of a NIC port writes while a packet departs.
-struct WaitSink<'a, C> {
+struct NicWaitSink<'a, C> {
     rail: u8,
     /// The first VC of the packet's traffic class.
     vc: u8,
@@ -65,7 +65,7 @@ impl Tracer {
             }
         }
         if let Some(wait_tracker) = self.wait_trackers.get_mut(usize::from(rail)) {
-            let mut sink = WaitSink {
+            let mut sink = NicWaitSink {
                 rail,
                 vc,
                 packet,
@@ -84,7 +84,7 @@ impl Tracer {
     }
 }
 
-impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for WaitSink<'_, C> {
+impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicWaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     fn keep(&mut self, step: NicWaitTrackerUndo) {
@@ -93,7 +93,7 @@ impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for WaitSink<'_, C> {
     }
 }
 
-impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for WaitSink<'_, C> {
+impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for NicWaitSink<'_, C> {
     fn waited(&mut self, wait: Wait) {
         let Packet {
             job,

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::rails::HostNic;
 use super::undo::HostUndo;
+use crate::lp::lp_random::LpRandom;
 use crate::lp::net_event::NetEvent;
 use crate::lp::sampling::SentRun;
 use crate::lp::simulation::Simulation;
@@ -131,14 +132,5 @@ impl TrafficSource {
             JobKind::Traffic(traffic) => traffic,
             JobKind::Ranks(_) => unreachable!("only synthetic traffic has sources"),
         }
-    }
-}
-
-/// The random stream of the LP that executes an event.
-struct LpRandom<'a, C>(&'a mut C);
-
-impl<C: Context<Simulation>> workload::traffic::TrafficRandom for LpRandom<'_, C> {
-    fn next_u64(&mut self) -> u64 {
-        self.0.random()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What an event decides about an injection link is an interval of time: a reservation, or a time without credits. It
 //! is added to the bins that it covers when it is decided, whether they have begun or not; the same holds for messages
-//! and deliveries. So nothing is asked of a host later, and nothing prevents that its events are spared
+//! and deliveries. So nothing is asked of a host later, and nothing prevents that its events are saved
 //! (`crate::lp::shortcuts::tallies`). Routers are sampled, since that costs less than to add each packet, and their
 //! samples are added here.
 
@@ -95,8 +95,8 @@ const WIDTHS: Range<u64> = 2..1 << 30;
 
 /// Successive bins of one width.
 struct NearBins {
-    /// Begin of the first one.
-    begin: Time,
+    /// Start of the first one.
+    start: Time,
     /// Number of the first one.
     first: u32,
     count: usize,
@@ -210,10 +210,10 @@ impl BinTally {
     #[cold]
     fn open_period(&mut self, period: u32) -> usize {
         let number = u64::from(period);
-        let (begin, end) = (self.periods.begin(number), self.periods.end(number));
+        let (start, end) = (self.periods.start(number), self.periods.end(number));
         self.links.push(PeriodSums {
             period,
-            width: end.saturating_sub(begin),
+            width: end.saturating_sub(start),
             links: LinkSums::new(self.shape),
         });
         self.links.len() - 1
@@ -278,7 +278,8 @@ impl BinTally {
         add(&mut self.sums_at(now, time).jobs[usize::from(job)]);
     }
 
-    /// The sums of the bin of a time. Moves the near bins if the latest event is not in one, or the time lies behind them.
+    /// The sums of the bin of a time. Moves the near bins if the latest event is not in one, or the time lies behind
+    /// them.
     fn sums_at(&mut self, now: Time, time: Time) -> &mut BinSums {
         if self.near.place(time).is_none() {
             self.near_at(now);
@@ -387,7 +388,7 @@ impl NearBins {
         };
         let (first, count) = (first as u32, count as usize);
         NearBins {
-            begin: bins.begin(first.into()),
+            start: bins.start(first.into()),
             first,
             count,
             width,
@@ -403,14 +404,14 @@ impl NearBins {
     #[inline(always)]
     fn place(&self, time: Time) -> Option<(usize, Time)> {
         // A time before the first bin has an offset beyond the last one.
-        let offset = time.ps().wrapping_sub(self.begin.ps());
+        let offset = time.ps().wrapping_sub(self.start.ps());
         if offset >= self.span {
             return None;
         }
         // The quotient is exact. The reciprocal is too large by less than 1, so the product by less than
         // offset / 2^64, which is less than 1 / width, the least distance of a quotient from the next integer.
         let place = ((u128::from(offset) * u128::from(self.reciprocal)) >> 64) as usize % NEAR;
-        let end = self.begin.ps() + (place as u64 + 1) * self.width;
+        let end = self.start.ps() + (place as u64 + 1) * self.width;
         Some((place, Time(end)))
     }
 }
@@ -615,7 +616,7 @@ mod tests {
             (140, 150),
             (150, 150),
         ] {
-            tally.delivered(bins.begin(now), bins.begin(bin), 1, Some(8));
+            tally.delivered(bins.start(now), bins.start(bin), 1, Some(8));
         }
         let sums = drained(&mut tally);
         let delivered: Vec<_> = sums
@@ -653,11 +654,11 @@ mod tests {
             }
             take(&mut tally);
             for (bin, sum) in &sums {
-                let (begin, end) = (bins.begin((*bin).into()).ps(), bins.end((*bin).into()).ps());
-                let inside = intervals.iter().filter(|(start, ..)| (begin..end).contains(start)).count() as u64;
+                let (bin_start, end) = (bins.start((*bin).into()).ps(), bins.end((*bin).into()).ps());
+                let inside = intervals.iter().filter(|(start, ..)| (bin_start..end).contains(start)).count() as u64;
                 let busy: u64 = intervals
                     .iter()
-                    .map(|(start, length, _)| (start + length).min(end).saturating_sub(*start.max(&begin)))
+                    .map(|(start, length, _)| (start + length).min(end).saturating_sub(*start.max(&bin_start)))
                     .sum();
                 prop_assert_eq!((sum.packets, sum.bytes, sum.busy_ps), (inside, 7 * inside, busy));
             }

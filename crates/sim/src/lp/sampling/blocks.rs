@@ -16,7 +16,7 @@ const MOST_TILES: u32 = 8192;
 /// Pairs of blocks of a network, and its tiles: routers that follow each other, or single routers.
 pub struct Blocks {
     units: Units,
-    /// Number of a pair by class, block at the begin and block at the end.
+    /// Number of a pair by class, block at the start and block at the end.
     numbers: Vec<u32>,
     pairs: Vec<BlockPair>,
     /// Link classes, those of hosts included.
@@ -42,7 +42,7 @@ pub struct SumsShape {
 pub struct BlockPair {
     /// The class, see [`Plan`](super::Plan).
     pub class: u8,
-    /// Block at the begin.
+    /// Block at the start.
     pub from: u32,
     /// Block at the end.
     pub to: u32,
@@ -117,7 +117,7 @@ impl Blocks {
         ports.map(Port).map(link).unzip()
     }
 
-    /// All pairs with links, by number: in the order of class, begin and end.
+    /// All pairs with links, by number: in the order of class, start and end.
     pub fn pairs(&self) -> &[BlockPair] {
         &self.pairs
     }

@@ -1,7 +1,7 @@
 //! The deliveries that a router counts early, by job, as its sampler sees them.
 //!
-//! A router counts a delivery when it sends the packet (`crate::lp::shortcuts::early_commit`), and its counts are sampled
-//! as those of its links are. Deliveries in a later bin are noted beside them until that bin is the open one.
+//! A router counts a delivery when it sends the packet (`crate::lp::shortcuts::early_commit`), and its counts are
+//! sampled as those of its links are. Deliveries in a later bin are noted beside them until that bin is the open one.
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;

@@ -23,8 +23,8 @@ use crate::lp::simulation::Simulation;
 /// Slot of a port without a cable.
 const NO_SLOT: u16 = u16::MAX;
 
-/// Slots of most routers, if a slot is a class of links. They are stored with the sampler, so that a sample finds all in
-/// memory side by side.
+/// Slots of most routers, if a slot is a class of links. They are stored with the sampler, so that a sample finds all
+/// in memory side by side.
 const FEW_SLOTS: usize = 4;
 
 /// State of a router's sampler at the last sample: everything that changes.
@@ -224,7 +224,7 @@ pub enum RouterSamplerUndo {
         slot: u16,
         /// The VC.
         vc: u8,
-        /// Begin of the reservation.
+        /// Start of the reservation.
         start: Time,
     },
     /// Packets began to wait for a VC in the latest event, and count for its peak.
@@ -412,7 +412,7 @@ impl RouterSampler {
     /// Adds the use of a VC's buffer to its peak. It precedes each return of credits: the use grows until then.
     pub fn raise_use(
         &mut self,
-        switch: &Router,
+        router: &Router,
         (port, vc): (u16, u8),
         note: impl FnOnce(RouterSamplerUndo),
     ) {
@@ -421,7 +421,7 @@ impl RouterSampler {
         };
         let Some(sampled) = &mut self.sampled else { return };
         let (router_slots, samples) = &mut **sampled;
-        let used = router_slots.used(switch, port, vc);
+        let used = router_slots.used(router, port, vc);
         let sampled_vc = &mut samples.vcs[vc_index as usize];
         let before = *sampled_vc;
         sampled_vc.raise(used, 0);
@@ -430,14 +430,14 @@ impl RouterSampler {
         }
     }
 
-    /// Samples up to the bin of the event that is executed next. `delivered`: the deliveries that the router counts early.
-    /// Returns the state before, if it may have to be restored.
+    /// Samples up to the bin of the event that is executed next. `delivered`: the deliveries that the router counts
+    /// early. Returns the state before, if it may have to be restored.
     #[cold]
     #[inline(never)]
     pub fn sample(
         &mut self,
         plan: &Plan,
-        (switch, delivered): (&Router, &[JobCounts]),
+        (router, delivered): (&Router, &[JobCounts]),
         now: Time,
         reversible: bool,
         sink: &mut impl SampleSink,
@@ -456,7 +456,7 @@ impl RouterSampler {
             let wanted = SampleInput {
                 plan,
                 router_slots,
-                switch,
+                router,
                 delivered,
                 received: self.received,
                 not_begun: None,
@@ -474,7 +474,7 @@ impl RouterSampler {
     pub fn finish(
         &self,
         plan: &Plan,
-        (switch, delivered): (&Router, &[JobCounts]),
+        (router, delivered): (&Router, &[JobCounts]),
         end: Time,
         not_begun: &NotBegun,
         sink: &mut impl SampleSink,
@@ -486,7 +486,7 @@ impl RouterSampler {
         let wanted = SampleInput {
             plan,
             router_slots,
-            switch,
+            router,
             delivered,
             received: self.received,
             not_begun: Some(not_begun),
@@ -639,8 +639,8 @@ fn runs_of(by_port: &[u16], slots: usize, first: u32) -> SmallVec<[SlotRuns; FEW
 
 impl RouterSlots {
     /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
-    fn used(&self, switch: &Router, port: u16, vc: u8) -> u32 {
-        self.capacities[usize::from(port)].saturating_sub(switch.credits(port, vc))
+    fn used(&self, router: &Router, port: u16, vc: u8) -> u32 {
+        self.capacities[usize::from(port)].saturating_sub(router.credits(port, vc))
     }
 }
 
@@ -767,7 +767,7 @@ impl<'a, S: PeriodSink> OpenPeriod<'a, S> {
 struct SampleInput<'a> {
     plan: &'a Plan,
     router_slots: &'a RouterSlots,
-    switch: &'a Router,
+    router: &'a Router,
     /// Deliveries that the router counts early, by job; empty unless sums are tallied.
     delivered: &'a [JobCounts],
     received: u64,
@@ -803,10 +803,10 @@ impl SampleInput<'_> {
 
     /// What the link at a port has carried up to the end of a bin, and the reservations after that.
     fn flow(&self, port: u16, slot: &SampledLink, end: Time, is_last: bool) -> (Flow, (u64, u64)) {
-        let mut flow = self.switch.used(port, end).total;
+        let mut flow = self.router.used(port, end).total;
         let later = match self.not_begun {
             Some(not_begun) if is_last => {
-                let key = (self.switch.id(), Port(port));
+                let key = (self.router.id(), Port(port));
                 not_begun.get(&key).copied().unwrap_or_default()
             }
             _ => slot.after_open().unwrap_or_default(),
@@ -838,19 +838,19 @@ impl SampleInput<'_> {
                 goes_on = true;
                 slot.open_next(bin);
             }
-            goes_on |= self.switch.is_active(port, end);
+            goes_on |= self.router.is_active(port, end);
             let flow = slot.advance(flow);
             sent += flow.packets;
             let is_to_router = slot.class > super::plan::EJECTION;
             let taken = match is_to_router {
                 true => (0..self.router_slots.vcs)
-                    .map(|vc| self.router_slots.used(self.switch, port, vc))
+                    .map(|vc| self.router_slots.used(self.router, port, vc))
                     .fold(0, |sum, used| sum + u64::from(used)),
                 false => 0,
             };
-            let waiting_packets = self.switch.waiting_at(port).saturating_add(later.0 as u32);
+            let waiting_packets = self.router.waiting_at(port).saturating_add(later.0 as u32);
             let waiting_bytes = self
-                .switch
+                .router
                 .load(port)
                 .saturating_sub(taken)
                 .saturating_add(later.1);
@@ -873,7 +873,7 @@ impl SampleInput<'_> {
                 for (vc, (sampled, waiting)) in
                     (0..).zip(of_link.iter_mut().zip(&waiting.counts[index * vcs..]))
                 {
-                    let used = self.router_slots.used(self.switch, port, vc);
+                    let used = self.router_slots.used(self.router, port, vc);
                     if let Some(levels) = sampled.close(used, *waiting) {
                         sink.record(Record::VcSample {
                             bin: number,
@@ -891,7 +891,7 @@ impl SampleInput<'_> {
         if sent > 0 || received > 0 {
             sink.record(Record::RouterSample {
                 bin: number,
-                router: self.switch.id().0,
+                router: self.router.id().0,
                 packets_sent: sent as u32,
                 packets_received: received,
             });
@@ -913,13 +913,13 @@ impl SampleInput<'_> {
             let mut goes_on = false;
             let mut period = OpenPeriod::new(self.router_slots, sink.period(number as u32));
             for LinkRun { ports, link } in self.router_slots.runs.iter().flatten() {
-                self.switch.flows(ports.clone(), end, |port, flow, is_active| {
+                self.router.flows(ports.clone(), end, |port, flow, is_active| {
                     let number = link + u32::from(port - ports.start);
                     period.add((port, number), &flow, &mut samples.links);
                     goes_on |= is_active;
                 });
             }
-            period.close(end.saturating_sub(self.plan.periods().begin(number)));
+            period.close(end.saturating_sub(self.plan.periods().start(number)));
             if !goes_on {
                 break;
             }
@@ -964,7 +964,7 @@ impl SampleInput<'_> {
     fn add_up(&self, runs: &SlotRuns, end: Time, goes_on: &mut bool) -> Flow {
         let mut sum = Flow::default();
         for run in runs {
-            let (of_run, is_active) = self.switch.flow_of(run.ports.clone(), end);
+            let (of_run, is_active) = self.router.flow_of(run.ports.clone(), end);
             sum.add(&of_run);
             *goes_on |= is_active;
         }
@@ -975,7 +975,7 @@ impl SampleInput<'_> {
     #[cold]
     fn subtract(&self, runs: &SlotRuns, not_begun: &NotBegun, sum: &mut Flow) {
         for port in runs.iter().flat_map(|run| run.ports.clone()) {
-            let key = (self.switch.id(), Port(port));
+            let key = (self.router.id(), Port(port));
             let (packets, bytes) = not_begun.get(&key).copied().unwrap_or_default();
             sum.packets = sum.packets.saturating_sub(packets);
             sum.bytes = sum.bytes.saturating_sub(bytes);

@@ -32,8 +32,8 @@ impl SentRun {
         }
     }
 
-    /// Adds a message that is one packet, which leaves after a wait and takes the second time. Messages come in the order
-    /// in which they are made.
+    /// Adds a message that is one packet, which leaves after a wait and takes the second time. Messages come in the
+    /// order in which they are made.
     #[inline]
     pub fn add<C: Context<Simulation>>(
         &mut self,

@@ -4,21 +4,23 @@
 //! Until a packet lacks credits, the times at which credits return have no effect on any other event.
 //!
 //! # Preconditions
-//! - Routers and NICs ask only whether credits suffice, and report each packet for which they do not: oblivious routing,
-//!   and a router model that reports such waits.
+//! - Routers and NICs ask only whether credits suffice, and report each packet for which they do not: oblivious
+//!   routing, and a router model that reports such waits.
 //! - A credit counts bytes: under bubble flow control it counts slots.
 //! - No time series of links, hosts or VCs: their rows come in the order of events, those of credits included.
-//! - No checkpoint is written or resumed: the run could not begin anew.
-//! - The end of the run is known, or depends on arrivals only (a drain phase), and all jobs are synthetic traffic. A run that ends with its last event may end with a
-//!   credit; ranks fill buffers at once, so that the attempt would be lost.
+//! - No checkpoint is written or resumed: the run could not begin again.
+//! - The end of the run is known, or depends on arrivals only (a drain phase), and all jobs are synthetic traffic. A
+//!   run that ends with its last event may end with a credit; ranks fill buffers at once, so that the attempt would be
+//!   lost.
 //! - Each VC's buffer has space for 16 of the largest packets, so that batches are worth an attempt.
 //!
 //! # Proof
 //! A batch sets out when it is complete, and not before the tail of its last packet has left: credits come late, never
-//! early, and the credit delay of the routers is the same for both. So a sender never has more credits than it would have with each credit by itself. As long as they suffice
-//! for each packet, they would have sufficed then, too, and all packets leave at the same times. The first packet that
-//! lacks credits might have found enough: the attempt ends there, and the run begins anew with each credit by itself.
-//! So does a run without an event left, whose end the last credit would have set.
+//! early, and the credit delay of the routers is the same for both. So a sender never has more credits than it would
+//! have with each credit by itself. As long as they suffice for each packet, they would have sufficed then, too, and
+//! all packets leave at the same times. The first packet that lacks credits might have found enough: the attempt ends
+//! there, and the run begins again with each credit by itself. So does a run without an event left, whose end the last
+//! credit would have set.
 //!
 //! # Test
 //! `crates/sim/tests/suite/credits.rs` compares runs with and without it, at all loads, on all executors and several
@@ -30,7 +32,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Declared, Observed};
 
-/// Part of the smallest buffer of a VC that is one batch, whatever the buffer. It is so small that pending credits are seldom missed.
+/// Part of the smallest buffer of a VC that is one batch, whatever the buffer. It is so small that pending credits are
+/// seldom missed.
 const PART: u32 = 8;
 
 /// Least number of largest packets in a batch that is worth an attempt.

@@ -3,7 +3,7 @@
 //! # Theorem
 //! A packet that counts by itself (it belongs to no message that waits for it) and that a router sends to a host is
 //! delivered when its tail arrives. If that is before the end of the run, the router may count the delivery with that
-//! time when it sends the packet, and spare the event at the host.
+//! time when it sends the packet, and save the event at the host.
 //!
 //! # Preconditions
 //! - The end of the run is known, and it has no drain phase: there, hosts are asked what has arrived.
@@ -16,7 +16,8 @@
 //! The router reserves the link when it sends the packet, and nothing can change the reservation. A host accepts all
 //! packets at once and returns no credit, so the arrival has no effect but the counts. Counts are sums, maxima and
 //! histograms, and do not depend on the order in which they are made. A packet that arrives at the end of the run or
-//! later is sent as an event, so the audit finds it in flight. Where the event of the router is undone, so is the count.
+//! later is sent as an event, so the audit finds it in flight. Where the event of the router is undone, so is the
+//! count.
 //!
 //! # Test
 //! `crates/sim/tests/suite/early_commit.rs` compares runs with and without it, at all loads, for ends at any

@@ -9,8 +9,8 @@
 //!
 //! # Proof
 //! Synthetic traffic sends three kinds of events between LPs. A packet for a router comes after the link and the
-//! router's pipeline for that link class. A packet for a host is an event only if it arrives at the end of the run or later. The credits
-//! of a batch may come late, and are delayed to the lookahead where they would come sooner.
+//! router's pipeline for that link class. A packet for a host is an event only if it arrives at the end of the run or
+//! later. The credits of a batch may come late, and are delayed to the lookahead where they would come sooner.
 //!
 //! # Test
 //! The kernel refuses an event that is nearer than the lookahead; `crates/sim/tests/suite/early_commit.rs` compares the

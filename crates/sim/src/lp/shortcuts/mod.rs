@@ -1,4 +1,4 @@
-//! Exact shortcuts: they spare a run events and change no result.
+//! Exact shortcuts: they save a run events and change no result.
 //!
 //! This module decides once per run which shortcuts apply, from what the run observes and what its parts declare. Each
 //! shortcut is one file with its theorem, preconditions, proof and test. All other code asks the [`Shortcuts`] of its

@@ -3,7 +3,7 @@
 //! # Theorem
 //! While the NIC of a host has nothing queued and credits for the packet, the time at which the next message of its
 //! only source starts onto the injection link is certain. The host may make the message early and send its packet with
-//! that time, and spare the event of the source.
+//! that time, and save the event of the source.
 //!
 //! # Preconditions
 //! - Those of [early commit](super::early_commit): the end of the run is known, the host has no ranks, and nothing

@@ -10,8 +10,8 @@ use super::{SizeDistribution, SizeKind};
 /// Largest mean. No size that can be drawn (44.4 times the mean) exceeds the largest message.
 const LARGEST_MEAN: Bytes = Bytes { bytes: 1 << 30 };
 
-/// One message in a thousand is longer than this multiple of the mean, which is -ln(0.001) for long means, and more than
-/// that for short ones.
+/// One message in a thousand is longer than this multiple of the mean, which is -ln(0.001) for long means, and more
+/// than that for short ones.
 const THOUSANDTH: f64 = 6.908;
 
 pub(super) const KIND: SizeKind = SizeKind {

@@ -24,18 +24,18 @@ use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Measured, Packet, Rate};
 
 /// One router.
-pub struct Router {
+pub struct ToyQueuesRouter {
     id: RouterId,
     vcs: u8,
     measured: Measured,
     /// Speed of each port, and whether it leads to a host.
     ports: Vec<(Rate, bool)>,
-    outputs: Vec<Output>,
+    outputs: Vec<ToyQueuesOutput>,
 }
 
 /// An output port: all of it that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct ToyQueuesOutput {
     busy_until: Time,
     /// By VC.
     queues: Vec<VecDeque<Queued>>,
@@ -59,17 +59,17 @@ struct Queued {
 #[derive(Clone, Debug)]
 pub struct Undo {
     port: u16,
-    before: Box<Output>,
+    before: Box<ToyQueuesOutput>,
 }
 
 /// The congestion that routing sees.
-struct LocalCongestion<'a> {
-    router: &'a Router,
+struct ToyQueuesCongestion<'a> {
+    router: &'a ToyQueuesRouter,
     bytes: u32,
     context: &'a RoutingContext<'a>,
 }
 
-impl Congestion for LocalCongestion<'_> {
+impl Congestion for ToyQueuesCongestion<'_> {
     fn load(&self, port: Port) -> u64 {
         self.router.load(port.0)
     }
@@ -88,8 +88,8 @@ impl Congestion for LocalCongestion<'_> {
     }
 }
 
-impl Router {
-    fn note<O: RouterOutputs<Router>>(&self, port: u16, out: &mut O) {
+impl ToyQueuesRouter {
+    fn note<O: RouterOutputs<ToyQueuesRouter>>(&self, port: u16, out: &mut O) {
         out.note(|| Undo {
             port,
             before: Box::new(self.outputs[usize::from(port)].clone()),
@@ -97,9 +97,9 @@ impl Router {
     }
 
     /// Lets a free output send a packet.
-    fn serve<O: RouterOutputs<Router>>(&mut self, now: Time, port: u16, out: &mut O) {
+    fn serve<O: RouterOutputs<ToyQueuesRouter>>(&mut self, now: Time, port: u16, out: &mut O) {
         let (rate, to_host) = self.ports[usize::from(port)];
-        let Output {
+        let ToyQueuesOutput {
             busy_until,
             queues,
             credits,
@@ -135,7 +135,7 @@ impl Router {
     }
 }
 
-impl RouterModel for Router {
+impl RouterModel for ToyQueuesRouter {
     const MODEL: RouterModelKind = RouterModelKind {
         name: "toy-queues",
         summary: "a queue of any length for each output port and virtual channel",
@@ -146,7 +146,7 @@ impl RouterModel for Router {
 
     type Parameters = ();
     type Undo = Undo;
-    type State = Vec<Output>;
+    type State = Vec<ToyQueuesOutput>;
     /// The output port that becomes free.
     type Timer = u16;
     type Signal = Never;
@@ -158,11 +158,11 @@ impl RouterModel for Router {
 
     fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
         let per_vc = size_of::<VecDeque<Queued>>() + size_of::<u32>();
-        size_of::<Output>() as u64 + vcs * per_vc as u64
+        size_of::<ToyQueuesOutput>() as u64 + vcs * per_vc as u64
     }
 
-    fn new(setup: &RouterSetup<'_>, (): ()) -> Router {
-        let output = |port: &super::PortSetting| Output {
+    fn new(setup: &RouterSetup<'_>, (): ()) -> ToyQueuesRouter {
+        let output = |port: &super::PortSetting| ToyQueuesOutput {
             busy_until: Time::ZERO,
             queues: vec![VecDeque::new(); usize::from(setup.vcs)],
             credits: vec![port.credits; usize::from(setup.vcs)],
@@ -170,7 +170,7 @@ impl RouterModel for Router {
             counters: LinkCounters::default(),
             stalls: StallCounters::default(),
         };
-        Router {
+        ToyQueuesRouter {
             id: setup.id,
             vcs: setup.vcs,
             measured: setup.measured,
@@ -198,7 +198,7 @@ impl RouterModel for Router {
             source: packet.source,
             destination: packet.destination,
         };
-        let seen = LocalCongestion {
+        let seen = ToyQueuesCongestion {
             router: self,
             bytes: packet.bytes,
             context,
@@ -247,13 +247,13 @@ impl RouterModel for Router {
         self.outputs[usize::from(step.port)] = *step.before;
     }
 
-    fn state(&self) -> Vec<Output> {
+    fn state(&self) -> Vec<ToyQueuesOutput> {
         self.outputs.clone()
     }
 
-    fn restore(&mut self, state: Vec<Output>) -> Result<(), String> {
+    fn restore(&mut self, state: Vec<ToyQueuesOutput>) -> Result<(), String> {
         let vcs = usize::from(self.vcs);
-        let fits = |output: &Output| output.queues.len() == vcs && output.credits.len() == vcs;
+        let fits = |output: &ToyQueuesOutput| output.queues.len() == vcs && output.credits.len() == vcs;
         if state.len() != self.outputs.len() || !state.iter().all(fits) {
             return Err(format!(
                 "router {}: the saved state has other ports or VCs",

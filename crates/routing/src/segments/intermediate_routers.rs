@@ -8,13 +8,13 @@ pub(super) struct IntermediateRouters {
     count: u32,
 }
 
-/// All places except one or two.
+/// All nodes except one or two.
 #[derive(Clone, Copy)]
 pub(crate) struct RemainingRouters {
-    /// Positions of the ends among the places in ascending order. A router without hosts has `NOWHERE`.
+    /// Positions of the ends among the nodes in ascending order. A router without hosts has `NOWHERE`.
     low: u32,
     high: u32,
-    /// Number of remaining places.
+    /// Number of remaining nodes.
     left: u32,
 }
 
@@ -34,7 +34,7 @@ impl IntermediateRouters {
         }
     }
 
-    /// Whether any place remains between two routers.
+    /// Whether any node remains between two routers.
     pub(super) fn any(&self) -> bool {
         self.count > 2
     }
@@ -50,7 +50,7 @@ impl IntermediateRouters {
         }
     }
 
-    /// The places without two different routers.
+    /// The nodes without two different routers.
     #[inline]
     pub(super) fn without(&self, here: RouterId, target: RouterId) -> Option<RemainingRouters> {
         let (a, b) = (self.position(here), self.position(target));
@@ -85,11 +85,11 @@ impl IntermediateRouters {
 mod tests {
     use super::*;
 
-    fn all(places: &IntermediateRouters, here: u32, target: u32) -> Vec<u32> {
-        let ends = places.without(RouterId(here), RouterId(target));
+    fn all(nodes: &IntermediateRouters, here: u32, target: u32) -> Vec<u32> {
+        let ends = nodes.without(RouterId(here), RouterId(target));
         ends.map_or(Vec::new(), |ends| {
-            (0..places.left(ends))
-                .map(|index| places.nth(index, ends))
+            (0..nodes.left(ends))
+                .map(|index| nodes.nth(index, ends))
                 .collect()
         })
     }

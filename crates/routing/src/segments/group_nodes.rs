@@ -1,4 +1,4 @@
-//! Intermediate places and VCs of path segments in networks of groups.
+//! Intermediate nodes and VCs of path segments in networks of groups.
 
 use topology::{Divisor, Groups, RouterId, pick};
 
@@ -6,21 +6,21 @@ use super::own_links::OwnLinks;
 use super::{AtSpine, Detours, INSIDE_GROUP, Intermediate};
 use crate::RouteState;
 
-/// The ends of a path with intermediate places between them.
+/// The ends of a path with intermediate nodes between them.
 #[derive(Clone, Copy)]
 pub(crate) enum Ends {
     /// The groups of source and destination.
     Groups(u32, u32),
-    /// A router whose packet may leave its minimal path, and the group of the destination. The places are in groups to
+    /// A router whose packet may leave its minimal path, and the group of the destination. The nodes are in groups to
     /// which this router has links.
     Linked(RouterId, u32),
     /// The routers of source and destination, in one group.
     Routers(RouterId, RouterId),
 }
 
-/// An intermediate place.
+/// An intermediate node.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum IntermediateNode {
     /// A router or a group, by [`Intermediate`], for packets to other groups; with a drawn link, which of the links to
     /// that group it is, else 0.
     Outside(u32, u16),
@@ -43,14 +43,14 @@ pub(super) fn towards_inside(via: RouterId) -> RouteState {
     }
 }
 
-/// Places and VCs that all rules for the choice among equal paths share.
-pub(super) struct GroupPlaces {
+/// Nodes and VCs that all rules for the choice among equal paths share.
+pub(super) struct GroupNodes {
     pub(super) intermediate: Intermediate,
     pub(super) at_spine: AtSpine,
     groups: u32,
-    /// Number of intermediate places in every group.
-    places: u32,
-    /// Number of intermediate places between two routers with hosts of one group.
+    /// Number of intermediate nodes in every group.
+    nodes: u32,
+    /// Number of intermediate nodes between two routers with hosts of one group.
     places_inside: u32,
     /// Number of routers with hosts in every group, if there are others.
     pub(super) leaves: Option<Divisor>,
@@ -62,7 +62,7 @@ pub(super) struct GroupPlaces {
     pub(super) last_vc: u8,
 }
 
-impl GroupPlaces {
+impl GroupNodes {
     pub(super) fn new(
         groups: &dyn Groups,
         intermediate: Intermediate,
@@ -71,15 +71,15 @@ impl GroupPlaces {
     ) -> Self {
         let (routers, leaves) = (groups.routers_per_group(), groups.host_routers_per_group());
         let first_vc = u8::from(retractable);
-        let (places, last_vc) = match intermediate {
+        let (nodes, last_vc) = match intermediate {
             Intermediate::Router | Intermediate::AnyRouter => (leaves, first_vc + 2),
             Intermediate::Group | Intermediate::GlobalLink => (1, first_vc + 1),
         };
-        GroupPlaces {
+        GroupNodes {
             intermediate,
             at_spine: detours.at_spine,
             groups: groups.groups(),
-            places,
+            nodes,
             places_inside: match detours.inside_groups {
                 true => leaves.saturating_sub(2),
                 false => 0,
@@ -97,7 +97,7 @@ impl GroupPlaces {
             .is_none_or(|leaves| router.0 % of_group < leaves.get())
     }
 
-    /// The ends of a path from the router of a packet to its destination's router, if there are places between them.
+    /// The ends of a path from the router of a packet to its destination's router, if there are nodes between them.
     /// `under_way` tells whether the packet is on a minimal path that it may leave.
     #[inline]
     pub(super) fn ends(
@@ -118,33 +118,35 @@ impl GroupPlaces {
         (from == to && self.places_inside > 0).then_some(Ends::Routers(here, target))
     }
 
-    /// Number of places between two ends.
+    /// Number of nodes between two ends.
     #[inline]
     pub(super) fn count(&self, groups: &impl Groups, ends: Ends) -> u32 {
         match (ends, self.intermediate) {
             (Ends::Routers(..), _) => self.places_inside,
             (Ends::Linked(router, destination), _) => self.linked_places(router, destination),
-            (_, Intermediate::AnyRouter) => self.groups * self.places,
+            (_, Intermediate::AnyRouter) => self.groups * self.nodes,
             (Ends::Groups(source, destination), Intermediate::GlobalLink) => {
                 groups.links_elsewhere(source, destination)
             }
-            _ => (self.groups - 2) * self.places,
+            _ => (self.groups - 2) * self.nodes,
         }
     }
 
-    /// The `index`-th place between two ends.
+    /// The `index`-th node between two ends.
     #[inline]
-    pub(super) fn place(&self, groups: &impl Groups, index: u32, ends: Ends) -> Place {
+    pub(super) fn node(&self, groups: &impl Groups, index: u32, ends: Ends) -> IntermediateNode {
         match ends {
             Ends::Groups(source, destination) if self.intermediate == Intermediate::GlobalLink => {
                 let (group, link) = groups.link_elsewhere(source, destination, index);
-                Place::Outside(group, link as u16)
+                IntermediateNode::Outside(group, link as u16)
             }
             Ends::Groups(source, destination) => {
-                Place::Outside(self.outside(groups, index, (source, destination)), 0)
+                IntermediateNode::Outside(self.outside(groups, index, (source, destination)), 0)
             }
             Ends::Linked(router, destination) => self.linked_place(groups, index, router, destination),
-            Ends::Routers(source, destination) => Place::Inside(inside(groups, index, source, destination)),
+            Ends::Routers(source, destination) => {
+                IntermediateNode::Inside(inside(groups, index, source, destination))
+            }
         }
     }
 
@@ -154,7 +156,7 @@ impl GroupPlaces {
             .expect("ends are linked only with a table of links")
     }
 
-    /// Number of places in groups to which a router has links, except the destination's: for `global-link` the links
+    /// Number of nodes in groups to which a router has links, except the destination's: for `global-link` the links
     /// themselves.
     fn linked_places(&self, router: RouterId, destination: u32) -> u32 {
         let own = self.own();
@@ -164,13 +166,19 @@ impl GroupPlaces {
             }
             _ => {
                 let groups = own.groups(router);
-                (groups.len() - usize::from(groups.binary_search(&destination).is_ok())) as u32 * self.places
+                (groups.len() - usize::from(groups.binary_search(&destination).is_ok())) as u32 * self.nodes
             }
         }
     }
 
-    /// The `index`-th of these places.
-    fn linked_place(&self, groups: &impl Groups, index: u32, router: RouterId, destination: u32) -> Place {
+    /// The `index`-th of these nodes.
+    fn linked_place(
+        &self,
+        groups: &impl Groups,
+        index: u32,
+        router: RouterId,
+        destination: u32,
+    ) -> IntermediateNode {
         let own = self.own();
         if self.intermediate == Intermediate::GlobalLink {
             let links = own.links(router);
@@ -180,17 +188,17 @@ impl GroupPlaces {
                 false => own.links_to(router, destination).len(),
             };
             let link = links[index as usize + skipped];
-            return Place::Linked(link.group, link.index as u16);
+            return IntermediateNode::Linked(link.group, link.index as u16);
         }
-        let (group, rest) = ((index / self.places) as usize, index % self.places);
+        let (group, rest) = ((index / self.nodes) as usize, index % self.nodes);
         let linked = own.groups(router);
         let skips = group >= linked.partition_point(|group| *group < destination)
             && linked.binary_search(&destination).is_ok();
         let group = linked[group + usize::from(skips)];
         match self.intermediate {
-            Intermediate::Group => Place::Linked(group, 0),
+            Intermediate::Group => IntermediateNode::Linked(group, 0),
             // The routers with hosts are the first ones of a group.
-            _ => Place::Linked(group * groups.routers_per_group() + rest, 0),
+            _ => IntermediateNode::Linked(group * groups.routers_per_group() + rest, 0),
         }
     }
 
@@ -209,23 +217,23 @@ impl GroupPlaces {
         links[pick(draw, links.len() as u32).0 as usize].index
     }
 
-    /// The `index`-th place between two groups. The numbering skips these groups if they are excluded.
+    /// The `index`-th node between two groups. The numbering skips these groups if they are excluded.
     #[inline]
     fn outside(&self, groups: &impl Groups, index: u32, (source, destination): (u32, u32)) -> u32 {
-        let size = self.places;
+        let size = self.nodes;
         let (low, high) = (source.min(destination), source.max(destination));
         let without_high = if index >= low * size { index + size } else { index };
-        let place = match self.intermediate {
+        let node = match self.intermediate {
             Intermediate::AnyRouter => index,
             _ if without_high >= high * size => without_high + size,
             _ => without_high,
         };
         match (self.leaves, self.intermediate) {
             (Some(leaves), Intermediate::Router | Intermediate::AnyRouter) => {
-                let (group, leaf) = leaves.divide(place);
+                let (group, leaf) = leaves.divide(node);
                 group * groups.routers_per_group() + leaf
             }
-            _ => place,
+            _ => node,
         }
     }
 }
