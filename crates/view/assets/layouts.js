@@ -214,7 +214,8 @@ function tiers(pairs, network, width) {
       const size = Math.max(...own.map((unit) => units.sizes[unit]));
       // The top of a tree has no pods, and a pod may be wider than the map.
       const step = / pods? /.test(units.names[own[0]]) && size <= most ? size : 1;
-      const columns = Math.min(routers.length, step * Math.floor(most / step));
+      const pods = Math.ceil(routers.length / step);
+      const columns = step * every(pods, Math.ceil(pods / Math.floor(most / step)));
       const breaks = [];
       for (let at = step; step > 1 && at < columns; at += step) breaks.push(at);
       const cells = routers.map((router, i) => ({

@@ -42,8 +42,10 @@ const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::DashDo
 /// Maximum number of jobs in a plot: the number of colours.
 const MOST_JOBS: usize = colours::SERIES;
 
-/// Maximum number of names along an axis of a map.
+/// Maximum number of names along the vertical and the horizontal axis of a map. Those along the latter stand beside
+/// each other on a phone, too.
 const MOST_ROW_TICKS: usize = 12;
+const MOST_COLUMN_TICKS: usize = 6;
 
 /// Width of a plot on the page. The style sheet maps it to screen sizes.
 #[derive(Clone, Copy)]
@@ -191,7 +193,9 @@ fn heat_map(grid: &TimeGrid, unit: &TimeUnit, rows: &[RowName], z: Vec<Vec<f64>>
     let x = x_axis(&format!("simulated time ({})", unit.name))
         .show_grid(false)
         .range(vec![0.0, *edges.last().unwrap_or(&1.0)]);
-    let y = ticks(rows).title(Title::with_text(scale.rows)).auto_range(true);
+    let y = ticks(rows, MOST_ROW_TICKS)
+        .title(Title::with_text(scale.rows))
+        .auto_range(true);
     let mut plot = plot(x, y);
     let bar = ColorBar::new()
         .title(Title::with_text(scale.name))
@@ -250,10 +254,10 @@ fn groups(kind: &str, things: usize, group: usize) -> Vec<RowName> {
         .collect()
 }
 
-/// An axis of a map with the names of some rows, at equal distances.
-fn ticks(rows: &[RowName]) -> Axis {
+/// An axis of a map with the names of so many rows at most, at equal distances.
+fn ticks(rows: &[RowName], most: usize) -> Axis {
     let places: Vec<usize> = (0..rows.len())
-        .step_by(rows.len().div_ceil(MOST_ROW_TICKS).max(1))
+        .step_by(rows.len().div_ceil(most).max(1))
         .collect();
     Axis::new()
         .type_(AxisType::Category)

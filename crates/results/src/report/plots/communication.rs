@@ -3,7 +3,9 @@
 use plotly::common::{ColorBar, Font, Title};
 use plotly::{HeatMap, Plot};
 
-use super::{Figure, Height, RowName, escape, groups, loads, plot, rounded3, ticks};
+use super::{
+    Figure, Height, MOST_COLUMN_TICKS, MOST_ROW_TICKS, RowName, escape, groups, loads, plot, rounded3, ticks,
+};
 use crate::report::source::TableSource;
 use crate::{Communication, ReadError, Sent, Summary, carries_data, show};
 
@@ -12,7 +14,7 @@ const MOST_BLOCKS: u32 = 64;
 /// Maximum number of jobs with a matrix: the first ones of the experiment.
 const MOST_MATRICES: usize = 4;
 /// Share of the scale of colours at which the least value is drawn, so that it differs from the ground.
-const LEAST: f64 = 0.12;
+const LEAST: f64 = 0.2;
 /// Maximum number of intervals between the numbers beside the scale.
 const MOST_STEPS: u32 = 4;
 
@@ -148,9 +150,9 @@ fn drawn(
         .map(|decade| 10u64.pow(decade))
         .collect();
     let places: Vec<String> = names.iter().map(|name| escape(&name.long)).collect();
-    let x = ticks(names).title(Title::with_text("to rank"));
+    let x = ticks(names, MOST_COLUMN_TICKS).title(Title::with_text("to rank"));
     // The first rank is at the top, as in the viewer.
-    let y = ticks(names)
+    let y = ticks(names, MOST_ROW_TICKS)
         .title(Title::with_text("from rank"))
         .range(vec![names.len() as f64 - 0.5, -0.5]);
     let mut plot = plot(x, y);

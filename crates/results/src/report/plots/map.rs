@@ -4,7 +4,9 @@
 use plotly::common::{ColorBar, Font, Title};
 use plotly::{HeatMap, Plot};
 
-use super::{Figure, Height, RowName, escape, loads, plot, rounded, ticks};
+use super::{
+    Figure, Height, MOST_COLUMN_TICKS, MOST_ROW_TICKS, RowName, escape, loads, plot, rounded, ticks,
+};
 use crate::report::source::TableSource;
 use crate::{ReadError, Summary, show};
 
@@ -157,9 +159,9 @@ impl NetworkMap {
                 names.iter().map(text).collect()
             })
             .collect();
-        let x = ticks(&self.blocks).title(Title::with_text("to"));
+        let x = ticks(&self.blocks, MOST_COLUMN_TICKS).title(Title::with_text("to"));
         // The first unit is at the top, as in the viewer.
-        let y = ticks(&self.blocks)
+        let y = ticks(&self.blocks, MOST_ROW_TICKS)
             .title(Title::with_text("from"))
             .range(vec![self.blocks.len() as f64 - 0.5, -0.5]);
         let mut plot = plot(x, y);
