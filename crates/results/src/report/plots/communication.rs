@@ -112,7 +112,8 @@ impl JobMatrix<'_> {
         };
         let (from, to) = (&names[between.0].long, &names[between.1].long);
         let alt = format!(
-            "Matrix of the {name} that {} ranks of {} sent to each other: {} in all. The most is {}, from {from} to {to}.",
+            "Matrix of the {name} that {} ranks of {} sent to each other: {} in all. The most is {}, from {from} to \
+             {to}.",
             show::count(self.ranks.into()),
             self.job,
             words(total),
