@@ -65,7 +65,7 @@ CODES = {
     "sweep": 'motif = "sweep3d", pex = 256, pey = 128, nx = 40, ny = 40, nz = 40, kba = 10',
     "all-to-all": A2A + 'bytes_x = "8 KiB", bytes_y = "8 KiB"',
 }
-# Gbps of the links. Between 200 and 800 Gbps only the halo has a third: a full run has 80 minutes of CPU time.
+# Gbps of the links. Only the halo has one between 200 and 800: a full run has 80 minutes of CPU time.
 BANDWIDTHS = {"halo": [200, 400, 800], "sweep": [200, 800], "all-to-all": [200, 800]}
 # For the smoke run: 8 KiB per face.
 SMALL_HALO = HALO + "nx = 32, ny = 32, nz = 32, vars = 1"
@@ -74,8 +74,8 @@ PAPER_CODES = {
     "all-to-all": A2A + 'bytes_x = "32 KiB", bytes_y = "32 KiB"',
 }
 # Buffers, delays and biases are not in the report; the memory is 400 GB/s, as our default of 80 Gbps would be
-# slower than the NIC. DAL and DOAL take detours from a load of a third of `bias` on (three dimensions), PAR and UGAL
-# from `par_bias` on. Both are below the buffer of a virtual channel, also in the variants.
+# slower than the NIC. DAL and DOAL take detours from a load of a third of `bias` on (three dimensions), PAR and
+# UGAL from `par_bias` on. Both are below the buffer of a virtual channel, also in the variants.
 BASE = {
     "buffer": "512 KB",
     "packet": "4 KiB",

@@ -327,16 +327,23 @@ def conclusions(rows: list[Row]) -> str:
     }
     buffers = {
         topology: max(
-            time(rows, topology, placement=placement, variant="buffer 64 KB")
-            / time(rows, topology, placement=placement)
+            time(rows, topology, placement=placement, variant=SMALL)
+            / time(rows, topology, placement=placement, variant="bias / 4")
             for placement in PLACEMENTS
         )
         for topology in TOPOLOGIES
     }
     large = time(rows, dragonfly, "all-to-all", size="32K")
-    fitting = {
-        topology: time(rows, topology, routing=FITTING) / time(rows, tree) for topology in ROUTINGS[FITTING]
+    late = {
+        (topology, code): [
+            time(rows, topology, code, placement, routing=LATE) / time(rows, topology, code, placement)
+            for placement in PLACEMENTS
+        ]
+        for topology in ROUTINGS[LATE]
+        for code in ("halo", "all-to-all")
     }
+    linear, *others = late[dragonfly, "halo"] + late[dragonfly, "all-to-all"] + late[plus, "halo"]
+    others += late[plus, "all-to-all"]
     return f"""\
 - **Bandwidth decides for the halo and the all-to-all, and not for the sweep.** From 200 to 800 Gbps they \
 become {_span(gains["halo"] + gains["all-to-all"])} times as fast on 8,192 hosts. The sweep, with linear \
@@ -345,20 +352,19 @@ placement, becomes at most {max(gains["sweep"]):.2f} times as fast, because it w
 halo on 8,192 hosts takes {_span(list(random.values()))} us on all four networks. The order changes with \
 seed, buffer, packet and overhead, and stays with a quarter of the bias, so this table names no winner. \
 Under minimal routing the same networks take {_span(minimal)} us.
-- **Linear placement does not hurt the dragonfly, a late detour does.** With the bias of the adaptive \
-routings, 30 packets, PAR takes its first detour when a virtual channel's buffer is full already (note \
-`late-detours`): the halo takes {time(rows, dragonfly):.0f} us with linear placement, and \
-{random[dragonfly]:.0f} with random. With a bias of 8 packets and detours inside groups it takes \
-{time(rows, dragonfly, routing=FITTING):.1f} us, {fitting[dragonfly]:.2f} times the fat tree, and the \
-Dragonfly+ with this bias {fitting[plus]:.2f} times. So the tables rank no dragonfly with linear placement, \
-except in the rows `fitting bias`.
+- **Placement hardly changes the halo on the dragonfly**: {time(rows, dragonfly):.1f} us with linear and \
+{random[dragonfly]:.1f} us with random placement. These are {time(rows, dragonfly) / time(rows, tree):.2f} \
+and {random[dragonfly] / random[tree]:.2f} times those of the fat tree.
+- **Late detours.** With linear placement the halo on the dragonfly takes {linear:.2f} times as long \
+({time(rows, dragonfly, routing=LATE):.0f} us) if PAR has a bias above the buffer and no detours inside \
+groups. The other runs of this set take {_span(others, ".2f")} times as long as with the adaptive routings.
 - **Fewer hosts with faster links are at least as good**, at equal bandwidth per rank, in all four networks.
 - **Two rails cost {_span(rails["2 rails per packet"], ".0f")} % of one of twice the bandwidth** if each \
 packet chooses its rail. If each message does, the halo takes {_span(rails["2 rails per message"], ".0f")} % \
 longer, as a rank has few large messages at a time.
 - **Buffers matter to the dragonfly, HyperX and Dragonfly+.** With an eighth of the buffer the halo takes up \
-to {buffers[dragonfly]:.2f}, {buffers[hyperx]:.2f} and {buffers[plus]:.2f} times as long. On the fat tree it \
-takes {buffers[tree]:.2f} times as long.
+to {buffers[dragonfly]:.2f}, {buffers[hyperx]:.2f} and {buffers[plus]:.2f} times as long, both with a \
+quarter of the bias. On the fat tree it takes {buffers[tree]:.2f} times as long.
 - **Sweep and all-to-all on 8,192 hosts.** {_seed_sentences(rows)}
 - **Not shown.** The tables of 16,384 and 32,768 hosts have one seed and rank no networks. Prices are in \
 [fat-tree-procurement](../fat-tree-procurement/README.md). The dragonfly of 32,768 hosts is slow at the \
