@@ -73,9 +73,9 @@ PAPER_CODES = {
     "halo": HALO + "nx = 128, ny = 128, nz = 128, vars = 10",
     "all-to-all": A2A + 'bytes_x = "32 KiB", bytes_y = "32 KiB"',
 }
-# Buffers, delays and biases are not in the report; the memory is 400 GB/s, as our default of 80 Gbps would be
-# slower than the NIC. DAL and DOAL take detours from a load of a third of `bias` on (three dimensions), PAR and
-# UGAL from `par_bias` on. Both are below the buffer of a virtual channel, also in the variants.
+# Buffers, delays and biases are not in the report. The memory has 400 GB/s: our default of 80 Gbps is slower
+# than the NIC. DAL and DOAL take detours from a load of a third of `bias` on (three dimensions), PAR and UGAL
+# from `par_bias` on. Both are below the buffer of a virtual channel, also in the variants.
 BASE = {
     "buffer": "512 KB",
     "packet": "4 KiB",
