@@ -3,6 +3,7 @@
 RANKS = 32_768
 # Hosts of the three sizes, and ranks on each.
 SIZES = {"8K": (8_192, 4), "16K": (16_384, 2), "32K": (32_768, 1)}
+BANDWIDTHS = [200, 400, 800]
 PLACEMENTS = ["linear", "random"]
 TOPOLOGIES = {
     "fat tree": {
@@ -65,8 +66,6 @@ CODES = {
     "sweep": 'motif = "sweep3d", pex = 256, pey = 128, nx = 40, ny = 40, nz = 40, kba = 10',
     "all-to-all": A2A + 'bytes_x = "8 KiB", bytes_y = "8 KiB"',
 }
-# Gbps of the links. Only the halo has one between 200 and 800: a full run has 80 minutes of CPU time.
-BANDWIDTHS = {"halo": [200, 400, 800], "sweep": [200, 800], "all-to-all": [200, 800]}
 # For the smoke run: 8 KiB per face.
 SMALL_HALO = HALO + "nx = 32, ny = 32, nz = 32, vars = 1"
 PAPER_CODES = {
@@ -84,6 +83,13 @@ BASE = {
     "seed": 1,
     "overhead": "0 ps",
 }
+
+
+def bandwidths(code: str, size: str) -> list[int]:
+    """The Gbps of the links; all of them for the halo only, as a full run has 80 minutes of CPU time."""
+    if code == "halo":
+        return BANDWIDTHS
+    return [200, 800] if size == "8K" else [200]
 
 
 def experiment(
