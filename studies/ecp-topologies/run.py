@@ -23,6 +23,7 @@ from networks import (  # noqa: E402
     SIZES,
     SMALL_HALO,
     TOPOLOGIES,
+    bandwidths,
     experiment,
 )
 from study import (  # noqa: E402
@@ -99,7 +100,7 @@ def cases(smoke: bool) -> list[Case]:
         for code in CODES
         for topology in TOPOLOGIES
         for size in SIZES
-        for bandwidth in BANDWIDTHS[code]
+        for bandwidth in bandwidths(code, size)
         for placement in PLACEMENTS
     ]
     found += [
@@ -394,20 +395,24 @@ def ratio_blocks(rows: list[Row]) -> dict[str, str]:
         [code, size, *cells({"gbps": 200}, {"gbps": 800}, code=code, size=size)]
         for code in CODES
         for size in SIZES
+        if 800 in bandwidths(code, size)
     ]
     sizes = [
         [code, str(gbps), *cells({"size": "32K"}, {"size": "8K"}, code=code, gbps=gbps)]
         for code in CODES
-        for gbps in BANDWIDTHS[code]
+        for gbps in bandwidths(code, "32K")
     ]
     few = [
         [code, *cells({"size": "8K", "gbps": 800}, {"size": "32K", "gbps": 200}, code=code)] for code in CODES
     ]
     plus = []
     for code in CODES:
-        for gbps in BANDWIDTHS[code]:
+        for gbps in bandwidths(code, "8K"):
             line = [code, str(gbps)]
             for size in SIZES:
+                if gbps not in bandwidths(code, size):
+                    line.append("")
+                    continue
                 values = [
                     time(rows, "Dragonfly+", code, placement, gbps, size)
                     / time(rows, "dragonfly", code, placement, gbps, size)
@@ -432,7 +437,7 @@ def ratio_blocks(rows: list[Row]) -> dict[str, str]:
     spread = []
     for code in CODES:
         for size in SIZES:
-            for gbps in BANDWIDTHS[code]:
+            for gbps in bandwidths(code, size):
                 times = {
                     placement: [time(rows, topology, code, placement, gbps, size) for topology in TOPOLOGIES]
                     for placement in PLACEMENTS
@@ -459,7 +464,7 @@ def blocks(rows: list[Row]) -> dict[str, str]:
     for code in CODES:
         lines = []
         for size in SIZES:
-            for gbps in BANDWIDTHS[code]:
+            for gbps in bandwidths(code, size):
                 line = [size, str(gbps)]
                 for topology in TOPOLOGIES:
                     values = [
@@ -559,19 +564,18 @@ def figures(rows: list[Row], folder: Path) -> None:
 
     figure, panels = plt.subplots(len(CODES), len(SIZES), figsize=(12, 9), sharex=True, sharey="row")
     colours = {name: topology_colour(name) for name in TOPOLOGIES}
-    ticks = BANDWIDTHS["halo"]
     for line, code in zip(panels, CODES, strict=True):
         for panel, size in zip(line, SIZES, strict=True):
             for place, topology in enumerate(TOPOLOGIES):
-                for gbps in BANDWIDTHS[code]:
-                    x = ticks.index(gbps) + 0.18 * (place - 1.5)
+                for gbps in bandwidths(code, size):
+                    x = BANDWIDTHS.index(gbps) + 0.18 * (place - 1.5)
                     values = [
                         _relative(rows, code, topology, size, gbps, placement) for placement in PLACEMENTS
                     ]
                     panel.plot([x, x], values, color=colours[topology], linewidth=1)
                     panel.plot(x, values[0], "o", color=colours[topology])
                     panel.plot(x, values[1], "D", color=colours[topology], markerfacecolor="white")
-            panel.set_xticks(range(len(ticks)), [f"{gbps}" for gbps in ticks])
+            panel.set_xticks(range(len(BANDWIDTHS)), [f"{gbps}" for gbps in BANDWIDTHS])
             panel.grid(axis="y", color="#DDDDDD")
             if code == next(iter(CODES)):
                 panel.set_title(f"{SIZES[size][0]:,} hosts")
