@@ -29,16 +29,18 @@ TOPOLOGIES = {
 }
 # Sets of routings by the simulator of the report that had them, then our own.
 ADAPTIVE, MINIMAL, MERLIN = "adaptive", "minimal", "Merlin"
-MINIMAL_ADAPTIVE, LATE = "minimal-adaptive", "late detours"
+MINIMAL_ADAPTIVE, GLOBAL, LATE = "minimal-adaptive", "global detours", "late detours"
 PAR = 'algorithm = "par", paths = "adaptive", bias = "{par_bias}"'
 UGAL = 'algorithm = "ugal", paths = "hashed", bias = "{par_bias}"'
 # PAR whose bias is above the buffer of a virtual channel: the first detour waits for full buffers.
 LATE_PAR = 'algorithm = "par", paths = "adaptive", bias = "122880 B"'
+# Detours inside the groups of a dragonfly.
+LOCAL = ', local = "ugal"'
 ROUTINGS = {
     ADAPTIVE: {
         "fat tree": 'algorithm = "adaptive"',
         "HyperX": 'algorithm = "dal", bias = "{bias}"',
-        "dragonfly": PAR + ', local = "ugal"',
+        "dragonfly": PAR + LOCAL,
         "Dragonfly+": PAR,
     },
     MINIMAL: {
@@ -54,7 +56,9 @@ ROUTINGS = {
         "Dragonfly+": UGAL,
     },
     MINIMAL_ADAPTIVE: {"HyperX": 'algorithm = "minimal-adaptive"'},
-    LATE: {"dragonfly": LATE_PAR, "Dragonfly+": LATE_PAR},
+    # PAR without detours inside groups.
+    GLOBAL: {"dragonfly": PAR},
+    LATE: {"dragonfly": LATE_PAR + LOCAL, "Dragonfly+": LATE_PAR},
 }
 # The codes with less data for each rank, and at the report's sizes. The barriers of the motif are left out:
 # they would take as long as the smaller halo itself.

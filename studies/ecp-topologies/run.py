@@ -13,6 +13,7 @@ from networks import (  # noqa: E402
     ADAPTIVE,
     BANDWIDTHS,
     CODES,
+    GLOBAL,
     LATE,
     MERLIN,
     MINIMAL,
@@ -112,7 +113,7 @@ def cases(smoke: bool) -> list[Case]:
     ]
     found += [
         case(routing, topology, "8K", 200, placement, code)
-        for routing in (MERLIN, MINIMAL_ADAPTIVE, LATE)
+        for routing in (MERLIN, MINIMAL_ADAPTIVE, GLOBAL, LATE)
         for code in ("halo", "all-to-all")
         for topology in ROUTINGS[routing]
         for placement in PLACEMENTS
@@ -237,10 +238,16 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
     over("dragonfly: random over linear", random[dragonfly], time(rows, dragonfly), high=1.1)
     over("linear: dragonfly over fat tree", time(rows, dragonfly), time(rows, tree), high=1.3)
     over(
+        "linear: dragonfly, global detours over adaptive",
+        time(rows, dragonfly, routing=GLOBAL),
+        time(rows, dragonfly),
+        low=2.5,
+    )
+    over(
         "linear: dragonfly, late detours over adaptive",
         time(rows, dragonfly, routing=LATE),
         time(rows, dragonfly),
-        low=2.5,
+        low=1.1,
     )
     for topology in TOPOLOGIES:
         few = time(rows, topology, gbps=800, size="8K")
@@ -336,16 +343,14 @@ def conclusions(rows: list[Row]) -> str:
         for topology in TOPOLOGIES
     }
     large = time(rows, dragonfly, "all-to-all", size="32K")
-    late = {
-        (topology, code): [
-            time(rows, topology, code, placement, routing=LATE) / time(rows, topology, code, placement)
-            for placement in PLACEMENTS
-        ]
-        for topology in ROUTINGS[LATE]
+    late = [
+        time(rows, topology, code, placement, routing=LATE) / time(rows, topology, code, placement)
+        for topology in (dragonfly, plus)
         for code in ("halo", "all-to-all")
-    }
-    linear, *others = late[dragonfly, "halo"] + late[dragonfly, "all-to-all"] + late[plus, "halo"]
-    others += late[plus, "all-to-all"]
+        for placement in PLACEMENTS
+    ]
+    linear, *others = late
+    degrees = [time(rows, dragonfly, size=size) / time(rows, tree, size=size) for size in SIZES]
     return f"""\
 - **Bandwidth decides for the halo and the all-to-all, and not for the sweep.** From 200 to 800 Gbps they \
 become {_span(gains["halo"] + gains["all-to-all"])} times as fast on 8,192 hosts. The sweep, with linear \
@@ -354,19 +359,22 @@ placement, becomes at most {max(gains["sweep"]):.2f} times as fast, because it w
 halo on 8,192 hosts takes {_span(list(random.values()))} us on all four networks. The order changes with \
 seed, buffer, packet and overhead, and stays with a quarter of the bias, so this table names no winner. \
 Under minimal routing the same networks take {_span(minimal)} us.
-- **Placement hardly changes the halo on the dragonfly**: {time(rows, dragonfly):.1f} us with linear and \
-{random[dragonfly]:.1f} us with random placement. These are {time(rows, dragonfly) / time(rows, tree):.2f} \
-and {random[dragonfly] / random[tree]:.2f} times those of the fat tree.
-- **Late detours.** With linear placement the halo on the dragonfly takes {linear:.2f} times as long \
-({time(rows, dragonfly, routing=LATE):.0f} us) if PAR has a bias above the buffer and no detours inside \
-groups. The other runs of this set take {_span(others, ".2f")} times as long as with the adaptive routings.
+- **With linear placement a dragonfly needs detours inside its groups.** On 8,192 hosts the halo takes \
+{time(rows, dragonfly):.1f} us with them, {degrees[0]:.2f} times the fat tree, and \
+{time(rows, dragonfly, routing=GLOBAL):.1f} us without. With random placement it takes \
+{random[dragonfly]:.1f} and {time(rows, dragonfly, placement="random", routing=GLOBAL):.1f} us. On 16,384 \
+and 32,768 hosts, with one seed, linear placement takes {degrees[1]:.2f} and {degrees[2]:.2f} times the fat \
+tree.
+- **Late detours.** A bias above the buffer makes the halo on the dragonfly with linear placement \
+{linear:.2f} times as long ({time(rows, dragonfly, routing=LATE):.1f} us). Halo and all-to-all in the other \
+rows of this set take {_span(others, ".2f")} times as long as with the smaller bias.
 - **Fewer hosts with faster links are at least as good**, at equal bandwidth per rank, in all four networks.
 - **Two rails cost {_span(rails["2 rails per packet"], ".0f")} % of one of twice the bandwidth** if each \
 packet chooses its rail. If each message does, the halo takes {_span(rails["2 rails per message"], ".0f")} % \
 longer, as a rank has few large messages at a time.
-- **Buffers matter to the dragonfly, HyperX and Dragonfly+.** With an eighth of the buffer the halo takes up \
-to {buffers[dragonfly]:.2f}, {buffers[hyperx]:.2f} and {buffers[plus]:.2f} times as long, both with a \
-quarter of the bias. On the fat tree it takes {buffers[tree]:.2f} times as long.
+- **Buffers matter to the dragonfly and the Dragonfly+.** With an eighth of the buffer the halo takes up to \
+{buffers[dragonfly]:.2f} and {buffers[plus]:.2f} times as long, both with a quarter of the bias. HyperX and \
+fat tree take {buffers[hyperx]:.2f} and {buffers[tree]:.2f} times as long.
 - **Sweep and all-to-all on 8,192 hosts.** {_seed_sentences(rows)}
 - **Not shown.** The tables of 16,384 and 32,768 hosts have one seed and rank no networks. Prices are in \
 [fat-tree-procurement](../fat-tree-procurement/README.md). The dragonfly of 32,768 hosts is slow at the \
