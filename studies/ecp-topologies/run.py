@@ -1,4 +1,4 @@
-"""Twelve networks, three codes, three bandwidths, two placements and three sets of routings.
+"""Twelve networks, three codes, up to three bandwidths, two placements and three sets of routings.
 
 After the milestone report of the Exascale Computing Project on network topologies. See README.md;
 ``studies/study.py`` has the options.
