@@ -28,16 +28,19 @@ TOPOLOGIES = {
     },
 }
 # Sets of routings by the simulator of the report that had them, then our own.
-ADAPTIVE, MINIMAL, MERLIN, DETOURS = "adaptive", "minimal", "Merlin", "local detours"
-# PAR whose bias is below the buffer of a virtual channel: the first detour does not wait for full buffers.
-FITTING = "fitting bias"
-FITTING_PAR = 'algorithm = "par", paths = "adaptive", bias = "32 KiB"'
-PAR = 'algorithm = "par", paths = "adaptive", bias = "{bias}"'
+ADAPTIVE, MINIMAL, MERLIN = "adaptive", "minimal", "Merlin"
+MINIMAL_ADAPTIVE, GLOBAL, LATE = "minimal-adaptive", "global detours", "late detours"
+PAR = 'algorithm = "par", paths = "adaptive", bias = "{par_bias}"'
+UGAL = 'algorithm = "ugal", paths = "hashed", bias = "{par_bias}"'
+# PAR whose bias is above the buffer of a virtual channel: the first detour waits for full buffers.
+LATE_PAR = 'algorithm = "par", paths = "adaptive", bias = "122880 B"'
+# Detours inside the groups of a dragonfly.
+LOCAL = ', local = "ugal"'
 ROUTINGS = {
     ADAPTIVE: {
         "fat tree": 'algorithm = "adaptive"',
         "HyperX": 'algorithm = "dal", bias = "{bias}"',
-        "dragonfly": PAR,
+        "dragonfly": PAR + LOCAL,
         "Dragonfly+": PAR,
     },
     MINIMAL: {
@@ -49,17 +52,13 @@ ROUTINGS = {
     MERLIN: {
         "fat tree": 'algorithm = "destination-mod-k"',
         "HyperX": 'algorithm = "doal", bias = "{bias}"',
-        "dragonfly": 'algorithm = "ugal", paths = "hashed", bias = "{bias}"',
-        "Dragonfly+": 'algorithm = "ugal", paths = "hashed", bias = "{bias}"',
+        "dragonfly": UGAL,
+        "Dragonfly+": UGAL,
     },
-    DETOURS: {
-        "dragonfly": PAR + ', local = "ugal"',
-        "HyperX": 'algorithm = "minimal-adaptive"',
-    },
-    FITTING: {
-        "dragonfly": FITTING_PAR + ', local = "ugal"',
-        "Dragonfly+": FITTING_PAR,
-    },
+    MINIMAL_ADAPTIVE: {"HyperX": 'algorithm = "minimal-adaptive"'},
+    # PAR without detours inside groups.
+    GLOBAL: {"dragonfly": PAR},
+    LATE: {"dragonfly": LATE_PAR + LOCAL, "Dragonfly+": LATE_PAR},
 }
 # The codes with less data for each rank, and at the report's sizes. The barriers of the motif are left out:
 # they would take as long as the smaller halo itself.
@@ -77,9 +76,24 @@ PAPER_CODES = {
     "halo": HALO + "nx = 128, ny = 128, nz = 128, vars = 10",
     "all-to-all": A2A + 'bytes_x = "32 KiB", bytes_y = "32 KiB"',
 }
-# Buffers, delays and bias are not in the report; the memory is 400 GB/s, as our default of 80 Gbps would be
-# slower than the NIC.
-BASE = {"buffer": "512 KB", "packet": "4 KiB", "bias": "122880 B", "seed": 1, "overhead": "0 ps"}
+# Buffers, delays and biases are not in the report. The memory has 400 GB/s: our default of 80 Gbps is slower
+# than the NIC. DAL and DOAL take detours from a load of a third of `bias` on (three dimensions), PAR and UGAL
+# from `par_bias` on. Both are below the buffer of a virtual channel, also in the variants.
+BASE = {
+    "buffer": "512 KB",
+    "packet": "4 KiB",
+    "bias": "122880 B",
+    "par_bias": "32 KiB",
+    "seed": 1,
+    "overhead": "0 ps",
+}
+
+
+def bandwidths(code: str, size: str) -> list[int]:
+    """The Gbps of the links; all of them for the halo only, as a full run has 80 minutes of CPU time."""
+    if code == "halo":
+        return BANDWIDTHS
+    return [200, 800] if size == "8K" else [200]
 
 
 def experiment(
