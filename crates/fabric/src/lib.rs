@@ -11,6 +11,7 @@
 //! receive contradictory inputs until they are undone. Its numbers may then be meaningless (counters wrap), but it
 //! neither panics nor hangs.
 
+mod capabilities;
 mod inbox;
 mod link;
 mod nic;
@@ -24,6 +25,9 @@ pub mod router;
 mod traffic_classes;
 mod waits;
 
+pub use capabilities::{
+    LINKS, LinkCapabilities, NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, Switching,
+};
 pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse, Measured};
 pub use nic::{

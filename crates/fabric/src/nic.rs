@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
+use crate::capabilities::NicCapabilities;
 use crate::link::{LinkCounters, StallCounters};
 use crate::{ClassTurnUndo, ClassTurns, LinkUse, Measured, Packet, PacketFormat, Rate, TrafficClasses};
 
@@ -148,6 +149,9 @@ pub struct NicClassState<T> {
 
 /// A model of one port of a NIC, with an injection link and an ejection link: a state machine like a router.
 pub trait NicModel: Sized {
+    /// What exact shortcuts and the audit may rely on.
+    const CAPABILITIES: NicCapabilities;
+
     /// Identifies a message to the layer above.
     type Report: Copy;
     /// An undo step.
@@ -564,6 +568,14 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
 }
 
 impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
+    const CAPABILITIES: NicCapabilities = NicCapabilities {
+        accepts_every_arrival: true,
+        needs_arrivals: false,
+        sends_only_messages: true,
+        final_reservations: true,
+        reports_credit_waits: true,
+    };
+
     type Report = T;
     type Undo = NicUndo<T>;
     type State = NicState<T>;

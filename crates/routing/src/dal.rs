@@ -102,6 +102,10 @@ impl Routing for Dal {
         self.vcs.all()
     }
 
+    fn reserves_space(&self) -> bool {
+        true
+    }
+
     fn load_metric(&self) -> LoadMetric {
         self.metric
     }

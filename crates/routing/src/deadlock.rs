@@ -135,6 +135,8 @@ pub enum Fault {
     NoEscape,
     /// A hop needs a bubble, but the algorithm does not declare buffers for bubbles.
     NoRoomForBubbles,
+    /// A hop needs free space at once, but the algorithm does not declare such hops.
+    UndeclaredReservation,
 }
 
 impl fmt::Display for DeadlockFree {
@@ -210,6 +212,12 @@ impl fmt::Display for Misroute {
             Fault::WrongHost(host) => write!(f, "is delivered to host {}", host.0),
             Fault::Endless => write!(f, "can come back to where it was, and so travel forever"),
             Fault::NoEscape => write!(f, "gets hops that need free space at once, and none to wait for"),
+            Fault::UndeclaredReservation => {
+                write!(
+                    f,
+                    "gets a hop that needs free space at once, which its routing does not declare"
+                )
+            }
             Fault::NoRoomForBubbles => write!(
                 f,
                 "needs a bubble, in buffers that may be too small for two packets"
@@ -514,6 +522,9 @@ impl<'a> SituationSearch<'a> {
                 if hop.claim == BufferClaim::Bubble && self.routing.packets_per_vc() < 2 {
                     return fail(self, Fault::NoRoomForBubbles);
                 }
+                if hop.claim == BufferClaim::Reserved && !self.routing.reserves_space() {
+                    return fail(self, Fault::UndeclaredReservation);
+                }
                 let asked = self.index(router, hop);
                 self.note(frame.held, asked, hop.claim);
                 let next = Situation {
@@ -604,7 +615,8 @@ mod tests {
     /// The options that a test gives a packet.
     type Rule = fn(&dyn Topology, At) -> Vec<Hop>;
 
-    struct Scripted<'a>(&'a dyn Topology, Rule, u32);
+    /// The rule, the packets for each VC, and whether it declares hops that need free space.
+    struct Scripted<'a>(&'a dyn Topology, Rule, u32, bool);
 
     impl Routing for Scripted<'_> {
         fn vcs(&self) -> u8 {
@@ -612,6 +624,9 @@ mod tests {
         }
         fn packets_per_vc(&self) -> u32 {
             self.2
+        }
+        fn reserves_space(&self) -> bool {
+            self.3
         }
         fn route(&self, at: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
             (self.1)(self.0, at)[0]
@@ -640,12 +655,12 @@ mod tests {
 
     fn prove(kind: &str, rule: Rule) -> Result<DeadlockFree, NotProven> {
         let topology = ring(kind);
-        prove_deadlock_free(&*topology, &Scripted(&*topology, rule, 1), 1000)
+        prove_deadlock_free(&*topology, &Scripted(&*topology, rule, 1, true), 1000)
     }
 
     fn prove_with_slots(kind: &str, rule: Rule) -> Result<DeadlockFree, NotProven> {
         let topology = ring(kind);
-        prove_deadlock_free(&*topology, &Scripted(&*topology, rule, 2), 1000)
+        prove_deadlock_free(&*topology, &Scripted(&*topology, rule, 2, true), 1000)
     }
 
     fn fault(kind: &str, rule: Rule) -> Fault {
@@ -814,6 +829,16 @@ mod tests {
     }
 
     #[test]
+    fn hops_that_need_free_space_are_declared() {
+        let topology = ring("torus");
+        let silent = Scripted(&*topology, adaptive, 1, false);
+        match prove_deadlock_free(&*topology, &silent, 1000) {
+            Err(NotProven::Misroute(misroute)) => assert_eq!(misroute.fault, Fault::UndeclaredReservation),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
     fn reserved_space_needs_an_escape() {
         let none: Rule = |t, at| match deliver_or(t, at, UP)[0] {
             hop if hop.port == UP => vec![by(BufferClaim::Reserved, UP, 1)],
@@ -831,7 +856,7 @@ mod tests {
     #[test]
     fn a_limit_ends_the_proof() {
         let topology = ring("torus");
-        let routing = Scripted(&*topology, |t, at| deliver_or(t, at, UP), 1);
+        let routing = Scripted(&*topology, |t, at| deliver_or(t, at, UP), 1, true);
         for max_states in [0, 1, 15, 16, 20] {
             assert_eq!(
                 prove_deadlock_free(&*topology, &routing, max_states),

@@ -179,6 +179,11 @@ pub trait Routing: Send + Sync {
         1
     }
 
+    /// Whether hops may need space that is free when they are chosen ([`BufferClaim::Reserved`]).
+    fn reserves_space(&self) -> bool {
+        false
+    }
+
     /// Decides the next hop, once per packet and router. `state` travels with the packet.
     fn route(
         &self,

@@ -144,6 +144,10 @@ impl Routing for AcrossGrid {
         self.vcs.all()
     }
 
+    fn reserves_space(&self) -> bool {
+        true
+    }
+
     fn load_metric(&self) -> LoadMetric {
         self.metric
     }
@@ -213,6 +217,10 @@ impl AcrossHyperX {
 impl Routing for AcrossHyperX {
     fn vcs(&self) -> u8 {
         self.vcs.all()
+    }
+
+    fn reserves_space(&self) -> bool {
+        true
     }
 
     fn load_metric(&self) -> LoadMetric {

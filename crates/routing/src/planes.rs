@@ -64,6 +64,10 @@ impl Routing for InPlanes {
         self.plane.packets_per_vc()
     }
 
+    fn reserves_space(&self) -> bool {
+        self.plane.reserves_space()
+    }
+
     fn route(
         &self,
         at: At,

@@ -9,6 +9,7 @@ mod lifetime;
 pub mod limits;
 pub mod listing;
 pub mod mapping;
+mod model_needs;
 pub mod named;
 pub mod network;
 pub mod network_preset;

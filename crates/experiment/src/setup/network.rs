@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::Time;
-use fabric::router::{LargestPacket, RouterParameters};
-use fabric::{NicArbiter, PacketFormat, Rate, TrafficClasses};
+use fabric::router::RouterParameters;
+use fabric::{NicArbiter, PacketFormat, Rate, Switching, TrafficClasses};
 use routing::{InPlanes, LoadQuantity, LoadScope, Routing};
 use topology::{
     HOST_LINK, HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth,
@@ -13,6 +13,7 @@ use topology::{
 };
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
+use crate::setup::model_needs::{check_limits, check_model};
 use crate::setup::rails::Rails;
 use crate::setup::{network_preset, traffic_classes};
 
@@ -173,22 +174,7 @@ impl NetworkModel {
         let speeds = read_speeds(section, topology.as_ref())?;
         let router = section.section("router")?.declare(ROUTER);
         let model = RouterParameters::read(router)?;
-        if routing.packets_per_vc() > 1 && !model.has_slots() {
-            let message = "routing with bubbles needs the router model packet; \
-                           expected model = \"packet\", or routing without bubbles";
-            return Err(router.error("model", message));
-        }
-        if !routing.load_metric().is_default() && !model.has_load_metrics() {
-            let message = "this router model knows no loads but the default of network.routing.metric and \
-                           metric_scope; expected a model such as packet, or routing with metric = \"total\" and \
-                           metric_scope = \"port\"";
-            return Err(router.error("model", message));
-        }
-        if routing.reports().is_some() && !model.has_load_reports() {
-            let message = "this router model knows no loads that routers could report to each other; expected a model \
-                           such as packet, or routing without load reports";
-            return Err(router.error("model", message));
-        }
+        check_model(router, model, routing.as_ref())?;
         let (class_names, traffic_classes) = traffic_classes::read(section, routing.vcs(), model)?;
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;
@@ -209,21 +195,12 @@ impl NetworkModel {
             payload: packet.bytes as u32,
             header: header.bytes as u32,
         };
-        if let Some(LargestPacket { bytes, key }) = model.largest_packet()
-            && packet.largest() > bytes
-        {
-            let message = format!(
-                "{bytes} B do not hold the largest packet; expected at least {} B, the sum of network.packet and \
-                 network.packet_header",
-                packet.largest()
-            );
-            return Err(router.error(key, message));
-        }
+        check_limits(router, model.packet_limits(), packet.largest())?;
         let buffers = read_buffers(
             section,
             topology.as_ref(),
             (routing.as_ref(), traffic_classes),
-            packet,
+            (packet, model.capabilities().switching),
         )?;
         let routing_and_vcs = (routing.as_ref(), traffic_classes.all_vcs());
         check_detours(section, topology.as_ref(), routing_and_vcs, &buffers)?;
@@ -412,7 +389,7 @@ fn read_buffers(
     section: &Section,
     topology: &dyn Topology,
     (routing, classes): (&dyn Routing, TrafficClasses),
-    packet: PacketFormat,
+    (packet, switching): (PacketFormat, Switching),
 ) -> Result<Vec<Bytes>, config::Error> {
     let vcs = u64::from(classes.all_vcs().max(1));
     let packets = u64::from(routing.packets_per_vc());
@@ -424,6 +401,9 @@ fn read_buffers(
         Ok(())
     };
     let check_least = |section: &Section, buffer: Bytes| {
+        if switching == Switching::Wormhole {
+            return Ok(());
+        }
         let needed_bytes = packets * u64::from(packet.largest());
         if buffer.bytes / vcs >= needed_bytes {
             return Ok(());

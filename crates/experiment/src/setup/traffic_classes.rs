@@ -4,6 +4,8 @@ use config::{Parameter, Section, parameters};
 use fabric::TrafficClasses;
 use fabric::router::RouterParameters;
 
+use crate::setup::model_needs::require;
+
 /// Keys of `[[network.traffic_class]]`.
 pub const TRAFFIC_CLASS: &[Parameter] = parameters! {
     required("name", config::Type::Text, "name of the traffic class, for `job.traffic_class`");
@@ -51,11 +53,15 @@ pub fn read(
     }
     let classes =
         TrafficClasses::new(vcs, &classes).map_err(|message| network.error("traffic_class", message))?;
-    if !classes.is_one() && !model.has_traffic_classes() {
-        let message = "this router model reserves its links ahead of time, in the order in which packets arrive, and so \
-                       cannot let one traffic class go before another; expected model = \"input-queued\", or at most \
-                       one table [[network.traffic_class]]";
-        return Err(network.section("router")?.error("model", message));
+    if !classes.is_one() {
+        require(
+            network.section("router")?,
+            model,
+            |has| has.traffic_classes,
+            "reserves its links ahead of time, in the order in which packets arrive, and so cannot let one traffic \
+             class go before another",
+            "at most one table [[network.traffic_class]]",
+        )?;
     }
     Ok((names, classes))
 }

@@ -43,9 +43,10 @@ use topology::{Port, RouterId};
 use super::output_buffers::{OutputBuffers, UnsentPacket};
 use super::output_load::OutputLoad;
 use super::{
-    Arrival, BufferedPacket, LargestPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
-    RoutingContext, Speedup,
+    Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+    Speedup,
 };
+use crate::capabilities::{PacketLimit, PacketLimits, RouterCapabilities};
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{InputQueuedObservation, InputQueuedWaitTracker, RouterDeparture};
@@ -945,12 +946,18 @@ impl RouterModel for InputQueuedRouter {
             number("speedup", 1.0, "speed of the crossbar over that of a link, 1 to 1000 with at most six decimals");
             OUTPUT_BUFFER;
         },
+        // effect beside the waits for them.
+        capabilities: RouterCapabilities {
+            final_reservations: true,
+            sends_signals: false,
+            reserved_space: true,
+            load_metrics: true,
+            load_reports: true,
+            traffic_classes: true,
+            ..RouterCapabilities::NONE
+        },
     };
-    const HAS_SLOTS: bool = false;
     // A credit that arrives at the time of a timer lets its output choose before the others.
-    const REPORTS_CREDIT_WAITS: bool = false;
-    const HAS_LOAD_METRICS: bool = true;
-    const HAS_TRAFFIC_CLASSES: bool = true;
 
     type Parameters = Parameters;
     type Undo = InputQueuedUndo;
@@ -979,9 +986,12 @@ impl RouterModel for InputQueuedRouter {
         })
     }
 
-    fn largest_packet(parameters: &Parameters) -> Option<LargestPacket> {
+    fn packet_limits(parameters: &Parameters) -> PacketLimits {
         let key = OUTPUT_BUFFER.name;
-        parameters.output_buffer.map(|bytes| LargestPacket { bytes, key })
+        PacketLimits {
+            most: parameters.output_buffer.map(|bytes| PacketLimit { bytes, key }),
+            ..PacketLimits::default()
+        }
     }
 
     fn bytes_per_port(ports: u64, vcs: u64, _: bool) -> u64 {

@@ -20,12 +20,13 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use topology::RouterId;
 
+use crate::capabilities::{PacketLimits, RouterCapabilities};
 use crate::waits::WaitTracker;
 use crate::{Flow, LinkUse};
 
 pub use model::{
-    Arrival, BufferedPacket, FEW_PORTS, LargestPacket, Never, PortSetting, RouterModel, RouterModelKind,
-    RouterOutputs, RouterSetup, RoutingContext,
+    Arrival, BufferedPacket, FEW_PORTS, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
+    RouterSetup, RoutingContext,
 };
 pub use speedup::Speedup;
 
@@ -49,6 +50,12 @@ pub trait Registered: RouterModel {
 
 /// Name of the router model of experiments that name none.
 pub const DEFAULT_MODEL: &str = packet::PacketRouter::MODEL.name;
+
+/// The names of the models that declare something, as a user writes them.
+pub fn models_with(has: impl Fn(&RouterCapabilities) -> bool) -> Vec<&'static str> {
+    let models = MODELS.iter().filter(|model| has(&model.capabilities));
+    models.map(|model| model.name).collect()
+}
 
 /// An operation on a router of any model, compiled for each.
 pub trait RouterVisitor {
@@ -144,52 +151,17 @@ macro_rules! router_models {
                 unreachable!("{name} is registered")
             }
 
-            /// See [`RouterModel::HAS_SLOTS`].
-            pub fn has_slots(&self) -> bool {
+            /// What the model declares.
+            pub fn capabilities(&self) -> RouterCapabilities {
                 match self {
-                    $(RouterParameters::$name(_) => $module::$model::HAS_SLOTS,)*
+                    $(RouterParameters::$name(_) => $module::$model::MODEL.capabilities,)*
                 }
             }
 
-            /// See [`RouterModel::HAS_LOAD_METRICS`].
-            pub fn has_load_metrics(&self) -> bool {
+            /// See [`RouterModel::packet_limits`].
+            pub fn packet_limits(&self) -> PacketLimits {
                 match self {
-                    $(RouterParameters::$name(_) => $module::$model::HAS_LOAD_METRICS,)*
-                }
-            }
-
-            /// See [`RouterModel::HAS_LOAD_REPORTS`].
-            pub fn has_load_reports(&self) -> bool {
-                match self {
-                    $(RouterParameters::$name(_) => $module::$model::HAS_LOAD_REPORTS,)*
-                }
-            }
-
-            /// See [`RouterModel::HAS_TRAFFIC_CLASSES`].
-            pub fn has_traffic_classes(&self) -> bool {
-                match self {
-                    $(RouterParameters::$name(_) => $module::$model::HAS_TRAFFIC_CLASSES,)*
-                }
-            }
-
-            /// See [`RouterModel::TAKES_CREDITS`].
-            pub fn takes_credits(&self) -> bool {
-                match self {
-                    $(RouterParameters::$name(_) => $module::$model::TAKES_CREDITS,)*
-                }
-            }
-
-            /// See [`RouterModel::REPORTS_CREDIT_WAITS`].
-            pub fn reports_credit_waits(&self) -> bool {
-                match self {
-                    $(RouterParameters::$name(_) => $module::$model::REPORTS_CREDIT_WAITS,)*
-                }
-            }
-
-            /// See [`RouterModel::largest_packet`].
-            pub fn largest_packet(&self) -> Option<LargestPacket> {
-                match self {
-                    $(RouterParameters::$name(parameters) => $module::$model::largest_packet(parameters),)*
+                    $(RouterParameters::$name(parameters) => $module::$model::packet_limits(parameters),)*
                 }
             }
 

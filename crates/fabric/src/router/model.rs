@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use topology::RouterId;
 
+use crate::capabilities::{PacketLimits, RouterCapabilities};
 use crate::waits::WaitTracker;
 use crate::{Flow, LinkUse, Measured, Packet, Rate, TrafficClasses};
 
@@ -113,15 +114,8 @@ pub struct RouterModelKind {
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],
-}
-
-/// The largest packet that a router can carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LargestPacket {
-    /// Its bytes, with the header.
-    pub bytes: u32,
-    /// The key of `network.router` that limits it.
-    pub key: &'static str,
+    /// What shortcuts, checks and the audit may rely on.
+    pub capabilities: RouterCapabilities,
 }
 
 /// A router model: a state machine that is driven by method calls and acts through [`RouterOutputs`].
@@ -131,28 +125,6 @@ pub struct LargestPacket {
 pub trait RouterModel: Sized {
     /// The registry entry.
     const MODEL: RouterModelKind;
-    /// Whether its buffers are divided into slots of the largest packet where routing uses bubbles
-    /// ([`routing::BufferClaim::Bubble`]); routing with bubbles needs such a model.
-    const HAS_SLOTS: bool;
-    /// Whether the router reports each packet that waits for credits ([`RouterOutputs::lacks_credits`]), and
-    /// credits have no other effect. The arrival time of a credit then has no effect before the first report.
-    const REPORTS_CREDIT_WAITS: bool;
-
-    /// Whether routing can ask it for other loads than [`RouterModel::load`] ([`routing::Congestion::load_by`]);
-    /// routing by another metric needs such a model.
-    const HAS_LOAD_METRICS: bool = false;
-
-    /// Whether [`RouterModel::load`] counts all bytes of an output and changes with events only, as load reports of
-    /// routing need ([`Routing::reports`]); such routing needs such a model.
-    const HAS_LOAD_REPORTS: bool = true;
-
-    /// Whether the outputs of the router choose among traffic classes; networks with several classes need such a model.
-    const HAS_TRAFFIC_CLASSES: bool = false;
-
-    /// Whether a packet takes credits of the router behind its link. A model without them has space for all packets,
-    /// and its routers return credits to NICs only.
-    const TAKES_CREDITS: bool = true;
-
     /// Whether its code is part of the function that executes events, not called by it. Only one model should have
     /// this, that of the largest runs: with the code of several, the function takes more instructions for each of them.
     const IS_INLINED: bool = false;
@@ -178,10 +150,10 @@ pub trait RouterModel: Sized {
     /// A value is out of range or of a wrong type.
     fn read(section: &Section) -> Result<Self::Parameters, config::Error>;
 
-    /// The largest packet, if the parameters limit it.
-    fn largest_packet(parameters: &Self::Parameters) -> Option<LargestPacket> {
+    /// The sizes of packets, where the parameters limit them.
+    fn packet_limits(parameters: &Self::Parameters) -> PacketLimits {
         let _ = parameters;
-        None
+        PacketLimits::default()
     }
 
     /// Memory of one port in bytes, for a router with this many ports and VCs.

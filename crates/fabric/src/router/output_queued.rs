@@ -24,6 +24,7 @@ use super::{
     Arrival, BufferedPacket, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
     RoutingContext,
 };
+use crate::capabilities::RouterCapabilities;
 use crate::link::{LinkCounters, StallCounters};
 use crate::waits::{PacketObservation, PacketWaitTracker};
 use crate::{LinkUse, Measured, Rate};
@@ -191,12 +192,16 @@ impl RouterModel for OutputQueuedRouter {
         name: "output-queued",
         summary: "contention for links only: queues without bound at the outputs, no credits between routers",
         parameters: &[],
+        capabilities: RouterCapabilities {
+            takes_credits: false,
+            reports_credit_waits: true,
+            final_reservations: true,
+            sends_signals: false,
+            reserved_space: true,
+            ..RouterCapabilities::NONE
+        },
     };
-    const HAS_SLOTS: bool = false;
     /// No packet waits for credits.
-    const REPORTS_CREDIT_WAITS: bool = true;
-    const TAKES_CREDITS: bool = false;
-    const HAS_LOAD_REPORTS: bool = false;
 
     type Parameters = ();
     type Undo = OutputQueuedUndo;

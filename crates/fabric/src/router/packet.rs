@@ -40,6 +40,7 @@ use super::{
     Arrival, BufferedPacket, FEW_PORTS, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
     RouterSetup, RoutingContext,
 };
+use crate::capabilities::RouterCapabilities;
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{PacketObservation, PacketWaitTracker, VcQueue};
@@ -801,11 +802,18 @@ impl RouterModel for PacketRouter {
         summary: "virtual cut-through, input-buffered virtual channels with credits, no head-of-line blocking \
                   between outputs",
         parameters: &[],
+        capabilities: RouterCapabilities {
+            reports_credit_waits: true,
+            final_reservations: true,
+            sends_signals: false,
+            bubbles: true,
+            reserved_space: true,
+            load_metrics: true,
+            load_reports: true,
+            ..RouterCapabilities::NONE
+        },
     };
-    const HAS_SLOTS: bool = true;
-    const REPORTS_CREDIT_WAITS: bool = true;
     const IS_INLINED: bool = true;
-    const HAS_LOAD_METRICS: bool = true;
 
     type Parameters = ();
     type Undo = PacketUndo;

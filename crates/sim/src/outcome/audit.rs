@@ -160,7 +160,7 @@ fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &Buf
             "{what}, VC {vc}: {credits} B of credits and {used} B in use do not add up to {capacity} B"
         )))
     };
-    let has_credits = simulation.network.model.takes_credits();
+    let has_credits = simulation.network.model.capabilities().takes_credits;
     for router in (0..topology.routers()).map(RouterId).filter(|_| has_credits) {
         let state = &router_lp(router)?.router;
         for port in 0..topology.ports(router) {

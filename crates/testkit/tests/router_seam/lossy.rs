@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use des::Time;
 use fabric::router::{Arrival, Never, RouterOutputs};
-use fabric::{NicArbiter, NicModel, NicOutputs, Outgoing, Packet};
+use fabric::{NicArbiter, NicCapabilities, NicModel, NicOutputs, Outgoing, Packet};
 use routing::Random;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
@@ -112,6 +112,8 @@ impl ReliableNic {
 }
 
 impl NicModel for ReliableNic {
+    const CAPABILITIES: NicCapabilities = NicCapabilities::NONE;
+
     type Report = ();
     type Undo = Box<State>;
     type State = State;

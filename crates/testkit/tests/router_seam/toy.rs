@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use des::Time;
 use fabric::router::RoutingContext;
 use fabric::router::{Arrival, BufferedPacket, RouterModel, RouterModelKind, RouterOutputs, RouterSetup};
-use fabric::{LinkUse, Packet};
+use fabric::{LinkUse, Packet, RouterCapabilities};
 use routing::{At, Congestion};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -104,9 +104,8 @@ impl<T: Toy> RouterModel for ToyRouter<T> {
         name: "toy",
         summary: "a toy",
         parameters: &[],
+        capabilities: RouterCapabilities::NONE,
     };
-    const HAS_SLOTS: bool = false;
-    const REPORTS_CREDIT_WAITS: bool = false;
 
     type Parameters = ();
     type Undo = Box<T::State>;

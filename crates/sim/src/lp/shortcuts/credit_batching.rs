@@ -5,7 +5,7 @@
 //!
 //! # Preconditions
 //! - Routers and NICs ask only whether credits suffice, and report each packet for which they do not: oblivious
-//!   routing, and a router model that reports such waits.
+//!   routing, and models of routers and NICs that report such waits.
 //! - A credit counts bytes: under bubble flow control it counts slots.
 //! - No time series of links, hosts or VCs: their rows come in the order of events, those of credits included.
 //! - No checkpoint is written or resumed: the run could not begin again.
@@ -65,7 +65,8 @@ impl CreditBatching {
 /// The shortcut, if its preconditions hold.
 pub fn applies(observed: &Observed, declared: &Declared) -> Option<CreditBatching> {
     let batch = declared.vc_buffer / PART;
-    let invisible = declared.reports_credit_waits
+    let invisible = declared.router.reports_credit_waits
+        && declared.nic.reports_credit_waits
         && declared.oblivious
         && !declared.slots
         && observed.series < Series::Links

@@ -11,10 +11,12 @@
 //! - Nothing observes a host before the end: no time series but tallied ones ([`tallies`]), no timeline, no waits, no
 //!   checkpoint.
 //! - No counts of single hosts are collected: a router has one count for all its hosts.
+//! - A packet that the router has sent leaves at that time and arrives: reservations of the router model are final, and
+//!   links lose nothing. The NIC model delivers it on arrival, and does nothing else then.
 //!
 //! # Proof
-//! The router reserves the link when it sends the packet, and nothing can change the reservation. A host accepts all
-//! packets at once and returns no credit, so the arrival has no effect but the counts. Counts are sums, maxima and
+//! The router reserves the link when it sends the packet, and nothing can change the reservation. A host returns no
+//! credit, so the arrival has no effect but the counts. Counts are sums, maxima and
 //! histograms, and do not depend on the order in which they are made. A packet that arrives at the end of the run or
 //! later is sent as an event, so the audit finds it in flight. Where the event of the router is undone, so is the
 //! count.
@@ -46,6 +48,11 @@ impl EarlyCommit {
 /// The shortcut, if its preconditions hold.
 pub fn applies(observed: &Observed, declared: &Declared) -> Option<EarlyCommit> {
     let tallied = || tallies::applies(observed, declared).is_some();
+    let (router, nic) = (&declared.router, &declared.nic);
+    let certain = router.final_reservations
+        && nic.accepts_every_arrival
+        && !nic.needs_arrivals
+        && !declared.links.loses_packets;
     let unobserved = (observed.series == Series::Off || tallied())
         && !observed.timeline
         && !observed.waits
@@ -53,5 +60,5 @@ pub fn applies(observed: &Observed, declared: &Declared) -> Option<EarlyCommit> 
         && observed.whole
         && !observed.drains
         && !observed.ranks;
-    observed.until.filter(|_| unobserved).map(EarlyCommit)
+    observed.until.filter(|_| certain && unobserved).map(EarlyCommit)
 }

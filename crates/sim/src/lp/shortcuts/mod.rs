@@ -12,6 +12,7 @@ pub mod tallies;
 
 use des::Time;
 use experiment::{CreditSetting, Experiment, Job, NetworkModel, Series};
+use fabric::{LINKS, LinkCapabilities, Nic, NicCapabilities, NicModel, RouterCapabilities};
 
 use crate::lp::shortcuts::credit_batching::CreditBatching;
 use crate::lp::shortcuts::early_commit::EarlyCommit;
@@ -48,8 +49,12 @@ pub struct Observed {
 pub struct Declared {
     /// Whether routing decides without credits and loads.
     pub oblivious: bool,
-    /// Whether routers report each packet that waits for credits, and ask nothing else of credits.
-    pub reports_credit_waits: bool,
+    /// The router model.
+    pub router: RouterCapabilities,
+    /// The NIC model.
+    pub nic: NicCapabilities,
+    /// The links.
+    pub links: LinkCapabilities,
     /// Whether buffers are divided into slots of the largest packet.
     pub slots: bool,
     /// Smallest buffer of a VC, in bytes.
@@ -103,7 +108,9 @@ impl Declared {
     pub fn new(network: &NetworkModel) -> Declared {
         Declared {
             oblivious: network.routing.oblivious().is_some(),
-            reports_credit_waits: network.model.reports_credit_waits(),
+            router: network.model.capabilities(),
+            nic: Nic::<()>::CAPABILITIES,
+            links: LINKS,
             slots: network.slot() > 0,
             vc_buffer: network.smallest_buffer_of_vc(),
             packet: network.packet.largest(),
@@ -168,7 +175,14 @@ mod tests {
         };
         let declared = Declared {
             oblivious: true,
-            reports_credit_waits: true,
+            router: RouterCapabilities {
+                reports_credit_waits: true,
+                final_reservations: true,
+                sends_signals: false,
+                ..RouterCapabilities::NONE
+            },
+            nic: Nic::<()>::CAPABILITIES,
+            links: LINKS,
             slots: false,
             vc_buffer: 160,
             packet: 10,
@@ -203,9 +217,19 @@ mod tests {
             change(&mut observed);
             assert_eq!(taken(&observed, &declared), left, "observed, {index}");
         }
-        let parts: [Case<Declared>; 5] = [
+        let parts: [Case<Declared>; 15] = [
             (|d| d.oblivious = false, "early ahead"),
-            (|d| d.reports_credit_waits = false, "early ahead"),
+            (|d| d.router.reports_credit_waits = false, "early ahead"),
+            (|d| d.router.final_reservations = false, "batches"),
+            (|d| d.router.sends_signals = true, "batches early ahead"),
+            (|d| d.nic.reports_credit_waits = false, "early ahead"),
+            (|d| d.nic.accepts_every_arrival = false, "batches"),
+            (|d| d.nic.needs_arrivals = true, "batches"),
+            (|d| d.nic.sends_only_messages = false, "batches early windows"),
+            (|d| d.nic.final_reservations = false, "batches early windows"),
+            (|d| d.links.loses_packets = true, "batches"),
+            (|d| d.router = RouterCapabilities::NONE, ""),
+            (|d| d.nic = NicCapabilities::NONE, ""),
             (|d| d.slots = true, "early ahead"),
             (|d| d.vc_buffer = 159, "early ahead"),
             (|d| d.rails = 2, "batches early windows"),
@@ -215,5 +239,14 @@ mod tests {
             change(&mut declared);
             assert_eq!(taken(&observed, &declared), left, "declared, {index}");
         }
+        // With series, early commit needs tallies, and these need final reservations of NICs.
+        let tallied = Observed {
+            series: Series::Classes,
+            ..observed
+        };
+        let (mut declared, all) = (declared, "batches early ahead windows tallies");
+        assert_eq!(taken(&tallied, &declared), all);
+        declared.nic.final_reservations = false;
+        assert_eq!(taken(&tallied, &declared), "batches");
     }
 }

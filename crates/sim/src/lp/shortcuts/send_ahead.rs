@@ -12,6 +12,7 @@
 //!   at those, each message is made at its time.
 //! - Hosts have one rail. Packets of several rails may reach a router at one picosecond, in the order in which they
 //!   were sent.
+//! - The NIC model sends the packets of messages only, each once, and its reservations are final.
 //! - The host has one source ([`crate::lp::host::Host`] and [`fabric::Nic::send`] ask): several take turns at the NIC.
 //! - The message is one packet, the NIC's queue is empty, and credits are there ([`fabric::Nic::send`] asks). Otherwise
 //!   the message is queued at its time.
@@ -65,7 +66,8 @@ impl SendAhead {
 /// The shortcut, if its preconditions hold.
 pub fn applies(observed: &Observed, declared: &Declared) -> Option<SendAhead> {
     early_commit::applies(observed, declared)?;
-    (declared.rails == 1).then(|| SendAhead {
+    let nic = &declared.nic;
+    (declared.rails == 1 && nic.sends_only_messages && nic.final_reservations).then(|| SendAhead {
         window: Time(declared.shortest_link.ps().saturating_mul(SHORTEST_LINKS)),
         until: observed.until.unwrap_or_default(),
     })

@@ -10,14 +10,15 @@
 //! - There are at most 2^20 time bins. Any worker may add to any bin, so sums of all bins stay in memory until the end
 //!   of the run, a few hundred bytes each. Sampled sums are written when their bin is over.
 //! - The run writes no checkpoint and resumes from none.
+//! - Reservations of the NIC model are final.
 //!
 //! # Proof
-//! A link carries packets one after the other, and its state changes only by reservations, which are never withdrawn.
-//! So the time in which it was busy within a bin is the sum over the parts of its reservations in the bin. The same
-//! holds for the times without credits, which end with a reservation or with the run, and for counts, which have one
-//! moment each. An executor that undoes events adds when an event can no longer be undone. What lies after the end of
-//! the run is subtracted when it is known, at the end of collection. Routers are sampled, since they have all of their
-//! events in any run; workers add up the samples, which need no order.
+//! An injection link carries packets one after the other, and its state changes only by reservations. So the time in
+//! which it was busy within a bin is the sum over the parts of its reservations in the bin. The same holds for the
+//! times without credits, which end with a reservation or with the run, and for counts, which have one moment each. An
+//! executor that undoes events adds when an event can no longer be undone. What lies after the end of the run is
+//! subtracted when it is known, at the end of collection. Routers are sampled, since they have all of their events in
+//! any run; workers add up the samples, which need no order.
 //!
 //! # Test
 //! `crates/sim/tests/suite/tallies.rs` compares the series of runs with tallies and with samples, and both with
@@ -43,8 +44,9 @@ impl Tallies {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(observed: &Observed, _: &Declared) -> Option<Tallies> {
+pub fn applies(observed: &Observed, declared: &Declared) -> Option<Tallies> {
     let few_bins = observed.bins.is_some_and(|bins| bins <= MOST_TALLIED);
-    let applies = observed.series == Series::Classes && few_bins && observed.whole;
+    let applies =
+        observed.series == Series::Classes && few_bins && observed.whole && declared.nic.final_reservations;
     applies.then_some(Tallies(true))
 }

@@ -20,6 +20,7 @@ use topology::{Port, RouterId};
 use super::{
     Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
 };
+use crate::capabilities::RouterCapabilities;
 use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Measured, Packet, Rate};
 
@@ -140,9 +141,8 @@ impl RouterModel for ToyQueuesRouter {
         name: "toy-queues",
         summary: "a queue of any length for each output port and virtual channel",
         parameters: &[],
+        capabilities: RouterCapabilities::NONE,
     };
-    const HAS_SLOTS: bool = false;
-    const REPORTS_CREDIT_WAITS: bool = false;
 
     type Parameters = ();
     type Undo = Undo;

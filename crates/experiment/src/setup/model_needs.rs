@@ -1,0 +1,210 @@
+//! What routing and packets need of the router model.
+
+use config::Section;
+use fabric::router::{RouterParameters, models_with};
+use fabric::{PacketLimit, PacketLimits, RouterCapabilities};
+use routing::Routing;
+
+/// Requires what routing needs of the router model.
+///
+/// # Errors
+/// The model lacks something.
+pub(super) fn check_model(
+    router: &Section,
+    model: RouterParameters,
+    routing: &dyn Routing,
+) -> Result<(), config::Error> {
+    type Need = (bool, fn(&RouterCapabilities) -> bool, &'static str, &'static str);
+    let needs: [Need; 4] = [
+        (
+            routing.packets_per_vc() > 1,
+            |has| has.bubbles,
+            "has no buffers with bubbles",
+            "routing without bubbles",
+        ),
+        (
+            routing.reserves_space(),
+            |has| has.reserved_space,
+            "lets no packet take space that is free when it is routed",
+            "routing without adaptive virtual channels",
+        ),
+        (
+            !routing.load_metric().is_default(),
+            |has| has.load_metrics,
+            "knows no loads but the default of network.routing.metric and metric_scope",
+            "routing with metric = \"total\" and metric_scope = \"port\"",
+        ),
+        (
+            routing.reports().is_some(),
+            |has| has.load_reports,
+            "knows no loads that routers could report to each other",
+            "routing without load reports",
+        ),
+    ];
+    for (needed, has, lack, instead) in needs {
+        if needed {
+            require(router, model, has, lack, instead)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a router model that lacks a capability, and names the models that have it.
+///
+/// # Errors
+/// `has` is false for the model, which lacks what `lack` says; `instead`: what else can be chosen.
+pub(super) fn require(
+    router: &Section,
+    model: RouterParameters,
+    has: fn(&RouterCapabilities) -> bool,
+    lack: &str,
+    instead: &str,
+) -> Result<(), config::Error> {
+    if has(&model.capabilities()) {
+        return Ok(());
+    }
+    let models: Vec<String> = models_with(has)
+        .into_iter()
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    let message = format!(
+        "this router model {lack}; expected model = {}, or {instead}",
+        models.join(" or ")
+    );
+    Err(router.error("model", message))
+}
+
+/// Checks the largest packet, with its header, against what parameters of the router model allow.
+///
+/// # Errors
+/// The packet is too large or too small.
+pub(super) fn check_limits(
+    router: &Section,
+    limits: PacketLimits,
+    largest: u32,
+) -> Result<(), config::Error> {
+    let PacketLimits { least, most } = limits;
+    if let Some(PacketLimit { bytes, key }) = most
+        && largest > bytes
+    {
+        let message = format!(
+            "{bytes} B do not hold the largest packet; expected at least {largest} B, the sum of network.packet and \
+             network.packet_header"
+        );
+        return Err(router.error(key, message));
+    }
+    if let Some(PacketLimit { bytes, key }) = least
+        && largest < bytes
+    {
+        let message = format!(
+            "{bytes} B are more than the largest packet; expected at most {largest} B, the sum of network.packet and \
+             network.packet_header"
+        );
+        return Err(router.error(key, message));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use routing::{At, Congestion, Hop, LoadMetric, LoadQuantity, LoadScope, Random, RouteState};
+    use topology::Port;
+
+    use super::*;
+
+    /// Routing with single needs.
+    #[derive(Clone, Copy, Default)]
+    struct Needs {
+        bubbles: bool,
+        reserved_space: bool,
+        metric: bool,
+    }
+
+    impl Routing for Needs {
+        fn vcs(&self) -> u8 {
+            1
+        }
+        fn packets_per_vc(&self) -> u32 {
+            1 + u32::from(self.bubbles)
+        }
+        fn reserves_space(&self) -> bool {
+            self.reserved_space
+        }
+        fn load_metric(&self) -> LoadMetric {
+            match self.metric {
+                true => LoadMetric {
+                    quantity: LoadQuantity::Queue,
+                    scope: LoadScope::Port,
+                },
+                false => LoadMetric::DEFAULT,
+            }
+        }
+        fn route(&self, _: At, _: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+            Hop::new(Port(0), 0)
+        }
+        fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {}
+    }
+
+    fn router(model: &str) -> (Section, RouterParameters) {
+        let section = Section::from_toml(&format!("model = \"{model}\""), "x.toml").expect("TOML");
+        let model = RouterParameters::read(&section).expect("a model");
+        (section, model)
+    }
+
+    #[test]
+    fn errors_name_the_models_that_have_what_is_missing() {
+        let refusal = |model: &str, needs: Needs| {
+            let (section, model) = router(model);
+            check_model(&section, model, &needs)
+                .err()
+                .map(|error| error.to_string())
+        };
+        let bubbles = Needs {
+            bubbles: true,
+            ..Needs::default()
+        };
+        let error = refusal("input-queued", bubbles).expect("no bubbles");
+        assert!(
+            error.contains("expected model = \"packet\", or routing without bubbles"),
+            "{error}"
+        );
+        let metric = Needs {
+            metric: true,
+            ..Needs::default()
+        };
+        let error = refusal("output-queued", metric).expect("no metrics");
+        assert!(
+            error.contains("expected model = \"input-queued\" or \"packet\", or"),
+            "{error}"
+        );
+        let all = Needs {
+            bubbles: true,
+            reserved_space: true,
+            metric: true,
+        };
+        assert_eq!(refusal("packet", all), None);
+    }
+
+    #[test]
+    fn limits_of_packets_name_their_key() {
+        let (section, _) = router("input-queued");
+        let limit = |bytes| Some(PacketLimit { bytes, key: "model" });
+        let check = |least, most| {
+            let limits = PacketLimits { least, most };
+            check_limits(&section, limits, 256)
+                .err()
+                .map(|error| error.to_string())
+        };
+        assert_eq!(check(limit(256), limit(256)), None);
+        let large = check(None, limit(255)).expect("too large");
+        assert!(
+            large.contains("255 B do not hold the largest packet; expected at least 256 B"),
+            "{large}"
+        );
+        let small = check(limit(257), None).expect("too small");
+        assert!(
+            small.contains("257 B are more than the largest packet; expected at most 256 B"),
+            "{small}"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! What models of routers, NICs and links declare. Exact shortcuts, checks of the network, the deadlock proof and the
+//! audit ask for it, and name no model.
+//!
+//! A model that declares nothing ([`RouterCapabilities::NONE`], [`NicCapabilities::NONE`]) runs without shortcuts and
+//! with routing by credits only.
+
+/// When a packet may move into the next buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switching {
+    /// Virtual cut-through: the buffer has space for all of it.
+    CutThrough,
+    /// Wormhole: the buffer has space for a part of it. A packet may hold buffers of several routers.
+    Wormhole,
+}
+
+/// What a router model declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouterCapabilities {
+    /// When a packet may move into the next buffer. Networks of cut-through routers need buffers that hold the largest
+    /// packet.
+    pub switching: Switching,
+    /// Whether a packet takes credits of the router behind its link. A model without them has space for all packets,
+    /// and its routers return credits to NICs only.
+    pub takes_credits: bool,
+    /// Whether the router reports each packet that waits for credits
+    /// ([`RouterOutputs::lacks_credits`](crate::router::RouterOutputs::lacks_credits)), and credits have no other
+    /// effect. The arrival time of a credit then has no effect before the first report.
+    pub reports_credit_waits: bool,
+    /// Whether a packet that the router has sent ([`RouterOutputs::depart`](crate::router::RouterOutputs::depart))
+    /// leaves at the time that was given then.
+    pub final_reservations: bool,
+    /// Whether it sends content other than packets and credits over links
+    /// ([`RouterOutputs::signal`](crate::router::RouterOutputs::signal)).
+    pub sends_signals: bool,
+    /// Whether its buffers are divided into slots of the largest packet where routing uses bubbles
+    /// ([`routing::BufferClaim::Bubble`]); routing with bubbles needs such a model.
+    pub bubbles: bool,
+    /// Whether a packet can take space that was free when it was routed ([`routing::BufferClaim::Reserved`]); routing
+    /// with such hops needs such a model.
+    pub reserved_space: bool,
+    /// Whether routing can ask it for other loads than [`RouterModel::load`](crate::router::RouterModel::load)
+    /// ([`routing::Congestion::load_by`]); routing by another metric needs such a model.
+    pub load_metrics: bool,
+    /// Whether [`RouterModel::load`](crate::router::RouterModel::load) counts all bytes of an output and changes with
+    /// events only, as load reports of routing need ([`routing::Routing::reports`]); such routing needs such a model.
+    pub load_reports: bool,
+    /// Whether its outputs choose among traffic classes; networks with several classes need such a model.
+    pub traffic_classes: bool,
+}
+
+impl RouterCapabilities {
+    /// A cut-through router with credits, of which nothing else is known.
+    pub const NONE: RouterCapabilities = RouterCapabilities {
+        switching: Switching::CutThrough,
+        takes_credits: true,
+        reports_credit_waits: false,
+        final_reservations: false,
+        sends_signals: true,
+        bubbles: false,
+        reserved_space: false,
+        load_metrics: false,
+        load_reports: false,
+        traffic_classes: false,
+    };
+}
+
+/// What a NIC model declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NicCapabilities {
+    /// Whether each packet is delivered when it arrives ([`NicModel::arrived`](crate::NicModel::arrived)).
+    pub accepts_every_arrival: bool,
+    /// Whether an arrival has an effect beside the delivery, such as an acknowledgement.
+    pub needs_arrivals: bool,
+    /// Whether it sends the packets of messages only, and each once.
+    pub sends_only_messages: bool,
+    /// Whether a packet that it has sent leaves at the time that was given then.
+    pub final_reservations: bool,
+    /// Whether it reports each packet that lacks credits ([`NicOutputs::lacks_credits`](crate::NicOutputs)), and
+    /// credits have no other effect.
+    pub reports_credit_waits: bool,
+}
+
+impl NicCapabilities {
+    /// A NIC of which nothing is known.
+    pub const NONE: NicCapabilities = NicCapabilities {
+        accepts_every_arrival: false,
+        needs_arrivals: true,
+        sends_only_messages: false,
+        final_reservations: false,
+        reports_credit_waits: false,
+    };
+}
+
+/// What a model of links declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkCapabilities {
+    /// Whether a packet that has departed may not arrive.
+    pub loses_packets: bool,
+}
+
+/// The links of all networks: cables that deliver what departs, after their latency.
+pub const LINKS: LinkCapabilities = LinkCapabilities { loses_packets: false };
+
+/// A bound on the size of packets that parameters of a model set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketLimit {
+    /// Bytes of a packet with its header.
+    pub bytes: u32,
+    /// The key of `network.router` that sets it.
+    pub key: &'static str,
+}
+
+/// The packets that a router can carry; `None`: any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketLimits {
+    /// The smallest largest packet.
+    pub least: Option<PacketLimit>,
+    /// The largest packet.
+    pub most: Option<PacketLimit>,
+}
