@@ -1,5 +1,6 @@
 //! The logical processes of a run: routers, hosts and the termination detector, with their events and counters.
 
+pub mod collection;
 pub mod counts;
 pub mod expected_work;
 pub mod hop_latency;
@@ -12,6 +13,7 @@ pub mod net_event;
 pub mod not_begun;
 pub mod router_lp;
 pub mod sampling;
+mod saved;
 pub mod shortcuts;
 pub mod simulation;
 pub mod termination_detector;

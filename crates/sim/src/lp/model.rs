@@ -1,21 +1,20 @@
 //! The model that the kernel runs: routers, hosts and the termination detector as logical processes.
 
 use des::{Context, Event, LpId, Model, Purpose, Time};
-use fabric::router::{RouterUndo, RouterWaitUndo};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use fabric::router::RouterUndo;
 
-use crate::lp::counts::{CountsUndo, JobCounts};
+use crate::lp::collection::RouterCollectionUndo;
+use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::router_lp::RouterLp;
-use crate::lp::sampling::{BinTally, RouterSamplerUndo};
+use crate::lp::sampling::BinTally;
+use crate::lp::saved::{read, write};
 use crate::lp::shortcuts::credit_batching::CreditBatchesUndo;
 use crate::lp::simulation::LpFailure;
 use crate::lp::simulation::Simulation;
 use crate::lp::termination_detector::TerminationDetector;
-use crate::lp::times_by_job::TimesByJobUndo;
 use crate::lp::wiring::LpIdentity;
 
 /// The state of one logical process. It is not boxed, since each box would cost a cache miss per event. The tag is in
@@ -39,18 +38,10 @@ pub enum LpUndo {
     LoadReports(LoadReportsUndo),
     /// Of the credit batches of a router.
     CreditBatches(CreditBatchesUndo),
-    /// Of the early committed deliveries of a router.
-    Delivered(CountsUndo),
-    /// Of the waits for its links.
-    RankWait(TimesByJobUndo),
-    /// Of the transmissions of each job.
-    Transmission(TimesByJobUndo),
-    /// Of the sampler of a router.
-    RouterSampler(RouterSamplerUndo),
+    /// Of what is collected at a router.
+    RouterCollection(RouterCollectionUndo),
     /// Of a host.
     Host(HostUndo),
-    /// Of the wait tracker of a router.
-    WaitTracker(RouterWaitUndo),
     /// Of the termination detector: its state before.
     TerminationDetector(Box<TerminationDetector>),
 }
@@ -66,6 +57,13 @@ impl From<HostUndo> for LpUndo {
     #[inline]
     fn from(step: HostUndo) -> LpUndo {
         LpUndo::Host(step)
+    }
+}
+
+impl From<RouterCollectionUndo> for LpUndo {
+    #[inline]
+    fn from(step: RouterCollectionUndo) -> LpUndo {
+        LpUndo::RouterCollection(step)
     }
 }
 
@@ -85,7 +83,7 @@ impl NetworkLp {
     /// Counts of a job at this LP.
     pub fn counts(&self, job: usize) -> Option<&JobCounts> {
         match self {
-            NetworkLp::Router(router) => router.delivered(job),
+            NetworkLp::Router(router) => router.collection.delivered(job),
             NetworkLp::Host(host) => host.counts(job),
             NetworkLp::TerminationDetector(_) => None,
         }
@@ -195,22 +193,4 @@ impl Model for Simulation {
             }
         }
     }
-}
-
-pub(crate) fn write(state: &impl Serialize, bytes: &mut Vec<u8>) {
-    let all = std::mem::take(bytes);
-    *bytes = postcard::to_extend(state, all).expect("a state in memory can be written to memory");
-}
-
-/// Reads a state that takes all of the bytes.
-pub(crate) fn read<S: DeserializeOwned>(bytes: &[u8]) -> Result<S, String> {
-    match read_first(bytes)? {
-        (state, []) => Ok(state),
-        (_, rest) => Err(format!("{} bytes are left over", rest.len())),
-    }
-}
-
-/// Reads a state, and returns the bytes behind it.
-pub(crate) fn read_first<S: DeserializeOwned>(bytes: &[u8]) -> Result<(S, &[u8]), String> {
-    postcard::take_from_bytes(bytes).map_err(|error| format!("its state cannot be read: {error}"))
 }

@@ -5,23 +5,22 @@ use std::marker::PhantomData;
 use des::{Context, Journal, Time};
 use fabric::router::{
     Arrival, FEW_PORTS, PortSetting, Registered, Router, RouterOutputs, RouterSetup, RouterState,
-    RouterVisitor, RouterWaitTracker, RoutingContext,
+    RouterVisitor, RoutingContext,
 };
-use fabric::{Packet, Wait, WaitOutputs, WaitTracker};
+use fabric::{Packet, WaitTracker};
 use routing::{At, Random};
-use topology::{HOST_LINK, LinkClass, Peer, Port, RouterId};
+use topology::{Peer, Port, RouterId};
 
-use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
+use crate::lp::collection::{RouterCollection, RouterDepartureFacts};
 use crate::lp::load_reports::LoadReports;
 use crate::lp::lp_random::LpRandom;
-use crate::lp::model::{self, LpUndo};
+use crate::lp::model::LpUndo;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::not_begun::NotBegun;
-use crate::lp::sampling::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples, TallyStep};
+use crate::lp::sampling::Plan;
+use crate::lp::saved;
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::simulation::{LpFailure, Simulation};
-use crate::lp::times_by_job::TimesByJob;
-use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
 
 /// A router and what its ports are connected to.
@@ -32,36 +31,18 @@ pub struct RouterLp {
     link_ends: Box<[Option<LinkEnd>]>,
     /// Loads that other routers reported, if routing asks for them.
     load_reports: Option<Box<LoadReports>>,
-    /// Samples the router.
-    sampler: RouterSampler,
-    /// What its observations are for, if anything.
-    observer: Option<Box<RouterObserver>>,
     /// Credits that wait for a complete batch.
     credit_batches: CreditBatches,
-    /// Early committed deliveries to its hosts.
-    delivered: AllCounts,
-    /// Waits of the messages of ranks.
-    rank_waits: TimesByJob,
-    /// Times that its links took to transmit the packets of each job, if energy is divided among jobs.
-    transmissions: Option<Box<TimesByJob>>,
-}
-
-/// The receiver of a router's observations, besides its sampler. It exists if waits are collected or VCs sampled.
-struct RouterObserver {
-    /// Tracks which packets wait for whom, if waits are collected.
-    wait_tracker: Option<RouterWaitTracker>,
+    /// What is collected here.
+    pub collection: RouterCollection,
 }
 
 /// Turns the outputs of a router into events.
 struct RouterLinkAdapter<'a, 'c, C> {
     link_ends: &'a [Option<LinkEnd>],
     simulation: &'a Simulation,
-    sampler: &'a mut RouterSampler,
-    observer: Option<&'a mut RouterObserver>,
     credit_batches: &'a mut CreditBatches,
-    delivered: &'a mut AllCounts,
-    rank_waits: &'a mut TimesByJob,
-    transmissions: Option<&'a mut TimesByJob>,
+    collection: &'a mut RouterCollection,
     /// Number of records of the wait of the departing packet so far.
     parts: u8,
     context: &'c mut C,
@@ -102,11 +83,6 @@ impl RouterLp {
             bubbles: network.slot() > 0,
             measured: simulation.measured,
         };
-        let sampler = RouterSampler::new(simulation, router);
-        let wait_tracker = simulation
-            .waits
-            .then(|| RouterWaitTracker::new(network.model, ports.len(), vcs));
-        let is_observed = wait_tracker.is_some() || sampler.counts_waiting();
         RouterLp {
             router: Router::new(&setup, network.model),
             link_ends: (0..topology.ports(router))
@@ -120,12 +96,8 @@ impl RouterLp {
                 .routing
                 .reports()
                 .map(|reports| Box::new(LoadReports::new(reports))),
-            sampler,
-            observer: is_observed.then(|| Box::new(RouterObserver { wait_tracker })),
             credit_batches: CreditBatches::new(simulation.shortcuts.credit_batching, ports.len(), vcs),
-            delivered: AllCounts::new(),
-            rank_waits: TimesByJob::default(),
-            transmissions: simulation.divides_energy().then(Box::default),
+            collection: RouterCollection::new(simulation, router, ports.len()),
         }
     }
 
@@ -133,9 +105,7 @@ impl RouterLp {
     #[inline]
     pub fn prefetch(&self, until: Time) {
         self.router.prefetch();
-        if self.sampler.is_due(until) {
-            self.sampler.prefetch();
-        }
+        self.collection.prefetch(until);
         if self.link_ends.len() <= FEW_PORTS {
             des::prefetch(&*self.link_ends);
             self.credit_batches.prefetch();
@@ -184,12 +154,8 @@ impl RouterLp {
         let adapter = RouterLinkAdapter {
             link_ends: &self.link_ends,
             simulation,
-            sampler: &mut self.sampler,
-            observer: self.observer.as_deref_mut(),
             credit_batches: &mut self.credit_batches,
-            delivered: &mut self.delivered,
-            rank_waits: &mut self.rank_waits,
-            transmissions: self.transmissions.as_deref_mut(),
+            collection: &mut self.collection,
             parts: 0,
             context,
         };
@@ -211,15 +177,7 @@ impl RouterLp {
         event: &NetEvent,
         context: &mut C,
     ) {
-        if self.sampler.is_due(context.now()) {
-            self.sample(simulation, event, context);
-        }
-        if let NetEvent::PacketArrived { .. } = event
-            && self.sampler.receive()
-            && C::REVERSIBLE
-        {
-            context.undo(LpUndo::RouterSampler(RouterSamplerUndo::Received));
-        }
+        self.collection.event(simulation, &self.router, event, context);
         if self.load_reports.is_some() {
             return self.handle_informed(simulation, event, context);
         }
@@ -229,34 +187,6 @@ impl RouterLp {
             loads: &[],
             event,
         });
-    }
-
-    /// Samples the bins that end before the event, and the peaks before it.
-    #[cold]
-    #[inline(never)]
-    fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, event: &NetEvent, context: &mut C) {
-        let now = context.now();
-        self.sampler
-            .settle(&mut |step| context.undo(LpUndo::RouterSampler(step)));
-        let (plan, tallies) = (&simulation.plan, simulation.shortcuts.tallies.is_on());
-        let state = (&self.router, &*self.delivered);
-        let before = match context.certain_tally() {
-            Some(tally) if tallies => self.sampler.sample(plan, state, now, C::REVERSIBLE, tally),
-            _ => {
-                let sink = &mut |record| match tallies {
-                    true => context.tally(TallyStep::Sample(record)),
-                    false => context.emit(record),
-                };
-                self.sampler.sample(plan, state, now, C::REVERSIBLE, sink)
-            }
-        };
-        if let Some(before) = before {
-            context.undo(LpUndo::RouterSampler(RouterSamplerUndo::Sampled(before)));
-        }
-        if let NetEvent::CreditReturned { port, vc, .. } = *event {
-            let note = |step| context.undo(LpUndo::RouterSampler(step));
-            self.sampler.raise_use(&self.router, (port, vc), note);
-        }
     }
 
     /// Executes one event of a router that exchanges load reports.
@@ -291,54 +221,16 @@ impl RouterLp {
         }
     }
 
-    fn wait_tracker(&mut self) -> Option<&mut RouterWaitTracker> {
-        self.observer.as_mut()?.wait_tracker.as_mut()
-    }
-
     /// Undoes one step.
     #[inline]
     pub fn undo(&mut self, simulation: &Simulation, step: LpUndo) {
         match (step, &mut self.load_reports) {
-            (LpUndo::RouterSampler(step), _) => self.sampler.undo(&simulation.plan, step),
+            (LpUndo::RouterCollection(step), _) => self.collection.undo(simulation, step),
             (LpUndo::LoadReports(step), Some(load_reports)) => load_reports.undo(step),
-            (LpUndo::WaitTracker(step), _) => {
-                if let Some(wait_tracker) = self.wait_tracker() {
-                    wait_tracker.undo(step);
-                }
-            }
             (LpUndo::CreditBatches(step), _) => self.credit_batches.undo(step),
-            (LpUndo::Delivered(step), _) => step.undo(&mut self.delivered),
-            (LpUndo::RankWait(step), _) => self.rank_waits.undo(step),
-            (LpUndo::Transmission(step), _) => {
-                if let Some(transmissions) = &mut self.transmissions {
-                    transmissions.undo(step);
-                }
-            }
             (LpUndo::Router(step), _) => self.router.undo(step),
             _ => unreachable!("a router undoes its own steps"),
         }
-    }
-
-    /// Takes the last samples, at the end of the run.
-    pub fn finish(&self, plan: &Plan, end: Time, not_begun: &NotBegun, emit: &mut impl FnMut(Record)) {
-        let state = (&self.router, &*self.delivered);
-        self.sampler.finish(plan, state, end, not_begun, emit);
-    }
-
-    /// Early committed deliveries of a job.
-    pub fn delivered(&self, job: usize) -> Option<&JobCounts> {
-        of_job(&self.delivered, job)
-    }
-
-    /// Waits of the messages of a job for its links, by link class.
-    pub fn rank_waits(&self, job: usize) -> impl Iterator<Item = (LinkClass, Time)> {
-        self.rank_waits.of_job(job)
-    }
-
-    /// Times that its links took, or will take, to transmit the packets of each job. `None` unless energy is divided
-    /// among jobs.
-    pub fn transmissions(&self) -> Option<&TimesByJob> {
-        self.transmissions.as_deref()
     }
 
     /// Bytes that have left the input buffer of a VC of `port`, and whose credits are not sent yet.
@@ -346,25 +238,19 @@ impl RouterLp {
         self.credit_batches.pending(port, vc)
     }
 
+    /// Takes the last samples, at the end of the run.
+    pub fn finish(&self, plan: &Plan, end: Time, not_begun: &NotBegun, emit: &mut impl FnMut(Record)) {
+        self.collection.finish(plan, &self.router, end, not_begun, emit);
+    }
+
     /// Appends the state.
     pub fn save(&self, bytes: &mut Vec<u8>) {
-        model::write(&self.delivered.to_vec(), bytes);
-        model::write(&self.rank_waits, bytes);
-        model::write(&self.credit_batches, bytes);
-        if let Some(transmissions) = &self.transmissions {
-            model::write(transmissions, bytes);
-        }
+        self.collection.save(bytes);
+        saved::write(&self.credit_batches, bytes);
         if let Some(load_reports) = &self.load_reports {
-            model::write(load_reports, bytes);
+            saved::write(load_reports, bytes);
         }
-        if let Some(samples) = self.sampler.state() {
-            model::write(&samples, bytes);
-        }
-        let observer = self.observer.as_ref();
-        if let Some(wait_tracker) = observer.and_then(|observer| observer.wait_tracker.as_ref()) {
-            model::write(wait_tracker, bytes);
-        }
-        model::write(&self.router.state(), bytes);
+        saved::write(&self.router.state(), bytes);
     }
 
     /// Replaces the state of a new router by a saved one.
@@ -372,35 +258,15 @@ impl RouterLp {
     /// # Errors
     /// The bytes are not the state of such a router.
     pub fn restore(&mut self, simulation: &Simulation, bytes: &[u8]) -> Result<(), String> {
-        let ((delivered, rank_waits, batches), mut bytes): ((Vec<JobCounts>, TimesByJob, CreditBatches), _) =
-            model::read_first(bytes)?;
-        self.delivered = delivered.into();
-        self.rank_waits = rank_waits;
+        let bytes = self.collection.restore(simulation, bytes)?;
+        let (batches, mut bytes): (CreditBatches, _) = saved::read_first(bytes)?;
         self.credit_batches.restore(batches)?;
-        if let Some(transmissions) = &mut self.transmissions {
-            let (saved, rest): (TimesByJob, _) = model::read_first(bytes)?;
-            **transmissions = saved;
-            bytes = rest;
-        }
         if let Some(load_reports) = &mut self.load_reports {
-            let (saved, rest): (LoadReports, _) = model::read_first(bytes)?;
+            let (saved, rest): (LoadReports, _) = saved::read_first(bytes)?;
             load_reports.restore(saved)?;
             bytes = rest;
         }
-        if self.sampler.samples() {
-            let ((received, samples), rest): ((u64, RouterSamples), _) = model::read_first(bytes)?;
-            self.sampler.restore(&simulation.plan, received, samples)?;
-            bytes = rest;
-        }
-        if let Some(wait_tracker) = self.wait_tracker() {
-            let (saved, rest): (RouterWaitTracker, _) = model::read_first(bytes)?;
-            if !saved.fits(wait_tracker) {
-                return Err("its wait tracker is that of another router".into());
-            }
-            *wait_tracker = saved;
-            bytes = rest;
-        }
-        let state: RouterState = model::read(bytes)?;
+        let state: RouterState = saved::read(bytes)?;
         self.router.restore(state)
     }
 }
@@ -464,18 +330,6 @@ impl<C: Context<Simulation>> ExecuteEvent<'_, '_, '_, C> {
     }
 }
 
-/// Keeps undo steps of early committed deliveries.
-struct DeliveryJournal<'a, C>(&'a mut C);
-
-impl<C: Context<Simulation>> Journal<CountsUndo> for DeliveryJournal<'_, C> {
-    const KEPT: bool = C::REVERSIBLE;
-
-    #[inline]
-    fn keep(&mut self, step: CountsUndo) {
-        self.0.undo(LpUndo::Delivered(step));
-    }
-}
-
 impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     #[inline]
     fn link_end(&self, port: u16) -> LinkEnd {
@@ -487,27 +341,24 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
     #[inline(always)]
     fn depart(&mut self, port: u16, vc: u8, mut packet: Packet, wait: Time, serialization: Time) {
         self.parts = 0;
-        let start = self.context.now() + wait;
-        if self.sampler.is_later(start) {
-            self.note_later(port, start, packet.bytes);
-        }
         let link_end = self.link_end(port);
         let delay = wait + link_end.delay(serialization);
-        if self.transmissions.is_some() {
-            self.count_transmission(&link_end, packet.job, serialization);
-        }
+        let facts = RouterDepartureFacts {
+            port,
+            wait,
+            serialization,
+        };
+        self.collection
+            .departed(self.simulation, &link_end, &packet, facts, self.context);
         if !packet.standalone() {
-            // What divides the time of the message of a rank by cause.
-            if wait > Time::ZERO || link_end.is_slow() {
-                self.count_wait(&link_end, &packet, wait, serialization);
-            }
             if link_end.is_far() {
                 packet.count_far_link();
             }
         } else if link_end.leads_to_host() {
             let arrival = self.context.now() + delay;
             if self.simulation.shortcuts.early_commit.covers(arrival) {
-                return self.count_delivered(arrival, &packet);
+                let collection = &mut *self.collection;
+                return collection.delivered_early(self.simulation, arrival, &packet, self.context);
             }
         }
         let event = NetEvent::PacketArrived {
@@ -516,69 +367,6 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
             packet,
         };
         self.context.send(link_end.lp, delay, event);
-    }
-
-    /// Counts the delivery of a packet whose tail arrives at `arrival`, as the host would.
-    #[inline(always)]
-    fn count_delivered(&mut self, arrival: Time, packet: &Packet) {
-        let journal = &mut DeliveryJournal(&mut *self.context);
-        let counts = counts_of(self.delivered, packet.job, journal);
-        let payload = self.simulation.payload(packet);
-        counts.delivered(arrival, (packet, payload), self.simulation.measured, journal);
-        if self.sampler.is_later(arrival) {
-            self.note_later_delivery(arrival, packet.job, payload);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn note_later_delivery(&mut self, arrival: Time, job: u16, bytes: u32) {
-        let plan = &self.simulation.plan;
-        if let Some(bin) = self.sampler.note_later_delivery(plan, arrival, job, bytes)
-            && C::REVERSIBLE
-        {
-            let step = RouterSamplerUndo::LaterDelivery { job, bytes, bin };
-            self.context.undo(LpUndo::RouterSampler(step));
-        }
-    }
-
-    /// Counts the wait of a packet of a rank for a link. The time that a link takes longer than those of hosts is part
-    /// of it.
-    // Not inlined, to keep the code of synthetic traffic small.
-    #[inline(never)]
-    fn count_wait(&mut self, link_end: &LinkEnd, packet: &Packet, wait: Time, serialization: Time) {
-        let mut wait = wait;
-        if link_end.is_slow() {
-            let host_link = &self.simulation.network.links[usize::from(HOST_LINK.0)];
-            wait += serialization.saturating_sub(host_link.rate.serialization(packet.bytes));
-        }
-        let step = self.rank_waits.add(packet.job, link_end.class, wait);
-        if C::REVERSIBLE {
-            self.context.undo(LpUndo::RankWait(step));
-        }
-    }
-
-    /// Counts the transmission of a packet for its job.
-    #[inline(never)]
-    fn count_transmission(&mut self, link_end: &LinkEnd, job: u16, serialization: Time) {
-        let Some(transmissions) = &mut self.transmissions else {
-            return;
-        };
-        let step = transmissions.add(job, link_end.class, serialization);
-        if C::REVERSIBLE {
-            self.context.undo(LpUndo::Transmission(step));
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn note_later(&mut self, port: u16, start: Time, bytes: u32) {
-        if let Some(bin) = self.sampler.note_later(&self.simulation.plan, port, start, bytes)
-            && C::REVERSIBLE
-        {
-            let step = RouterSamplerUndo::LaterReservation { port, bytes, bin };
-            self.context.undo(LpUndo::RouterSampler(step));
-        }
     }
 
     #[inline(always)]
@@ -610,52 +398,6 @@ impl<C: Context<Simulation>> RouterLinkAdapter<'_, '_, C> {
         };
         let delay = after + link_end.credit;
         self.context.send(link_end.lp, delay.max(least), event);
-    }
-}
-
-/// Where a wait tracker reports the waits of one packet.
-struct RouterWaitSink<'a, C, M> {
-    port: u16,
-    vc: u8,
-    packet: Packet,
-    parts: &'a mut u8,
-    context: &'a mut C,
-    model: PhantomData<M>,
-}
-
-impl<C: Context<Simulation>, M: Registered> Journal<<M::WaitTracker as WaitTracker>::Undo>
-    for RouterWaitSink<'_, C, M>
-{
-    const KEPT: bool = C::REVERSIBLE;
-
-    fn keep(&mut self, step: <M::WaitTracker as WaitTracker>::Undo) {
-        self.context.undo(LpUndo::WaitTracker(M::any_wait_undo(step)));
-    }
-}
-
-impl<C: Context<Simulation>, M: Registered> WaitOutputs<<M::WaitTracker as WaitTracker>::Undo>
-    for RouterWaitSink<'_, C, M>
-{
-    fn waited(&mut self, wait: Wait) {
-        let Packet {
-            job,
-            source,
-            message: number,
-            bytes,
-            ..
-        } = self.packet;
-        self.context.emit(Record::Trace(TraceRecord::Waited {
-            job,
-            source,
-            number,
-            lp: self.context.lp(),
-            port: self.port,
-            vc: self.vc,
-            bytes,
-            part: *self.parts,
-            wait,
-        }));
-        *self.parts = self.parts.saturating_add(1);
     }
 }
 
@@ -715,37 +457,19 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
 
     #[inline]
     fn tracks_waits(&self) -> bool {
-        self.0.observer.is_some()
+        self.0.collection.observes()
     }
 
     // Takes the packet by value: with a reference, it would be kept in memory.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     fn observe(
         &mut self,
         packet: Packet,
-        (port, vc): (u16, u8),
+        at: (u16, u8),
         observation: <M::WaitTracker as WaitTracker>::Observation,
     ) {
         let adapter = &mut self.0;
-        let now = adapter.context.now();
-        if let Some(change) = M::WaitTracker::change(&observation) {
-            let note = &mut |step| adapter.context.undo(LpUndo::RouterSampler(step));
-            adapter.sampler.count_waiting(now, (port, vc), change, note);
-        }
-        let observer = adapter.observer.as_deref_mut();
-        let wait_tracker = observer.and_then(|observer| observer.wait_tracker.as_mut());
-        let Some(wait_tracker) = wait_tracker.and_then(M::own_wait_tracker) else {
-            return;
-        };
-        let mut sink = RouterWaitSink {
-            port,
-            vc,
-            packet,
-            parts: &mut adapter.parts,
-            context: &mut *adapter.context,
-            model: PhantomData::<M>,
-        };
-        wait_tracker.observe(now, observation, &mut sink);
+        let collection = &mut *adapter.collection;
+        collection.observed::<M, C>(packet, at, observation, &mut adapter.parts, adapter.context);
     }
 }

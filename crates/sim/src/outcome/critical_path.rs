@@ -120,7 +120,7 @@ impl JobWaits {
             waits.injection += while_busy.saturating_sub(counts.injection_own_ps.into());
         }
         for router in routers {
-            for (class, wait) in router.rank_waits(job) {
+            for (class, wait) in router.collection.rank_waits(job) {
                 waits.links[usize::from(class.0)] += u128::from(wait.ps());
             }
         }

@@ -184,7 +184,10 @@ impl Load {
                         busy.links[usize::from(class.0)] += u128::from(used.ps());
                         capacity += weights[usize::from(class.0)];
                     }
-                    busy.divide(router_lp.transmissions(), &late.remove(&id).unwrap_or_default());
+                    busy.divide(
+                        router_lp.collection.transmissions(),
+                        &late.remove(&id).unwrap_or_default(),
+                    );
                     let kind = power.kind(id);
                     let dynamic = u128::from(power.kinds[kind].draw.dynamic_uw());
                     let weighted = |links: &[u128]| -> u128 {

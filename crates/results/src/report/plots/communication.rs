@@ -285,7 +285,7 @@ mod tests {
             (&"1".into(), &"".into())
         );
         assert_eq!(bytes["y"][2], "rank 2");
-        // The least value is above the begin of the scale.
+        // The least value is above the start of the scale.
         assert!(bytes["zmin"].as_f64().unwrap() < -0.5 && bytes["zmax"] == 5.0);
         let caption = figure.panels[0].caption.as_deref();
         assert_eq!(caption, Some("101 kB in all"));
