@@ -201,7 +201,6 @@ impl RouterModel for OutputQueuedRouter {
             ..RouterCapabilities::NONE
         },
     };
-    /// No packet waits for credits.
 
     type Parameters = ();
     type Undo = OutputQueuedUndo;
