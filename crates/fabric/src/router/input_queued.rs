@@ -946,6 +946,7 @@ impl RouterModel for InputQueuedRouter {
             number("speedup", 1.0, "speed of the crossbar over that of a link, 1 to 1000 with at most six decimals");
             OUTPUT_BUFFER;
         },
+        // A credit that arrives at the time of a timer lets its output choose before the others, so credits have an
         // effect beside the waits for them.
         capabilities: RouterCapabilities {
             final_reservations: true,
@@ -957,7 +958,6 @@ impl RouterModel for InputQueuedRouter {
             ..RouterCapabilities::NONE
         },
     };
-    // A credit that arrives at the time of a timer lets its output choose before the others.
 
     type Parameters = Parameters;
     type Undo = InputQueuedUndo;

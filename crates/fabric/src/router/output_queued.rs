@@ -194,6 +194,7 @@ impl RouterModel for OutputQueuedRouter {
         parameters: &[],
         capabilities: RouterCapabilities {
             takes_credits: false,
+            // No packet waits for them.
             reports_credit_waits: true,
             final_reservations: true,
             sends_signals: false,
