@@ -157,20 +157,20 @@ fn prose(text: &str, is_rust: bool) -> Vec<(usize, String)> {
 fn refused(words: &[(usize, String)]) -> Vec<(usize, &'static str, &'static str)> {
     let at = |index: usize| words.get(index).map_or("", |(_, word)| word.as_str());
     let mut found = Vec::new();
-    for index in 0..words.len() {
+    for (index, &(line, _)) in words.iter().enumerate() {
         for &(phrase, instead) in REFUSED_WORDS {
             if phrase
                 .split(' ')
                 .enumerate()
                 .all(|(offset, word)| at(index + offset) == word)
             {
-                found.push((words[index].0, phrase, instead));
+                found.push((line, phrase, instead));
             }
         }
         let before = index.checked_sub(1).map_or("", at);
         let is_noun = BEFORE_A_NOUN.contains(&before) || at(index + 1) == "of";
         if ["begin", "begins"].contains(&at(index)) && is_noun {
-            found.push((words[index].0, "begin as a noun", "start"));
+            found.push((line, "begin as a noun", "start"));
         }
     }
     found
