@@ -290,7 +290,7 @@ STATEMENTS = {
     "peaks": "local links that once had a full VC: minimal < Valiant",
     "adaptive peaks": "local links that once had a full VC: Valiant < UGAL",
     "full": "local links on which packets waited for room: minimal < Valiant",
-    "fullest": "longest wait for room on a local link (us): minimal above Valiant",
+    "fullest": "longest wait for credits on a local link (us): minimal above Valiant",
 }
 # Statements of the paper that do not hold here: they are reported as open, not checked.
 OPEN = {

@@ -312,7 +312,7 @@ def class_load(results: Results, what: Literal["busy", "buffer_full"], link_clas
     curves = [Curve(name, *_steps(bins, ps, end), number) for number, (name, bins) in enumerate(rows.items())]
     title, label = {
         "busy": ("Load of links by class", "time busy, mean of the links (%)"),
-        "buffer_full": ("Full buffers by class", "time waiting for room, mean of the links (%)"),
+        "buffer_full": ("Full buffers by class", "time waiting for credits, mean of the links (%)"),
     }[what]
     return [
         Chart(
@@ -438,7 +438,7 @@ def occupancy(
                     last / ps,
                     [names[link] for link in shown],
                     rows,
-                    "room taken (%)",
+                    "space taken (%)",
                     0,
                     max(high, 1e-9),
                 )
