@@ -179,7 +179,7 @@ fn routing_that_output_queues_cannot_serve_is_refused() {
         (
             "kind = \"torus\", sizes = [4]",
             "algorithm = \"dimension-order\", deadlock = \"bubble\"",
-            "routing with bubbles",
+            "no buffers with bubbles",
         ),
     ] {
         let error = refused(topology, routing);
