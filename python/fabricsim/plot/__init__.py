@@ -119,7 +119,7 @@ class Plots:
         Parameters
         ----------
         what : {"busy", "buffer_full"}
-            Time that links carry packets, or that packets wait for credits of the buffers behind them, in percent.
+            Time that links carry packets, or that packets wait for credits, in percent.
         link_class : str
             Links of this class only.
         backend : {"matplotlib", "plotly"}
