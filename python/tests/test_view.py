@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import view_results
-from view_pages import Served, cell_at, chromium, click_cell, page_of, serving, settle, slide
+from view_pages import Served, cell_at, chromium, click_cell, page_of, serving, settle, shows, slide
 from view_results import BINS, HOT_BINS, HOT_LINK, busy, command
 
 image = pytest.importorskip("PIL.Image", reason="pillow is in the extra 'test'")
@@ -118,7 +118,7 @@ def test_results_are_shown_side_by_side(page: Any) -> None:
     banners = page.locator(".panel:nth-child(2) .banner").all_inner_texts()
     assert any("shows the whole run only" in words for words in banners)
     assert page.locator(".panel:nth-child(1) .banner").count() == 0
-    assert "rows" in page.inner_text("#detail"), "the jobs"
+    shows(page, "#detail", "rows")
 
 
 def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
@@ -127,13 +127,14 @@ def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
     box = ".panel:nth-child(1) .verdict"
     headline = page.locator(f"{box} summary")
     assert not page.locator(f"{box} dl").is_visible(), "three lines at first"
-    assert page.locator(f"{box} .second").is_visible() and "2 experiments to try" in page.inner_text(box)
+    shows(page, box, "2 experiments to try")
+    assert page.locator(f"{box} .second").is_visible()
     headline.press("Enter")
     words = page.inner_text(f"{box} summary strong").replace("\u00a0", " ")
     assert words == "One link is full for 20 % of the time."
     assert headline.bounding_box()["y"] < page.locator(NETWORK).bounding_box()["y"]
     assert page.locator(f"{box} dt").all_inner_texts() == ["where", "when", "why", "try", "trust"]
-    assert "medium: a note" in page.inner_text(box)
+    shows(page, box, "medium: a note")
     places = page.locator(f"{box} dd")
     assert places.nth(2).inner_text() == "MPI calls" and places.nth(2).locator("button").count() == 0
     # By keyboard only: the headline, then each button in its turn.
@@ -144,7 +145,7 @@ def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_selector("#detail[data-shows='links global']")
-    assert "20 global links" in page.inner_text("#detail")
+    shows(page, "#detail", "20 global links")
     marked = page.evaluate(
         "() => { const { view, network } = fabricsim.state.panels[0];"
         " return view.chosen.rows.map(row => network.className(row)); }"
@@ -209,7 +210,7 @@ def test_the_slider_changes_what_is_drawn(page: Any) -> None:
     plain = page.evaluate("() => [...fabricsim.state.panels[1].now.links.busy]")
     totals = page.evaluate("() => [...fabricsim.state.panels[1].network.links.busy_fraction]")
     assert plain == pytest.approx(totals), "without series the whole run"
-    assert "8 us to 9 us" in page.inner_text("#time")
+    shows(page, "#time", "8 us to 9 us")
 
 
 def choose_measure(page: Any, measure: str) -> None:
@@ -240,7 +241,7 @@ def test_cells_show_the_sums_of_their_links_by_three_measures(page: Any, folders
     for measure in ("mean", "busiest", "blocked"):
         choose_measure(page, measure)
         pictures[measure] = picture(page, NETWORK)
-        assert "of the time" in page.inner_text("#legend")
+        shows(page, "#legend", "of the time")
     assert difference(pictures["mean"], pictures["busiest"]) > 1
     assert difference(pictures["mean"], pictures["blocked"]) > 1
 
@@ -284,7 +285,7 @@ def test_a_click_opens_a_group_a_pair_and_a_link(page: Any) -> None:
     page.click("#detail table:last-of-type button")
     page.wait_for_selector(f"#detail[data-shows='{link}']")
     for title in ("Buffer occupancy by VC", "Packets waiting by VC", "Most packets waiting by VC"):
-        assert title in page.inner_text("#detail")
+        shows(page, "#detail", title)
     # The label of a row opens all links of its group.
     _, y = cell_at(page, "cell.row === 2 && cell.column === 0")
     left = page.evaluate("() => fabricsim.state.panels[0].view.layout.frames[0].xs[0]")
@@ -337,7 +338,7 @@ def test_hovering_names_what_lies_under_the_pointer(page: Any) -> None:
     )
     loads = [busy(link, HOT_BINS[0]) for link in links]
     mean = 100 * sum(loads) / len(loads)
-    assert page.inner_text("#tip").startswith(f"inside group 3\n12 links: mean load {mean:.1f} %, busiest")
+    shows(page, "#tip", f"inside group 3\n12 links: mean load {mean:.1f} %, busiest")
 
 
 def test_causes_are_the_full_links_that_others_wait_for(page: Any) -> None:
@@ -374,16 +375,16 @@ def test_ranks_have_their_lines_messages_and_critical_path(page: Any) -> None:
     page.wait_for_function("() => fabricsim.state.panels[0].ranks?.drawn?.messages > 0")
     drawn = page.evaluate("() => fabricsim.state.panels[0].ranks.drawn")
     assert drawn == {"states": 5 * 8 * 3, "messages": 40, "path": 5}
-    assert "were not collected" in page.inner_text(".panel:nth-child(2) .stage:not([hidden])")
+    shows(page, ".panel:nth-child(2) .stage:not([hidden])", "were not collected")
     box = page.locator(NETWORK).bounding_box()
     # The line of rank 3, where it computes.
     x, y = box["x"] + 70, box["y"] + 20 + (box["height"] - 38) * 3.5 / 8
     page.mouse.move(x, y)
     page.wait_for_selector("#tip:not([hidden])")
-    assert page.inner_text("#tip").startswith("rank 3: compute")
+    shows(page, "#tip", "rank 3: compute")
     page.mouse.click(x, y)
     page.wait_for_selector("#detail[data-shows='rank 3']")
-    assert "MPI calls" in page.inner_text("#detail")
+    shows(page, "#detail", "MPI calls")
     page.wait_for_function("() => fabricsim.state.panels[0].ranks.drawn.messages === 10")
     before = page.evaluate("() => fabricsim.state.span.to - fabricsim.state.span.from")
     page.mouse.wheel(0, -400)
@@ -475,9 +476,9 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_network_of_a_killed_run_is_drawn(browser: Any, killed: Path) -> None:
     with serving(killed) as view, page_of(browser, view.url) as page:
-        assert "has not ended" in page.inner_text(".banner >> nth=0")
+        shows(page, ".banner >> nth=0", "has not ended")
         assert page.locator(".missing").count() == 0
-        assert "has no verdict yet" in page.inner_text(".verdict")
+        shows(page, ".verdict", "has no verdict yet")
         assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.cells") == 35
         assert not page.is_checked("#whole")
         assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].now.links.busy)") > 0
@@ -495,7 +496,7 @@ def test_the_network_of_a_killed_run_is_drawn(browser: Any, killed: Path) -> Non
         assert difference(shown, picture(page, NETWORK)) > 0.5
         page.click("#tab-time")
         page.wait_for_selector(".charts h3")
-        assert "Mean load by class" in page.inner_text(".charts")
+        shows(page, ".charts", "Mean load by class")
 
 
 def test_a_run_killed_before_it_began_is_shown_as_such(browser: Any, tmp_path: Path) -> None:
@@ -510,8 +511,8 @@ def test_a_run_killed_before_it_began_is_shown_as_such(browser: Any, tmp_path: P
     }
     (tmp_path / "RUNNING.json").write_text(json.dumps(running))
     with serving(tmp_path) as view, page_of(browser, view.url) as page:
-        assert "has not ended" in page.inner_text(".banner >> nth=0")
-        assert "There is no map" in page.inner_text(".missing")
+        shows(page, ".banner >> nth=0", "has not ended")
+        shows(page, ".missing", "There is no map")
 
 
 def test_damaged_tables_are_named_and_left_out(
@@ -522,7 +523,7 @@ def test_damaged_tables_are_named_and_left_out(
     file = damaged / "link_series.parquet"
     file.write_bytes(file.read_bytes()[:1000])
     with serving(damaged) as view, page_of(browser, view.url) as page:
-        assert "link_series" in page.inner_text(".banner >> nth=0")
+        shows(page, ".banner >> nth=0", "link_series")
         assert page.evaluate("() => fabricsim.state.panels[0].view.drawn.cells") == 35
 
 
@@ -666,7 +667,7 @@ def test_bins_are_those_of_the_tables(served: Served) -> None:
 def test_a_folder_of_results_lists_those_inside(browser: Any, folders: dict[str, Path]) -> None:
     with serving(folders["full"].parent) as view, page_of(browser, view.url) as page:
         assert page.locator(".catalogue a").all_inner_texts() == ["full", "small"]
-        assert "One link is full" in page.inner_text(".catalogue")
+        shows(page, ".catalogue", "One link is full")
         page.check("[aria-label='compare full']")
         assert page.is_disabled("text=Compare"), "one result is not compared"
         page.check("[aria-label='compare small']")
@@ -675,7 +676,7 @@ def test_a_folder_of_results_lists_those_inside(browser: Any, folders: dict[str,
         assert page.locator("#comparison summary").count() >= 1
         page.goto(f"{view.url}?results=1")
         page.wait_for_selector("body[data-ready='yes']")
-        assert page.inner_text(".panel h2").startswith("small")
+        shows(page, ".panel h2", "small")
         assert view.ask("/data/results?results=7")[0] == 404
         assert view.ask("/data/results?results=x")[0] == 400
 
@@ -717,7 +718,7 @@ def test_the_slider_is_linear_in_time_and_idle_times_are_shown_as_such(
         times = page.evaluate("() => fabricsim.state.times")
         assert 5_000_000 in times and 6_000_000 not in times
         slide(page, times.index(5_000_000))
-        assert page.inner_text("#time") == "5 us to 12 us"
+        shows(page, "#time", "5 us to 12 us")
         assert page.evaluate("() => Math.max(...fabricsim.state.panels[0].now.links.busy)") == 0
         slider = page.locator("#slider")
         assert float(slider.input_value()) / float(slider.get_attribute("max")) == pytest.approx(

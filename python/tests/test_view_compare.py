@@ -13,7 +13,7 @@ import pytest
 import view_results
 from test_view import CONTRASTS
 from view_networks import NETWORKS, Network, run
-from view_pages import chromium, page_of, serving, settle
+from view_pages import chromium, page_of, serving, settle, shows
 
 UGAL = {name: Network(NETWORKS[name].topology, "ugal", NETWORKS[name].hosts, 1, "pairs") for name in NETWORKS}
 #: Pairs of results that are compared, from 72 to 8,320 hosts, and a key in which they differ.
@@ -163,7 +163,7 @@ def test_equal_results_and_those_of_older_versions_are_compared(browser: Any, tm
             page.inner_text("#comparison summary >> nth=0")
             == "All results are the same: their digests agree."
         )
-        assert "do not differ in a key on which results depend" in page.inner_text("#comparison")
+        shows(page, "#comparison", "do not differ in a key on which results depend")
         assert rows(page, "Keys on which no result depends") == {"run.threads": ["auto", "7"]}
 
 

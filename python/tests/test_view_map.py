@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from view_networks import CELLS, NETWORKS, run
-from view_pages import chromium, click_cell, page_of, serving, settle
+from view_pages import chromium, click_cell, page_of, serving, settle, shows
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_every_network_has_its_map(browser: Any, result: Path, results: dict[str
                         assert cell["mean"] <= below["mean"]
         else:
             assert len(cells) == pq.read_metadata(result / "routers.parquet").num_rows, "a cell is a router"
-        assert "shows the whole run only" in page.inner_text(".banner"), "there are no series"
+        shows(page, ".banner", "shows the whole run only")
         # Every cell is inside the picture, and none lies on another.
         outside, overlapping = page.evaluate(
             """() => {
@@ -211,7 +211,7 @@ def test_without_single_links_the_map_shows_sums(browser: Any, result: Path, tmp
             agrees(cell, [row for row in rows if row["from"] == "slice 4" and row["class"] == "dimension-2"])
         click_cell(page, "cell === view.cells[0]")
         page.wait_for_selector("#detail[data-shows^='cell ']")
-        assert "Only these sums are there" in page.inner_text("#detail")
+        shows(page, "#detail", "Only these sums are there")
 
 
 def test_links_that_the_page_does_not_hold_are_requested(browser: Any, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_causes_are_numbered_in_the_list_and_on_the_map(browser: Any, tmp_path: 
         settle(page)
         listed = page.locator("#detail .causes li")
         assert 0 < listed.count() <= 8
-        assert f": {len(full)} full link" in page.inner_text("#detail .causes summary")
+        shows(page, "#detail .causes summary", f": {len(full)} full link")
         names = [text.split()[1] for text in page.locator("#detail .causes li button").all_inner_texts()]
         assert set(names) <= full
         cells = page.evaluate("() => fabricsim.state.panels[0].view.causes.map(cause => cause.cell().name)")

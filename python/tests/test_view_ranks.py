@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import view_results
-from view_pages import chromium, page_of, serving, settle
+from view_pages import chromium, page_of, serving, settle, shows
 from view_results import command
 
 COLUMNS = ["compute_ps", "overhead_ps", "partner_ps", "transfer_ps", "link_wait_ps"]
@@ -56,7 +56,7 @@ def test_each_rank_has_a_bar_of_its_causes(browser: Any, tmp_path: Path) -> None
         assert max(sum(widths) for _, widths in bars) == pytest.approx(100, abs=0.1), (
             "a full bar is the longest"
         )
-        assert "were not collected" in page.inner_text(".panel .charts:not([hidden])")
+        shows(page, ".panel .charts:not([hidden])", "were not collected")
         page.focus(".bar >> nth=3")
         page.keyboard.press("Enter")
         page.wait_for_selector(f"#detail[data-shows='{bars[3][0]}']")
@@ -82,7 +82,7 @@ def test_many_ranks_are_folded_by_their_causes(browser: Any, tmp_path: Path) -> 
         for part in range(len(COLUMNS)):
             shown = sum(count * widths[part] for count, (_, widths) in zip(counts, bars, strict=True))
             assert shown == pytest.approx(sum(parts[part] for parts in expected), abs=0.2)
-        assert "of the differences" in page.inner_text(".panel .charts:not([hidden])")
+        shows(page, ".panel .charts:not([hidden])", "of the differences")
         page.click(".bar >> nth=0")
         page.wait_for_selector("text=All groups")
         single = page.evaluate(BARS)
@@ -160,14 +160,15 @@ def test_many_ranks_over_time_are_lanes_that_add_up(browser: Any, timed: Path) -
         assert 1 < len(lanes) <= 8
         assert sorted(rank for lane in lanes for rank in lane) == list(range(144))
         assert sums == pytest.approx(list(expected.values()), rel=1e-4, abs=1)
-        assert "of the differences" in page.inner_text(".panel .stage:not([hidden]) .status")
+        shows(page, ".panel .stage:not([hidden]) .status", "of the differences")
         steps = pq.read_metadata(timed / "critical_path.parquet").num_rows
         assert page.evaluate("() => fabricsim.state.panels[0].ranks.drawn.path") == steps
         # Zoomed in, the same lanes with the time in sight.
         box = page.locator(".panel .stage:not([hidden]) canvas").bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         page.wait_for_selector("#tip:not([hidden])")
-        assert "computation" in page.inner_text("#tip") and "waits, collectives" in page.inner_text("#tip")
+        shows(page, "#tip", "computation")
+        shows(page, "#tip", "waits, collectives")
         page.mouse.wheel(0, -600)
         page.wait_for_function(
             "() => { const { ranks } = fabricsim.state.panels[0];"
@@ -223,12 +224,12 @@ def test_a_wait_leads_to_the_links_that_its_message_waited_for(
     row = max(waiting, key=lambda row: row["end_ps"] - row["begin_ps"])
     links = ends[row["rank"], row["end_ps"]]
     thing = {"kind": "rank", "id": row["rank"], "job": "rows", "at": row["begin_ps"] + 1}
-    shows = f"#detail[data-shows='rank {row['rank']}']"
+    detail = f"#detail[data-shows='rank {row['rank']}']"
     with serving(timed) as view, page_of(browser, view.url) as page:
         page.click("#tab-ranks")
         page.evaluate("thing => fabricsim.choose(0, thing)", thing)
-        page.wait_for_selector(shows)
-        assert f"Waits in {row['state']}" in page.inner_text("#detail")
+        page.wait_for_selector(detail)
+        shows(page, "#detail", f"Waits in {row['state']}")
         listed = page.locator("#detail .go").all_inner_texts()
         named = [int(words.split()[1]) for words in listed if words.startswith("link ")]
         assert set(named) == set(sorted(links, key=lambda link: -links[link])[:8]) or len(named) == 8
@@ -241,15 +242,15 @@ def test_a_wait_leads_to_the_links_that_its_message_waited_for(
         at = {**thing, "id": other["rank"], "at": (other["begin_ps"] + other["end_ps"]) // 2}
         page.evaluate("thing => fabricsim.choose(0, thing)", at)
         page.wait_for_selector(f"#detail[data-shows='rank {other['rank']}']")
-        assert f"{other['state']}, " in page.inner_text("#detail")
+        shows(page, "#detail", f"{other['state']}, ")
         assert "Waits in" not in page.inner_text("#detail")
     without = tmp_path / "without"
     shutil.copytree(timed, without)
     (without / "waits.parquet").unlink()
     with serving(without) as view, page_of(browser, view.url) as page:
         page.evaluate("thing => fabricsim.choose(0, thing)", thing)
-        page.wait_for_selector(shows)
-        assert "collect.waits = true" in page.inner_text("#detail"), "it does not invent a link"
+        page.wait_for_selector(detail)
+        shows(page, "#detail", "collect.waits = true")
 
 
 def test_a_timeline_of_an_older_version_has_lines(browser: Any, timed: Path, tmp_path: Path) -> None:
@@ -296,7 +297,7 @@ def test_the_matrix_shows_what_ranks_sent_to_each_other(browser: Any, timed: Pat
         size = min(40, (box["width"] - 64) / 144, (box["height"] - 38) / 144)
         page.mouse.move(box["x"] + 56 + (b + 0.5) * size, box["y"] + 34 + (a + 0.5) * size)
         page.wait_for_selector("#tip:not([hidden])")
-        assert f"from rank {a} to rank {b}\n{messages} message" in page.inner_text("#tip")
+        shows(page, "#tip", f"from rank {a} to rank {b}\n{messages} message")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from view_networks import CELLS, NETWORKS, Network, run
-from view_pages import chromium, page_of, serving, settle, slide
+from view_pages import chromium, page_of, serving, settle, shows, slide
 
 #: A ring of 150 routers: more units than the 128 blocks of a period.
 RING = Network(
@@ -199,8 +199,8 @@ def test_numbers_of_a_strip_add_up_to_the_links_of_its_class(browser: Any, resul
         box = page.locator(".strip").first.bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 24)
         page.wait_for_selector("#tip:not([hidden])")
-        assert f"of {links.count(classes[0]):,} {classes[0]} links have a load of" in page.inner_text("#tip")
-        assert "99 % of them at most" in page.inner_text("#tip")
+        shows(page, "#tip", f"of {links.count(classes[0]):,} {classes[0]} links have a load of")
+        shows(page, "#tip", "99 % of them at most")
         page.mouse.click(box["x"] + 60, box["y"] + 20)
         page.wait_for_selector("body[data-shown='0']")
         page.select_option("#measure", "blocked")
@@ -295,7 +295,7 @@ def test_a_grid_shows_the_greatest_loads_of_its_routers_at_a_time(browser: Any, 
         page.wait_for_function("() => fabricsim.state.panels[0].view.layout.of === 'routers'")
         page.evaluate("() => fabricsim.choose(0, { kind: 'router', id: 500 })")
         page.wait_for_selector("#detail[data-shows='router 500']")
-        assert "Greatest values of the links that leave it" in page.inner_text("#detail")
+        shows(page, "#detail", "Greatest values of the links that leave it")
         page.select_option("#measure", "mean")
         page.wait_for_function("() => fabricsim.state.panels[0].view.layout.of === 'pairs'")
 
@@ -374,9 +374,9 @@ def test_results_of_older_versions_say_what_is_missing(browser: Any, result: Pat
     assert measured > 0
     with serving(old) as view, page_of(browser, view.url) as page:
         settle(page)
-        assert "it is of an older version" in page.inner_text(".banner")
+        shows(page, ".banner", "it is of an older version")
         assert page.get_attribute("body", "data-shown") == "whole"
         page.click("#tab-time")
         page.wait_for_selector(".charts canvas")
-        assert "no table load_histogram_series" in page.inner_text(".charts")
-        assert "Mean load by class" in page.inner_text(".charts")
+        shows(page, ".charts", "no table load_histogram_series")
+        shows(page, ".charts", "Mean load by class")

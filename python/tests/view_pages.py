@@ -82,6 +82,15 @@ def page_of(browser: Any, url: str) -> Iterator[Any]:
     page.close()
 
 
+def shows(page: Any, selector: str, text: str) -> None:
+    """Asserts that the first element of a selector gets a text, with any white space between words.
+
+    Reading its text at once would race with what the page still draws.
+    """
+    shown = page.locator(selector).first
+    playwright.expect(shown).to_contain_text(text, use_inner_text=True, timeout=20_000)
+
+
 def settle(page: Any) -> None:
     """Waits until the requested data are drawn."""
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
