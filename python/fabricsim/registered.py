@@ -114,13 +114,16 @@ def _described(base: type[Part], part: dict[str, Any]) -> Description:
 
 def _typed(parameter: dict[str, Any]) -> tuple[str, str]:
     """The annotation of a parameter, and its type in the documentation."""
-    if "choices" in parameter:
-        choices = ", ".join(json.dumps(choice) for choice in parameter["choices"])
-        annotation, described = f"Literal[{choices}]", f"{{{choices}}}"
-    else:
-        annotation, described = _type(parameter["type"])
+    choices = parameter.get("choices")
+    annotation, described = _choices(choices) if choices else _type(parameter["type"])
     required = "default" not in parameter and "computed" not in parameter
     return annotation if required else f"{annotation} | None", described
+
+
+def _choices(words: Sequence[str]) -> tuple[str, str]:
+    """The same for a choice of words."""
+    listed = ", ".join(json.dumps(word) for word in words)
+    return f"Literal[{listed}]", f"{{{listed}}}"
 
 
 def _type(kind: str) -> tuple[str, str]:
@@ -131,10 +134,11 @@ def _type(kind: str) -> tuple[str, str]:
         annotation, described = _type(kind.removeprefix("list of "))
         return f"Sequence[{annotation}]", f"Sequence[{described}]"
     first, _, rest = kind.partition(" or ")
-    if not rest:
-        return _TYPES[first]
-    annotation, described = _type(rest)
-    return f"{_TYPES[first][0]} | {annotation}", f"{_TYPES[first][1]} or {described}"
+    if rest:
+        (annotation, described), (others, further) = _type(first), _type(rest)
+        return f"{annotation} | {others}", f"{described} or {further}"
+    # Words that stand for themselves, such as `all | free`.
+    return _choices(first.split(" | "))
 
 
 def _meaning(parameter: dict[str, Any]) -> str:
