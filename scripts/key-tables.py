@@ -375,32 +375,27 @@ def has_default(text: str, keys: Sequence[Key]) -> bool:
 
 
 def default_cell(row: Row, parts: dict[str, list[Key]]) -> str:
-    """The default of a row, with those of parts that have another one in parentheses."""
+    """The default of a row, with those of parts that have another one in parentheses, in their order."""
     match = re.fullmatch(r"(.*?) \((.*)\)", row.default)
     base, others = match.groups() if match else (row.default, "")
-    exceptions: list[tuple[list[str], str, str]] = []
+    said: dict[str, str] = {}
+    prose = []
     for other in others.split("; ") if others else ():
         names, _, value = other.partition(": ")
-        exceptions.append((re.findall(r"`([\w-]+)`", names), value, other))
-    excepted = [part for names, _, _ in exceptions for part in names]
-    usual = [part for part in parts if part not in excepted]
-    fitting = usual and all(has_default(base, parts[part]) for part in usual) and set(excepted) <= set(parts)
-    if fitting and all(has_default(value, parts[part]) for names, value, _ in exceptions for part in names):
-        return row.default
+        excepted = re.findall(r"`([\w-]+)`", names)
+        said |= dict.fromkeys(excepted, value)
+        prose += [] if excepted else [other]
+    usual = [part for part in parts if part not in said]
     if not any(has_default(base, parts[part]) for part in usual):
         base = Counter(wanted(parts[part]) for part in usual or parts).most_common(1)[0][0]
-    texts: dict[str, list[str]] = {}
-    for names, value, other in exceptions:
-        if not names:
-            texts[other] = []
-        for part in names:
-            if part in parts and value != base and has_default(value, parts[part]):
-                texts.setdefault(value, []).append(part)
-    kept = {part for names in texts.values() for part in names}
+    exceptions: dict[str, list[str]] = {}
     for part, keys in parts.items():
-        if part not in kept and not has_default(base, keys):
-            texts.setdefault(wanted(keys), []).append(part)
-    listed = [f"{names_of(names)}: {text}" if names else text for text, names in texts.items()]
+        value = said.get(part, base)
+        if not has_default(value, keys):
+            value = base if has_default(base, keys) else wanted(keys)
+        if value != base:
+            exceptions.setdefault(value, []).append(part)
+    listed = [f"{names_of(names)}: {value}" for value, names in exceptions.items()] + prose
     return f"{base} ({'; '.join(listed)})" if listed else base
 
 
