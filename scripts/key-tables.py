@@ -132,7 +132,9 @@ class Key:
 
     @property
     def label(self) -> str:
-        return f"`{self.path}`" if self.kind == "keys" else f"`{self.path}` of {self.part}"
+        if self.kind != "keys" and self.kind not in TABLES:
+            return f"`{self.facts['name']}` of {self.part}"
+        return f"`{self.path}`" + (f" of {self.part}" if self.kind != "keys" else "")
 
     @property
     def type(self) -> str:
@@ -259,6 +261,10 @@ class Row:
         return re.findall(r"`([\w.-]+)`", self.cells[0])
 
     @property
+    def label(self) -> str:
+        return names_of(self.keys) + (f" below {', '.join(self.parts)}" if self.parts else "")
+
+    @property
     def text(self) -> str:
         return " ".join(self.cells)
 
@@ -304,9 +310,19 @@ def names_of(parts: Iterable[str]) -> str:
     return ", ".join(f"`{part}`" for part in parts)
 
 
-def rows_of(key: Key, rows: Iterable[Row]) -> list[Row]:
+def by_key(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        for path in row.keys:
+            found.setdefault(path, []).append(row)
+    return found
+
+
+def rows_of(key: Key, rows: dict[str, list[Row]]) -> list[Row]:
     """The rows of a key: those below its part's name, or those for all parts, or those that name its part."""
-    found = [row for row in rows if key.path in row.keys]
+    if key.kind != "keys" and key.kind not in TABLES:
+        return []
+    found = rows.get(key.path, [])
     if key.kind in ("keys", "executors"):
         return [row for row in found if not row.parts]
     below = [row for row in found if key.part in row.parts]
@@ -316,6 +332,8 @@ def rows_of(key: Key, rows: Iterable[Row]) -> list[Row]:
 
 def with_row(key: Key, keys: Sequence[Key], lines: list[str]) -> str | None:
     """Adds a row for a key; returns what is missing if there is no table for it."""
+    if key.kind != "keys" and key.kind not in TABLES:
+        return f"{COMMAND} has no table for parts of {key.kind}: name it"
     rows, headings = tables(lines)
     meaning = str(key.facts["summary"]).replace("|", r"\|")
     prefix: tuple[str, ...] = ()
@@ -403,17 +421,18 @@ def mend_page(text: str, keys: Sequence[Key]) -> Mended:
     """The page with the types and defaults of the registry, and a row for each key."""
     lines = text.splitlines()
     findings: list[str] = []
+    rows, headings = tables(lines)
+    listed = by_key(rows)
     for key in keys:
-        if key.kind != "keys" and key.kind not in TABLES:
-            findings.append(f"{key.part}.{key.facts['name']}: {COMMAND} has no table for the kind {key.kind}")
-        elif not rows_of(key, tables_of(tuple(lines))):
+        if not rows_of(key, listed):
             missing = with_row(key, keys, lines)
             findings.append(f"{key.label} has no row" + (f"; {missing}" if missing else ""))
-    rows, headings = tables(lines)
+            rows, headings = tables(lines)
+            listed = by_key(rows)
     claims: dict[int, list[Key]] = {row.line: [] for row in rows}
     found = 0
     for key in keys:
-        own = rows_of(key, rows) if key.kind == "keys" or key.kind in TABLES else []
+        own = rows_of(key, listed)
         found += bool(own)
         for row in own:
             claims[row.line].append(key)
@@ -434,7 +453,7 @@ def mend_page(text: str, keys: Sequence[Key]) -> Mended:
             by_part.setdefault(key.part, {})[key.path] = key
         cells[2] = default_cell(row, {part: list(of.values()) for part, of in by_part.items()})
         if cells[2] != row.default:
-            findings.append(f"{here[0].label}: the default is {cells[2]}, not {row.default}")
+            findings.append(f"{row.label}: the default is {cells[2]}, not {row.default}")
         if tuple(cells) != row.cells:
             lines[row.line] = f"| {' | '.join(cells)} |"
     findings += [
@@ -447,11 +466,6 @@ def mend_page(text: str, keys: Sequence[Key]) -> Mended:
     return Mended(joined(lines), findings, found)
 
 
-@functools.lru_cache(maxsize=2)
-def tables_of(lines: tuple[str, ...]) -> list[Row]:
-    return tables(lines)[0]
-
-
 def unknown(row: Row, keys: Iterable[Key]) -> Iterator[str]:
     """One finding for each key of a row that the registry lacks."""
     known = {key.path for key in keys}
@@ -459,8 +473,7 @@ def unknown(row: Row, keys: Iterable[Key]) -> Iterator[str]:
         known |= UNLISTED
     for path in row.keys:
         if path not in known:
-            below = f" below {', '.join(row.parts)}" if row.parts else ""
-            yield f"`{path}`{below} is no key of the registry: remove it"
+            yield f"{row.label}: the registry has no `{path}`: remove it"
 
 
 # Classes
@@ -609,13 +622,15 @@ def mend_words(text: str, cls: str, name: str, key: Key) -> tuple[str, list[str]
     label = LABELS.get(key.table, "default")
     if re.search(rf'{label}: "?{re.escape(key.constant)}(?![\w.])', meaning):
         return text, []
-    default = re.search(rf"{label}: ([^;:,)]+)", meaning)
+    block = "\n".join(lines[first:last])
+    default = re.search(rf"{label}:\s+([^;:,)]+)".replace(" ", r"\s+"), block)
     if default:
-        changed = meaning[: default.start(1)] + key.constant + meaning[default.end(1) :]
+        changed = block[: default.start(1)] + key.constant + block[default.end(1) :]
     else:
-        changed = f"{meaning.removesuffix('.')} ({label}: {key.constant})."
-    lines[first:last] = wrapped(changed)
-    said = default[1] if default else "nothing"
+        changed = f"{block.removesuffix('.')} ({label}: {key.constant})."
+    fits = max(map(len, changed.splitlines())) <= 110
+    lines[first:last] = changed.splitlines() if fits else wrapped(" ".join(changed.split()))
+    said = " ".join(default[1].split()) if default else "nothing"
     return joined(lines), [f"{cls}.{name}: the words '{label}: {key.constant}', not {said}"]
 
 
