@@ -29,10 +29,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 try:
-    import fabricsim
     from fabricsim.experiment import Collectives
     from fabricsim.part import _alternatives
-    from fabricsim.registered import _meaning, _typed
+    from fabricsim.registered import _meaning, _registry, _typed
 except ImportError:
     sys.exit("key-tables.py: this Python has no fabricsim: run 'make python' and '. .venv/bin/activate'")
 
@@ -180,7 +179,7 @@ def registry() -> list[Key]:
     """All parameters."""
     return [
         Key(kind, part["name"], dict(parameter))
-        for kind, parts in fabricsim.list_parts().items()
+        for kind, parts in _registry().items()
         for part in parts
         for parameter in part["parameters"]
     ]
@@ -456,12 +455,11 @@ def mend_page(text: str, keys: Sequence[Key]) -> Mended:
             findings.append(f"{row.label}: the default is {cells[2]}, not {row.default}")
         if tuple(cells) != row.cells:
             lines[row.line] = f"| {' | '.join(cells)} |"
-    findings += [
-        f"`{path}` has no row: write it" for path in UNLISTED - {key for row in rows for key in row.keys}
-    ]
-    parts = {part["name"] for listed in fabricsim.list_parts().values() for part in listed}
+    for path in sorted(UNLISTED - set(by_key(rows))):
+        findings.append(f"`{path}` has no row: write it")
+    parts = {part["name"] for listed in _registry().values() for part in listed}
     for heading in headings:
-        for part in set(heading.parts) - parts - {"*"}:
+        for part in sorted(set(heading.parts) - parts - {"*"}):
             findings.append(f"a heading row names `{part}`, which is not registered: remove it")
     return Mended(joined(lines), findings, found)
 
@@ -568,7 +566,8 @@ def mend_annotation(text: str, cls: str, name: str, key: Key, names: dict[str, A
             # What else the field may be stays.
             annotation = re.sub(r"Literal\[[^\]]*\]", generated.removesuffix(" | None"), current)
         findings.append(f"{cls}.{name}: the type is {annotation}, not {current}")
-    if (node.value is None) != key.required:
+    # The core alone has defaults.
+    if (ast.unparse(node.value) if node.value else None) != (None if key.required else "None"):
         findings.append(f"{cls}.{name}: it is {'' if key.required else 'not '}required")
         annotation = re.sub(r"\s*\| None\s*$", "", annotation) + ("" if key.required else " | None")
     if not findings:

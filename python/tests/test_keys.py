@@ -364,6 +364,15 @@ def test_a_field_that_the_registry_lacks_is_named(script: Any, keys: list[Any]) 
     assert findings == ["Run.watchdog is no key of the registry: remove it"]
 
 
+@pytest.mark.parametrize("declared", ["seed: int | None = 1", "seed: int", "seed: str | None = None"])
+def test_a_changed_field_is_mended(script: Any, keys: list[Any], declared: str) -> None:
+    text = text_of(script, EXPERIMENT)
+    changed = text.replace("    seed: int | None = None\n", f"    {declared}\n")
+    assert changed != text
+    mended = script.mend(EXPERIMENT, changed, keys)
+    assert mended.text == text and len(mended.findings) == 1 and "Run.seed: " in mended.findings[0]
+
+
 def test_a_field_without_documentation_is_named(script: Any, keys: list[Any]) -> None:
     text = text_of(script, EXPERIMENT)
     assert text.count("    seed : int\n") == 1
