@@ -82,8 +82,22 @@ pub enum DefaultValue {
 /// };
 /// assert_eq!(all.map(|parameter| parameter.name), ["radix", "levels"]);
 /// ```
+///
+/// A list that begins with those of another one names it first:
+///
+/// ```
+/// # use fabricsim_config::{Parameter, Type, parameters};
+/// const TREE: &[Parameter] = parameters! { integer("levels", 3, "levels of routers"); };
+/// const TAPERED: &[Parameter] = parameters! { ..TREE; number("tapering", 1.0, "links down over links up"); };
+/// assert_eq!(TAPERED.iter().map(|parameter| parameter.name).collect::<Vec<_>>(), ["levels", "tapering"]);
+/// ```
 #[macro_export]
 macro_rules! parameters {
+    (.. $first:ident; $($more:tt)*) => {{
+        const MORE: &[$crate::Parameter] = $crate::parameters!($($more)*);
+        const ALL: [$crate::Parameter; $first.len() + MORE.len()] = $crate::Parameter::joined($first, MORE);
+        &ALL
+    }};
     ($($name:ident $(($($argument:expr),*))?;)*) => {
         &[$($crate::parameters!(@ $name $(($($argument),*))?)),*]
     };
@@ -118,6 +132,26 @@ macro_rules! names_of {
 }
 
 impl Parameter {
+    /// The parameters of two lists, for [`parameters!`](crate::parameters).
+    ///
+    /// # Panics
+    /// `N` is not their number; at compile time in a constant.
+    #[doc(hidden)]
+    pub const fn joined<const N: usize>(first: &[Parameter], more: &[Parameter]) -> [Parameter; N] {
+        assert!(first.len() + more.len() == N, "N is the number of parameters");
+        let mut all = [if first.is_empty() { more[0] } else { first[0] }; N];
+        let mut at = 0;
+        while at < N {
+            all[at] = if at < first.len() {
+                first[at]
+            } else {
+                more[at - first.len()]
+            };
+            at += 1;
+        }
+        all
+    }
+
     /// A parameter.
     pub const fn new(
         name: &'static str,

@@ -13,6 +13,8 @@
 //! link and one more VC than UGAL. In CODES (dragonfly-dally, dragonfly-plus; M. Mubarak et al., TPDS 28(1), 2017) a
 //! later router diverts it only over a link of its own: `detours = "linked"`.
 
+use config::parameters;
+
 use crate::Algorithm;
 use crate::segments::{self, DETOURS, INTERMEDIATES};
 use crate::ugal::{PARAMETERS, UgalRule};
@@ -21,19 +23,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "par",
     works_on: segments::WORKS_ON,
     summary: "as ugal, but a minimal path can be left at later routers, too (Jiang et al. 2009)",
-    parameters: &[
-        PARAMETERS[0],
-        PARAMETERS[1],
-        PARAMETERS[2],
-        PARAMETERS[3],
-        PARAMETERS[4],
-        PARAMETERS[5],
-        PARAMETERS[6],
-        PARAMETERS[7],
-        PARAMETERS[8],
-        PARAMETERS[9],
-        DETOURS,
-    ],
+    parameters: parameters! { ..PARAMETERS; DETOURS; },
     routes: segments::routes,
     build: |section, topology| {
         let rule = UgalRule::read(section, &*topology)?;

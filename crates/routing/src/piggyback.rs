@@ -13,7 +13,7 @@
 //! taken. In the opposite case the minimal path is taken. Otherwise the decision is that of `ugal`, by the loads of
 //! the source router's own ports.
 
-use config::{Bytes, Parameter};
+use config::{Bytes, parameters};
 
 use crate::Algorithm;
 use crate::registry::is_groups;
@@ -24,25 +24,13 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "piggyback",
     works_on: "dragonfly, dragonfly-2d, dragonfly-plus",
     summary: "as ugal, but avoids links to other groups that are reported as congested (PB, Jiang et al. 2009)",
-    parameters: &[
-        PARAMETERS[0],
-        PARAMETERS[1],
-        PARAMETERS[2],
-        PARAMETERS[3],
-        PARAMETERS[4],
-        PARAMETERS[5],
-        PARAMETERS[6],
-        PARAMETERS[7],
-        PARAMETERS[8],
-        PARAMETERS[9],
-        Parameter::size(
-            "threshold",
-            "1280 B",
-            "bytes above twice the mean of its router's links from which on a link is congested (five \
-             packets of 256 B)",
-        ),
-        PERIOD,
-    ],
+    parameters: parameters! {
+        ..PARAMETERS;
+        size("threshold", "1280 B",
+            "bytes above twice the mean of its router's links from which on a link is congested (five packets of \
+             256 B)");
+        PERIOD;
+    },
     routes: is_groups,
     build: |section, topology| {
         let rule = UgalRule::read(section, &*topology)?;

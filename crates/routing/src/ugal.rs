@@ -61,25 +61,13 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
 };
 
-const PARAMETERS_AND_INFORMATION: &[Parameter] = &[
-    PARAMETERS[0],
-    PARAMETERS[1],
-    PARAMETERS[2],
-    PARAMETERS[3],
-    PARAMETERS[4],
-    PARAMETERS[5],
-    PARAMETERS[6],
-    PARAMETERS[7],
-    PARAMETERS[8],
-    PARAMETERS[9],
-    Parameter::choice(
-        "information",
-        &["router", "group"],
-        "whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, \
-             of all links that leave it, too (UGAL-G)",
-    ),
-    PERIOD,
-];
+const PARAMETERS_AND_INFORMATION: &[Parameter] = parameters! {
+    ..PARAMETERS;
+    choice("information", &["router", "group"],
+        "whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all links that \
+         leave it, too (UGAL-G)");
+    PERIOD;
+};
 
 /// The parameter of algorithms with load reports.
 pub(crate) const PERIOD: Parameter = Parameter::time(

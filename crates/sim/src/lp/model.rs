@@ -3,7 +3,7 @@
 use des::{Context, Event, LpId, Model, Purpose, Time};
 use fabric::router::RouterUndo;
 
-use crate::lp::collection::RouterCollectionUndo;
+use crate::lp::collection::{HostCollectionUndo, RouterCollectionUndo};
 use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
 use crate::lp::load_reports::LoadReportsUndo;
@@ -42,6 +42,8 @@ pub enum LpUndo {
     RouterCollection(RouterCollectionUndo),
     /// Of a host.
     Host(HostUndo),
+    /// Of what is collected at a host.
+    HostCollection(HostCollectionUndo),
     /// Of the termination detector: its state before.
     TerminationDetector(Box<TerminationDetector>),
 }
@@ -57,6 +59,13 @@ impl From<HostUndo> for LpUndo {
     #[inline]
     fn from(step: HostUndo) -> LpUndo {
         LpUndo::Host(step)
+    }
+}
+
+impl From<HostCollectionUndo> for LpUndo {
+    #[inline]
+    fn from(step: HostCollectionUndo) -> LpUndo {
+        LpUndo::HostCollection(step)
     }
 }
 
@@ -84,7 +93,7 @@ impl NetworkLp {
     pub fn counts(&self, job: usize) -> Option<&JobCounts> {
         match self {
             NetworkLp::Router(router) => router.collection.delivered(job),
-            NetworkLp::Host(host) => host.counts(job),
+            NetworkLp::Host(host) => host.collection().counts(job),
             NetworkLp::TerminationDetector(_) => None,
         }
     }
@@ -167,7 +176,8 @@ impl Model for Simulation {
     fn undo(&self, lp: &mut NetworkLp, step: LpUndo) {
         match (lp, step) {
             (NetworkLp::Router(router), step) => router.undo(self, step),
-            (NetworkLp::Host(host), LpUndo::Host(step)) => host.undo(self, step),
+            (NetworkLp::Host(host), LpUndo::Host(step)) => host.undo(step),
+            (NetworkLp::Host(host), LpUndo::HostCollection(step)) => host.undo_collection(self, step),
             (NetworkLp::TerminationDetector(termination_detector), LpUndo::TerminationDetector(before)) => {
                 *termination_detector = *before
             }

@@ -107,7 +107,9 @@ impl JobWaits {
             links: vec![0; classes],
         };
         for host in hosts {
-            let Some(counts) = host.counts(job) else { continue };
+            let Some(counts) = host.collection().counts(job) else {
+                continue;
+            };
             waits.queueing += u128::from(counts.queueing_ps);
             let (mut busy, mut full) = (0, 0);
             for rail in 0..rails {

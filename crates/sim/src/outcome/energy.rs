@@ -174,7 +174,7 @@ impl Load {
                         busy.links[usize::from(HOST_LINK.0)] +=
                             u128::from(host.injection_use(rail, state.end).total.busy.ps());
                     }
-                    busy.divide(host.transmissions(), &BTreeMap::new());
+                    busy.divide(host.collection().transmissions(), &BTreeMap::new());
                 }
                 NetworkLp::Router(router_lp) => {
                     let id = router_lp.router.id();

@@ -86,7 +86,7 @@ impl FinalState<'_> {
         let hosts = (0..self.simulation.network.hosts()).map(|host| self.host(HostId(host)));
         let of_host = |host: &Host| {
             let mut received = ReceivedPackets::default();
-            for counts in (0..jobs).filter_map(|job| host.counts(job)) {
+            for counts in (0..jobs).filter_map(|job| host.collection().counts(job)) {
                 received.add(&counts.latency, &counts.hops);
             }
             received
@@ -299,10 +299,10 @@ impl FinalState<'_> {
     fn fairness(&self, index: usize) -> Option<Fairness> {
         let rails = self.simulation.network.rails.count();
         let hosts = self.hosts().filter_map(|host| {
-            let offered_bytes = host.counts(index)?.offered_bytes;
+            let offered_bytes = host.collection().counts(index)?.offered_bytes;
             let others = (0..self.simulation.jobs.len()).filter(|job| *job != index);
             let shared = others
-                .filter_map(|job| host.counts(job))
+                .filter_map(|job| host.collection().counts(job))
                 .any(|counts| counts.bytes > 0);
             let injected = (0..rails).map(|rail| {
                 let used = host.injection_use(rail, self.end);

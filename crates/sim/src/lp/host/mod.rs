@@ -3,7 +3,6 @@
 
 mod rails;
 mod ranks;
-mod tracing;
 mod traffic;
 mod transit;
 mod undo;
@@ -22,21 +21,18 @@ use self::rails::{HostNic, HostNicState};
 use self::ranks::{Ranks, RanksState, hand_over};
 use self::traffic::Sources;
 use self::undo::HostJournal;
-use crate::lp::counts::{JobCounts, counts_of, of_job};
+use crate::lp::collection::{HostCollection, HostCollectionUndo};
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::sampling::{HostSampler, HostSamples, TallyStep};
 use crate::lp::simulation::Simulation;
-use crate::lp::times_by_job::TimesByJob;
-use crate::lp::trace_record::{MessageKey, TraceRecord};
 
 /// One host. A network can have a million hosts, and the memory of a host is rarely cached when it gets an event. So
-/// the fields that synthetic traffic touches lie side by side, those for sending before those for receiving.
+/// the fields that synthetic traffic touches lie side by side in the NIC, those for sending before those for receiving;
+/// the sources share the cache line of the LP's tag. In this order nothing is padded.
 #[repr(C)]
 pub struct Host {
-    sampler: HostSampler,
     sources: Sources,
-    nic: HostNic,
     ranks: Ranks,
+    nic: HostNic,
 }
 
 /// The state of a host that changes, for checkpoints.
@@ -45,14 +41,12 @@ pub struct HostState {
     nic: HostNicState,
     ranks: RanksState,
     sources: Vec<u64>,
-    samples: Option<HostSamples>,
 }
 
 impl Host {
     /// A host before the run.
     pub fn new(simulation: &Simulation, id: HostId) -> Host {
         Host {
-            sampler: HostSampler::new(simulation, id),
             sources: Sources::new(simulation.occupants.sources(id)),
             nic: HostNic::new(simulation, id),
             ranks: Ranks::new(simulation, id),
@@ -75,7 +69,7 @@ impl Host {
     /// Prefetches the memory that the next events touch.
     #[inline]
     pub fn prefetch(&self) {
-        des::prefetch(&self.nic.counts);
+        self.nic.collection.prefetch();
     }
 
     /// Prefetches the memory that this event touches.
@@ -83,9 +77,7 @@ impl Host {
     pub fn prefetch_for(&self, simulation: &Simulation, now: Time, event: &NetEvent) {
         match event {
             NetEvent::PacketArrived { packet, .. } => {
-                if let Some(counts) = self.nic.counts.first() {
-                    counts.prefetch_for(now, packet);
-                }
+                self.nic.collection.prefetch_for(now, packet);
                 if !packet.standalone() {
                     let source = simulation.network.rails.host(EndPoint(packet.source));
                     self.ranks.inbox.prefetch_for(source, packet.message);
@@ -109,9 +101,7 @@ impl Host {
         context: &mut C,
     ) {
         let now = context.now();
-        if self.sampler.is_due(now) {
-            self.sample(simulation, context);
-        }
+        self.nic.observe(simulation, context);
         match *event {
             NetEvent::PacketArrived { port, packet, .. } => {
                 let (nic, mut adapter) = self.nic.port(simulation, port as u8, context);
@@ -137,10 +127,9 @@ impl Host {
             NetEvent::MessageDue(due) => {
                 let RankSlot { job, rank, .. } = self.ranks.slots()[usize::from(due.slot)];
                 let message = due.at_sender(rank);
-                if simulation.timeline {
-                    let key = MessageKey::new(job, &message);
-                    context.emit(Record::Trace(TraceRecord::Handed { key }));
-                }
+                self.nic
+                    .collection
+                    .handed_over(simulation, (job, &message), context);
                 hand_over(
                     &mut self.nic,
                     simulation,
@@ -187,9 +176,7 @@ impl Host {
     #[cold]
     #[inline(never)]
     fn report_drain<C: Context<Simulation>>(&self, simulation: &Simulation, context: &mut C) {
-        let under_way = |counts: &JobCounts| counts.offered_bytes.wrapping_sub(counts.measured_bytes);
-        let bytes = self.nic.counts.iter().map(under_way);
-        let bytes = bytes.fold(0, u64::wrapping_add);
+        let bytes = self.nic.collection.measured_under_way();
         let bytes = [bytes as u32, (bytes >> 32) as u32];
         context.send(
             simulation.numbering.termination_detector(),
@@ -198,39 +185,24 @@ impl Host {
         );
     }
 
-    /// Samples the host for the bins that end before now.
-    #[cold]
-    #[inline(never)]
-    fn sample<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
-        let now = context.now();
-        let seen = self.nic.seen();
-        let note = |index, before| context.undo(HostUndo::PeaksRaised { index, before }.into());
-        self.sampler.raise_peaks(simulation, &seen, now, note);
-        let emit = &mut |record| context.emit(record);
-        if let Some(before) = self.sampler.sample(simulation, &seen, now, C::REVERSIBLE, emit) {
-            context.undo(HostUndo::Sampled(before).into());
-        }
-    }
-
     /// Emits the last samples, at the end of the run.
     pub fn finish(&self, simulation: &Simulation, end: Time, emit: &mut impl FnMut(Record)) {
-        self.sampler.finish(simulation, &self.nic.seen(), end, emit);
+        let seen = &self.nic.seen();
+        self.nic.collection.finish(simulation, seen, end, emit);
     }
 
     /// The NIC delivers a packet.
     fn packet<C: Context<Simulation>>(&mut self, simulation: &Simulation, packet: Packet, context: &mut C) {
         let payload = simulation.payload(&packet);
-        if simulation.shortcuts.tallies.is_on() {
-            tally_delivered(&packet, payload, context);
-        }
-        let notes = &mut HostJournal(context);
-        let counts = counts_of(&mut self.nic.counts, packet.job, notes);
-        counts.delivered(notes.0.now(), (&packet, payload), simulation.measured, notes);
+        self.nic
+            .collection
+            .delivered(simulation, &packet, payload, context);
         if packet.standalone() {
             return;
         }
         let source = simulation.network.rails.host(EndPoint(packet.source));
-        let whole = self.ranks.inbox.packet(source, packet.message, payload, notes);
+        let journal = &mut HostJournal(context);
+        let whole = self.ranks.inbox.packet(source, packet.message, payload, journal);
         if let Some(message) = whole {
             self.ranks
                 .deliver_packet(&mut self.nic, simulation, &packet, message, context);
@@ -238,17 +210,12 @@ impl Host {
     }
 
     /// Undoes one step; steps are undone in reverse order.
-    pub fn undo(&mut self, simulation: &Simulation, step: HostUndo) {
+    pub fn undo(&mut self, step: HostUndo) {
         match step {
-            HostUndo::Sampled(before) => self.sampler.undo(simulation.plan.bins(), before),
-            HostUndo::PeaksRaised { index, before } => self.sampler.undo_raise(index, before),
             HostUndo::Nic { rail, step } => self.nic.undo_port(rail, step),
             HostUndo::NextRail { before } => self.nic.undo_next_rail(before),
             HostUndo::Divided { message, before } => self.nic.undo_divided(message, before),
-            HostUndo::WaitTracker { rail, step } => self.nic.undo_wait_tracker(rail, step),
-            HostUndo::Transmission(step) => self.nic.undo_transmission(step),
             HostUndo::Inbox(step) => self.ranks.inbox.undo(step),
-            HostUndo::Counts(step) => step.undo(&mut self.nic.counts),
             HostUndo::Started { slot } => self.ranks.undo_started(slot),
             HostUndo::Rank { slot, changes } => self.ranks.undo_rank(slot, changes),
             HostUndo::SourceSent { source } => {
@@ -264,13 +231,22 @@ impl Host {
         }
     }
 
+    /// Undoes one step of what it collects.
+    pub fn undo_collection(&mut self, simulation: &Simulation, step: HostCollectionUndo) {
+        self.nic.collection.undo(simulation, step);
+    }
+
+    /// What it collects.
+    pub fn collection(&self) -> &HostCollection {
+        &self.nic.collection
+    }
+
     /// The state that changes.
     pub fn state(&self) -> HostState {
         HostState {
             nic: self.nic.state(),
             ranks: self.ranks.state(),
             sources: self.sources.state(),
-            samples: self.sampler.state(),
         }
     }
 
@@ -284,10 +260,9 @@ impl Host {
         state: HostState,
         purpose: Purpose,
     ) -> Result<(), String> {
-        self.nic.restore(state.nic)?;
+        self.nic.restore(simulation, state.nic)?;
         self.ranks.restore(simulation, state.ranks, purpose)?;
-        self.sources.restore(state.sources)?;
-        self.sampler.restore(simulation.plan.bins(), state.samples)
+        self.sources.restore(state.sources)
     }
 
     /// Its ranks, by slot.
@@ -295,38 +270,15 @@ impl Host {
         self.ranks.slots()
     }
 
-    /// What a job has sent and received here.
-    pub fn counts(&self, job: usize) -> Option<&JobCounts> {
-        of_job(&self.nic.counts, job)
-    }
-
     /// Credits of one rail for a traffic class, in bytes.
     pub fn credits(&self, rail: u32, class: u8) -> u32 {
         self.nic.credits(rail, class)
-    }
-
-    /// Times that its injection links took to transmit the packets of each job. `None` unless energy is divided among
-    /// jobs.
-    pub fn transmissions(&self) -> Option<&TimesByJob> {
-        self.nic.transmissions()
     }
 
     /// Use of the injection link of one rail.
     pub fn injection_use(&self, rail: u32, end: Time) -> LinkUse {
         self.nic.injection_use(rail, end)
     }
-}
-
-/// Adds a delivered packet to the tally of the worker.
-// Not inlined, to keep the code of runs without series small.
-#[inline(never)]
-fn tally_delivered(packet: &Packet, payload: u32, context: &mut impl Context<Simulation>) {
-    context.tally(TallyStep::Delivered {
-        time: context.now(),
-        job: packet.job,
-        // What ranks receive counts by message.
-        bytes: packet.standalone().then_some(payload),
-    });
 }
 
 /// Memory of a host with this number of rails and traffic classes, in bytes.

@@ -5,34 +5,29 @@ use std::collections::BTreeMap;
 use des::{Context, Journal, Time};
 use experiment::{MAX_RAILS, RailChoice};
 use fabric::{
-    LinkUse, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, NicWaitTracker,
-    NicWaitTrackerUndo, Outgoing, Packet,
+    LinkUse, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, Outgoing, Packet,
 };
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
 
-use super::tracing::Tracer;
-use super::undo::{HostJournal, HostUndo, Injected};
-use crate::lp::counts::{AllCounts, JobCounts, counts_of};
+use super::undo::{HostUndo, Injected};
+use crate::lp::collection::{HostCollection, HostCollectionState, HostDepartureFacts};
 use crate::lp::net_event::NetEvent;
-use crate::lp::sampling::{HostView, RailView, SentRun, TallyStep};
+use crate::lp::sampling::{HostView, RailView, SentRun};
 use crate::lp::simulation::{LpFailure, Simulation};
-use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
 use crate::lp::wiring::LinkEnd;
 
-/// The NIC of a host: numbers, counts, divides and sends its messages.
+/// The NIC of a host: numbers, divides and sends its messages.
 #[repr(C)]
 pub struct HostNic {
+    first: Rail,
     /// Number of the next message, modulo 2^32.
     pub next_message: u32,
     pub id: HostId,
     /// `None` where the first is the only rail.
     more: Option<Box<MoreRails>>,
-    /// `None` unless timelines or waits are collected, or energy is divided among jobs.
-    pub tracer: Option<Box<Tracer>>,
-    first: Rail,
-    /// By job, in the order in which this host first met them: few, and searched from the front.
-    pub counts: AllCounts,
+    /// What the host collects, mostly about its NIC.
+    pub collection: HostCollection,
 }
 
 /// One port of the NIC.
@@ -60,21 +55,16 @@ pub struct HostNicState {
     next: u8,
     divided: BTreeMap<Injected, u8>,
     next_message: u32,
-    counts: Vec<JobCounts>,
-    /// By rail; empty unless waits are collected.
-    wait_trackers: Vec<NicWaitTracker>,
-    /// `None` unless energy is divided among jobs.
-    transmissions: Option<TimesByJob>,
+    collection: HostCollectionState,
 }
 
 /// Turns the outputs of a NIC port into events.
 pub struct NicLinkAdapter<'a, C> {
     rail: u8,
     link_end: LinkEnd,
-    counts: &'a mut AllCounts,
-    tracer: Option<&'a mut Tracer>,
-    /// Where the message that the NIC gets is added, if the tally of the worker lacks it.
-    untallied: Option<&'a mut SentRun>,
+    collection: &'a mut HostCollection,
+    /// For the collection: the run to which the message that the NIC gets is added if it leaves at once.
+    run: Option<&'a mut SentRun>,
     simulation: &'a Simulation,
     context: &'a mut C,
 }
@@ -94,9 +84,8 @@ impl HostNic {
             next_message: 0,
             id,
             more,
-            tracer: Tracer::new(simulation).map(Box::new),
             first: Rail::new(simulation, id, 0),
-            counts: AllCounts::new(),
+            collection: HostCollection::new(simulation, id),
         }
     }
 
@@ -127,9 +116,8 @@ impl HostNic {
         let adapter = NicLinkAdapter {
             rail,
             link_end: port.injection,
-            counts: &mut self.counts,
-            tracer: self.tracer.as_deref_mut(),
-            untallied: None,
+            collection: &mut self.collection,
+            run: None,
             simulation,
             context,
         };
@@ -137,32 +125,33 @@ impl HostNic {
     }
 
     /// Hands a message that is made at `created_at` to the NIC. Its `destination` is still the number of a host.
-    /// `receiver` is the slot of the receiving rank, if a rank sends it. `untallied`: where it is added, if the tally
-    /// of the worker lacks it.
+    /// `receiver` is the slot of the receiving rank, if a rank sends it. `run`: see [`HostCollection::made_in_run`].
     #[inline]
     pub fn inject<'a, C: Context<Simulation>>(
         &'a mut self,
         simulation: &'a Simulation,
         created_at: Time,
         (message, receiver): (Outgoing<Injected>, Option<u16>),
-        untallied: Option<&'a mut SentRun>,
+        run: Option<&'a mut SentRun>,
         context: &'a mut C,
     ) {
         if self.more.is_some() {
-            if untallied.is_some() {
-                tally_sent(created_at, message.job, message.bytes, context);
-            }
+            self.collection.queued(&message, created_at, run, context);
             return self.deal_out(simulation, (message, receiver), context);
         }
         // With one rail, hosts and end points have the same numbers.
         let now = context.now();
         let (nic, mut adapter) = self.port(simulation, 0, context);
-        adapter.untallied = untallied;
-        adapter.take(now, || nic.source_of(&message));
+        adapter.run = run;
+        adapter.take(|| nic.source_of(&message));
         nic.send((now, created_at), &message, &mut adapter);
-        if adapter.untallied.is_some() {
-            tally_sent(created_at, message.job, message.bytes, adapter.context);
-        }
+        let NicLinkAdapter {
+            collection,
+            run,
+            context,
+            ..
+        } = adapter;
+        collection.queued(&message, created_at, run, context);
     }
 
     /// Divides a message among several rails.
@@ -230,7 +219,7 @@ impl HostNic {
                 ..message
             };
             let (nic, mut adapter) = self.port(simulation, rail, context);
-            adapter.take(now, || nic.source_of(&part));
+            adapter.take(|| nic.source_of(&part));
             nic.send((now, now), &part, &mut adapter);
         }
     }
@@ -251,20 +240,6 @@ impl HostNic {
         let left = left - 1;
         more.note_divided(message, left, context);
         left == 0
-    }
-
-    /// Counts a message that this host makes. `offered`: the time since the warm-up, if the NIC gets it in the measured
-    /// part.
-    #[inline]
-    pub fn count_message<C: Context<Simulation>>(
-        &mut self,
-        job: u16,
-        bytes: u64,
-        offered: Option<Time>,
-        context: &mut C,
-    ) {
-        let notes = &mut HostJournal(context);
-        counts_of(&mut self.counts, job, notes).message(bytes, offered, notes);
     }
 
     /// Undoes a step of the NIC port of a rail.
@@ -289,24 +264,6 @@ impl HostNic {
         }
     }
 
-    /// Undoes a step of the wait tracker of a rail.
-    pub fn undo_wait_tracker(&mut self, rail: u8, step: NicWaitTrackerUndo) {
-        let wait_trackers = self.tracer.as_mut().map(|tracer| &mut tracer.wait_trackers);
-        if let Some(wait_tracker) =
-            wait_trackers.and_then(|wait_trackers| wait_trackers.get_mut(usize::from(rail)))
-        {
-            wait_tracker.undo(step);
-        }
-    }
-
-    /// Undoes the counting of a transmission.
-    pub fn undo_transmission(&mut self, step: TimesByJobUndo) {
-        let transmissions = self.tracer.as_mut().map(|tracer| &mut tracer.transmissions);
-        if let Some(Some(transmissions)) = transmissions {
-            transmissions.undo(step);
-        }
-    }
-
     /// The state that changes.
     pub fn state(&self) -> HostNicState {
         let more = self.more.as_ref();
@@ -315,9 +272,7 @@ impl HostNic {
             next: more.map_or(0, |more| more.next),
             divided: more.map_or(BTreeMap::new(), |more| more.divided.clone()),
             next_message: self.next_message,
-            counts: self.counts.to_vec(),
-            wait_trackers: self.wait_trackers().to_vec(),
-            transmissions: self.transmissions().cloned(),
+            collection: self.collection.state(),
         }
     }
 
@@ -325,7 +280,7 @@ impl HostNic {
     ///
     /// # Errors
     /// The saved state is that of another host or experiment.
-    pub fn restore(&mut self, state: HostNicState) -> Result<(), String> {
+    pub fn restore(&mut self, simulation: &Simulation, state: HostNicState) -> Result<(), String> {
         if state.nics.len() != self.rails().count() || usize::from(state.next) >= state.nics.len() {
             return Err("it has other rails".into());
         }
@@ -338,28 +293,8 @@ impl HostNic {
             more.divided = state.divided;
             more.divided.retain(|_, left| *left > 0);
         }
-        if state.wait_trackers.len() != self.wait_trackers().len() {
-            return Err("it has other wait trackers".into());
-        }
-        if state.transmissions.is_some() != self.transmissions().is_some() {
-            return Err("it counts other transmissions".into());
-        }
-        if let Some(tracer) = &mut self.tracer {
-            tracer.wait_trackers = state.wait_trackers.into();
-            tracer.transmissions = state.transmissions;
-        }
         self.next_message = state.next_message;
-        self.counts = state.counts.into();
-        Ok(())
-    }
-
-    fn wait_trackers(&self) -> &[NicWaitTracker] {
-        self.tracer.as_ref().map_or(&[], |tracer| &tracer.wait_trackers)
-    }
-
-    /// Times that the injection links took to transmit the packets of each job, if they are counted.
-    pub fn transmissions(&self) -> Option<&TimesByJob> {
-        self.tracer.as_ref()?.transmissions.as_ref()
+        self.collection.restore(simulation, state.collection)
     }
 
     fn rails(&self) -> impl Iterator<Item = &Rail> {
@@ -368,10 +303,7 @@ impl HostNic {
     }
 
     fn rail(&self, rail: u32) -> &Rail {
-        match (rail, &self.more) {
-            (1.., Some(more)) => &more.others[rail as usize - 1],
-            _ => &self.first,
-        }
+        rail_of(&self.first, self.more.as_deref(), rail)
     }
 
     /// Credits of one rail for a traffic class, in bytes.
@@ -384,23 +316,45 @@ impl HostNic {
         self.rail(rail).nic.used(end)
     }
 
-    /// The state of the host, for its sampler.
-    pub fn seen(&self) -> HostView<'_, impl Fn(u32, Time) -> RailView + use<'_>> {
-        let rail = |rail: u32, time| {
-            let nic = &self.rail(rail).nic;
+    /// Tells the collection of an event.
+    #[inline(always)]
+    pub fn observe<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
+        let (id, first, more) = (self.id, &self.first, self.more.as_deref());
+        self.collection
+            .event(simulation, || seen(id, first, more), context);
+    }
+
+    /// The state of the NIC, for the sampler.
+    pub fn seen(&self) -> HostView<impl Fn(u32, Time) -> RailView + use<'_>> {
+        seen(self.id, &self.first, self.more.as_deref())
+    }
+}
+
+fn rail_of<'a>(first: &'a Rail, more: Option<&'a MoreRails>, rail: u32) -> &'a Rail {
+    match (rail, more) {
+        (1.., Some(more)) => &more.others[rail as usize - 1],
+        _ => first,
+    }
+}
+
+/// The state of these rails of a host, for the sampler.
+fn seen<'a>(
+    id: HostId,
+    first: &'a Rail,
+    more: Option<&'a MoreRails>,
+) -> HostView<impl Fn(u32, Time) -> RailView + use<'a>> {
+    HostView {
+        id,
+        rail: move |rail, time| {
+            let nic = &rail_of(first, more, rail).nic;
             RailView {
                 flow: nic.used(time).total,
                 backlog: nic.backlog(),
                 classes: std::array::from_fn(|class| nic.class_view(class as u8)),
                 is_active: nic.is_active(time),
             }
-        };
-        HostView {
-            id: self.id,
-            rail,
-            rails: self.rails().count() as u32,
-            counts: &self.counts,
-        }
+        },
+        rails: 1 + more.map_or(0, |more| more.others.len() as u32),
     }
 }
 
@@ -446,17 +400,6 @@ impl MoreRails {
     }
 }
 
-/// Adds a message to the tally of the worker.
-// Not inlined, to keep the code of runs without series small.
-#[inline(never)]
-pub fn tally_sent(made_at: Time, job: u16, bytes: u64, context: &mut impl Context<Simulation>) {
-    context.tally(TallyStep::Sent {
-        time: made_at,
-        job,
-        bytes,
-    });
-}
-
 /// Memory of the rails after the first, and of the queues of traffic classes, in bytes.
 pub fn bytes_of_more(rails: u32, classes: u8) -> u64 {
     let of_classes = u64::from(rails) * Nic::<Injected>::bytes_of_classes(classes);
@@ -477,49 +420,16 @@ impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C
     }
 }
 
-impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicLinkAdapter<'_, C> {
-    const KEPT: bool = C::REVERSIBLE;
-
-    fn keep(&mut self, step: NicWaitTrackerUndo) {
-        let rail = self.rail;
-        self.context.undo(HostUndo::WaitTracker { rail, step }.into());
-    }
-}
-
 impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
-    /// Adds a reservation of the injection link to the tally of the worker.
-    // Not inlined, to keep the code of runs without series small.
-    #[inline(never)]
-    fn tally_injection(&mut self, wait: Time, serialization: Time, bytes: u32) {
-        let start = self.context.now() + wait;
-        self.context.tally(TallyStep::Injection {
-            start,
-            serialization,
-            bytes,
-        });
+    /// The NIC takes a message of this source.
+    #[inline]
+    fn take(&mut self, source: impl FnOnce() -> NicSource) {
+        self.collection.taken(self.rail, source, self.context);
     }
 
-    /// Sends a packet to its router, and counts it.
+    /// Sends a packet to its router.
     #[inline(always)]
-    fn send(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
-        if self.tracer.is_some() {
-            self.trace_departure(packet, source, serialization, last);
-        }
-        let notes = &mut HostJournal(&mut *self.context);
-        let counts = counts_of(self.counts, packet.job, notes);
-        counts.injected(notes);
-        if !packet.standalone() {
-            let start = notes.0.now() + wait;
-            counts.message_injected((start, serialization), &packet, last, notes);
-        } else if self.simulation.uses_source_wait {
-            let start = notes.0.now() + wait;
-            if self.simulation.drains {
-                counts.waited(start, &packet, self.simulation.measured, notes);
-            }
-            if self.simulation.network_latency {
-                packet.set_source_wait(start.saturating_sub(packet.created_at()));
-            }
-        }
+    fn send(&mut self, packet: Packet, wait: Time) {
         let classes = &self.simulation.network.traffic_classes;
         let event = NetEvent::PacketArrived {
             port: self.link_end.port,
@@ -529,51 +439,36 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
         self.context
             .send(self.link_end.lp, wait + self.link_end.arrival, event);
     }
-
-    /// Traces a message that the NIC takes.
-    #[inline]
-    fn take(&mut self, now: Time, source: impl FnOnce() -> NicSource) {
-        if self.tracer.is_some() {
-            self.trace_taken(now, source());
-        }
-    }
-
-    #[inline(never)]
-    fn trace_taken(&mut self, now: Time, source: NicSource) {
-        let Some(tracer) = self.tracer.take() else { return };
-        if let Some(wait_tracker) = tracer.wait_trackers.get_mut(usize::from(self.rail)) {
-            wait_tracker.taken(now, source, self);
-        }
-        self.tracer = Some(tracer);
-    }
-
-    #[inline(never)]
-    fn trace_departure(&mut self, packet: Packet, source: NicSource, serialization: Time, last: bool) {
-        if let Some(tracer) = &mut self.tracer {
-            let class = self.simulation.class_of(packet.job);
-            let vc = self.simulation.network.traffic_classes.first_vc(class);
-            tracer.departed((self.rail, vc, source), packet, serialization, last, self.context);
-        }
-    }
 }
 
 impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
     #[inline]
-    fn depart(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
-        if self.simulation.shortcuts.tallies.is_on() {
-            self.tally_injection(wait, serialization, packet.bytes);
-        }
-        self.send(packet, source, wait, serialization, last);
+    fn depart(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
+        let facts = HostDepartureFacts {
+            rail: self.rail,
+            source,
+            wait,
+            serialization,
+            last,
+        };
+        self.collection
+            .departed(self.simulation, &mut packet, facts, self.context);
+        self.send(packet, wait);
     }
 
     #[inline]
-    fn depart_at_once(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time) {
-        if let Some(run) = self.untallied.take() {
-            run.add(self.simulation, &packet, (wait, serialization), self.context);
-        } else if self.simulation.shortcuts.tallies.is_on() {
-            self.tally_injection(wait, serialization, packet.bytes);
-        }
-        self.send(packet, source, wait, serialization, true);
+    fn depart_at_once(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time) {
+        let facts = HostDepartureFacts {
+            rail: self.rail,
+            source,
+            wait,
+            serialization,
+            last: true,
+        };
+        let run = self.run.take();
+        self.collection
+            .departed_at_once(self.simulation, &mut packet, facts, run, self.context);
+        self.send(packet, wait);
     }
 
     #[inline]
@@ -598,9 +493,8 @@ impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C>
 
     #[inline]
     fn link_stalled(&mut self, since: Time, until: Time) {
-        if self.simulation.shortcuts.tallies.is_on() {
-            self.context.tally(TallyStep::InjectionStalled { since, until });
-        }
+        self.collection
+            .stalled(self.simulation, since, until, self.context);
     }
 
     #[inline]

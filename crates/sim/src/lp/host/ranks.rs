@@ -9,17 +9,14 @@ use smallvec::SmallVec;
 use topology::HostId;
 use workload::{Operation, Program, TraceError};
 
-use super::rails::{HostNic, tally_sent};
-use super::tracing::{trace_asked, trace_note};
+use super::rails::HostNic;
 use super::transit::{through_memory, through_network};
 use super::undo::{HostJournal, HostUndo, Injected};
 use crate::Error;
-use crate::lp::counts::counts_of;
+use crate::lp::collection::MadeMessage;
 use crate::lp::host_message::HostMessage;
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::sampling::TallyStep;
 use crate::lp::simulation::Simulation;
-use crate::lp::trace_record::{MessageKey, TraceRecord};
 
 /// The ranks of a host, and the inbox that gathers their messages.
 #[repr(C)]
@@ -154,16 +151,9 @@ impl Ranks {
         if C::REVERSIBLE {
             context.undo(HostUndo::MessageReceived { slot }.into());
         }
-        if simulation.timeline {
-            let key = MessageKey::new(job, &message);
-            context.emit(Record::Trace(TraceRecord::Arrived { key }));
-        }
         let now = context.now();
-        if simulation.shortcuts.tallies.is_on() {
-            context.tally(TallyStep::Received { job, bytes });
-        }
-        let notes = &mut HostJournal(context);
-        counts_of(&mut nic.counts, job, notes).received(bytes, transit.queueing, notes);
+        let collection = &mut nic.collection;
+        collection.received(simulation, (job, &message), bytes, transit.queueing, context);
         self.with_rank(nic, simulation, slot, context, |rank, actions| {
             rank.arrived(now, message, transit, actions)
         });
@@ -302,7 +292,7 @@ impl Ranks {
                     );
                 }
                 Action::RepetitionEnded(number) => context.emit(Record::RepetitionDone { job, number }),
-                Action::Trace(note) => asked = trace_note(note, (job, rank), context).or(asked),
+                Action::Trace(note) => asked = nic.collection.rank_did(note, (job, rank), context).or(asked),
             }
         }
         self.actions = actions;
@@ -324,23 +314,24 @@ impl Ranks {
         };
         let destination = ranks.hosts[message.to as usize];
         let bytes = wire_bytes(&message, &ranks.mpi.settings);
-        let (now, measured) = (context.now(), simulation.measured);
-        let offered = (destination != nic.id && measured.contains(now)).then(|| now - measured.from);
-        if simulation.shortcuts.tallies.is_on() {
-            tally_sent(now, job, bytes, context);
-        }
-        nic.count_message(job, bytes, offered, context);
+        let made = MadeMessage {
+            job,
+            bytes,
+            at: context.now(),
+            leaves: destination != nic.id,
+        };
+        nic.collection.made(simulation, made, context);
         let in_flight = &mut self.slots[usize::from(slot)].in_flight;
         *in_flight = in_flight.wrapping_add(1);
-        let (number, numbered) = (nic.next_message, destination != nic.id);
+        let (number, numbered) = (nic.next_message, made.leaves);
         nic.next_message = number.wrapping_add(u32::from(numbered));
         if C::REVERSIBLE {
             context.undo(HostUndo::MessageSent { slot, numbered }.into());
         }
-        if simulation.timeline {
-            let number = numbered.then_some(number);
-            trace_asked(job, &message, number, asked, context);
-        }
+        let of_message = (job, &message);
+        let got = numbered.then_some(number);
+        nic.collection
+            .numbered(simulation, of_message, got, asked, context);
         let request = message.request;
         if !numbered {
             let Transit { latency, memory, .. } = through_memory(simulation, bytes);

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::rails::HostNic;
 use super::undo::HostUndo;
+use crate::lp::collection::MadeMessage;
 use crate::lp::lp_random::LpRandom;
 use crate::lp::net_event::NetEvent;
 use crate::lp::sampling::SentRun;
@@ -80,11 +81,14 @@ impl Sources {
                 standalone: true,
                 report: None,
             };
-            let measured = simulation.measured;
-            let offered = measured.contains(due).then(|| due - measured.from);
-            nic.count_message(job, bytes, offered, context);
-            let untallied = simulation.shortcuts.tallies.is_on().then_some(&mut sent);
-            nic.inject(simulation, due, (message, None), untallied, context);
+            let made = MadeMessage {
+                job,
+                bytes,
+                at: due,
+                leaves: true,
+            };
+            let run = nic.collection.made_in_run(simulation, made, &mut sent, context);
+            nic.inject(simulation, due, (message, None), run, context);
             due += gap;
             // What may be undone is made at its time.
             if due > now && (C::REVERSIBLE || !self.sends_ahead(nic, simulation, now, due)) {

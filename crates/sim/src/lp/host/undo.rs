@@ -1,15 +1,12 @@
 //! What a host undoes: one step for each change of its state.
 
 use des::{Context, Journal, Time};
-use fabric::{InboxUndo, NicUndo, NicWaitTrackerUndo};
+use fabric::{InboxUndo, NicUndo};
 use mpi::Changes;
 use serde::{Deserialize, Serialize};
 
-use crate::lp::counts::CountsUndo;
 use crate::lp::host_message::HostMessage;
-use crate::lp::sampling::{HostSamples, SampledVc};
 use crate::lp::simulation::Simulation;
-use crate::lp::times_by_job::TimesByJobUndo;
 
 /// Identifies a message whose injection the NIC reports: the slot of the rank, and its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,8 +25,6 @@ pub enum HostUndo {
     Divided { message: Injected, before: u8 },
     /// Its inbox has changed.
     Inbox(InboxUndo<HostMessage>),
-    /// Its counts have changed.
-    Counts(CountsUndo),
     /// A rank has started.
     Started { slot: u16 },
     /// A rank has executed operations.
@@ -45,14 +40,6 @@ pub enum HostUndo {
     },
     /// A message for one of its ranks has arrived.
     MessageReceived { slot: u16 },
-    /// It was sampled.
-    Sampled(Box<HostSamples>),
-    /// The peaks of a VC have grown; VCs are numbered by rail, then traffic class.
-    PeaksRaised { index: u16, before: SampledVc },
-    /// The wait tracker of a port of its NIC has changed.
-    WaitTracker { rail: u8, step: NicWaitTrackerUndo },
-    /// A transmission was counted for its job.
-    Transmission(TimesByJobUndo),
     /// The gap after a message has moved the time of the next handover.
     HandedOver { before: Time },
 }
@@ -66,14 +53,5 @@ impl<C: Context<Simulation>> Journal<InboxUndo<HostMessage>> for HostJournal<'_,
     #[inline]
     fn keep(&mut self, step: InboxUndo<HostMessage>) {
         self.0.undo(HostUndo::Inbox(step).into());
-    }
-}
-
-impl<C: Context<Simulation>> Journal<CountsUndo> for HostJournal<'_, C> {
-    const KEPT: bool = C::REVERSIBLE;
-
-    #[inline]
-    fn keep(&mut self, step: CountsUndo) {
-        self.0.undo(HostUndo::Counts(step).into());
     }
 }

@@ -50,16 +50,14 @@ pub struct RailView {
     pub is_active: bool,
 }
 
-/// The state of a host, as the sampler sees it.
-pub struct HostView<'a, R> {
+/// The state of a host's NIC, as the sampler sees it.
+pub struct HostView<R> {
     /// Number of the host.
     pub id: HostId,
     /// State of a rail at a time.
     pub rail: R,
     /// Number of rails.
     pub rails: u32,
-    /// Counts of the host.
-    pub counts: &'a [JobCounts],
 }
 
 impl HostSampler {
@@ -115,7 +113,7 @@ impl HostSampler {
     pub fn raise_peaks<R: Fn(u32, Time) -> RailView>(
         &mut self,
         simulation: &Simulation,
-        seen: &HostView<'_, R>,
+        seen: &HostView<R>,
         now: Time,
         mut note: impl FnMut(u16, SampledVc),
     ) {
@@ -144,7 +142,7 @@ impl HostSampler {
     pub fn sample<R: Fn(u32, Time) -> RailView>(
         &mut self,
         simulation: &Simulation,
-        seen: &HostView<'_, R>,
+        state: (&HostView<R>, &[JobCounts]),
         now: Time,
         reversible: bool,
         emit: &mut impl FnMut(Record),
@@ -158,7 +156,7 @@ impl HostSampler {
         let bin = bins.of(now);
         if let Some(open) = samples.open {
             for bin in open..bin {
-                if !samples.sample(simulation, seen, self.details, (bin, bins.end(bin)), emit) {
+                if !samples.sample(simulation, state, self.details, (bin, bins.end(bin)), emit) {
                     break;
                 }
             }
@@ -172,7 +170,7 @@ impl HostSampler {
     pub fn finish<R: Fn(u32, Time) -> RailView>(
         &self,
         simulation: &Simulation,
-        seen: &HostView<'_, R>,
+        state: (&HostView<R>, &[JobCounts]),
         end: Time,
         emit: &mut impl FnMut(Record),
     ) {
@@ -182,7 +180,7 @@ impl HostSampler {
         let plan = &simulation.plan;
         for bin in open..=plan.last_before(end) {
             let bin_end = plan.bins().end(bin).min(end);
-            if !samples.sample(simulation, seen, self.details, (bin, bin_end), emit) {
+            if !samples.sample(simulation, state, self.details, (bin, bin_end), emit) {
                 break;
             }
         }
@@ -237,7 +235,7 @@ impl HostSamples {
     fn sample<R: Fn(u32, Time) -> RailView>(
         &mut self,
         simulation: &Simulation,
-        seen: &HostView<'_, R>,
+        (seen, counts): (&HostView<R>, &[JobCounts]),
         details: bool,
         (bin, end): (u64, Time),
         emit: &mut impl FnMut(Record),
@@ -290,7 +288,7 @@ impl HostSamples {
         }
         if details {
             let header = u64::from(simulation.packet_header);
-            self.sample_host(seen, (all, queue_bytes), header, bin, emit);
+            self.sample_host((seen.id, counts), (all, queue_bytes), header, bin, emit);
         } else {
             let flow = self.links[0].advance(all);
             if !flow.is_nothing() {
@@ -298,20 +296,20 @@ impl HostSamples {
                 emit(Record::ClassSample { bin, class, flow });
             }
         }
-        self.sample_jobs(simulation, seen.counts, bin, emit);
+        self.sample_jobs(simulation, counts, bin, emit);
         goes_on
     }
 
-    fn sample_host<R>(
+    fn sample_host(
         &mut self,
-        seen: &HostView<'_, R>,
+        (id, counts): (HostId, &[JobCounts]),
         (all, queue_bytes): (Flow, u64),
         header: u64,
         bin: u32,
         emit: &mut impl FnMut(Record),
     ) {
         let since = |known: &mut u64, now: u64| now.saturating_sub(std::mem::replace(known, now));
-        let sum = |of: fn(&JobCounts) -> u64| seen.counts.iter().map(of).sum();
+        let sum = |of: fn(&JobCounts) -> u64| counts.iter().map(of).sum();
         let packets_received = since(&mut self.packets_received, sum(|c| c.packets_delivered)) as u32;
         let received = sum(|c| c.bytes_delivered) + sum(|c| c.packets_delivered) * header;
         let bytes_received = since(&mut self.bytes_received, received);
@@ -321,7 +319,7 @@ impl HostSamples {
         if packets_sent > 0 || packets_received > 0 || is_other {
             emit(Record::HostSample {
                 bin,
-                host: seen.id.0,
+                host: id.0,
                 packets_sent,
                 packets_received,
                 bytes_sent,

@@ -5,7 +5,7 @@ use fabric::{NicSource, NicWaitTracker, NicWaitTrackerUndo, Packet, Wait, WaitOu
 use mpi::{COLLECTIVE_CONTEXT, Message, TraceEvent, WINDOW_CONTEXT};
 use topology::HOST_LINK;
 
-use super::undo::HostUndo;
+use super::host::{HostCollectionUndo, HostDepartureFacts};
 use crate::lp::net_event::Record;
 use crate::lp::simulation::Simulation;
 use crate::lp::times_by_job::TimesByJob;
@@ -19,6 +19,12 @@ pub struct Tracer {
     pub wait_trackers: Box<[NicWaitTracker]>,
     /// Times that the injection links took to transmit the packets of each job, if energy is divided among jobs.
     pub transmissions: Option<TimesByJob>,
+}
+
+/// Keeps undo steps of the wait tracker of a NIC port.
+struct NicWaitJournal<'a, C> {
+    rail: u8,
+    context: &'a mut C,
 }
 
 /// Where the wait tracker of a NIC port writes while a packet departs.
@@ -48,20 +54,35 @@ impl Tracer {
         })
     }
 
-    /// A packet of a source departs from the NIC port of a rail into a VC.
+    /// The NIC port of a rail takes a message of this source.
+    #[inline(never)]
+    pub fn taken<C: Context<Simulation>>(&mut self, rail: u8, source: NicSource, context: &mut C) {
+        if let Some(wait_tracker) = self.wait_trackers.get_mut(usize::from(rail)) {
+            let now = context.now();
+            wait_tracker.taken(now, source, &mut NicWaitJournal { rail, context });
+        }
+    }
+
+    /// A packet departs into a VC.
     pub fn departed<C: Context<Simulation>>(
         &mut self,
-        (rail, vc, source): (u8, u8, NicSource),
+        vc: u8,
         packet: Packet,
-        serialization: Time,
-        last: bool,
+        facts: HostDepartureFacts,
         context: &mut C,
     ) {
+        let HostDepartureFacts {
+            rail,
+            source,
+            serialization,
+            last,
+            ..
+        } = facts;
         let now = context.now();
         if let Some(transmissions) = &mut self.transmissions {
             let step = transmissions.add(packet.job, HOST_LINK, serialization);
             if C::REVERSIBLE {
-                context.undo(HostUndo::Transmission(step).into());
+                context.undo(HostCollectionUndo::Transmission(step).into());
             }
         }
         if let Some(wait_tracker) = self.wait_trackers.get_mut(usize::from(rail)) {
@@ -84,12 +105,26 @@ impl Tracer {
     }
 }
 
+impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicWaitJournal<'_, C> {
+    const KEPT: bool = C::REVERSIBLE;
+
+    fn keep(&mut self, step: NicWaitTrackerUndo) {
+        let rail = self.rail;
+        self.context
+            .undo(HostCollectionUndo::WaitTracker { rail, step }.into());
+    }
+}
+
 impl<C: Context<Simulation>> Journal<NicWaitTrackerUndo> for NicWaitSink<'_, C> {
     const KEPT: bool = C::REVERSIBLE;
 
     fn keep(&mut self, step: NicWaitTrackerUndo) {
         let rail = self.rail;
-        self.context.undo(HostUndo::WaitTracker { rail, step }.into());
+        NicWaitJournal {
+            rail,
+            context: &mut *self.context,
+        }
+        .keep(step);
     }
 }
 
