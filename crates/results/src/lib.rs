@@ -8,6 +8,7 @@ mod assumed;
 mod batch;
 mod bound_by;
 mod bounds;
+mod checksums;
 pub mod colours;
 mod communication;
 mod compare;
@@ -44,26 +45,28 @@ mod slow_down;
 pub mod stream;
 mod summary;
 mod table;
+mod table_file;
 mod verdict;
 mod verdict_content;
+mod verify;
 
 pub use assumed::{AssumedValue, Assumptions, MeasuredError};
 pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
 pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
+pub use checksums::accept_damage;
 pub use communication::{Communication, Sent, carries_data};
 pub use compare::{NETWORK_BOUNDS, compare};
 pub use compared_runs::{ComparedRuns, ComparedValue, compare_runs};
 pub use contribution::PathContribution;
 pub use critical_path::{
-    CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
-    PathWait,
+    CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason, PathWait,
 };
 pub use delivery::{Delivery, deliveries};
 pub use differing_keys::{DifferingKey, differing_keys};
 pub use digest::{Chain, Digest, hash};
 pub use energy::{EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals, PartEnergy, PartTotals};
-pub use entries::{CHECKPOINT, PARTIAL_CHECKPOINT, RUNNING, SUMMARY};
+pub use entries::{CHECKPOINT, CRITICAL_PATH, PARTIAL_CHECKPOINT, RUNNING, SUMMARY};
 pub use error::{ReadError, RegenerateError, WriteError};
 pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
@@ -88,6 +91,7 @@ pub use summary::{
     Unreceived, UnreceivedMessage,
 };
 pub use table::Table;
+pub use table_file::TableFile;
 pub use verdict::{
     DELIVERED, RepeatedRun, VERDICT_RULES, VERDICT_THRESHOLDS, VerdictRule, explained_summary, verdict,
     verdict_of_folder,
@@ -95,3 +99,4 @@ pub use verdict::{
 pub use verdict_content::{
     ChangedKey, Comparison, Confidence, ConfidenceLevel, Verdict, VerdictPlace, VerdictTime,
 };
+pub use verify::{DamagedFile, VerifiedFolder, verify};
