@@ -11,9 +11,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checksums::{ChecksumsByTable, TableChecksums, read_checked, with_checksums};
+use crate::checksums::{ChecksumsByTable, TableChecksums, with_checksums};
 use crate::contribution::SHOWN_SHARE;
 use crate::entries::CRITICAL_PATH;
+use crate::folder_checksums::read_checked;
 use crate::{BoundBy, PathContribution, ReadError, Summary, Table, WriteError, show};
 
 /// Version of the keys and their meaning.

@@ -8,8 +8,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::checksums::{ChecksumsByTable, TableChecksums, read_checked, with_checksums};
+use crate::checksums::{ChecksumsByTable, TableChecksums, with_checksums};
 use crate::entries::{CHECKPOINT, PARTIAL_CHECKPOINT, PARTS, REPORT, RUNNING, SUMMARY};
+use crate::folder_checksums::read_checked;
 use crate::partial::{hidden_sibling, set_aside};
 use crate::report::{IN_MEMORY, report_with_files};
 use crate::running::refuse_in_use;

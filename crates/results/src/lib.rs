@@ -24,6 +24,7 @@ mod error;
 mod extremes;
 mod fairness;
 mod folder;
+mod folder_checksums;
 mod headline;
 mod histogram;
 mod interference;
@@ -54,7 +55,6 @@ pub use assumed::{AssumedValue, Assumptions, MeasuredError};
 pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
 pub use bound_by::{BoundBy, LinkShare, PathTotals, TransferWeight};
 pub use bounds::{Bounds, JobBounds, ZeroLoad};
-pub use checksums::accept_damage;
 pub use communication::{Communication, Sent, carries_data};
 pub use compare::{NETWORK_BOUNDS, compare};
 pub use compared_runs::{ComparedRuns, ComparedValue, compare_runs};
@@ -71,6 +71,7 @@ pub use error::{ReadError, RegenerateError, WriteError};
 pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
 pub use folder::{may_write, regenerate_report, renew_report};
+pub use folder_checksums::{accept_damage, lacks_checksums};
 pub use headline::{TIE_OF_TIMES, TIE_OF_TRAFFIC};
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
@@ -99,4 +100,4 @@ pub use verdict::{
 pub use verdict_content::{
     ChangedKey, Comparison, Confidence, ConfidenceLevel, Verdict, VerdictPlace, VerdictTime,
 };
-pub use verify::{DamagedFile, VerifiedFolder, verify};
+pub use verify::{DamagedFile, VerifiedFolder, verify, verify_summary};

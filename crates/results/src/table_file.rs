@@ -13,9 +13,9 @@ use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::checksums::{
-    ChunkPlace, FileIdentity, FolderChecksums, MAGIC, TableChecksums, bytes_of, checksum, checksums_beside,
-    chunk_places, damaged, footer_bytes, holder_of,
+    ChunkPlace, MAGIC, TableChecksums, bytes_of, checksum, chunk_places, damaged, footer_bytes,
 };
+use crate::folder_checksums::{FileIdentity, FolderChecksums, checksums_beside, holder_of};
 
 /// A table of a result folder, for readers of the crate `parquet`. Tables without checksums, such as those of a run
 /// that has not ended, are read as they are.
@@ -60,6 +60,17 @@ impl TableFile {
             length,
             damage: OnceLock::new(),
         })))
+    }
+
+    /// Compares all column chunks with their checksums, for readers of other crates or languages.
+    ///
+    /// # Errors
+    /// A chunk is damaged or cannot be read.
+    pub fn verify(&self) -> io::Result<()> {
+        let Some(guard) = &self.0.guard else {
+            return Ok(());
+        };
+        (0..guard.chunks.len()).try_for_each(|number| guard.chunk(number, &self.0).map(|_| ()))
     }
 
     /// The I/O error of an error of its reader: the damage of the file, if that is the reason.

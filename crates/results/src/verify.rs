@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::checksums::{ChecksumsByTable, checked};
 use crate::entries::{CRITICAL_PATH, SUMMARY};
+use crate::folder_checksums::read_checked;
 use crate::table_file::damages;
 use crate::{ReadError, Summary};
 
@@ -71,6 +72,20 @@ pub fn verify(folder: &Path) -> Result<VerifiedFolder, ReadError> {
         found.add_unknown_tables(&known)?;
     }
     Ok(found)
+}
+
+/// Compares `summary.json` with its checksum, unless the damage of the folder is [accepted](crate::accept_damage).
+/// A folder without one has nothing to compare.
+///
+/// # Errors
+/// It is damaged, or cannot be read.
+pub fn verify_summary(folder: &Path) -> Result<(), ReadError> {
+    let path = folder.join(SUMMARY);
+    match read_checked(&path) {
+        Err(e) if is_missing(&e) => Ok(()),
+        Err(source) => Err(ReadError::Io { path, source }),
+        Ok(_) => Ok(()),
+    }
 }
 
 fn is_missing(error: &io::Error) -> bool {

@@ -145,6 +145,10 @@ fn damaged_tables_are_told() {
     assert!(told.contains("waits.parquet"), "{told}");
     std::fs::copy(folder.join("links.parquet"), folder.join("waits.parquet")).unwrap();
     let told = refused(&bench, &["explain", "result"]);
-    assert!(told.contains("it has no column 'job'"), "{told}");
+    assert!(told.contains("the footer of waits.parquet is damaged"), "{told}");
+    let output = bench.run(&["explain", "result", "--force"]);
+    let (_, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("it has no column 'job'"), "{stderr}");
     assert!(!folder.join("critical_path.json").exists());
 }
