@@ -6,7 +6,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fabricsim_results::{RunResult, Summary, Table, VerifiedFolder, accept_damage, read_batches, verify};
+use fabricsim_results::{
+    CRITICAL_PATH_SCHEMA, CriticalPaths, RunResult, Summary, Table, VerifiedFolder, accept_damage,
+    read_batches, rows, verify,
+};
 use tempfile::TempDir;
 
 /// A result in a folder.
@@ -166,6 +169,33 @@ fn a_reader_of_one_column_finds_a_flip_in_that_column() {
         }
     });
     assert!(by_column > 20 && by_footer > 20, "{by_column} and {by_footer}");
+}
+
+#[test]
+fn an_explanation_has_its_own_checksums() {
+    let (_above, folder) = written();
+    let before = fs::read(folder.join("summary.json")).unwrap();
+    let explanation = CriticalPaths {
+        schema: CRITICAL_PATH_SCHEMA.into(),
+        digest: "d".into(),
+        jobs: Vec::new(),
+    };
+    let tables = verify(&folder).unwrap().tables;
+    explanation.write(&folder, &rows::critical_path([])).unwrap();
+    assert_eq!(fs::read(folder.join("summary.json")).unwrap(), before);
+    let found = verify(&folder).unwrap();
+    assert_eq!((found.tables, found.damaged), (tables + 1, Vec::new()));
+    for name in ["critical_path.json", "critical_path.parquet"] {
+        each_flip(&folder.join(name), |at| {
+            assert_eq!(damaged_files(&folder), [name], "byte {at}");
+            let read = match name {
+                "critical_path.json" => CriticalPaths::load(&folder, "d").is_err(),
+                _ => Table::read(&folder.join(name)).is_err(),
+            };
+            assert!(read, "byte {at} of {name}");
+        });
+    }
+    assert_eq!(CriticalPaths::load(&folder, "d").unwrap(), Some(explanation));
 }
 
 #[test]
