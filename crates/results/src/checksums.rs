@@ -144,14 +144,14 @@ fn last_line(before: &str) -> String {
 /// The text is damaged: its last line, or that is missing and the text has checksums of tables, or is not JSON.
 pub(crate) fn checked(text: &str) -> io::Result<Option<ChecksumsByTable>> {
     #[derive(Deserialize)]
-    struct Section {
+    struct ChecksumsPart {
         checksums: Option<ChecksumsByTable>,
     }
     let begin = text.strip_suffix('\n').unwrap_or(text).rfind('\n');
     let (before, last) = text.split_at(begin.map_or(0, |end| end + 1));
     if last == last_line(before) {
-        let section: Section = serde_json::from_str(text)?;
-        return Ok(section.checksums);
+        let part: ChecksumsPart = serde_json::from_str(text)?;
+        return Ok(part.checksums);
     }
     // The keys of the two parts differ in more than one bit from all others.
     if last.contains("\"checksum\"") || text.contains("\n  \"checksums\": {") {

@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use serde::Deserialize;
-
 use crate::checksums::{ChecksumsByTable, ChunkPlace, checked};
 use crate::entries::{CRITICAL_PATH, SUMMARY};
 
@@ -129,20 +127,6 @@ fn is_accepted(folder: &Path) -> bool {
         let folder = resolved(folder);
         locked(&KNOWN).accepted.contains(&folder)
     }
-}
-
-/// Whether a folder has a result that carries no checksums, so that its numbers cannot be verified: one of a version
-/// before.
-pub fn lacks_checksums(folder: &Path) -> bool {
-    #[derive(Deserialize)]
-    struct Schema {
-        schema: Option<String>,
-    }
-    let text = config::read_text(&folder.join(SUMMARY), config::TEXT_BYTES).unwrap_or_default();
-    let schema = serde_json::from_str(&text)
-        .ok()
-        .and_then(|Schema { schema }| schema);
-    schema.as_deref() == Some(crate::SCHEMA) && matches!(checked(&text), Ok(None))
 }
 
 /// The name of the file that has the checksums of a table.

@@ -71,7 +71,7 @@ pub use error::{ReadError, RegenerateError, WriteError};
 pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
 pub use folder::{may_write, regenerate_report, renew_report};
-pub use folder_checksums::{accept_damage, lacks_checksums};
+pub use folder_checksums::accept_damage;
 pub use headline::{TIE_OF_TIMES, TIE_OF_TRAFFIC};
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
@@ -100,4 +100,4 @@ pub use verdict::{
 pub use verdict_content::{
     ChangedKey, Comparison, Confidence, ConfidenceLevel, Verdict, VerdictPlace, VerdictTime,
 };
-pub use verify::{DamagedFile, VerifiedFolder, verify, verify_summary};
+pub use verify::{DamagedFile, VerifiedFolder, lacks_checksums, verify, verify_summary};

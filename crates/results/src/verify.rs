@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::checksums::{ChecksumsByTable, checked};
 use crate::entries::{CRITICAL_PATH, SUMMARY};
@@ -51,7 +51,10 @@ pub fn verify(folder: &Path) -> Result<VerifiedFolder, ReadError> {
         // The reason why the folder is no result.
         None => return Summary::load(folder).map(|_| found),
     };
-    found.carries_checksums = tables.is_some();
+    found.carries_checksums |= tables.is_some();
+    if !found.carries_checksums {
+        Summary::load(folder)?;
+    }
     let mut known = tables.unwrap_or_default();
     if let Some(explanation) = found.text(CRITICAL_PATH)?.flatten() {
         known.extend(explanation);
@@ -86,6 +89,20 @@ pub fn verify_summary(folder: &Path) -> Result<(), ReadError> {
         Err(source) => Err(ReadError::Io { path, source }),
         Ok(_) => Ok(()),
     }
+}
+
+/// Whether a folder has a result that carries no checksums, so that its numbers cannot be verified: one of a version
+/// before.
+pub fn lacks_checksums(folder: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Schema {
+        schema: Option<String>,
+    }
+    let text = config::read_text(&folder.join(SUMMARY), config::TEXT_BYTES).unwrap_or_default();
+    let schema = serde_json::from_str(&text)
+        .ok()
+        .and_then(|Schema { schema }| schema);
+    schema.as_deref() == Some(crate::SCHEMA) && matches!(checked(&text), Ok(None))
 }
 
 fn is_missing(error: &io::Error) -> bool {

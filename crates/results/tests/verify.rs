@@ -236,4 +236,6 @@ fn results_of_versions_without_checksums_are_read_and_said_to_have_none() {
     let found = verify(&folder).unwrap();
     assert!(!found.carries_checksums && found.damaged.is_empty());
     assert_eq!((found.tables, found.bytes), (0, 0));
+    fs::write(folder.join("summary.json"), r#"{"schema": "another program"}"#).unwrap();
+    assert!(verify(&folder).is_err());
 }
