@@ -44,7 +44,7 @@ _ASKED_BY = {
 
 
 class Tables(Mapping[str, pyarrow.Table]):
-    """The tables of a result by name. Each Parquet file is read on first access.
+    """The tables of a result by name. Each Parquet file is compared with its checksums at the first access.
 
     ``docs/formats/tables.md`` describes all columns; every name carries its unit.
     """
@@ -53,12 +53,21 @@ class Tables(Mapping[str, pyarrow.Table]):
         self._folder = folder
         self._paths = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
         self._read: dict[str, pyarrow.Table] = {}
+        self._verified: set[str] = set()
         self._mapped: tempfile.TemporaryDirectory[str] | None = None
 
     def __getitem__(self, name: str) -> pyarrow.Table:
         if name not in self._read:
-            self._read[name] = pyarrow.parquet.read_table(self._paths[name], memory_map=True)
+            self._read[name] = pyarrow.parquet.read_table(self._verify(name), memory_map=True)
         return self._read[name]
+
+    def _verify(self, name: str) -> Path:
+        """The file of a table, compared with its checksums the first time."""
+        path = self._paths[name]
+        if name not in self._verified:
+            _core.verify_table(path)
+            self._verified.add(name)
+        return path
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)
@@ -86,12 +95,13 @@ class Tables(Mapping[str, pyarrow.Table]):
     def dataset(self, name: str) -> pyarrow.dataset.Dataset:
         """A table as a dataset, for tables larger than memory.
 
-        Reads only the needed columns and row groups, and keeps a few batches in memory at most.
+        Reads only the needed columns and row groups, and keeps a few batches in memory at most. Before, the
+        whole file is compared with its checksums, once.
 
         Raises
         ------
         ResultError
-            The run has no such table.
+            The run has no such table, or it is damaged.
 
         Examples
         --------
@@ -100,7 +110,8 @@ class Tables(Mapping[str, pyarrow.Table]):
         >>> for batch in series.to_batches(columns=["link", "bytes"], filter=late):  # doctest: +SKIP
         ...     print(batch.num_rows)
         """
-        return pyarrow.dataset.dataset(self.path(name), format="parquet")
+        self.path(name)
+        return pyarrow.dataset.dataset(self._verify(name), format="parquet")
 
     def mapped(self, name: str) -> pyarrow.Table:
         """A table that stays on disk, as memory-mapped Arrow buffers.
@@ -330,13 +341,21 @@ class Result:
         return display.result(self._explained(), self.digest, str(self.folder), self.tables)
 
 
-def load(folder: str | PathLike[str]) -> Result:
+def load(folder: str | PathLike[str], *, force: bool = False) -> Result:
     """Open a result folder that an earlier run wrote.
+
+    Parameters
+    ----------
+    folder : path
+        The folder.
+    force : bool
+        Also read files whose bytes are not those that the run wrote. It holds for this folder in this
+        process, until it is loaded again.
 
     Raises
     ------
     ResultError
-        The folder is not a FabricSim result, or its run is under way or was killed.
+        The folder is not a FabricSim result or is damaged, or its run is under way or was killed.
     """
     folder = Path(folder)
     if (folder / "RUNNING.json").is_file():
@@ -347,9 +366,10 @@ def load(folder: str | PathLike[str]) -> Result:
                 f"{folder / 'running'}"
             )
         warnings.warn(f"{folder} is also that of {begun}; this is the result before it", stacklevel=2)
+    _core.verify_summary(folder, force)
     try:
         text = (folder / "summary.json").read_text(encoding="utf-8")
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ResultError(f"{folder} is not a FabricSim result: {error}") from None
     try:
         summary = parse(text)
@@ -358,6 +378,8 @@ def load(folder: str | PathLike[str]) -> Result:
         raise ResultError(f"{folder} is not a FabricSim result: its summary.json is damaged") from None
     if version != "fabricsim/summary/1":
         raise ResultError(f"{folder} is not a result of this version: its schema is '{version}'")
+    for key in ("checksums", "checksum"):
+        summary.pop(key, None)
     return Result(folder, summary)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow
 import pyarrow.parquet
+from unverified import unverified
 
 # Bins of 1 us that double in width after four.
 BINS = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 6), (6, 8), (8, 10), (10, 12)]
@@ -23,6 +24,7 @@ NAMED = pyarrow.dictionary(pyarrow.int32(), TEXT)
 
 def write(folder: Path, job: str, links: int = 6, vcs: int = 2, ranks: int = 8) -> None:
     """All tables over time for a job, in addition to those of the folder."""
+    unverified(folder)
     _class_series(folder)
     _link_and_vc_series(folder, links, vcs)
     _host_router_and_job_series(folder, job)

@@ -33,6 +33,30 @@ def test_what_is_no_result_cannot_be_loaded(tmp_path: Path) -> None:
         fabricsim.load(tmp_path)
 
 
+def test_damaged_files_are_refused_unless_forced(tmp_path: Path, traffic: dict[str, Any]) -> None:
+    right = fabricsim.run(traffic, out=tmp_path / "run")
+    table = right.folder / "links.parquet"
+    content = table.read_bytes()
+    # A bit that no reader would miss: the program that is named in the footer.
+    assert content.count(b"FabricSim ") == 1
+    table.write_bytes(content.replace(b"FabricSim ", b"FabricSil "))
+    for read in (lambda links: links["links"], lambda links: links.dataset("links")):
+        with pytest.raises(fabricsim.ResultError, match="links.parquet: the footer of"):
+            read(fabricsim.load(right.folder).tables)
+    assert fabricsim.load(right.folder).hosts == right.hosts, "other tables are read"
+    assert fabricsim.load(right.folder, force=True).links == right.links
+    table.write_bytes(content)
+    assert fabricsim.load(right.folder).links == right.links
+
+    summary = right.folder / "summary.json"
+    text = summary.read_text()
+    summary.write_text(text.replace('"packets_injected": ', '"packets_injected": 1', 1))
+    with pytest.raises(fabricsim.ResultError, match="summary.json: it is damaged"):
+        fabricsim.load(right.folder)
+    forced = fabricsim.load(right.folder, force=True).summary.network.packets_injected
+    assert forced == int(f"1{right.summary.network.packets_injected}")
+
+
 def test_a_table_or_key_that_is_not_there_says_what_is(result: fabricsim.Result) -> None:
     with pytest.raises(fabricsim.ResultError, match="no table 'ranks'; it has: .*links"):
         _ = result.ranks

@@ -10,6 +10,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 import recorded
+from unverified import unverified
 
 import fabricsim
 
@@ -29,6 +30,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> fabricsim.Result:
         },
         out=folder,
     )
+    unverified(folder)
     rows = 1_000_000
     link_series = pyarrow.table(
         {

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import view_results
+from unverified import unverified
 from view_pages import Served, cell_at, chromium, click_cell, page_of, serving, settle, shows, slide
 from view_results import BINS, HOT_BINS, HOT_LINK, busy, command
 
@@ -169,6 +170,7 @@ def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
 def test_a_result_without_a_verdict_gets_one(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
     old = tmp_path / "old"
     shutil.copytree(folders["plain"], old)
+    unverified(old)
     summary = json.loads((old / "summary.json").read_text())
     verdict = summary.pop("verdict")
     (old / "summary.json").write_text(json.dumps(summary))

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import view_results
 from test_view import CONTRASTS
+from unverified import unverified
 from view_networks import NETWORKS, Network, run
 from view_pages import chromium, page_of, serving, settle, shows
 
@@ -146,6 +147,7 @@ def test_equal_results_and_those_of_older_versions_are_compared(browser: Any, tm
     result = view_results.run(tmp_path)
     old = tmp_path / "old"
     shutil.copytree(result, old)
+    unverified(old)
     summary = json.loads((old / "summary.json").read_text())
     for key in ("verdict", "bounds", "notes"):
         summary.pop(key, None)

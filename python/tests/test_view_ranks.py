@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import view_results
+from unverified import unverified
 from view_pages import chromium, page_of, serving, settle, shows
 from view_results import command
 
@@ -256,6 +257,7 @@ def test_a_wait_leads_to_the_links_that_its_message_waited_for(
 def test_a_timeline_of_an_older_version_has_lines(browser: Any, timed: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
     shutil.copytree(timed, old)
+    unverified(old)
     timeline = pq.read_table(old / "timeline.parquet")
     pq.write_table(timeline.drop_columns(["blocked"]), old / "timeline.parquet")
     with serving(old) as view, page_of(browser, view.url) as page:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from unverified import unverified
 from view_networks import CELLS, NETWORKS, Network, run
 from view_pages import chromium, page_of, serving, settle, shows, slide
 
@@ -366,6 +367,7 @@ def test_charts_fit_a_phone(browser: Any, result: Path, scheme: str) -> None:
 def test_results_of_older_versions_say_what_is_missing(browser: Any, result: Path, tmp_path: Path) -> None:
     old = tmp_path / "old"
     shutil.copytree(result, old)
+    unverified(old)
     for table in ("pair_series", "router_load_series", "load_histogram_series", "top_links"):
         (old / f"{table}.parquet").unlink()
     units = pq.read_table(old / "units.parquet")

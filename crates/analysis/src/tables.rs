@@ -3,7 +3,6 @@
 //! `docs/formats/tables.md` documents the columns.
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -13,11 +12,10 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
-use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 use results::rows::wait_reason;
-use results::{BatchColumns, ReadError, WrongColumn};
+use results::{BatchColumns, ReadError, TableFile, WrongColumn};
 
 use crate::Error;
 use crate::backwards::{Timed, TimedGroups};
@@ -340,7 +338,7 @@ impl Readable for PacketWait {
 pub(crate) struct Stored<R> {
     path: PathBuf,
     /// `None` if the table has no rows and therefore no file.
-    file: Option<(File, ArrowReaderMetadata)>,
+    file: Option<(TableFile, ArrowReaderMetadata)>,
     job: String,
     names: Rc<RefCell<NameColumn>>,
     row: PhantomData<R>,
@@ -350,10 +348,11 @@ impl<R: Readable> Stored<R> {
     /// Opens the table. `names` collects its texts.
     pub fn open(folder: &Path, job: &str, names: &Rc<RefCell<NameColumn>>) -> Result<Stored<R>, Error> {
         let path = folder.join(format!("{}.parquet", R::TABLE));
-        let file = match config::open_input(&path, u64::MAX) {
+        let file = match TableFile::open(&path) {
             Ok(file) => {
                 let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default());
-                Some((file, metadata.map_err(|e| unreadable(&path, as_io(e)))?))
+                let metadata = metadata.map_err(|e| unreadable(&path, file.io_error(e)))?;
+                Some((file, metadata))
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             Err(source) => return Err(unreadable(&path, source)),
@@ -396,12 +395,11 @@ impl<R: Readable> TimedGroups for Stored<R> {
         let Some((file, metadata)) = &self.file else {
             return Ok(());
         };
-        let file = file.try_clone().map_err(failed)?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone());
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.clone(), metadata.clone());
         let mask = ProjectionMask::columns(builder.parquet_schema(), R::COLUMNS.iter().copied());
         let reader = builder.with_row_groups(vec![group]).with_projection(mask).build();
-        for batch in reader.map_err(|e| failed(as_io(e)))? {
-            let batch = batch.map_err(|e| failed(io::Error::other(e)))?;
+        for batch in reader.map_err(|e| failed(file.io_error(e)))? {
+            let batch = batch.map_err(|e| failed(file.io_error(e)))?;
             let read = R::rows(
                 &BatchColumns::new(&batch),
                 &self.job,
@@ -423,9 +421,4 @@ pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
         path: path.into(),
         source,
     })
-}
-
-/// Converts a Parquet error to an I/O error.
-pub(crate) fn as_io(error: ParquetError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
 }

@@ -1,10 +1,14 @@
 //! `explain`.
 
+use std::slice;
+
 use analysis::Error;
 
+use crate::verify::before_reading;
 use crate::{CommandFailure, ExplainArguments, print};
 
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), CommandFailure> {
+    before_reading(slice::from_ref(&arguments.result), arguments.force);
     let explained = analysis::write(&arguments.result, arguments.job.as_deref());
     let explained = explained.map_err(|error| match error {
         Error::Write(_) => CommandFailure::failed(error),

@@ -1,9 +1,12 @@
 //! `export`.
 
+use std::slice;
+
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use export::{Error, ExportFormat, FORMATS, Options};
 use serde_json::json;
 
+use crate::verify::before_reading;
 use crate::{CommandFailure, ExportArguments, print};
 
 /// The names of all formats with their summaries.
@@ -14,6 +17,7 @@ pub(crate) fn formats() -> PossibleValuesParser {
 
 pub(crate) fn export(arguments: ExportArguments) -> Result<(), CommandFailure> {
     let format = ExportFormat::named(&arguments.format).expect("one of those that are registered");
+    before_reading(slice::from_ref(&arguments.result), arguments.force);
     let options = Options {
         table: arguments.table,
         links: arguments.links,

@@ -14,6 +14,7 @@ mod progress;
 mod python;
 mod run;
 mod trace;
+mod verify;
 mod view;
 
 use std::ffi::OsString;
@@ -67,6 +68,8 @@ enum Command {
     Compare(CompareArguments),
     /// Export a result to another tool's format: trace viewers, spreadsheets, graph programs
     Export(ExportArguments),
+    /// Compare results with the checksums that they carry: tells files that have changed since the run wrote them
+    Verify(VerifyArguments),
     /// View results in the browser: link loads over time, histories, activity of ranks
     View(ViewArguments),
     /// Run many experiments that differ in some keys, and compare them: tables, curves, costs (needs the Python
@@ -290,6 +293,9 @@ struct TraceArguments {
 struct ReportArguments {
     /// Result folder
     result: PathBuf,
+    /// Read damaged files too: their bytes are not those that the run wrote
+    #[arg(long)]
+    force: bool,
     /// Print JSON: the path of the report
     #[arg(long)]
     json: bool,
@@ -302,6 +308,9 @@ struct ExplainArguments {
     /// Only this job [default: all jobs of ranks]
     #[arg(long, value_name = "NAME")]
     job: Option<String>,
+    /// Read damaged files too: their bytes are not those that the run wrote
+    #[arg(long)]
+    force: bool,
     /// Print critical_path.json instead of text
     #[arg(long)]
     json: bool,
@@ -324,6 +333,9 @@ struct ExportArguments {
     /// perfetto: number of links with load curves, the busiest first [default: 16]
     #[arg(long, value_name = "NUMBER")]
     links: Option<usize>,
+    /// Read damaged files too: their bytes are not those that the run wrote
+    #[arg(long)]
+    force: bool,
     /// Print JSON: path of the export, and what it leaves out
     #[arg(long)]
     json: bool,
@@ -334,6 +346,9 @@ struct CompareArguments {
     /// Result folders
     #[arg(required = true)]
     results: Vec<PathBuf>,
+    /// Read damaged files too: their bytes are not those that the run wrote
+    #[arg(long)]
+    force: bool,
     /// Print JSON: a list of the results' names and summaries
     #[arg(long)]
     json: bool,
@@ -355,6 +370,9 @@ impl CompareArguments {
         }
         if self.json {
             line.push("--json".into());
+        }
+        if self.force {
+            line.push("--force".into());
         }
         // Everything after `--` is a folder, whatever its name.
         line.push("--".into());
@@ -384,6 +402,16 @@ struct CalibrateArguments {
 }
 
 #[derive(Args)]
+struct VerifyArguments {
+    /// Result folders
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Print JSON: a list of the folders and what is damaged in them
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
 struct ViewArguments {
     /// Result folders, shown side by side
     #[arg(required = true, value_name = "DIR")]
@@ -391,6 +419,9 @@ struct ViewArguments {
     /// Port on 127.0.0.1, for example for a tunnel [default: any free port]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
+    /// Read damaged files too: their bytes are not those that the run wrote
+    #[arg(long)]
+    force: bool,
     /// Print the address without opening a browser
     #[arg(long)]
     no_browser: bool,
@@ -435,6 +466,7 @@ pub fn main(
             let line: Vec<OsString> = iter::once("calibrate".into()).chain(arguments).collect();
             python::hand_over("calibrate", &python::CALIBRATE, &line)
         }
+        Command::Verify(arguments) => verify::verify(&arguments),
         Command::View(arguments) => view::view(&arguments),
     };
     match done {

@@ -1,6 +1,7 @@
 //! `run`, `resume`, `check`, `report`, `compare`.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -11,6 +12,7 @@ use results::{RepeatedRun, RunningFolder, Summary, WriteError};
 use serde_json::json;
 use sim::{Checkpoint, Checkpoints, RunContext, RunControl};
 
+use crate::verify::before_reading;
 use crate::{
     CheckArguments, CommandFailure, CompareArguments, ExperimentArguments, MachineArguments, ReportArguments,
     ResumeArguments, RunArguments,
@@ -266,6 +268,7 @@ pub(crate) fn check(
 }
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), CommandFailure> {
+    before_reading(slice::from_ref(&arguments.result), arguments.force);
     let path = results::regenerate_report(&arguments.result).map_err(CommandFailure::wrong_input)?;
     if arguments.json {
         print(json!({ "report": path.display().to_string() }));
@@ -276,6 +279,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), CommandFailure> 
 }
 
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), CommandFailure> {
+    before_reading(&arguments.results, arguments.force);
     let mut summaries = Vec::new();
     for folder in &arguments.results {
         let name = folder

@@ -3,10 +3,12 @@
 use serde_json::json;
 use view::View;
 
+use crate::verify::before_reading;
 use crate::{CommandFailure, ViewArguments, print};
 
 /// Serves the page until it is interrupted.
 pub(crate) fn view(arguments: &ViewArguments) -> Result<(), CommandFailure> {
+    before_reading(&arguments.folders, arguments.force);
     let opened = View::open(&arguments.folders).map_err(CommandFailure::wrong_input)?;
     let view = opened.listen(arguments.port).map_err(CommandFailure::failed)?;
     let stop = view.stop();

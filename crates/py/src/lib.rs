@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         compare, compare_runs, deliveries, explain, explained_summary, export, list_parts, main, page_script,
-        page_style, regenerate_report, trace_info,
+        page_style, regenerate_report, trace_info, verify_summary, verify_table,
     };
 
     /// Version of the core.
@@ -178,6 +178,21 @@ fn loaded<'n>(
         ));
     }
     Ok(runs)
+}
+
+/// Compares summary.json with its checksum. `force` accepts all damage in the folder, from now on.
+#[pyfunction]
+fn verify_summary(py: Python<'_>, folder: std::path::PathBuf, force: bool) -> PyResult<()> {
+    results::accept_damage(&folder, force);
+    let verified = py.detach(|| results::verify_summary(&folder));
+    verified.map_err(|e| error::of_class(py, "ResultError", &e.to_string()))
+}
+
+/// Compares a whole table with its checksums.
+#[pyfunction]
+fn verify_table(py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
+    let verified = py.detach(|| results::TableFile::open(&path).and_then(|table| table.verify()));
+    verified.map_err(|e| error::of_class(py, "ResultError", &format!("cannot read {}: {e}", path.display())))
 }
 
 /// Plain data as JSON.

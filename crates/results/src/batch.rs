@@ -13,6 +13,8 @@ use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use crate::table_file::TableFile;
+
 /// Rows of a batch that is read from a file.
 pub const BATCH_ROWS: usize = 16_384;
 
@@ -222,16 +224,16 @@ pub fn read_batches(
     path: &Path,
     columns: Option<&[&str]>,
 ) -> io::Result<(SchemaRef, impl Iterator<Item = io::Result<RecordBatch>> + use<>)> {
-    let damaged = |e| io::Error::new(io::ErrorKind::InvalidData, e);
-    let mut builder =
-        ParquetRecordBatchReaderBuilder::try_new(config::open_input(path, u64::MAX)?).map_err(damaged)?;
+    let file = TableFile::open(path)?;
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).map_err(|e| file.io_error(e))?;
     if let Some(columns) = columns {
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         builder = builder.with_projection(mask);
     }
     let schema = builder.schema().clone();
-    let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(damaged)?;
-    let batches = reader.map(|batch| batch.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e)));
+    let reader = builder.with_batch_size(BATCH_ROWS).build();
+    let reader = reader.map_err(|e| file.io_error(e))?;
+    let batches = reader.map(move |batch| batch.map_err(|e| file.io_error(e)));
     Ok((schema, batches))
 }
 

@@ -11,11 +11,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checksums::{ChecksumsByTable, TableChecksums, with_checksums};
 use crate::contribution::SHOWN_SHARE;
+use crate::entries::CRITICAL_PATH;
+use crate::folder_checksums::read_checked;
 use crate::{BoundBy, PathContribution, ReadError, Summary, Table, WriteError, show};
-
-/// Name of the file.
-pub const CRITICAL_PATH: &str = "critical_path.json";
 
 /// Version of the keys and their meaning.
 pub const CRITICAL_PATH_SCHEMA: &str = "fabricsim/critical-path/1";
@@ -240,10 +240,10 @@ impl CriticalPaths {
     /// Loads the explanation from a result folder. `None` if there is none, or if it explains another result.
     ///
     /// # Errors
-    /// The file cannot be read, or is damaged.
+    /// The file cannot be read, or is damaged: its bytes are not those that its checksum covers.
     pub fn load(folder: &Path, digest: &str) -> Result<Option<CriticalPaths>, ReadError> {
         let path = folder.join(CRITICAL_PATH);
-        let text = match config::read_text(&path, config::TEXT_BYTES) {
+        let text = match read_checked(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(ReadError::Io { path, source }),
@@ -265,11 +265,13 @@ impl CriticalPaths {
     /// # Errors
     /// The system refuses. Each of the two files is then whole, old or new.
     pub fn write(&self, folder: &Path, table: &Table) -> Result<(), WriteError> {
-        let mut json = serde_json::to_string_pretty(self).expect("plain data");
-        json.push('\n');
+        let mut checksums = ChecksumsByTable::new();
         replace(folder, &format!("{}.parquet", table.name()), |path| {
-            table.write(path)
+            table.write(path)?;
+            checksums.insert(table.name().into(), TableChecksums::of_file(path)?);
+            Ok(())
         })?;
+        let json = with_checksums(self, &checksums);
         replace(folder, CRITICAL_PATH, |path| {
             let mut file = fs::File::create(path)?;
             file.write_all(json.as_bytes())?;

@@ -3,6 +3,9 @@
 /// File name of the summary.
 pub const SUMMARY: &str = "summary.json";
 
+/// File name of the explanation in a result folder.
+pub const CRITICAL_PATH: &str = "critical_path.json";
+
 /// File name of the report.
 pub(crate) const REPORT: &str = "report.html";
 

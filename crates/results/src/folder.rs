@@ -8,7 +8,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::checksums::{ChecksumsByTable, TableChecksums, with_checksums};
 use crate::entries::{CHECKPOINT, PARTIAL_CHECKPOINT, PARTS, REPORT, RUNNING, SUMMARY};
+use crate::folder_checksums::read_checked;
 use crate::partial::{hidden_sibling, set_aside};
 use crate::report::{IN_MEMORY, report_with_files};
 use crate::running::refuse_in_use;
@@ -18,14 +20,15 @@ impl Summary {
     /// Reads the summary of a result folder.
     ///
     /// # Errors
-    /// The folder has no `summary.json`, or that of another program or version.
+    /// The folder has no `summary.json`, or that of another program or version, or one that is damaged: its bytes are
+    /// not those that its checksum covers.
     pub fn load(folder: &Path) -> Result<Summary, ReadError> {
         let path = folder.join(SUMMARY);
         let wrong = |why: String| ReadError::NotAResult {
             folder: folder.into(),
             why,
         };
-        let text = match config::read_text(&path, config::TEXT_BYTES) {
+        let text = match read_checked(&path) {
             Ok(text) => text,
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Err(wrong(match Running::load(folder)? {
@@ -114,16 +117,20 @@ impl RunResult {
             path: path.into(),
             source,
         };
+        let mut checksums = ChecksumsByTable::new();
+        let mut written = |name: &str, write: &dyn Fn(&Path) -> io::Result<()>| {
+            let path = folder.join(format!("{name}.parquet"));
+            let table = write(&path).and_then(|()| TableChecksums::of_file(&path));
+            checksums.insert(name.into(), table.map_err(|e| failed(&path, e))?);
+            Ok::<_, WriteError>(())
+        };
         for table in &self.tables {
-            let path = folder.join(format!("{}.parquet", table.name()));
-            table.write(&path).map_err(|e| failed(&path, e))?;
+            written(table.name(), &|path| table.write(path))?;
         }
         for table in self.collected.iter().filter(|table| table.in_memory().is_none()) {
-            let path = folder.join(format!("{}.parquet", table.name()));
-            table.write(&path).map_err(|e| failed(&path, e))?;
+            written(table.name(), &|path| table.write(path))?;
         }
-        let mut summary = serde_json::to_string_pretty(&self.summary).expect("a summary is plain data");
-        summary.push('\n');
+        let summary = with_checksums(&self.summary, &checksums);
         let report = report_with_files(&self.summary, &self.tables, folder)?;
         for (name, text) in [(REPORT, report), (SUMMARY, summary)] {
             let path = folder.join(name);

@@ -8,6 +8,7 @@ mod assumed;
 mod batch;
 mod bound_by;
 mod bounds;
+mod checksums;
 pub mod colours;
 mod communication;
 mod compare;
@@ -23,6 +24,7 @@ mod error;
 mod extremes;
 mod fairness;
 mod folder;
+mod folder_checksums;
 mod headline;
 mod histogram;
 mod interference;
@@ -44,8 +46,10 @@ mod slow_down;
 pub mod stream;
 mod summary;
 mod table;
+mod table_file;
 mod verdict;
 mod verdict_content;
+mod verify;
 
 pub use assumed::{AssumedValue, Assumptions, MeasuredError};
 pub use batch::{BATCH_ROWS, BatchColumns, TextColumn, WrongColumn, read_batches};
@@ -56,18 +60,18 @@ pub use compare::{NETWORK_BOUNDS, compare};
 pub use compared_runs::{ComparedRuns, ComparedValue, compare_runs};
 pub use contribution::PathContribution;
 pub use critical_path::{
-    CRITICAL_PATH, CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason,
-    PathWait,
+    CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason, PathWait,
 };
 pub use delivery::{Delivery, deliveries};
 pub use differing_keys::{DifferingKey, differing_keys};
 pub use digest::{Chain, Digest, hash};
 pub use energy::{EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals, PartEnergy, PartTotals};
-pub use entries::{CHECKPOINT, PARTIAL_CHECKPOINT, RUNNING, SUMMARY};
+pub use entries::{CHECKPOINT, CRITICAL_PATH, PARTIAL_CHECKPOINT, RUNNING, SUMMARY};
 pub use error::{ReadError, RegenerateError, WriteError};
 pub use extremes::Better;
 pub use fairness::{Fairness, HostTraffic};
 pub use folder::{may_write, regenerate_report, renew_report};
+pub use folder_checksums::accept_damage;
 pub use headline::{TIE_OF_TIMES, TIE_OF_TRAFFIC};
 pub use histogram::{Bucket, Histogram};
 pub use interference::{Interference, SlowDown};
@@ -88,6 +92,7 @@ pub use summary::{
     Unreceived, UnreceivedMessage,
 };
 pub use table::Table;
+pub use table_file::TableFile;
 pub use verdict::{
     DELIVERED, RepeatedRun, VERDICT_RULES, VERDICT_THRESHOLDS, VerdictRule, explained_summary, verdict,
     verdict_of_folder,
@@ -95,3 +100,4 @@ pub use verdict::{
 pub use verdict_content::{
     ChangedKey, Comparison, Confidence, ConfidenceLevel, Verdict, VerdictPlace, VerdictTime,
 };
+pub use verify::{DamagedFile, VerifiedFolder, lacks_checksums, verify, verify_summary};

@@ -27,6 +27,8 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
+use crate::table_file::TableFile;
+
 /// A table of a result: its name, which is also the stem of its file name, and its columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -162,14 +164,15 @@ impl Table {
     /// Reads a table from a Parquet file of a result. The name of the table is that of the file.
     ///
     /// # Errors
-    /// The file cannot be read, or is not a Parquet file.
+    /// The file cannot be read, is not a Parquet file, or is not the one that its checksums cover.
     pub fn read(path: &Path) -> io::Result<Table> {
         let name = path
             .file_stem()
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        Table::read_from(name, config::open_input(path, u64::MAX)?)
+        let file = TableFile::open(path)?;
+        Table::read_from(name, file.clone()).map_err(|error| file.io_error(error))
     }
 
     fn read_from(name: String, file: impl ChunkReader + 'static) -> io::Result<Table> {

@@ -41,7 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("cluster", &["des"]),
     ("export", &["otf2", "results"]),
-    ("view", &["config", "results"]),
+    ("view", &["results"]),
     (
         "cli",
         &[

@@ -9,7 +9,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
 use crate::slice::{self, SliceError};
-use results::{ReadError, RepeatedRun, Running, SUMMARY, Summary, verdict_of_folder};
+use results::{ReadError, RepeatedRun, Running, SUMMARY, Summary, TableFile, verdict_of_folder};
 
 /// A table that the page may request, with the columns of start and end of a row.
 pub(crate) struct Known {
@@ -278,8 +278,8 @@ impl TableFiles {
     fn read(files: Vec<PathBuf>) -> io::Result<Option<TableFiles>> {
         let (mut rows, mut columns) = (0, Vec::new());
         for file in &files {
-            let builder = ParquetRecordBatchReaderBuilder::try_new(config::open_input(file, u64::MAX)?)
-                .map_err(io::Error::other)?;
+            let builder =
+                ParquetRecordBatchReaderBuilder::try_new(TableFile::open(file)?).map_err(io::Error::other)?;
             let of_file = builder.metadata().file_metadata().num_rows();
             rows += u64::try_from(of_file).map_err(io::Error::other)?;
             columns = builder

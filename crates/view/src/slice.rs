@@ -2,7 +2,6 @@
 //! skipped by their statistics. A table is never entirely in memory.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -13,7 +12,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
-use results::{BatchColumns, WrongColumn};
+use results::{BatchColumns, TableFile, WrongColumn};
 
 /// The error of a table that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -125,7 +124,7 @@ pub(crate) fn cut(paths: &[PathBuf], columns: &[String], rows: &RowFilter) -> Re
         }
     }
     let first = paths.first().ok_or_else(|| unreadable("it has no file"))?;
-    let schema = open(first)?.schema().clone();
+    let schema = open(first)?.1.schema().clone();
     let columns = cells.into_iter().zip(columns).map(|(cells, name)| {
         let cells = match cells {
             Some(cells) => cells,
@@ -164,11 +163,12 @@ pub(crate) fn each_pair(
     Ok(())
 }
 
-fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, SliceError> {
+fn open(path: &Path) -> Result<(TableFile, ParquetRecordBatchReaderBuilder<TableFile>), SliceError> {
     // The stored Arrow schema is ignored, so that dictionary-encoded text is read as plain text.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let file = config::open_input(path, u64::MAX).map_err(unreadable)?;
-    ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(unreadable)
+    let file = TableFile::open(path).map_err(unreadable)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file.clone(), options);
+    Ok((file, builder.map_err(unreadable)?))
 }
 
 /// Batches of the row groups that may contain matching rows, with the named columns.
@@ -178,15 +178,19 @@ pub(crate) fn read(
     rows: &RowFilter,
 ) -> Result<impl Iterator<Item = Result<RecordBatch, SliceError>>, SliceError> {
     let readers = paths.iter().map(|path| reader(path, columns, rows));
-    let readers: Vec<ParquetRecordBatchReader> = readers.collect::<Result<_, _>>()?;
-    Ok(readers
-        .into_iter()
-        .flatten()
-        .map(|batch| batch.map_err(unreadable)))
+    let readers: Vec<(TableFile, ParquetRecordBatchReader)> = readers.collect::<Result<_, _>>()?;
+    let batches = |(file, reader): (TableFile, ParquetRecordBatchReader)| {
+        reader.map(move |batch| batch.map_err(|error| unreadable(file.io_error(error))))
+    };
+    Ok(readers.into_iter().flat_map(batches))
 }
 
-fn reader(path: &Path, columns: &[&str], rows: &RowFilter) -> Result<ParquetRecordBatchReader, SliceError> {
-    let builder = open(path)?;
+fn reader(
+    path: &Path,
+    columns: &[&str],
+    rows: &RowFilter,
+) -> Result<(TableFile, ParquetRecordBatchReader), SliceError> {
+    let (file, builder) = open(path)?;
     let mut indices = Vec::new();
     for name in columns {
         let index = builder.schema().index_of(name);
@@ -198,12 +202,12 @@ fn reader(path: &Path, columns: &[&str], rows: &RowFilter) -> Result<ParquetReco
         .filter(|(_, group)| may_hold(group, rows))
         .map(|(index, _)| index)
         .collect();
-    builder
+    let reader = builder
         .with_projection(mask)
         .with_row_groups(groups)
         .with_batch_size(65_536)
-        .build()
-        .map_err(unreadable)
+        .build();
+    Ok((file, reader.map_err(unreadable)?))
 }
 
 /// Minimum and maximum of a column, from statistics.
@@ -328,6 +332,7 @@ fn append(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::fs::File;
     use std::sync::Arc;
 
     use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};

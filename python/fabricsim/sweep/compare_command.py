@@ -28,6 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--html", type=Path, required=True)
     parser.add_argument("--costs", type=Path)
+    parser.add_argument("--force", action="store_true")
     parser.add_argument("-h", "--help", action="store_true")
     given = parser.parse_args(arguments)
     try:
@@ -35,14 +36,16 @@ def main(arguments: Sequence[str]) -> int:
     except SweepError as error:
         print(f"fabricsim: {error}", file=sys.stderr)
         return 1
-    flags = ["--help"] * given.help + ["--json"] * given.json
+    flags = ["--help"] * given.help + ["--json"] * given.json + ["--force"] * given.force
     status = _core.main(["fabricsim", "compare", *flags, "--", *(str(folder) for folder in given.results)])
     if status != 0 or given.help:
         return status
     try:
         costs = None if given.costs is None else load_costs(given.costs)
         names = comparison.names(given.results)
-        results = {name: load(folder) for name, folder in zip(names, given.results, strict=True)}
+        results = {
+            name: load(folder, force=given.force) for name, folder in zip(names, given.results, strict=True)
+        }
         _write(given.html, comparison.page(results, costs))
     except (SweepError, ResultError) as error:
         print(f"fabricsim: {error}", file=sys.stderr)

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A small valid experiment, one key per line so that tests can name the line.
@@ -146,6 +147,16 @@ impl Bench {
         assert_eq!(self.files(), self.before, "nothing is left behind");
         stderr
     }
+}
+
+/// The JSON of a file of a result, without the checksums, which are not printed.
+pub fn without_checksums(text: &str) -> Value {
+    let mut json: Value = serde_json::from_str(text).expect("JSON");
+    for key in ["checksums", "checksum"] {
+        let removed = json.as_object_mut().and_then(|object| object.remove(key));
+        removed.expect("it carries checksums");
+    }
+    json
 }
 
 pub fn texts(output: &Output) -> (String, String) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::bench::{Bench, EXPERIMENT, texts};
+use crate::bench::{Bench, EXPERIMENT, texts, without_checksums};
 
 const TWO_JOBS: &str = r#"[network]
 topology = { kind = "dragonfly", hosts_per_router = 2, routers_per_group = 4, global_links_per_router = 2 }
@@ -64,7 +64,7 @@ fn it_prints_and_writes_the_critical_path() {
     );
     let folder = bench.path().join("result");
     let written = std::fs::read_to_string(folder.join("critical_path.json")).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), json);
+    assert_eq!(without_checksums(&written), json);
     let table = results::Table::read(&folder.join("critical_path.parquet")).unwrap();
     assert_eq!(Some(table.rows() as u64), json["jobs"][0]["steps"].as_u64());
     // The folder is still a result: it can be explained and reported again, and another run can replace it.
@@ -145,6 +145,10 @@ fn damaged_tables_are_told() {
     assert!(told.contains("waits.parquet"), "{told}");
     std::fs::copy(folder.join("links.parquet"), folder.join("waits.parquet")).unwrap();
     let told = refused(&bench, &["explain", "result"]);
-    assert!(told.contains("it has no column 'job'"), "{told}");
+    assert!(told.contains("the footer of waits.parquet is damaged"), "{told}");
+    let output = bench.run(&["explain", "result", "--force"]);
+    let (_, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("it has no column 'job'"), "{stderr}");
     assert!(!folder.join("critical_path.json").exists());
 }

@@ -9,4 +9,5 @@ mod graphs;
 mod otf2;
 mod right_input;
 mod running;
+mod verify;
 mod wrong_input;
