@@ -7,7 +7,16 @@
 ...     yield waitall([received, sent])
 
 An operation takes effect when it is yielded. The ``yield`` of a request returns the request, as above; every
-other ``yield`` returns None, neither times nor contents of messages.
+other ``yield`` returns None, or an :class:`Answer` in a program with ``reacts=True``:
+
+>>> from fabricsim.mpi import Reactions, testany, waitany
+>>> def master(rank: int, ranks: int) -> Reactions:
+...     pending = []
+...     for worker in range(1, ranks):
+...         pending.append((yield irecv(worker, "8 B")))
+...     while pending:
+...         answer = yield waitany(pending)
+...         pending.remove(answer.completed[0].request)
 
 These parameters mean the same in all functions:
 
@@ -29,15 +38,18 @@ and a wait for a request that is not active end the run with an ``ApplicationErr
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fabricsim import _core
-from fabricsim._core import Operation, Request
+from fabricsim._core import Answer, Completed, Operation, Request
 
 __all__ = [
+    "Answer",
     "Communicator",
+    "Completed",
     "Operation",
     "Operations",
+    "Reactions",
     "Request",
     "Size",
     "Time",
@@ -67,6 +79,7 @@ __all__ = [
     "igather",
     "igatherv",
     "irecv",
+    "iprobe",
     "ireduce",
     "ireduce_scatter",
     "ireduce_scatter_block",
@@ -89,12 +102,20 @@ __all__ = [
     "send",
     "sendrecv",
     "ssend",
+    "test",
+    "testall",
+    "testany",
+    "testsome",
     "wait",
     "waitall",
+    "waitany",
+    "waitsome",
 ]
 
 #: Return type of the generator function of a program.
 Operations: TypeAlias = Generator[Operation, Request, None]
+#: The same of a program with ``reacts=True``, whose ``yield`` returns an :class:`Answer`.
+Reactions: TypeAlias = Generator[Operation, Any, None]
 #: Bytes, or a text with a unit.
 Size: TypeAlias = "int | str"
 #: Seconds, or a text with a unit.
@@ -115,6 +136,14 @@ _RECV = _number("MPI_Recv")
 _IRECV = _number("MPI_Irecv")
 _WAIT = _number("MPI_Wait")
 _WAITALL = _number("MPI_Waitall")
+_WAITANY = _number("MPI_Waitany")
+_WAITSOME = _number("MPI_Waitsome")
+_TEST = _number("MPI_Test")
+_TESTALL = _number("MPI_Testall")
+_TESTANY = _number("MPI_Testany")
+_TESTSOME = _number("MPI_Testsome")
+_PROBE = _number("MPI_Probe")
+_IPROBE = _number("MPI_Iprobe")
 _PUT = _number("MPI_Put")
 _GET = _number("MPI_Get")
 _WIN_FENCE = _number("MPI_Win_fence")
@@ -255,11 +284,51 @@ def waitall(requests: Iterable[Request]) -> Operation:
     return _core.wait(_WAITALL, requests)
 
 
+def waitany(requests: Iterable[Request]) -> Operation:
+    """Wait until one request is complete, the first of the list if several are; the answer says which."""
+    return _core.wait(_WAITANY, requests)
+
+
+def waitsome(requests: Iterable[Request]) -> Operation:
+    """Wait until one request is complete, and take all that are; the answer says which."""
+    return _core.wait(_WAITSOME, requests)
+
+
+def test(request: Request) -> Operation:
+    """Take a request if it is complete; the answer's `flag` says whether it is."""
+    return _core.wait(_TEST, (request,))
+
+
+def testall(requests: Iterable[Request]) -> Operation:
+    """Take all requests if they are complete; the answer's `flag` says whether they are."""
+    return _core.wait(_TESTALL, requests)
+
+
+def testany(requests: Iterable[Request]) -> Operation:
+    """Take the first request of the list that is complete; the answer says which, if any."""
+    return _core.wait(_TESTANY, requests)
+
+
+def testsome(requests: Iterable[Request]) -> Operation:
+    """Take all requests that are complete; the answer says which, if any."""
+    return _core.wait(_TESTSOME, requests)
+
+
 def probe(
     source: int | None = None, *, tag: int | None = None, communicator: Communicator = None
 ) -> Operation:
     """Wait until a message that :func:`recv` would receive has arrived, without receiving it."""
-    return _core.probe(source, tag, communicator)
+    return _core.probe(_PROBE, source, tag, communicator)
+
+
+def iprobe(
+    source: int | None = None, *, tag: int | None = None, communicator: Communicator = None
+) -> Operation:
+    """Look for a message that :func:`recv` would receive; the answer's `flag` says whether there is one.
+
+    For programs with ``reacts=True``, as the functions for tests, :func:`waitany` and :func:`waitsome`.
+    """
+    return _core.probe(_IPROBE, source, tag, communicator)
 
 
 def put(dest: int, bytes: Size, *, communicator: Communicator = None) -> Operation:

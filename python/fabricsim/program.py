@@ -29,8 +29,9 @@ class Program:
     """A program for the ranks of a job, as a Python function; the `workload` of a job.
 
     It must be deterministic: ``function`` yields the same operations whenever it is called with the same
-    arguments. It is called for each rank, at any time and in any thread, and runs ahead of the simulation.
-    So no clock, no random numbers without a seed, and nothing that ranks share and change.
+    arguments and gets the same answers. It is called for each rank, at any time and in any thread, and runs
+    ahead of the simulation unless it reacts. So no clock, no random numbers without a seed, and nothing that
+    ranks share and change.
 
     Parameters
     ----------
@@ -46,6 +47,10 @@ class Program:
         example ``{"even": [0, 2], ("row", 0): [0, 1]}``. Operations refer to them by these names.
     regions : sequence of str
         Names of code regions, for rules on the duration of their computations.
+    reacts : bool
+        Whether each ``yield`` of an operation that is no request returns an :class:`~fabricsim.mpi.Answer`, so
+        that what the program does may depend on times and on the order of messages. Such a program runs under
+        `sequential` and `conservative`, and without checkpoints.
 
     Examples
     --------
@@ -63,6 +68,7 @@ class Program:
     arguments: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     communicators: Callable[..., Mapping[Any, Sequence[int]]] | None = field(default=None, kw_only=True)
     regions: Sequence[str] = field(default=(), kw_only=True)
+    reacts: bool = field(default=False, kw_only=True)
 
     @classmethod
     def from_file(
@@ -72,6 +78,7 @@ class Program:
         ranks: int,
         function: str = "program",
         arguments: Mapping[str, Any] | None = None,
+        reacts: bool = False,
     ) -> Program:
         """The program that ``workload = { python = path, ... }`` of an experiment file stands for.
 
@@ -79,7 +86,7 @@ class Program:
         ----------
         path : path
             The file; its function ``communicators`` and its list ``regions`` are taken, if it has them.
-        ranks, arguments
+        ranks, arguments, reacts
             As above.
         function : str
             Name of the generator function in it.
@@ -98,6 +105,7 @@ class Program:
             arguments=dict(arguments or {}),
             communicators=getattr(module, "communicators", None),
             regions=getattr(module, "regions", ()),
+            reacts=reacts,
         )
 
     def operations(self, rank: int, limit: int | None = None) -> list[Record]:
@@ -137,12 +145,13 @@ class Program:
     def to_dict(self) -> dict[str, Any]:
         """The table ``workload`` of an experiment file, as far as a file can express it."""
         name = getattr(self.function, "__name__", type(self.function).__name__)
-        return {
+        table = {
             "python": self._file(),
             "function": name,
             "ranks": self.ranks,
             "arguments": dict(self.arguments),
         }
+        return {**table, "reacts": True} if self.reacts else table
 
     def given(self) -> tuple[Any, Any, list[str], str]:
         """The function, its communicators and regions, and its file, for the simulation core."""

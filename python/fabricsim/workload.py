@@ -230,8 +230,11 @@ class Python(Source, name="python"):
         Name of the generator function in it (default: program).
     arguments : Mapping[str, Any]
         Further arguments of the function, by name.
+    reacts : bool
+        Whether its operations return answers (default: false).
     """
 
     ranks: int = field(kw_only=True)
     function: str | None = field(default=None, kw_only=True)
     arguments: Table | None = field(default=None, kw_only=True)
+    reacts: bool | None = field(default=None, kw_only=True)

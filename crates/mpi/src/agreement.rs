@@ -270,14 +270,19 @@ pub(crate) struct RankHistories<'a> {
 }
 
 /// Checks that the ranks of a job agree about their collectives. `ranks` has one entry for each rank, `None` if the
-/// rank has not started. `program` opens the program of a rank again.
+/// rank has not started. `program` opens the program of a rank again; `None` if programs cannot be read again.
 pub(crate) fn check_histories(
     job: &MpiJob,
     ranks: &[Option<RankHistories<'_>>],
-    program: impl Fn(u32) -> Result<Box<dyn Program>, TraceError>,
+    program: Option<impl Fn(u32) -> Result<Box<dyn Program>, TraceError>>,
 ) -> Result<(), ReplayError> {
     for context in suspects(job, ranks) {
         let members = job.members(communicator_of(context)).unwrap_or_default();
+        let Some(program) = &program else {
+            let of = |rank: &u32| ranks.get(*rank as usize).copied().flatten();
+            compare_histories(context, &members.iter().map(of).collect::<Vec<_>>())?;
+            continue;
+        };
         let readers = members.iter().zip(0..).map(|(rank, own)| {
             let state = ranks.get(*rank as usize).copied().flatten();
             Ok(MemberReader {
@@ -432,17 +437,56 @@ fn find_disagreement(context: u32, readers: &mut [MemberReader]) -> Result<(), R
         if let Some(what) = disagreement(number, &calls, absent) {
             return Err(ReplayError::Collective {
                 communicator: communicator_of(context),
-                kind: if context & WINDOW_CONTEXT == 0 {
-                    "collective"
-                } else {
-                    "fence"
-                },
+                kind: kind_of(context),
                 number,
                 what,
             });
         }
     }
     Ok(())
+}
+
+/// As [`find_disagreement`], from the histories of the members alone: it does not know the calls.
+fn compare_histories(context: u32, members: &[Option<RankHistories<'_>>]) -> Result<(), ReplayError> {
+    let history =
+        |of: &Option<RankHistories<'_>>| of.map_or_else(Default::default, |of| of.histories.of(context));
+    let calls: Vec<CollectiveHistory> = members.iter().map(history).collect();
+    let disagree = |number, what| {
+        Err(ReplayError::Collective {
+            communicator: communicator_of(context),
+            kind: kind_of(context),
+            number,
+            what,
+        })
+    };
+    let most = calls.iter().map(|of| of.calls).max().unwrap_or(0);
+    let ended = |rank: &usize| members[*rank].is_some_and(|of| of.finished) && calls[*rank].calls < most;
+    let other = calls.iter().position(|of| of.calls == most).unwrap_or(0);
+    if let Some(rank) = (0..calls.len()).find(ended) {
+        let what = format!("rank {rank} has ended without the call; rank {other} calls it");
+        return disagree(calls[rank].calls, what);
+    }
+    let differs = |of: &CollectiveHistory| of.calls == most && of.common != calls[other].common;
+    if let Some(rank) = calls.iter().position(differs) {
+        let what = format!(
+            "ranks {other} and {rank} differ in the collective, the root or the size of it or of an earlier one"
+        );
+        return disagree(most.saturating_sub(1), what);
+    }
+    let transfers = calls.iter().fold(0u64, |sum, of| sum.wrapping_add(of.transfers));
+    if transfers != 0 && calls.iter().all(|of| of.calls == most) {
+        let what =
+            "in it or in an earlier one, a rank sends another one more or fewer bytes than that expects";
+        return disagree(most.saturating_sub(1), what.into());
+    }
+    Ok(())
+}
+
+fn kind_of(context: u32) -> &'static str {
+    match context & WINDOW_CONTEXT {
+        0 => "collective",
+        _ => "fence",
+    }
 }
 
 /// How the calls of the members contradict each other. `absent` is a member that has ended without the call.

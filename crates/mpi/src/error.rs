@@ -41,6 +41,17 @@ pub enum ReplayError {
         /// The request as the program numbers it.
         request: u64,
     },
+    /// The simulation decides what a call completes, and the program does not read it.
+    #[error(
+        "rank {rank}: {call}: the simulation decides what it completes, and this workload does not read answers; give it \
+         `reacts = true`, or name the requests that it completes in a wait"
+    )]
+    Unanswered {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+    },
     /// A call opens a request under the number of another one that is still open.
     #[error("rank {rank}: {call}: request {request} is still open")]
     RequestInUse {

@@ -133,7 +133,9 @@ impl Expectation<'_> {
             Operation::Compute { .. }
             | Operation::Receive { .. }
             | Operation::Wait { .. }
+            | Operation::Select { .. }
             | Operation::Probe { .. }
+            | Operation::Iprobe { .. }
             | Operation::RepetitionEnd { .. } => {}
         }
         Ok(())

@@ -93,6 +93,11 @@ impl<K: Ord + Copy> HandleMap<K> {
         self.0.remove(place).map(|(_, handle)| handle)
     }
 
+    pub fn get(&self, key: K) -> Option<u32> {
+        let place = self.place(key).ok()?;
+        self.0.get(place).map(|(_, handle)| *handle)
+    }
+
     pub fn contains(&self, key: K) -> bool {
         self.place(key).is_ok()
     }

@@ -12,6 +12,7 @@
 //! Ionescu, Schauser, Scheiman 1995). `docs/methods/mpi.md` has the formulas.
 
 mod agreement;
+mod answering;
 mod blocking_collective;
 mod changes;
 mod collectives;

@@ -3,23 +3,23 @@
 use std::fmt;
 
 use des::Journal;
-use workload::{Operation, Program, Recording, TraceError};
+use workload::{Answer, Operation, Program, Recording, TraceError};
 
-/// An answer of a program. Boxed errors keep it small.
-type Answer = Result<Option<Operation>, Box<TraceError>>;
+/// What a program gave. Boxed errors keep it small.
+type Given = Result<Option<Operation>, Box<TraceError>>;
 
 /// A program and the operations that rollback has put back.
 pub(crate) struct ProgramCursor {
     program: Box<dyn Program>,
-    /// Answers to be given again, the next one last.
-    put_back: Vec<Answer>,
+    /// What is to be given again, the next one last.
+    put_back: Vec<Given>,
     /// Number of operations taken and not put back.
     position: u64,
 }
 
-/// An answer that was taken.
+/// What was taken.
 #[derive(Debug)]
-pub(crate) struct TakenOperation(Answer);
+pub(crate) struct TakenOperation(Given);
 
 impl ProgramCursor {
     /// The start of a program.
@@ -31,23 +31,28 @@ impl ProgramCursor {
         }
     }
 
+    /// What the last operation brought to a program that reads it. Such a program is never taken back.
+    pub fn answer(&mut self, answer: Answer) {
+        self.program.answer(answer);
+    }
+
     /// The next operation; `None` at the end.
     pub fn next(
         &mut self,
         journal: &mut impl Journal<TakenOperation>,
     ) -> Result<Option<Operation>, TraceError> {
-        let answer = match self.put_back.pop() {
-            Some(answer) => answer,
+        let given = match self.put_back.pop() {
+            Some(given) => given,
             None => self.program.next().map_err(Box::new),
         };
-        self.position += u64::from(matches!(answer, Ok(Some(_))));
-        journal.note(|| TakenOperation(answer.clone()));
-        answer.map_err(|error| *error)
+        self.position += u64::from(matches!(given, Ok(Some(_))));
+        journal.note(|| TakenOperation(given.clone()));
+        given.map_err(|error| *error)
     }
 
-    pub fn undo(&mut self, TakenOperation(answer): TakenOperation) {
-        self.position -= u64::from(matches!(answer, Ok(Some(_))));
-        self.put_back.push(answer);
+    pub fn undo(&mut self, TakenOperation(given): TakenOperation) {
+        self.position -= u64::from(matches!(given, Ok(Some(_))));
+        self.put_back.push(given);
     }
 
     /// What the recording tells, complete once the program has ended.

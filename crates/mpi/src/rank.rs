@@ -11,6 +11,7 @@ mod operations;
 mod path;
 mod progress;
 mod repetition;
+mod select;
 pub(crate) mod state;
 mod stop;
 mod tracing;
@@ -23,6 +24,7 @@ use des::Time;
 use workload::{Program, Recording};
 
 use crate::agreement::CollectiveHistories;
+use crate::answering::Answering;
 use crate::blocking_collective::BlockingCollective;
 use crate::changes::RankJournal;
 use crate::collectives::round_of;
@@ -101,6 +103,8 @@ pub struct Rank {
     pub(crate) repetition: Journaled<Repetition>,
     /// The state at the end of the part that is measured, if the program goes on after it.
     pub(crate) measured: MeasuredEnd,
+    /// The answer for the program; `None` unless it reads answers.
+    pub(crate) answering: Option<Box<Answering>>,
     /// What the recording of a finished rank tells, from its saved state: its program may not have been read again.
     pub(crate) restored_recording: Option<Box<Recording>>,
 }
@@ -140,7 +144,22 @@ impl Rank {
             stats: Statistics::new(RankStats::default()),
             repetition: Journaled::new(Repetition::default()),
             measured: MeasuredEnd::default(),
+            answering: None,
             restored_recording: None,
+        }
+    }
+
+    /// Sets that the program reads answers ([`Workload::reacts`](workload::Workload::reacts)), before the start. Changes
+    /// are then not kept, and the state cannot be restored.
+    pub fn set_answering(&mut self) {
+        self.answering = Some(Box::default());
+    }
+
+    /// Changes the answer for the program, if it reads answers.
+    #[inline]
+    pub(crate) fn tell(&mut self, tell: impl FnOnce(&mut Answering)) {
+        if let Some(answering) = &mut self.answering {
+            tell(answering);
         }
     }
 
@@ -304,7 +323,8 @@ impl Rank {
                         let collective = self.requests.get(of);
                         collective.is_some_and(|request| request.owner == Owner::Blocked)
                     }
-                    Owner::Program | Owner::Unawaited => false,
+                    // Any of several can end the wait.
+                    Owner::Program | Owner::Unawaited | Owner::Contending => false,
                 };
                 let awaited = self.requests.iter().filter(|(_, request)| blocks(request.owner));
                 awaited.filter_map(|(_, request)| request.info.peer).collect()

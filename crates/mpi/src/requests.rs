@@ -36,6 +36,8 @@ pub(crate) enum Owner {
     Program,
     /// The rank is blocked on it.
     Blocked,
+    /// The rank is blocked until it or another one is complete.
+    Contending,
     /// Nothing waits for a buffered send, or for one-sided communication before its fence.
     Unawaited,
     /// The non-blocking collective with this handle.
@@ -169,7 +171,8 @@ impl Requests {
 
     /// Requests on which the rank is blocked.
     pub fn blocking(&self) -> impl Iterator<Item = (u32, &Request)> {
-        self.iter().filter(|(_, request)| request.owner == Owner::Blocked)
+        let blocks = |owner| matches!(owner, Owner::Blocked | Owner::Contending);
+        self.iter().filter(move |(_, request)| blocks(request.owner))
     }
 
     /// Incomplete messages of a non-blocking collective.

@@ -30,6 +30,8 @@ pub struct MpiSettings {
     pub receive_overhead: Time,
     /// CPU time of the receiver per compared entry of a matching queue.
     pub matching_overhead: Time,
+    /// CPU time of a test that completes nothing, and of an Iprobe; not zero.
+    pub poll_overhead: Time,
     /// Minimum time between two messages from a host's ranks to its NIC: LogP's `g`.
     pub nic_gap: Time,
     /// Bytes on the wire of a request to send, clear to send, acknowledgement or get request.
@@ -70,6 +72,7 @@ impl MpiSettings {
         time("send_overhead", "300 ns", "CPU time of the sender per message");
         time("receive_overhead", "300 ns", "CPU time of the receiver per message");
         time("matching_overhead", "0 ps", "CPU time per entry of a matching queue that is looked at");
+        time("poll_overhead", "100 ns", "CPU time of a test that completes nothing, and of an Iprobe");
         time("nic_gap", "0 ps", "least time between two messages that a host hands to its NIC (LogP's g)");
         size("control_size", "64 B",
             "size on the wire of a request to send, clear to send, acknowledgement or request of a get");
@@ -110,6 +113,7 @@ impl MpiSettings {
             send_overhead: time("send_overhead")?,
             receive_overhead: time("receive_overhead")?,
             matching_overhead: time("matching_overhead")?,
+            poll_overhead: poll_overhead(section)?,
             nic_gap: time("nic_gap")?,
             control_bytes: size("control_size")?,
             header_bytes: size("header_size")?,
@@ -127,6 +131,17 @@ impl Preset {
             copy_threshold: self.copy_threshold,
             ..MpiSettings::default()
         }
+    }
+}
+
+/// Without it, a program that tests until a message has come would stop the time.
+fn poll_overhead(section: &Section) -> Result<Time, Error> {
+    match section.get::<Duration>("poll_overhead")?.ps {
+        0 => {
+            let text = "a loop of tests would never end; expected a time such as \"100 ns\"";
+            Err(section.error("poll_overhead", text))
+        }
+        ps => Ok(Time::from_ps(ps)),
     }
 }
 

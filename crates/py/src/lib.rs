@@ -28,7 +28,7 @@ mod _core {
         receive, send, send_receive, wait,
     };
     #[pymodule_export]
-    use super::program::program_operations;
+    use super::program::{GivenAnswer, GivenCompleted, program_operations};
     #[pymodule_export]
     use super::{
         compare, compare_runs, deliveries, explain, explained_summary, export, list_parts, main, page_script,

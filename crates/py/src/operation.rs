@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use workload::{Call, Collective, Counts, WORLD};
+use workload::{Call, Collective, Counts, Takes, WORLD};
 
 /// Largest tag: the maximum of a signed 32-bit integer.
 const LAST_TAG: u64 = i32::MAX as u64;
@@ -43,7 +43,10 @@ enum OperationKind {
         receive: MessageArguments,
     },
     Wait(Vec<Py<Request>>),
+    /// Requests, which of them, and whether it waits.
+    Select(Vec<Py<Request>>, Takes, bool),
     Probe(MessageArguments),
+    Iprobe(MessageArguments),
     Collective {
         collective: Collective,
         root: u32,
@@ -191,12 +194,15 @@ impl Operation {
                     say("tag", &tag);
                 }
             }
-            OperationKind::Receive(e) | OperationKind::Probe(e) | OperationKind::Get(e) => {
+            OperationKind::Receive(e)
+            | OperationKind::Probe(e)
+            | OperationKind::Iprobe(e)
+            | OperationKind::Get(e) => {
                 match e.peer {
                     Some(source) => say("source", &source),
                     None => say("source", &"ANY_SOURCE"),
                 }
-                if !matches!(self.what, OperationKind::Probe(_)) {
+                if !matches!(self.what, OperationKind::Probe(_) | OperationKind::Iprobe(_)) {
                     say("bytes", &e.bytes);
                 }
                 if let Some(tag) = e.tag {
@@ -211,7 +217,7 @@ impl Operation {
                 }
                 say("receive_bytes", &receive.bytes);
             }
-            OperationKind::Wait(requests) => {
+            OperationKind::Wait(requests) | OperationKind::Select(requests, ..) => {
                 let several = requests
                     .iter()
                     .map(|r| r.bind(py).as_super().get().__repr__(py))
@@ -313,17 +319,23 @@ pub(crate) fn begin_receive(
     receive(call, source, bytes, tag, communicator)?.request(py)
 }
 
+/// `MPI_Probe`, or another call that looks for a message and goes on.
 #[pyfunction]
 pub(crate) fn probe(
     py: Python<'_>,
+    call: usize,
     source: Option<&Bound<'_, PyAny>>,
     tag: Option<&Bound<'_, PyAny>>,
     communicator: Option<Py<PyAny>>,
 ) -> PyResult<Operation> {
     let nothing = 0u32.into_pyobject(py)?;
+    let (call, message) = (call_of(call)?, received(source, nothing.as_any(), tag)?);
     Ok(Operation {
-        what: OperationKind::Probe(received(source, nothing.as_any(), tag)?),
-        call: Call::Probe,
+        what: match call {
+            Call::Probe => OperationKind::Probe(message),
+            _ => OperationKind::Iprobe(message),
+        },
+        call,
         communicator,
     })
 }
@@ -348,6 +360,25 @@ pub(crate) fn send_receive<'py>(
 
 #[pyfunction]
 pub(crate) fn wait(call: usize, requests: &Bound<'_, PyAny>) -> PyResult<Operation> {
+    let several = list_of(requests)?;
+    let call = call_of(call)?;
+    let what = match call {
+        Call::Waitany => OperationKind::Select(several, Takes::First, true),
+        Call::Waitsome => OperationKind::Select(several, Takes::Complete, true),
+        Call::Test | Call::Testall => OperationKind::Select(several, Takes::All, false),
+        Call::Testany => OperationKind::Select(several, Takes::First, false),
+        Call::Testsome => OperationKind::Select(several, Takes::Complete, false),
+        _ => OperationKind::Wait(several),
+    };
+    Ok(Operation {
+        what,
+        call,
+        communicator: None,
+    })
+}
+
+/// A list of requests.
+fn list_of(requests: &Bound<'_, PyAny>) -> PyResult<Vec<Py<Request>>> {
     let mut several = Vec::new();
     for request in requests.try_iter()? {
         let request = request?;
@@ -359,11 +390,7 @@ pub(crate) fn wait(call: usize, requests: &Bound<'_, PyAny>) -> PyResult<Operati
         })?;
         several.push(request.clone().unbind());
     }
-    Ok(Operation {
-        what: OperationKind::Wait(several),
-        call: call_of(call)?,
-        communicator: None,
-    })
+    Ok(several)
 }
 
 fn collective_with(
@@ -526,6 +553,8 @@ pub(crate) struct Translation {
     open: BTreeMap<usize, (u64, Py<Request>)>,
     /// Number of the next request.
     next: u64,
+    /// Requests that the last operation waits for, by number.
+    awaited: Vec<(u64, Py<Request>)>,
 }
 
 impl Translation {
@@ -535,6 +564,7 @@ impl Translation {
             positions: BTreeMap::new(),
             open: BTreeMap::new(),
             next: 0,
+            awaited: Vec::new(),
         }
     }
 
@@ -551,6 +581,7 @@ impl Translation {
                 described(yielded)
             ));
         };
+        self.awaited.clear();
         let py = yielded.py();
         let operation = operation.get();
         let call = operation.call;
@@ -609,6 +640,24 @@ impl Translation {
                     .collect::<Result<_, _>>()?;
                 out.push_back(workload::Operation::Wait { requests, call });
             }
+            OperationKind::Select(requests, takes, blocks) => {
+                let requests = requests
+                    .iter()
+                    .map(|request| self.active(py, call, request))
+                    .collect::<Result<_, _>>()?;
+                out.push_back(workload::Operation::Select {
+                    requests,
+                    takes: *takes,
+                    blocks: *blocks,
+                    call,
+                });
+            }
+            OperationKind::Iprobe(e) => out.push_back(workload::Operation::Iprobe {
+                from: e.peer.map(|from| peer("source", from)).transpose()?,
+                tag: e.tag,
+                communicator,
+                call,
+            }),
             OperationKind::Probe(e) => out.push_back(workload::Operation::Probe {
                 from: e.peer.map(|from| peer("source", from)).transpose()?,
                 tag: e.tag,
@@ -704,9 +753,28 @@ impl Translation {
         Ok(number)
     }
 
+    /// Ends a request. The last operation has it, for its answer.
     fn end(&mut self, py: Python<'_>, call: Call, request: &Py<Request>) -> Result<u64, String> {
-        match self.open.remove(&(request.as_ptr() as usize)) {
-            Some((number, _)) => Ok(number),
+        let number = self.active(py, call, request)?;
+        self.open.remove(&(request.as_ptr() as usize));
+        self.awaited.push((number, request.clone_ref(py)));
+        Ok(number)
+    }
+
+    /// The request with this number that the last operation has completed, if the program knows it.
+    pub(crate) fn completed(&mut self, py: Python<'_>, number: u64) -> Option<Py<Request>> {
+        if let Some((_, request)) = self.awaited.iter().find(|(awaited, _)| *awaited == number) {
+            return Some(request.clone_ref(py));
+        }
+        let found = self.open.iter().find(|(_, (open, _))| *open == number);
+        let address = *found?.0;
+        self.open.remove(&address).map(|(_, request)| request)
+    }
+
+    /// The number of a request that is open.
+    fn active(&self, py: Python<'_>, call: Call, request: &Py<Request>) -> Result<u64, String> {
+        match self.open.get(&(request.as_ptr() as usize)) {
+            Some((number, _)) => Ok(*number),
             None => {
                 let repr = request.bind(py).as_super().get().__repr__(py);
                 Err(format!(

@@ -1,7 +1,8 @@
 //! Programs in Python as a [`Workload`]: a generator function that is called once per rank.
 //!
 //! Executors request operations from any thread, without the interpreter's lock. A program takes the lock for several
-//! operations at a time. It may run ahead, because nothing in the simulation returns to a generator.
+//! operations at a time. It may run ahead, because nothing in the simulation returns to a generator, unless the program
+//! reads answers: then it takes one operation at a time, when the one before has ended.
 //! `python/fabricsim/program.py` reads files and describes exceptions.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,8 +13,8 @@ use config::Section;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::iterator::PySendResult;
-use pyo3::types::{PyDict, PyIterator};
-use workload::{Operation, Program, TraceError, Workload};
+use pyo3::types::{PyDict, PyIterator, PyList};
+use workload::{Answer, Operation, Program, TraceError, Workload};
 
 use crate::operation::{Declarations, Request, Translation};
 use crate::{error, json};
@@ -58,6 +59,7 @@ impl workload::Interpreter for PythonInterpreter {
             let message = format!("{ranks} is out of range; expected 1 to {MAX_RANKS}");
             return Err(section.error("ranks", message));
         }
+        let reacts: bool = section.or("reacts", false)?;
         let arguments = section.section("arguments")?.everything()?;
         Python::attach(|py| {
             let given = self.given.get(section.path());
@@ -108,7 +110,7 @@ impl workload::Interpreter for PythonInterpreter {
             };
             let arguments = support(py, "arguments", (json(&arguments),)).map_err(wrong)?;
             let arguments = arguments.cast_into().map_err(|e| wrong(e.into()))?;
-            let programs = PythonWorkload::new(&source, ranks, &arguments).map_err(wrong)?;
+            let programs = PythonWorkload::new(&source, ranks, &arguments, reacts).map_err(wrong)?;
             Ok(Arc::new(programs) as Arc<dyn Workload>)
         })
     }
@@ -148,6 +150,8 @@ struct SharedProgram {
     ranks: u32,
     declared: Declarations,
     file: String,
+    /// Whether generators get answers.
+    reacts: bool,
 }
 
 /// The programs of all ranks.
@@ -158,7 +162,12 @@ struct PythonWorkload {
 
 impl PythonWorkload {
     /// Calls `communicators`, and starts the program of rank 0 once to report wrong arguments at once.
-    fn new(source: &ProgramSource, ranks: u32, arguments: &Bound<'_, PyDict>) -> PyResult<PythonWorkload> {
+    fn new(
+        source: &ProgramSource,
+        ranks: u32,
+        arguments: &Bound<'_, PyDict>,
+        reacts: bool,
+    ) -> PyResult<PythonWorkload> {
         let py = arguments.py();
         let asked = support(
             py,
@@ -178,6 +187,7 @@ impl PythonWorkload {
                 regions: source.regions.clone().into(),
             },
             file: source.file.clone(),
+            reacts,
         };
         Ok(PythonWorkload {
             shared: Arc::new(shared),
@@ -206,6 +216,10 @@ impl Workload for PythonWorkload {
     fn reopens(&self) -> bool {
         self.reopens
     }
+
+    fn reacts(&self) -> bool {
+        self.shared.reacts
+    }
 }
 
 /// The program of one rank.
@@ -216,6 +230,8 @@ struct RankProgram {
     translation: Translation,
     /// Operations that were yielded and not requested yet.
     ready: VecDeque<Operation>,
+    /// What the last operation brought, for a generator that gets answers.
+    answer: Option<Answer>,
 }
 
 enum ProgramState {
@@ -240,7 +256,18 @@ impl RankProgram {
             state: ProgramState::NotStarted,
             translation: Translation::new(rank),
             ready: VecDeque::new(),
+            answer: None,
         }
+    }
+
+    /// The answer for the generator; `None` without one.
+    fn answered(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let Some(answer) = self.answer.take() else {
+            return Ok(None);
+        };
+        let translation = &mut self.translation;
+        let answer = GivenAnswer::new(py, &answer, |number| translation.completed(py, number))?;
+        Ok(Some(Py::new(py, answer)?.into_any()))
     }
 
     /// Runs the program until some operations are ready, or to its end.
@@ -249,6 +276,8 @@ impl RankProgram {
             message: described(py, &e),
             exception: Some(e),
         };
+        // Also closes the requests that are complete.
+        let answer = self.answered(py).map_err(raised)?;
         let (generator, mut given) = match &self.state {
             ProgramState::NotStarted => {
                 let SharedProgram {
@@ -261,10 +290,18 @@ impl RankProgram {
                 let started = started.map_err(raised)?.cast_into::<PyIterator>();
                 (started.map_err(|e| raised(e.into()))?, py.None().into_bound(py))
             }
-            ProgramState::Running(generator, given) => (generator.bind(py).clone(), given.bind(py).clone()),
+            ProgramState::Running(generator, given) => {
+                let (generator, given) = (generator.bind(py).clone(), given.bind(py).clone());
+                let takes = given.is_none() && accepts_values(&generator).map_err(raised)?;
+                match answer {
+                    Some(answer) if takes => (generator, answer.into_bound(py)),
+                    _ => (generator, given),
+                }
+            }
             ProgramState::Ended(_) => return Ok(()),
         };
-        while self.ready.len() < AHEAD {
+        let ahead = if self.shared.reacts { 1 } else { AHEAD };
+        while self.ready.len() < ahead {
             match generator.send(&given).map_err(raised)? {
                 PySendResult::Return(_) => {
                     self.state = ProgramState::Ended(Ok(()));
@@ -304,6 +341,13 @@ impl RankProgram {
 }
 
 impl Program for RankProgram {
+    fn answer(&mut self, answer: Answer) {
+        // One operation of the generator may stand for several, of which the last completes.
+        if self.ready.is_empty() {
+            self.answer = Some(answer);
+        }
+    }
+
     fn next(&mut self) -> Result<Option<Operation>, TraceError> {
         if self.ready.is_empty()
             && !matches!(self.state, ProgramState::Ended(_))
@@ -316,6 +360,61 @@ impl Program for RankProgram {
             (None, ProgramState::Ended(Err(error))) => Err(error.clone()),
             (None, _) => Ok(None),
         }
+    }
+}
+
+/// What an operation has brought.
+///
+/// ``now``: time of the rank in seconds. ``flag``: whether a test or :func:`~fabricsim.mpi.iprobe` has found something.
+/// ``completed``: what is complete, in this order.
+#[pyclass(frozen, name = "Answer", module = "fabricsim._core")]
+pub(crate) struct GivenAnswer {
+    #[pyo3(get)]
+    now: f64,
+    #[pyo3(get)]
+    flag: bool,
+    #[pyo3(get)]
+    completed: Py<PyList>,
+}
+
+/// A complete request, or the message of a receive or probe.
+///
+/// ``request``: None of a receive or probe without one. ``source``, ``tag``, ``bytes``: of its message; None of sends and
+/// collectives.
+#[pyclass(frozen, name = "Completed", module = "fabricsim._core")]
+pub(crate) struct GivenCompleted {
+    #[pyo3(get)]
+    request: Option<Py<Request>>,
+    #[pyo3(get)]
+    source: Option<u32>,
+    #[pyo3(get)]
+    tag: Option<u32>,
+    #[pyo3(get)]
+    bytes: Option<u64>,
+}
+
+impl GivenAnswer {
+    fn new(
+        py: Python<'_>,
+        answer: &Answer,
+        mut request_of: impl FnMut(u64) -> Option<Py<Request>>,
+    ) -> PyResult<GivenAnswer> {
+        let completed = answer.completed.iter().map(|completed| {
+            let message = completed.message;
+            let completed = GivenCompleted {
+                request: completed.request.and_then(&mut request_of),
+                source: message.map(|message| message.source),
+                tag: message.map(|message| message.tag),
+                bytes: message.map(|message| message.bytes),
+            };
+            Py::new(py, completed)
+        });
+        let completed = completed.collect::<PyResult<Vec<_>>>()?;
+        Ok(GivenAnswer {
+            now: answer.now_ps as f64 / 1e12,
+            flag: answer.flag,
+            completed: PyList::new(py, completed)?.unbind(),
+        })
     }
 }
 
@@ -351,7 +450,7 @@ pub(crate) fn program_operations(
         file,
         reopens: false,
     };
-    let shared = PythonWorkload::new(&source, ranks, arguments)?.shared;
+    let shared = PythonWorkload::new(&source, ranks, arguments, false)?.shared;
     let mut program = RankProgram::new(shared, rank);
     let mut all = Vec::new();
     while limit.is_none_or(|limit| all.len() < limit) {
@@ -378,7 +477,9 @@ fn table(operation: &Operation) -> serde_json::Value {
         Operation::Send { call, .. }
         | Operation::Receive { call, .. }
         | Operation::Wait { call, .. }
+        | Operation::Select { call, .. }
         | Operation::Probe { call, .. }
+        | Operation::Iprobe { call, .. }
         | Operation::Collective { call, .. }
         | Operation::Put { call, .. }
         | Operation::Get { call, .. }

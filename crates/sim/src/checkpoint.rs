@@ -177,6 +177,12 @@ impl<'a> CheckpointWriter<'a> {
                 job.name
             )));
         }
+        if let Some(job) = experiment.jobs.iter().find(|job| job.reacts()) {
+            return Err(fail(format!(
+                "job '{}' cannot be checkpointed: its programs read answers, and cannot be read again",
+                job.name
+            )));
+        }
         let mut writer = CheckpointWriter {
             checkpoints,
             source: source.clone(),

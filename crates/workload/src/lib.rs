@@ -22,8 +22,8 @@ pub mod window;
 pub use imbalance::Imbalance;
 pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, MpiTimes, SizeRange, TraceInfo};
 pub use operation::{
-    Call, Collective, Communicator, Counts, Operation, Program, Reduction, Region, TraceError, WORLD,
-    Workload,
+    Answer, Call, Collective, Communicator, Completed, Counts, Operation, Program, ReceivedMessage,
+    Reduction, Region, Takes, TraceError, WORLD, Workload,
 };
 pub use recording::{CutOperations, EventGap, OtherLocations, Recording, SkippedCalls};
 pub use repeat::{repeated, repeated_without_end};

@@ -297,6 +297,30 @@ pub enum Operation {
         /// Recorded call.
         call: Call,
     },
+    /// Completes requests that the simulation chooses, and answers which: Waitany, Waitsome and the Test family of a
+    /// program that [reacts](Workload::reacts).
+    Select {
+        /// Requests.
+        requests: Vec<u64>,
+        /// Which complete ones it takes.
+        takes: Takes,
+        /// Whether it waits until there is one to take; `takes` is then not [`Takes::All`].
+        blocks: bool,
+        /// Call.
+        call: Call,
+    },
+    /// Answers whether a message with this envelope is available, and does not receive it, in a program that
+    /// [reacts](Workload::reacts). One of a recording that found a message is [`Operation::Probe`].
+    Iprobe {
+        /// Source rank; `None` for `MPI_ANY_SOURCE`.
+        from: Option<u32>,
+        /// Tag; `None` for `MPI_ANY_TAG`.
+        tag: Option<u32>,
+        /// Communicator.
+        communicator: Communicator,
+        /// Call.
+        call: Call,
+    },
     /// Takes part in a collective of all ranks of the communicator.
     Collective {
         /// The collective.
@@ -383,6 +407,50 @@ impl Counts {
     }
 }
 
+/// Which complete requests an [`Operation::Select`] takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Takes {
+    /// All of the list, once all are complete: Test, Testall.
+    All,
+    /// The first of the list that is complete: Testany, Waitany.
+    First,
+    /// All that are complete: Testsome, Waitsome.
+    Complete,
+}
+
+/// What the last operation brought to a program that [reacts](Workload::reacts).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Time of the rank, in ps since the begin of the run.
+    pub now_ps: u64,
+    /// Of [`Operation::Select`] and [`Operation::Iprobe`]: whether there was something to take, or to receive. A selection
+    /// from no requests is true.
+    pub flag: bool,
+    /// Requests that it completed, in the order in which they completed; of a receive or probe without a request, its
+    /// message.
+    pub completed: Vec<Completed>,
+}
+
+/// A request that is complete, or the message of a receive or probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// The request; `None` of a receive or probe without one.
+    pub request: Option<u64>,
+    /// The message; `None` of sends, collectives and one-sided communication.
+    pub message: Option<ReceivedMessage>,
+}
+
+/// The message of a receive or probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceivedMessage {
+    /// Its sender in the communicator of the operation.
+    pub source: u32,
+    /// Its tag.
+    pub tag: u32,
+    /// Its bytes.
+    pub bytes: u64,
+}
+
 /// An error while a workload is read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{file}: {}{message}", rank.map(|r| format!("rank {r}: ")).unwrap_or_default())]
@@ -402,6 +470,11 @@ pub trait Program: Send {
     /// # Errors
     /// The source is broken.
     fn next(&mut self) -> Result<Option<Operation>, TraceError>;
+    /// What the last operation brought, or the start of the rank. Called before each [`Program::next`] if the workload
+    /// [reacts](Workload::reacts); others need not read it.
+    fn answer(&mut self, answer: Answer) {
+        let _ = answer;
+    }
     /// What the recording tells beside the operations, complete at the end of the program. `None` if the source is no
     /// recording.
     fn recording(&self) -> Option<&Recording> {
@@ -436,6 +509,12 @@ pub trait Workload: Send + Sync {
     /// The recording, if it is one that can be cut to a window.
     fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
         None
+    }
+    /// Whether its programs read their answers ([`Program::answer`]), so that what they do may depend on the simulation.
+    /// Such a program is asked for one operation at a time, cannot be asked again, and has [`Operation::Select`] and
+    /// [`Operation::Iprobe`].
+    fn reacts(&self) -> bool {
+        false
     }
     /// Whether another process that reads the same experiment gets the same programs, as checkpoints require.
     fn reopens(&self) -> bool {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Operation, OtherLocations, Program, Recording, TraceError, Workload};
+use crate::{Answer, Operation, OtherLocations, Program, Recording, TraceError, Workload};
 
 /// Number of repetitions of a workload that repeats without end. No run reaches it.
 const ENDLESS: u64 = u64::MAX;
@@ -59,6 +59,7 @@ impl Workload for Repeated {
             has_begun: false,
             workload: self.workload.clone(),
             rank,
+            answer: None,
             numbers: RequestNumbers::new(),
             recording: None,
         }))
@@ -75,6 +76,10 @@ impl Workload for Repeated {
     fn reopens(&self) -> bool {
         self.workload.reopens()
     }
+
+    fn reacts(&self) -> bool {
+        self.workload.reacts()
+    }
 }
 
 struct Repetitions {
@@ -90,6 +95,8 @@ struct Repetitions {
     /// Whether the current repetition has given an operation.
     has_begun: bool,
     numbers: RequestNumbers,
+    /// What the end of the last repetition brought, for the next one.
+    answer: Option<Answer>,
     /// What the recording of the last complete repetition tells. It is the same for each.
     recording: Option<Recording>,
 }
@@ -102,7 +109,11 @@ impl Program for Repetitions {
                     return Ok(None);
                 }
                 self.has_begun = false;
-                self.current = Some(self.workload.program(self.rank)?);
+                let mut program = self.workload.program(self.rank)?;
+                if let Some(answer) = self.answer.take() {
+                    program.answer(answer);
+                }
+                self.current = Some(program);
                 continue;
             };
             if let Some(operation) = program.next()? {
@@ -126,6 +137,14 @@ impl Program for Repetitions {
         }
     }
 
+    fn answer(&mut self, mut answer: Answer) {
+        self.numbers.answered(&mut answer);
+        match &mut self.current {
+            Some(program) => program.answer(answer),
+            None => self.answer = Some(answer),
+        }
+    }
+
     fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()
     }
@@ -140,6 +159,8 @@ struct RequestNumbers {
     taken: BTreeSet<u64>,
     /// The next replacement number, downwards.
     next_free: u64,
+    /// Requests of the last wait: renumbered, and as the program numbers them.
+    awaited: Vec<(u64, u64)>,
 }
 
 impl RequestNumbers {
@@ -148,6 +169,7 @@ impl RequestNumbers {
             open: BTreeMap::new(),
             taken: BTreeSet::new(),
             next_free: u64::MAX,
+            awaited: Vec::new(),
         }
     }
 
@@ -161,13 +183,24 @@ impl RequestNumbers {
                 }
             }
             Operation::Wait { requests, .. } => {
+                self.awaited.clear();
                 for number in requests {
                     // The MPI layer reports a request that was never opened.
-                    *number = self.closed(*number).unwrap_or(*number);
+                    let outside = self.closed(*number).unwrap_or(*number);
+                    self.awaited.push((outside, *number));
+                    *number = outside;
+                }
+            }
+            // The answer says which it has closed.
+            Operation::Select { requests, .. } => {
+                self.awaited.clear();
+                for number in requests {
+                    *number = self.open.get(number).copied().unwrap_or(*number);
                 }
             }
             Operation::Compute { .. }
             | Operation::Probe { .. }
+            | Operation::Iprobe { .. }
             | Operation::Put { .. }
             | Operation::Get { .. }
             | Operation::Fence { .. }
@@ -195,6 +228,25 @@ impl RequestNumbers {
         let outside = self.open.remove(&number)?;
         self.taken.remove(&outside);
         Some(outside)
+    }
+
+    /// Gives requests of an answer the numbers that the program knows.
+    fn answered(&mut self, answer: &mut Answer) {
+        for completed in &mut answer.completed {
+            let Some(outside) = completed.request else {
+                continue;
+            };
+            let awaited = self.awaited.iter().find(|(awaited, _)| *awaited == outside);
+            let own = match awaited {
+                Some((_, own)) => Some(*own),
+                None => {
+                    let open = self.open.iter().find(|(_, open)| **open == outside);
+                    let own = open.map(|(own, _)| *own);
+                    own.inspect(|own| _ = self.closed(*own))
+                }
+            };
+            completed.request = own.or(Some(outside));
+        }
     }
 
     fn end_repetition(&mut self) {

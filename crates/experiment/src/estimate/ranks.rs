@@ -195,7 +195,8 @@ impl<'a, 'n> RankReader<'a, 'n> {
     /// Reads to the end of a repetition, or for at most this number of steps. Operations after the end of the rank's
     /// time are never executed.
     fn read(&mut self, most: u64) -> Result<(), ReadFailure> {
-        if most == 0 {
+        // What a program does that reads answers is not known before the run.
+        if most == 0 || self.job.workload.reacts() {
             self.work.is_lower_limit = true;
             return Ok(());
         }

@@ -218,7 +218,7 @@ impl Experiment {
         if root.has("job_trace") {
             root.section("job_trace")?;
         }
-        let run = RunSetting::read(root.section("run")?)?;
+        let mut run = RunSetting::read(root.section("run")?)?;
         let network = NetworkModel::read(root.section("network")?)?;
         let mpi = mpi::MpiSettings::read(root.section("mpi")?)?;
         let collect =
@@ -235,6 +235,9 @@ impl Experiment {
         let (jobs, schedule) = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
         if jobs.iter().all(Job::is_traffic) {
             assumptions.values.retain(|value| !value.key.starts_with("mpi."));
+        }
+        if let Some(job) = jobs.iter().find(|job| job.reacts()) {
+            run.only_forwards(root.section("run")?, &job.name)?;
         }
         let settings = root.finish()?;
         if run.until.is_none() && jobs.iter().all(|job| matches!(job.kind, JobKind::Traffic(_))) {
@@ -338,6 +341,23 @@ impl RunSetting {
             (_, RunSetting::AUTO_THREADS) => 1,
             (_, threads) => threads,
         }
+    }
+
+    /// Restricts the executor to those that never undo an event, for this job, whose programs cannot be taken back.
+    fn only_forwards(&mut self, section: &Section, job: &str) -> Result<(), config::Error> {
+        self.executor = match (self.executor, self.threads) {
+            (Executor::Auto, RunSetting::AUTO_THREADS | 1) => Executor::Sequential,
+            (Executor::Auto, _) => Executor::Conservative,
+            (executor @ (Executor::Sequential | Executor::Conservative), _) => executor,
+            (Executor::Optimistic | Executor::ReverseCheck, _) => {
+                let message = format!(
+                    "it undoes events, and the programs of job '{job}' read answers and cannot be taken back; expected \
+                     sequential, conservative or auto"
+                );
+                return Err(section.error("executor", message));
+            }
+        };
+        Ok(())
     }
 
     /// The measured part of the run.

@@ -91,6 +91,14 @@ impl Job {
         }
     }
 
+    /// Whether what its ranks do may depend on the simulation ([`Workload::reacts`](workload::Workload::reacts)).
+    pub fn reacts(&self) -> bool {
+        match &self.kind {
+            JobKind::Ranks(ranks) => ranks.workload.reacts(),
+            JobKind::Traffic(_) => false,
+        }
+    }
+
     /// From its start to its end.
     pub(crate) fn lifetime(&self) -> Lifetime {
         Lifetime {

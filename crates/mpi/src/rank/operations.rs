@@ -50,6 +50,9 @@ impl Rank {
 
     fn next_operation(&mut self, now: Time, out: &mut Vec<Action>) -> Result<CpuStep, ReplayError> {
         self.close_activity(now, out);
+        if let Some(answering) = &mut self.answering {
+            self.program.answer(answering.take(now));
+        }
         match self.program.next(&mut self.journal)? {
             Some(operation) => self.begin(operation, now, out),
             None => {
@@ -175,6 +178,15 @@ impl Rank {
                 }
                 self.finish_wait(now, out)
             }
+            Operation::Select {
+                requests,
+                takes,
+                blocks,
+                call,
+            } => {
+                self.enter(call, 1);
+                self.begin_select(requests, (takes, blocks), call, now, out)
+            }
             Operation::Probe {
                 from,
                 tag,
@@ -185,6 +197,17 @@ impl Rank {
                 self.member(call, context)?;
                 let from = from.map(|from| self.peer(call, context, from)).transpose()?;
                 self.begin_probe(MatchPattern { context, from, tag }, now, out)
+            }
+            Operation::Iprobe {
+                from,
+                tag,
+                communicator: context,
+                call,
+            } => {
+                self.enter(call, 1);
+                self.member(call, context)?;
+                let from = from.map(|from| self.peer(call, context, from)).transpose()?;
+                self.begin_iprobe(MatchPattern { context, from, tag }, call, now, out)
             }
             Operation::Collective {
                 collective,
@@ -273,7 +296,11 @@ impl Rank {
         let cost = self.search_cost(search.looked_at);
         let busy_until = self.add_time(now, cost)?;
         self.add_overhead(cost);
-        if search.found.is_some() {
+        if let Some(index) = search.found {
+            let message = self.matching.unexpected_messages().nth(index as usize).copied();
+            if let Some(message) = message {
+                self.tell_probed(&message);
+            }
             self.wait(0, busy_until);
             return self.finish_wait(now, out);
         }
@@ -533,8 +560,7 @@ impl Rank {
             return Err(self.contract_error(format!("request handle {handle} is gone")));
         };
         if !request.complete {
-            let block = |request: &mut Request| request.owner = Owner::Blocked;
-            self.requests.alter(handle, block, &mut self.journal);
+            self.set_owner(handle, Owner::Blocked);
             self.wait(outstanding + 1, busy_until);
             return Ok(());
         }
@@ -545,7 +571,13 @@ impl Rank {
             self.add_overhead(cost);
         }
         self.requests.close(handle, &mut self.journal);
+        self.tell(|answering| answering.completed(handle));
         Ok(())
+    }
+
+    pub(crate) fn set_owner(&mut self, handle: u32, owner: Owner) {
+        let own = |request: &mut Request| request.owner = owner;
+        self.requests.alter(handle, own, &mut self.journal);
     }
 
     /// Ends the wait if no request is outstanding.
@@ -584,14 +616,27 @@ impl Rank {
         self.job.peer(self.rank, call, communicator, peer)
     }
 
-    /// Removes and returns the handle of the program's request.
-    fn take_request(&mut self, call: Call, request: u64) -> Result<u32, ReplayError> {
-        let unknown = || ReplayError::UnknownRequest {
+    /// Removes and returns the handle of the program's request, for which the operation waits.
+    pub(crate) fn take_request(&mut self, call: Call, request: u64) -> Result<u32, ReplayError> {
+        let Some(handle) = self.open.remove(request, &mut self.journal) else {
+            return Err(self.unknown_request(call, request));
+        };
+        self.tell(|answering| answering.awaits(handle, request));
+        Ok(handle)
+    }
+
+    /// The handle of the program's request.
+    pub(crate) fn open_request(&self, call: Call, request: u64) -> Result<u32, ReplayError> {
+        let handle = self.open.get(request);
+        handle.ok_or_else(|| self.unknown_request(call, request))
+    }
+
+    fn unknown_request(&self, call: Call, request: u64) -> ReplayError {
+        ReplayError::UnknownRequest {
             rank: self.rank,
             call: call.name(),
             request,
-        };
-        self.open.remove(request, &mut self.journal).ok_or_else(unknown)
+        }
     }
 
     /// Returns the request number if it is not in use.

@@ -63,6 +63,7 @@ impl Rank {
         let busy_until = self.add_time(busy_until.max(now), cost)?;
         self.add_overhead(cost);
         if pattern.fits(&envelope) {
+            self.tell_probed(&envelope);
             self.wait(0, busy_until);
         } else {
             let probing = CpuState::Probing { pattern, busy_until };
@@ -144,6 +145,7 @@ impl Rank {
             bytes: message.bytes,
         };
         self.stats.count_received(received, &mut self.journal);
+        self.tell_received(handle, message);
         self.complete(handle, now, out)
     }
 
@@ -168,8 +170,12 @@ impl Rank {
                 self.requests.close(handle, &mut self.journal);
                 self.complete_nonblocking(collective, cost, now, out)?;
             }
-            Owner::Blocked => {
+            owner @ (Owner::Blocked | Owner::Contending) => {
+                if owner == Owner::Contending {
+                    self.end_contention(handle)?;
+                }
                 self.requests.close(handle, &mut self.journal);
+                self.tell(|answering| answering.completed(handle));
                 let CpuState::Waiting {
                     outstanding: outstanding @ 1..,
                     busy_until,

@@ -130,6 +130,7 @@ impl Rank {
             stats: Statistics::new(state.stats),
             repetition: Journaled::new(state.repetition),
             measured: MeasuredEnd::new(state.measured),
+            answering: None,
             restored_recording: state.recording,
         })
     }

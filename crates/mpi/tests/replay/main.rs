@@ -3,6 +3,7 @@
 extern crate fabricsim_mpi as mpi;
 
 mod alpha_beta;
+mod answers;
 mod collectives;
 mod library_tables;
 mod matching;

@@ -235,13 +235,43 @@ pub fn run_on_hosts(
 /// Runs programs until no event is left. `owner` passes each input to its rank, whose number is the first argument.
 pub fn drive(
     job: Arc<MpiJob>,
-    mut delay: Delay,
+    delay: Delay,
     programs: Vec<Vec<Operation>>,
+    owner: impl FnMut(u32, &mut Rank, Time, Input, &mut Vec<Action>) -> Result<(), ReplayError>,
+) -> Result<Outcome, ReplayError> {
+    let boxed = |program: Vec<Operation>| Box::new(List(program.into_iter())) as Box<dyn Program>;
+    let programs = programs.into_iter().map(boxed).collect();
+    drive_ranks(job, delay, programs, |_| (), owner)
+}
+
+/// Runs programs that read answers in a job with the world as its only communicator.
+pub fn run_answering(
+    settings: MpiSettings,
+    delay: Delay,
+    programs: Vec<Box<dyn Program>>,
+) -> Result<Outcome, ReplayError> {
+    let ranks = programs.len() as u32;
+    let job = Arc::new(MpiJob::new(ranks, vec![(0..ranks).collect()].into(), settings)?);
+    drive_ranks(
+        job,
+        delay,
+        programs,
+        Rank::set_answering,
+        |_, rank, now, input, out| input.give(rank, now, out),
+    )
+}
+
+fn drive_ranks(
+    job: Arc<MpiJob>,
+    mut delay: Delay,
+    programs: Vec<Box<dyn Program>>,
+    prepare: impl Fn(&mut Rank),
     mut owner: impl FnMut(u32, &mut Rank, Time, Input, &mut Vec<Action>) -> Result<(), ReplayError>,
 ) -> Result<Outcome, ReplayError> {
-    let new_rank = |(rank, program): (u32, Vec<Operation>)| {
-        let mut rank = Rank::new(job.clone(), rank, Box::new(List(program.into_iter())));
+    let new_rank = |(rank, program): (u32, Box<dyn Program>)| {
+        let mut rank = Rank::new(job.clone(), rank, program);
         rank.set_tracing(true);
+        prepare(&mut rank);
         rank
     };
     let mut ranks: Vec<Rank> = (0..).zip(programs).map(new_rank).collect();

@@ -58,7 +58,8 @@ fn check_collectives(simulation: &Simulation, lps: &Lps<NetworkLp>) -> Result<()
             slot.state.as_ref()
         };
         let states: Vec<Option<&Rank>> = (0..).zip(&ranks.hosts).map(state).collect();
-        mpi::check_agreement(&ranks.mpi, &states, |rank| ranks.workload.program(rank)).map_err(|source| {
+        let program = (!job.reacts()).then_some(|rank| ranks.workload.program(rank));
+        mpi::check_agreement(&ranks.mpi, &states, program).map_err(|source| {
             let job = job.name.clone();
             let source = with_limit(source, ranks.workload.matching_limit().as_deref());
             Error::Replay { job, source }

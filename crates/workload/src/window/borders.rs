@@ -96,6 +96,12 @@ pub fn match_key(operation: &Operation, rank: u32, communicators: &[Vec<u32>]) -
             tag,
             communicator,
             ..
+        }
+        | Operation::Iprobe {
+            from,
+            tag,
+            communicator,
+            ..
         } => Some(MatchKey::Receive(MatchedMessages {
             communicator,
             from: world(communicator, from?)?,
@@ -106,7 +112,10 @@ pub fn match_key(operation: &Operation, rank: u32, communicators: &[Vec<u32>]) -
         Operation::Fence { communicator, .. }
         | Operation::Put { communicator, .. }
         | Operation::Get { communicator, .. } => Some(MatchKey::Fence(communicator)),
-        Operation::Compute { .. } | Operation::Wait { .. } | Operation::RepetitionEnd { .. } => None,
+        Operation::Compute { .. }
+        | Operation::Wait { .. }
+        | Operation::Select { .. }
+        | Operation::RepetitionEnd { .. } => None,
     }
 }
 

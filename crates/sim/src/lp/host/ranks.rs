@@ -196,6 +196,9 @@ impl Ranks {
             Ok(program) => {
                 let mut rank = Rank::new(ranks.mpi.clone(), rank_slot.rank, program);
                 rank.set_tracing(simulation.timeline);
+                if ranks.workload.reacts() {
+                    rank.set_answering();
+                }
                 rank_slot.state = Some(rank);
             }
             Err(error) => return context.fail(Error::from(experiment::Error::from(error)).into()),

@@ -185,6 +185,7 @@ fn renumber(operation: &mut Operation, offset: Communicator) {
         Operation::Send { communicator, .. }
         | Operation::Receive { communicator, .. }
         | Operation::Probe { communicator, .. }
+        | Operation::Iprobe { communicator, .. }
         | Operation::Collective { communicator, .. }
         | Operation::Put { communicator, .. }
         | Operation::Get { communicator, .. }
@@ -193,6 +194,9 @@ fn renumber(operation: &mut Operation, offset: Communicator) {
                 *communicator += offset;
             }
         }
-        Operation::Compute { .. } | Operation::Wait { .. } | Operation::RepetitionEnd { .. } => {}
+        Operation::Compute { .. }
+        | Operation::Wait { .. }
+        | Operation::Select { .. }
+        | Operation::RepetitionEnd { .. } => {}
     }
 }

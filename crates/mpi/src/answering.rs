@@ -1,0 +1,59 @@
+//! What a rank keeps for a program that reads answers.
+//!
+//! None of it is undone: such programs run under executors that never undo events.
+
+use std::collections::BTreeMap;
+
+use des::Time;
+use workload::{Answer, Completed, ReceivedMessage};
+
+/// The answer that the rank gathers for its program.
+#[derive(Debug, Default)]
+pub(crate) struct Answering {
+    answer: Answer,
+    /// The program's number of each request that it waits for, by handle.
+    numbers: BTreeMap<u32, u64>,
+    /// Messages of receives that are complete, by handle.
+    messages: BTreeMap<u32, ReceivedMessage>,
+    /// The program's numbers of the requests of which the rank awaits one.
+    pub contenders: Vec<u64>,
+}
+
+impl Answering {
+    /// The answer to the operation that ends now.
+    pub fn take(&mut self, now: Time) -> Answer {
+        let mut answer = std::mem::take(&mut self.answer);
+        answer.now_ps = now.ps();
+        answer
+    }
+
+    /// A selection or Iprobe has found something.
+    pub fn found(&mut self) {
+        self.answer.flag = true;
+    }
+
+    /// The operation waits for the request of this handle, which the program numbers so.
+    pub fn awaits(&mut self, handle: u32, number: u64) {
+        self.numbers.insert(handle, number);
+    }
+
+    /// The receive of this handle has its message.
+    pub fn received(&mut self, handle: u32, message: ReceivedMessage) {
+        self.messages.insert(handle, message);
+    }
+
+    /// A probe has found this message.
+    pub fn probed(&mut self, message: ReceivedMessage) {
+        let (request, message) = (None, Some(message));
+        self.answer.completed.push(Completed { request, message });
+    }
+
+    /// The wait for this handle has ended.
+    pub fn completed(&mut self, handle: u32) {
+        let request = self.numbers.remove(&handle);
+        let message = self.messages.remove(&handle);
+        if request.is_some() || message.is_some() {
+            self.answer.completed.push(Completed { request, message });
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Programs that read answers. Times as in `timing`; a test that completes nothing and an Iprobe take 100 ns.
+
+use std::sync::{Arc, Mutex};
+
+use des::Time;
+use workload::{Answer, Call, Collective, Completed, Operation, Program, ReceivedMessage, Takes, TraceError};
+
+use super::network::*;
+
+const EAGER: u64 = 1000 + 102;
+
+/// A program that gets the number of the operation and the last answer.
+struct Reacting<F> {
+    answer: Answer,
+    number: usize,
+    next: F,
+}
+
+impl<F: FnMut(usize, &Answer) -> Option<Operation> + Send> Program for Reacting<F> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        self.number += 1;
+        Ok((self.next)(self.number - 1, &self.answer))
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        self.answer = answer;
+    }
+}
+
+fn reacting(next: impl FnMut(usize, &Answer) -> Option<Operation> + Send + 'static) -> Box<dyn Program> {
+    let (answer, number) = (Answer::default(), 0);
+    Box::new(Reacting { answer, number, next })
+}
+
+fn listed(operations: Vec<Operation>) -> Box<dyn Program> {
+    Box::new(List(operations.into_iter()))
+}
+
+/// A program of these operations, and its answers: the first is that of its start.
+fn noting(operations: Vec<Operation>) -> (Box<dyn Program>, Arc<Mutex<Vec<Answer>>>) {
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let (noted, mut operations) = (answers.clone(), operations.into_iter());
+    let program = reacting(move |_, answer| {
+        noted.lock().unwrap().push(answer.clone());
+        operations.next()
+    });
+    (program, answers)
+}
+
+fn select(call: Call, requests: &[u64]) -> Operation {
+    let (takes, blocks) = match call {
+        Call::Waitany => (Takes::First, true),
+        Call::Waitsome => (Takes::Complete, true),
+        Call::Testany => (Takes::First, false),
+        Call::Testsome => (Takes::Complete, false),
+        _ => (Takes::All, false),
+    };
+    Operation::Select {
+        requests: requests.to_vec(),
+        takes,
+        blocks,
+        call,
+    }
+}
+
+fn iprobe(from: Option<u32>, tag: Option<u32>) -> Operation {
+    Operation::Iprobe {
+        from,
+        tag,
+        communicator: 0,
+        call: Call::Iprobe,
+    }
+}
+
+fn completed(request: Option<u64>, source: u32, tag: u32, bytes: u64) -> Completed {
+    Completed {
+        request,
+        message: Some(ReceivedMessage { source, tag, bytes }),
+    }
+}
+
+fn answer(now_ns: u64, flag: bool, completed: &[Completed]) -> Answer {
+    Answer {
+        now_ps: now_ns * 1000,
+        flag,
+        completed: completed.to_vec(),
+    }
+}
+
+#[test]
+fn waitany_ends_with_the_first_message_and_leaves_the_other_requests() {
+    let (program, answers) = noting(vec![
+        ireceive(Some(1), None, 100, 1),
+        ireceive(Some(2), None, 100, 2),
+        select(Call::Waitany, &[1, 2]),
+        select(Call::Waitany, &[1]),
+    ]);
+    let late = listed(vec![compute(5000), send(0, 6, 50)]);
+    let outcome = run_answering(
+        settings(),
+        fixed(),
+        vec![program, late, listed(vec![send(0, 7, 100)])],
+    );
+    outcome.unwrap().assert_clean();
+    let first = 10 + EAGER + 20;
+    let second = 5000 + 10 + 1052 + 20;
+    let expected = [
+        answer(0, false, &[]),
+        answer(0, false, &[]),
+        answer(0, false, &[]),
+        answer(first, true, &[completed(Some(2), 2, 7, 100)]),
+        answer(second, true, &[completed(Some(1), 1, 6, 50)]),
+    ];
+    assert_eq!(*answers.lock().unwrap(), expected);
+}
+
+#[test]
+fn waitsome_takes_all_that_are_complete() {
+    let receives = || (1..4).map(|from| ireceive(Some(from), None, 100, from.into()));
+    let programs = |operations: Vec<Operation>| {
+        let (program, answers) = noting(operations);
+        let sending = |after| listed(vec![compute(after), send(0, 7, 100)]);
+        (vec![program, sending(0), sending(50), sending(9000)], answers)
+    };
+    for call in [Call::Waitsome, Call::Testsome] {
+        let selected = [compute(5000), select(call, &[1, 2, 3]), wait(&[3])];
+        let (programs, answers) = programs(receives().chain(selected).collect());
+        run_answering(settings(), fixed(), programs)
+            .unwrap()
+            .assert_clean();
+        let both = [completed(Some(1), 1, 7, 100), completed(Some(2), 2, 7, 100)];
+        assert_eq!(
+            answers.lock().unwrap()[5],
+            answer(5000 + 40, true, &both),
+            "{}",
+            call.name()
+        );
+    }
+    // The first of the list that is complete.
+    let selected = [compute(5000), select(Call::Testany, &[3, 2, 1]), wait(&[1, 3])];
+    let (programs, answers) = programs(receives().chain(selected).collect());
+    run_answering(settings(), fixed(), programs)
+        .unwrap()
+        .assert_clean();
+    let of_2 = [completed(Some(2), 2, 7, 100)];
+    assert_eq!(answers.lock().unwrap()[5], answer(5000 + 20, true, &of_2));
+}
+
+#[test]
+fn a_loop_of_tests_ends() {
+    let program = reacting(|number, answer| match number {
+        0 => Some(ireceive(Some(1), None, 100, 9)),
+        _ if answer.flag => None,
+        _ => Some(select(Call::Test, &[9])),
+    });
+    let outcome = run_answering(settings(), fixed(), vec![program, listed(vec![send(0, 7, 100)])]).unwrap();
+    outcome.assert_clean();
+    // The message comes at 1112 ns. Twelve tests before end at 1200 ns.
+    assert_eq!(outcome.end_ns(0), 1200 + 20);
+    assert_eq!(outcome.stats(0).call(Call::Test).calls, 13);
+}
+
+#[test]
+fn testall_waits_for_the_last_and_closes_nothing_before() {
+    let (program, answers) = noting(vec![
+        ireceive(Some(1), None, 100, 1),
+        ireceive(Some(2), None, 100, 2),
+        compute(2000),
+        select(Call::Testall, &[1, 2]),
+        compute(5000),
+        select(Call::Testall, &[2, 1]),
+        select(Call::Testall, &[]),
+    ]);
+    let late = listed(vec![compute(3000), send(0, 7, 100)]);
+    let outcome = run_answering(
+        settings(),
+        fixed(),
+        vec![program, listed(vec![send(0, 7, 100)]), late],
+    );
+    outcome.unwrap().assert_clean();
+    let answers = answers.lock().unwrap();
+    assert_eq!(answers[4], answer(2100, false, &[]));
+    let both = [completed(Some(2), 2, 7, 100), completed(Some(1), 1, 7, 100)];
+    assert_eq!(answers[6], answer(7100 + 40, true, &both));
+    assert_eq!(answers[7], answer(7140 + 100, true, &[]));
+}
+
+#[test]
+fn iprobe_sees_a_message_and_leaves_it() {
+    let seen = Arc::new(Mutex::new(None));
+    let noted = seen.clone();
+    let program = reacting(move |number, answer| {
+        let mut noted = noted.lock().unwrap();
+        match (number, &*noted) {
+            (_, Some(_)) if answer.flag => Some(receive(None, Some(7), 100)),
+            (_, Some(_)) => None,
+            _ if answer.flag => {
+                *noted = Some(answer.clone());
+                Some(receive(None, Some(7), 100))
+            }
+            _ => Some(iprobe(None, Some(7))),
+        }
+    });
+    let outcome = run_answering(settings(), fixed(), vec![program, listed(vec![send(0, 7, 100)])]).unwrap();
+    outcome.assert_clean();
+    let found = [completed(None, 1, 7, 100)];
+    assert_eq!(*seen.lock().unwrap(), Some(answer(1300, true, &found)));
+    assert_eq!(outcome.end_ns(0), 1300 + 20);
+}
+
+#[test]
+fn receives_and_probes_say_what_came() {
+    let (program, answers) = noting(vec![
+        probe(None, None),
+        receive(None, None, 1000),
+        receive(Some(1), None, 2000),
+        isend(1, 0, 3000, 5),
+        wait(&[5]),
+    ]);
+    let other = listed(vec![send(0, 3, 80), send(0, 4, 2000), receive(None, None, 3000)]);
+    let outcome = run_answering(settings(), fixed(), vec![program, other]);
+    outcome.unwrap().assert_clean();
+    let answers = answers.lock().unwrap();
+    assert_eq!(answers[1].completed, [completed(None, 1, 3, 80)]);
+    assert_eq!(answers[2].completed, [completed(None, 1, 3, 80)]);
+    assert_eq!(
+        answers[3].completed,
+        [completed(None, 1, 4, 2000)],
+        "a rendezvous"
+    );
+    assert_eq!(answers[4].completed, []);
+    let (request, message) = (Some(5), None);
+    assert_eq!(answers[5].completed, [Completed { request, message }]);
+}
+
+#[test]
+fn collectives_end_a_wait_for_any() {
+    let (program, answers) = noting(vec![
+        ireceive(Some(1), Some(7), 100, 1),
+        nonblocking(Collective::Barrier, 0, 0, 0, 2),
+        select(Call::Waitany, &[1, 2]),
+        wait(&[1]),
+    ]);
+    let barrier = nonblocking(Collective::Barrier, 0, 0, 0, 8);
+    let other = listed(vec![barrier, wait(&[8]), compute(9000), send(0, 7, 100)]);
+    run_answering(settings(), fixed(), vec![program, other])
+        .unwrap()
+        .assert_clean();
+    let (request, message) = (Some(2), None);
+    assert_eq!(
+        answers.lock().unwrap()[3].completed,
+        [Completed { request, message }]
+    );
+}
+
+#[test]
+fn what_waits_for_any_is_named() {
+    let (program, _) = noting(vec![ireceive(Some(1), None, 100, 1), select(Call::Waitany, &[1])]);
+    let outcome = run_answering(settings(), fixed(), vec![program, listed(vec![])]).unwrap();
+    let rank = &outcome.ranks[0];
+    let waiting = rank.waiting_for();
+    let expected = "MPI_Waitany for a message from rank 1, any tag, communicator 0";
+    assert_eq!(
+        (waiting.as_deref(), rank.awaited_ranks()),
+        (Some(expected), vec![])
+    );
+}
+
+#[test]
+fn programs_without_answers_and_wrong_requests_are_errors() {
+    let error = run(settings(), fixed(), vec![vec![select(Call::Waitany, &[])]]).map(|_| ());
+    let message = error.unwrap_err().to_string();
+    assert!(
+        message.starts_with("rank 0: MPI_Waitany: the simulation decides what it completes"),
+        "{message}"
+    );
+    assert!(run(settings(), fixed(), vec![vec![iprobe(None, None)]]).is_err());
+    let (program, _) = noting(vec![select(Call::Testany, &[4])]);
+    let error = run_answering(settings(), fixed(), vec![program]).map(|_| ());
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "rank 0: MPI_Testany: request 4 was never opened, or is already completed"
+    );
+}
+
+#[test]
+fn times_do_not_depend_on_reading_answers() {
+    let operations = vec![
+        isend(1, 7, 1000, 1),
+        ireceive(Some(1), None, 100, 2),
+        compute(300),
+        wait(&[1, 2]),
+    ];
+    let other = || vec![receive(None, None, 1000), send(0, 1, 100)];
+    let plain = run(settings(), fixed(), vec![operations.clone(), other()]).unwrap();
+    let (program, _) = noting(operations);
+    let answered = run_answering(settings(), fixed(), vec![program, listed(other())]).unwrap();
+    assert_eq!(plain.end(0), answered.end(0));
+    assert!(plain.end(0) > Time::ZERO);
+}
