@@ -13,7 +13,7 @@ import pytest
 
 import fabricsim
 from fabricsim import ApplicationError, Experiment, ExperimentError, Job, Network, Program, Run, mpi
-from fabricsim.mpi import Operation, Operations
+from fabricsim.mpi import Operation, Operations, Reactions
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -378,6 +378,7 @@ def test_all_functions_are_tried_here() -> None:
     """The calls of the tests above; a new call needs a test."""
     tried = {"compute", "wait", "waitall", "recv", "irecv", "probe", "sendrecv", "put", "get", "fence"}
     tried |= {"send", "ssend", "bsend", "rsend", "isend", "issend", "ibsend", "irsend"}
+    tried |= {"iprobe", "waitany", "waitsome", "test", "testall", "testany", "testsome"}
     tried |= {name for name, *_ in COLLECTIVES} | {f"i{name}" for name, *_ in COLLECTIVES}
     assert {name for name in mpi.__all__ if name[0].islower()} == tried
 
@@ -609,6 +610,126 @@ def test_the_example_runs_from_the_command_line(tmp_path: Path) -> None:
     found = fabricsim.load(tmp_path / "out")
     assert digests(path, {"job.0.workload.arguments.rounds": 4}) == {found.digest}
     assert found.summary.jobs[0].ranks == 32
+
+
+# Programs that read answers.
+
+
+def farm(rank: int, ranks: int, notes: list[Any]) -> Reactions:
+    """Rank 0 gives tasks to whoever is free; a task takes longer on higher ranks."""
+    if rank > 0:
+        while (yield mpi.recv(0, 8)).completed[0].tag == 1:
+            yield mpi.compute(1e-6 * rank)
+            yield mpi.send(0, "9 KB")
+        return
+    pending, tasks = [], 30
+    for worker in range(1, ranks):
+        pending.append((yield mpi.irecv(worker, "9 KB")))
+        yield mpi.send(worker, 8, tag=1)
+    while pending:
+        answer = yield mpi.waitany(pending)
+        (done,) = answer.completed
+        notes.append((answer.now, done.source, done.bytes))
+        pending.remove(done.request)
+        more = len(notes) + len(pending) < tasks
+        yield mpi.send(done.source, 8, tag=int(more))
+        if more:
+            pending.append((yield mpi.irecv(done.source, "9 KB")))
+
+
+def test_who_is_faster_gets_more_tasks() -> None:
+    found = []
+    for executor, threads in [("sequential", 1), ("conservative", 1), ("conservative", 2), ("auto", 2)]:
+        notes: list[Any] = []
+        asked = given(lambda rank, ranks, to=notes: farm(rank, ranks, to), ranks=5, reacts=True)
+        found.append((fabricsim.run(asked, executor=executor, threads=threads).digest, notes))
+    assert all(other == found[0] for other in found)
+    _, notes = found[0]
+    done = [sum(source == worker for _, source, _ in notes) for worker in range(1, 5)]
+    assert sum(done) == 30 and done == sorted(done, reverse=True) and done[0] > done[3] > 0
+    assert [now for now, *_ in notes] == sorted(now for now, *_ in notes)
+    assert {size for *_, size in notes} == {9000}
+
+
+def polling(rank: int, ranks: int, seen: list[Any]) -> Reactions:
+    if rank == 1:
+        yield mpi.compute("10 us")
+        for tag in range(4):
+            yield mpi.send(0, 500, tag=tag)
+    elif rank == 0:
+        requests = []
+        for tag in range(3):
+            requests.append((yield mpi.irecv(1, "1 KB", tag=tag)))
+        while not (answer := (yield mpi.test(requests[0]))).flag:
+            pass
+        seen.append([one.request is requests[0] for one in answer.completed])
+        while not (answer := (yield mpi.testany(requests[1:]))).flag:
+            pass
+        seen.append([(one.source, one.tag, one.bytes) for one in answer.completed])
+        some = (yield mpi.waitsome(requests[2:])).completed
+        some += (yield mpi.testsome([])).completed
+        seen.append([one.request is requests[2] for one in some])
+        while not (answer := (yield mpi.iprobe())).flag:
+            pass
+        seen.append([(one.request, one.tag, one.bytes) for one in answer.completed])
+        seen.append((yield mpi.recv(None, 500)).completed[0].tag)
+        seen.append((yield mpi.testall([])).flag)
+        seen.append((yield mpi.compute("1 us")).now)
+
+
+def test_loops_of_tests_end() -> None:
+    seen: list[Any] = []
+    asked = given(lambda rank, ranks: polling(rank, ranks, seen), ranks=2, reacts=True)
+    times = [
+        fabricsim.run(asked, set={"mpi.poll_overhead": over}).summary.jobs[0].time_ns
+        for over in ("50 ns", "3 us")
+    ]
+    assert seen[: len(seen) // 2][:-1] == [[True], [(1, 1, 500)], [True], [(None, 3, 500)], 3, True]
+    assert 11e-6 < seen[6] < seen[-1] and times[0] < times[1]
+
+
+def test_programs_with_answers_repeat_and_are_not_taken_back(tmp_path: Path) -> None:
+    text = """
+    def program(rank, ranks):
+        request = yield isend((rank + 1) % ranks, 100)
+        wanted = yield irecv((rank - 1) % ranks, 100)
+        while not (yield testall([request, wanted])).flag:
+            pass
+    """
+    asked = file(tmp_path, text, reacts=True)
+    asked["job"][0]["repetitions"] = 3
+    assert len({fabricsim.run(asked, threads=threads).digest for threads in (1, 2)}) == 1
+    for executor in ("optimistic", "reverse-check"):
+        with pytest.raises(
+            ExperimentError, match="run.executor: it undoes events, and the programs of job 'app'"
+        ):
+            fabricsim.run(asked, executor=executor)
+    (tmp_path / "x.toml").write_text(fabricsim.experiment.dumps(asked))
+    refused = command(tmp_path, "run", "x.toml", "--out", "out", "--checkpoint-every-simulated", "10 us")
+    assert refused.returncode == 2 and "its programs read answers" in refused.stderr
+    assert command(tmp_path, "check", "x.toml").returncode == 0
+    del asked["job"][0]["workload"]["reacts"]
+    with pytest.raises(ApplicationError, match="MPI_Testall: the simulation decides what it completes"):
+        fabricsim.run(asked)
+    asked["mpi"] = {"poll_overhead": "0 ps"}
+    with pytest.raises(ExperimentError, match="mpi.poll_overhead: a loop of tests would never end"):
+        fabricsim.run(asked)
+
+
+def test_ranks_with_answers_that_disagree_are_named(tmp_path: Path) -> None:
+    for second, error in [
+        ("yield barrier()", "rank 1 has ended without the call|ranks 0 and 1 differ"),
+        ("yield allreduce(16)", "ranks 0 and 1 differ in the collective, the root or the size"),
+    ]:
+        text = f"""
+        def program(rank, ranks):
+            if rank == 0:
+                yield allreduce(8)
+            else:
+                {second}
+        """
+        with pytest.raises(ApplicationError, match=error):
+            fabricsim.run(file(tmp_path, text, reacts=True, ranks=2))
 
 
 def test_a_run_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
