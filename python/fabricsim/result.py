@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from fabricsim import _core, display, verdict
 from fabricsim._errors import ResultError
+from fabricsim._input import MOST_BYTES_OF_RESULTS, check, read_text
 from fabricsim.experiment import Experiment
 from fabricsim.plot import Plots
 from fabricsim.plot.content import CONTROL, one_job
@@ -43,6 +44,15 @@ _ASKED_BY = {
 }
 
 
+def _checked(table: Path) -> Path:
+    """A file of a table, if it can be opened without waiting."""
+    try:
+        check(table)
+    except OSError as error:
+        raise ResultError(f"{table}: cannot be read: {error.strerror}") from None
+    return table
+
+
 class Tables(Mapping[str, pyarrow.Table]):
     """The tables of a result by name. Each Parquet file is read on first access.
 
@@ -57,7 +67,7 @@ class Tables(Mapping[str, pyarrow.Table]):
 
     def __getitem__(self, name: str) -> pyarrow.Table:
         if name not in self._read:
-            self._read[name] = pyarrow.parquet.read_table(self._paths[name], memory_map=True)
+            self._read[name] = pyarrow.parquet.read_table(_checked(self._paths[name]), memory_map=True)
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -81,7 +91,7 @@ class Tables(Mapping[str, pyarrow.Table]):
             known = ", ".join(self)
             hint = f"; {_ASKED_BY[name]} makes it" if name in _ASKED_BY else ""
             raise ResultError(f"this run has no table '{name}'; it has: {known}{hint}")
-        return self._paths[name]
+        return _checked(self._paths[name])
 
     def dataset(self, name: str) -> pyarrow.dataset.Dataset:
         """A table as a dataset, for tables larger than memory.
@@ -348,13 +358,15 @@ def load(folder: str | PathLike[str]) -> Result:
             )
         warnings.warn(f"{folder} is also that of {begun}; this is the result before it", stacklevel=2)
     try:
-        text = (folder / "summary.json").read_text(encoding="utf-8")
+        text = read_text(folder / "summary.json", MOST_BYTES_OF_RESULTS)
     except OSError as error:
-        raise ResultError(f"{folder} is not a FabricSim result: {error}") from None
+        raise ResultError(f"{folder} is not a FabricSim result: summary.json: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ResultError(f"{folder} is not a FabricSim result: its summary.json is damaged") from None
     try:
         summary = parse(text)
         version = summary["schema"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ResultError(f"{folder} is not a FabricSim result: its summary.json is damaged") from None
     if version != "fabricsim/summary/1":
         raise ResultError(f"{folder} is not a result of this version: its schema is '{version}'")

@@ -400,7 +400,7 @@ def test_what_a_derived_column_lacks_is_said(tmp_path: Path) -> None:
     rows = derived_rows(plan, {(n, s): {"job.a.time_ns": 1.0} for n in range(4) for s in (1, 2)})
     assert derived.add(plan, rows) == [
         "derived.x has no value at any point: no run has job.typo.time_ns",
-        "derived.y has no value at any point",
+        "derived.y has no value at any point: a division by zero",
         "derived.z has no value at any point: no run has job.*.jain",
     ]
 

@@ -12,7 +12,17 @@ from pathlib import Path
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Measurement
-from fabricsim.calibrate.table import Rows, is_number, is_size, number, refuse, row_lines, whole
+from fabricsim.calibrate.table import (
+    MOST_PAIRS,
+    Rows,
+    count,
+    is_number,
+    is_size,
+    number,
+    refuse,
+    row_lines,
+    whole,
+)
 
 __all__ = ["is_title", "read"]
 
@@ -85,7 +95,7 @@ def _block(file: str, lines: list[str], start: int, end: int, conditions: dict[s
     for index in range(start + 1, end):
         line, place = lines[index].strip(), index + 1
         if counted := _PROCESSES.match(line):
-            processes = int(counted[1])
+            processes = count(counted[1], 2 * MOST_PAIRS, file, place, "#processes")
         elif _DEFECT.match(line):
             raise refuse(line, file, place)
     for index in row_lines(lines, start + 1 if head is None else head + 1, end, well_formed):

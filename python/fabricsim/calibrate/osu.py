@@ -13,7 +13,18 @@ from pathlib import Path
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Kind, Measurement
-from fabricsim.calibrate.table import Rows, is_number, is_size, number, refuse, row_lines, whole
+from fabricsim.calibrate.table import (
+    MOST_PAIRS,
+    MOST_WINDOW,
+    Rows,
+    count,
+    is_number,
+    is_size,
+    number,
+    refuse,
+    row_lines,
+    whole,
+)
 
 __all__ = ["is_title", "read"]
 
@@ -63,7 +74,8 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
     for index in range(start + 1, end):
         line, words, place = lines[index].strip(), lines[index].split(), index + 1
         if counts := _PAIRS.search(line):
-            pairs, window = int(counts[1]), int(counts[2])
+            pairs = count(counts[1], MOST_PAIRS, file, place, "pairs")
+            window = count(counts[2], MOST_WINDOW, file, place, "window size")
         elif datatype := _DATATYPE.match(line):
             conditions["datatype"] = datatype[1]
         elif columns := _COLUMNS.match(line) or _RATES.match(line):
