@@ -863,7 +863,7 @@ class Experiment(Given):
             tables = tomllib.loads(read_text(Path(path)))
         except OSError as error:
             raise ExperimentError(f"{path}: {error.strerror}", str(path)) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ExperimentError(f"{path}: {error}", str(path)) from None
         absolute: Experiment = _absolute(cls.from_dict(tables), Path(path).resolve().parent)
         return absolute

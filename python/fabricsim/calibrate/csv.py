@@ -14,6 +14,7 @@ from pathlib import Path
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Kind, Measurement
 from fabricsim.calibrate.table import MOST_PAIRS, MOST_WINDOW, Rows, count, number, whole
+from fabricsim.sweep.section import shortened
 
 __all__ = ["is_header", "read"]
 
@@ -56,7 +57,9 @@ def read(path: Path, lines: list[str]) -> list[Measurement]:
             f"expected 'bytes' and one or more of {', '.join(_VALUES)}, each once", file, start + 1
         )
     counts = {
-        name: count(conditions[name], most, file, places[name], f"'# {name}'") if name in conditions else None
+        name: count(conditions[name], most, file, places[name], f"'# {name}: {shortened(conditions[name])}'")
+        if name in conditions
+        else None
         for name, most in _NUMBERS.items()
     }
     tables = {column: Rows(file) for column in columns if column != "bytes"}

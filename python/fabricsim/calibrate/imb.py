@@ -23,6 +23,7 @@ from fabricsim.calibrate.table import (
     row_lines,
     whole,
 )
+from fabricsim.sweep.section import shortened
 
 __all__ = ["is_title", "read"]
 
@@ -97,7 +98,7 @@ def _block(file: str, lines: list[str], start: int, end: int, conditions: dict[s
         if counted := _PROCESSES.match(line):
             processes = count(counted[1], 2 * MOST_PAIRS, file, place, "#processes")
         elif _DEFECT.match(line):
-            raise refuse(line, file, place)
+            raise refuse(shortened(line), file, place)
     for index in row_lines(lines, start + 1 if head is None else head + 1, end, well_formed):
         words, place = lines[index].split(), index + 1
         if any(word.startswith(_GIVEN_UP) for word in words):
@@ -110,7 +111,7 @@ def _block(file: str, lines: list[str], start: int, end: int, conditions: dict[s
         if head is None or len(words) != len(columns):
             expected = " ".join(columns) if head is not None else "#bytes #repetitions t[usec]"
             raise CalibrationError(
-                f"expected a row of '{expected}'; found {lines[index].strip()!r}",
+                f"expected a row of '{expected}'; found {shortened(lines[index].strip())!r}",
                 file,
                 place,
             )

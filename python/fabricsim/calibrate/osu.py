@@ -25,6 +25,7 @@ from fabricsim.calibrate.table import (
     row_lines,
     whole,
 )
+from fabricsim.sweep.section import shortened
 
 __all__ = ["is_title", "read"]
 
@@ -81,7 +82,7 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
         elif columns := _COLUMNS.match(line) or _RATES.match(line):
             unit = _unit(columns["unit"], unit, kind, file, place)
         elif "DATA VALIDATION ERROR" in line:
-            raise refuse(line, file, place)
+            raise refuse(shortened(line), file, place)
         elif index in table and not (unit is None and not _well_formed(words)):
             if unit is None:
                 raise CalibrationError(
@@ -95,10 +96,12 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
             if kind == "collective":
                 continue
             if len(words) < 2:
-                raise CalibrationError(f"expected a size and a value in {unit}; found {line!r}", file, place)
+                raise CalibrationError(
+                    f"expected a size and a value in {unit}; found {shortened(line)!r}", file, place
+                )
             if not _others(words):
                 raise CalibrationError(
-                    f"expected a number in each column after the size; found {line!r}", file, place
+                    f"expected a number in each column after the size; found {shortened(line)!r}", file, place
                 )
             size = whole(words[0], file, place, "the size of a message")
             value = number(words[1], file, place, f"a value in {unit}")

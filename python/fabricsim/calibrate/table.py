@@ -7,6 +7,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from fabricsim._errors import CalibrationError
@@ -119,7 +120,7 @@ def row_lines(
     """
     seen: set[int] = set()
     last, length, apart = -1, 0, False
-    later: _Later | None = None
+    later = cache(lambda: _Later(lines, start, end, well_formed))
     for index in range(start, end):
         words = lines[index].split()
         if not words or not words[0][0].isdigit():
@@ -130,9 +131,7 @@ def row_lines(
                 yield index
                 seen.add(size)
                 last, length, apart = max(last, size), len(words), False
-        elif not seen:
-            yield index
-        elif (later := later or _Later(lines, start, end, well_formed)).has_row(index + 1, last, length):
+        elif not seen or later().has_row(index + 1, last, length):
             yield index
         elif apart or not _like_a_row(words, last, length):
             apart = True
@@ -141,8 +140,10 @@ def row_lines(
 
 
 class _Later:
-    """The largest sizes of rows from a line on, by the number of words. A search from each line that is no row
-    would take time with the square of the lines."""
+    """The largest sizes of rows from a line on, by the number of words.
+
+    A search from each line that is no row would take time with the square of the lines.
+    """
 
     def __init__(
         self, lines: Sequence[str], start: int, end: int, well_formed: Callable[[list[str]], bool]
@@ -204,7 +205,7 @@ class Rows:
             )
         if len(self._rows) == _MOST_SIZES:
             raise CalibrationError(
-                f"the table has more than {_MOST_SIZES:,} sizes; expected fewer, for example the powers of two",
+                f"the table has more than {_MOST_SIZES:,} sizes; expected fewer, such as the powers of two",
                 self._file,
                 line,
             )

@@ -245,12 +245,12 @@ def _zip(section: Section, name: str | None) -> Axis:
     given = section.section("zip")
     assert given is not None
     columns: dict[str, list[Any]] = {}
-    cells = 0
     for key in given:
-        columns[_key(given, key, key)] = values(given, key, distinct=False)
-        cells += len(columns[key])
-        if cells > MOST_RUNS:
-            message = f"with the keys above has {cells:,} values; at most {MOST_RUNS:,} are possible"
+        name = _key(given, key, key)
+        columns[name] = values(given, key, distinct=False)
+        count = len(columns[name]) * len(list(given))
+        if count > MOST_RUNS:
+            message = f"gives {count:,} values with the other keys; at most {MOST_RUNS:,} are possible"
             raise given.error(key, message)
     if not columns:
         raise section.error("zip", 'expected keys with their values, such as "run.seed" = [1, 2]')
