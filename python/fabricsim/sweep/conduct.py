@@ -333,7 +333,7 @@ class _Conduct:
                 row.failure = outcome if isinstance(outcome, Failure) else Failure.of(outcome)
                 continue
             names = [job["name"] for job in outcome.summary["jobs"]]
-            row.failure = equal_names(row.case.point.experiment, names)
+            row.failure = equal_names(row.case.point.experiment.absolute(), names)
             if row.failure is None:
                 row.digest = outcome.summary["digest"]
                 row.seed = outcome.summary["experiment"]["run"]["seed"]

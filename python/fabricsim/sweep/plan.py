@@ -246,9 +246,8 @@ def _zip(section: Section, name: str | None) -> Axis:
     assert given is not None
     columns: dict[str, list[Any]] = {}
     for key in given:
-        name = _key(given, key, key)
-        columns[name] = values(given, key, distinct=False)
-        count = len(columns[name]) * len(list(given))
+        column = columns[_key(given, key, key)] = values(given, key, distinct=False)
+        count = len(column) * len(list(given))
         if count > MOST_RUNS:
             message = f"gives {count:,} values with the other keys; at most {MOST_RUNS:,} are possible"
             raise given.error(key, message)
