@@ -147,6 +147,12 @@ def test_a_sweep_may_be_one_experiment(given: Any) -> None:
         ('experiment = "e"\nseeds = [1, 1]', 2, "seeds", "different"),
         ('experiment = "e"\nseeds = [1, "two"]', 2, "seeds", "whole numbers"),
         ('experiment = "e"\nconfidence = 95', 2, "confidence", "between 0 and 1"),
+        (
+            'experiment = "e"\nconfidence = 0.9999999999999999',
+            2,
+            "confidence",
+            "at most 0.999999999, found 0.9",
+        ),
         ('experiment = "e"\nkeep = "all"', 2, "keep", "expected 'summaries', 'results'"),
         ('experiment = "e"\n[set]\nnetwork.packet = "1 B"', 3, "set.network", "in quotes"),
         ('experiment = "e"\n[set]\n"netwrok.packet" = "1 B"', 3, "set.netwrok.packet", "mean 'network'?"),

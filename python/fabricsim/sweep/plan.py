@@ -31,6 +31,8 @@ SEED = "run.seed"
 _TOP = ("network", "job", "mpi", "run")
 # Runs of a sweep: points times seeds. Each takes some kilobytes of memory.
 MOST_RUNS = 1_000_000
+# Nearer to 1, the probability of the quantile rounds to 1.
+_MOST_CONFIDENCE = 0.999999999
 # Greatest seed of an experiment.
 _LARGEST_SEED = 2**63 - 1
 # Columns of the tables that no axis may have, beside the columns of results.
@@ -173,8 +175,9 @@ def load(file: str | PathLike[str]) -> Plan:
         raise given.error("experiment", "missing; expected the path of an experiment file")
     confidence = given.number("confidence")
     confidence = 0.95 if confidence is None else confidence
-    if not 0 < confidence < 1:
-        raise given.error("confidence", f"expected a number between 0 and 1, found {confidence}")
+    if not 0 < confidence <= _MOST_CONFIDENCE:
+        message = f"expected a number between 0 and 1, at most {_MOST_CONFIDENCE}, found {confidence!r}"
+        raise given.error("confidence", message)
     keep = given.one_of("keep", ["summaries", "results"])
     derived = read_derived(given.sections("derived"))
     plan = Plan(
