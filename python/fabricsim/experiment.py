@@ -24,6 +24,7 @@ else:
 
 from fabricsim import _core, display
 from fabricsim._errors import ExperimentError
+from fabricsim._input import read_text
 from fabricsim.mapping import RankMapping
 from fabricsim.motif import Motif
 from fabricsim.part import Given, Rate, Size, Table, Time, Watts, field_hints, given, is_path, plain, typed
@@ -859,10 +860,10 @@ class Experiment(Given):
             The file cannot be read or is not TOML.
         """
         try:
-            tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+            tables = tomllib.loads(read_text(Path(path)))
         except OSError as error:
             raise ExperimentError(f"{path}: {error.strerror}", str(path)) from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ExperimentError(f"{path}: {error}", str(path)) from None
         absolute: Experiment = _absolute(cls.from_dict(tables), Path(path).resolve().parent)
         return absolute

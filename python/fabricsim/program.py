@@ -16,6 +16,7 @@ from typing import Any
 
 from fabricsim import _core
 from fabricsim._core import Operation
+from fabricsim._input import read_bytes
 from fabricsim.record import Record, parse
 
 __all__ = ["Program"]
@@ -169,7 +170,7 @@ class Program:
 
 def _load(path: str) -> ModuleType:
     """Runs a file, which may import modules beside it. Reads it again on each call."""
-    code = compile(Path(path).read_bytes(), path, "exec")
+    code = compile(read_bytes(Path(path)), path, "exec")
     module = ModuleType(f"_fabricsim_program_{Path(path).stem}")
     module.__file__ = path
     # Dataclasses look up their module there.

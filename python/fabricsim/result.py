@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from fabricsim import _core, display, verdict
 from fabricsim._errors import ResultError
+from fabricsim._input import MOST_BYTES_OF_RESULTS, check, read_text
 from fabricsim.experiment import Experiment
 from fabricsim.plot import Plots
 from fabricsim.plot.content import CONTROL, one_job
@@ -41,6 +42,15 @@ _ASKED_BY = {
     "waits": "collect = { waits = true }",
     "critical_path": "the command fabricsim explain",
 }
+
+
+def _checked(table: Path) -> Path:
+    """A file of a table, if it can be opened without waiting."""
+    try:
+        check(table)
+    except OSError as error:
+        raise ResultError(f"{table}: cannot be read: {error.strerror}") from None
+    return table
 
 
 class Tables(Mapping[str, pyarrow.Table]):
@@ -90,7 +100,7 @@ class Tables(Mapping[str, pyarrow.Table]):
             known = ", ".join(self)
             hint = f"; {_ASKED_BY[name]} makes it" if name in _ASKED_BY else ""
             raise ResultError(f"this run has no table '{name}'; it has: {known}{hint}")
-        return self._paths[name]
+        return _checked(self._paths[name])
 
     def dataset(self, name: str) -> pyarrow.dataset.Dataset:
         """A table as a dataset, for tables larger than memory.
@@ -368,13 +378,15 @@ def load(folder: str | PathLike[str], *, force: bool = False) -> Result:
         warnings.warn(f"{folder} is also that of {begun}; this is the result before it", stacklevel=2)
     _core.verify_summary(folder, force)
     try:
-        text = (folder / "summary.json").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultError(f"{folder} is not a FabricSim result: {error}") from None
+        text = read_text(folder / "summary.json", MOST_BYTES_OF_RESULTS)
+    except OSError as error:
+        raise ResultError(f"{folder} is not a FabricSim result: summary.json: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ResultError(f"{folder} is not a FabricSim result: its summary.json is damaged") from None
     try:
         summary = parse(text)
         version = summary["schema"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ResultError(f"{folder} is not a FabricSim result: its summary.json is damaged") from None
     if version != "fabricsim/summary/1":
         raise ResultError(f"{folder} is not a result of this version: its schema is '{version}'")

@@ -21,6 +21,7 @@ from fabricsim.calibrate.link import Link, by_times
 from fabricsim.calibrate.model import GAP, Thresholds, coefficients
 from fabricsim.calibrate.robust import minimise
 from fabricsim.calibrate.simulation import simulate
+from fabricsim.calibrate.table import is_number, is_size, row_lines
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,6 +46,10 @@ def written(folder: Path, text: str, name: str = "file.out") -> Path:
 OSU = "# OSU MPI Latency Test v5.6.2\n# Size          Latency (us)\n"
 OSU_BANDWIDTH = "# OSU MPI Bandwidth Test v5.6.2\n# Size      Bandwidth (MB/s)\n"
 IMB = "# Benchmarking PingPong \n# #processes = 2 \n   #bytes #repetitions      t[usec]   Mbytes/sec\n"
+RATE = (
+    "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2\n# [ pairs: {} ] [ window size: {} ]\n"
+    "# Size                  MB/s        Messages/s\n1 1.0 100\n"
+)
 NCCL = (
     "# Collective test starting: sendrecv_perf\n"
     "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
@@ -92,6 +97,28 @@ NCCL = (
         ("bytes,latency_us\n8,fast\n", 2, "expected latency_us, a number of at least 0; found 'fast'"),
         ("bytes,latency_us\n", 1, "column latency_us has no values"),
         ("# pairs: many\nbytes,latency_us\n8,1\n", 1, "'# pairs: many': expected a whole number"),
+        ("# pairs: ²\nbytes,aggregate_MBps\n8,1\n", 1, "'# pairs: ²': expected a whole number from 1"),
+        ("# a: b\n# window: 0\nbytes,bandwidth_MBps\n8,1\n", 2, "whole number from 1 to 16,384; found '0'"),
+        (f"# window: {'9' * 5000}\nbytes,bandwidth_MBps\n8,1\n", 1, r"999 \(5,000 characters\)"),
+        (RATE.format("9" * 5000, 64), 2, "pairs: expected a whole number from 1 to 1,000,000; found '9999"),
+        (
+            RATE.format(2, 10**9),
+            2,
+            "window size: expected a whole number from 1 to 16,384; found '1000000000'",
+        ),
+        (IMB.replace("= 2", "= " + "9" * 5000) + "8 1000 1 1\n", 2, "#processes: expected a whole number"),
+        (OSU + "8 1.0\n16 1.0\n" + "9" * 5000 + " 1.0\n", 5, "size of a message, a whole number of bytes"),
+        (OSU + "8 1.0\n16 1.0\n" + "9" * 5000 + "\n", 5, "expected a size and a value in us"),
+        (
+            NCCL + f"# Out of bounds values : {'9' * 5000} OK\n",
+            4,
+            "the benchmark says itself",
+        ),
+        (
+            "bytes,latency_us\n" + "".join(f"{n},1\n" for n in range(2001)),
+            2002,
+            "the table has more than 2,000 sizes; expected fewer, such as the powers of two",
+        ),
         ("bytes,aggregate_MBps\n8,1\n", 1, "aggregate_MBps needs a line '# pairs: NUMBER'"),
     ],
 )
@@ -234,6 +261,39 @@ def test_what_cannot_be_fitted_is_an_error(text: str, error: str, tmp_path: Path
 def test_missing_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(CalibrationError, match="nowhere.out: cannot be read: No such file"):
         calibrate.read(tmp_path / "nowhere.out")
+
+
+def test_a_long_log_after_a_table_is_read_in_linear_time() -> None:
+    log = [f"2024-01-01 12:00:{n:02} a line of a job script" for n in range(20_000)]
+    lines = ["1 1.0", "2 1.1", *log, "4 1.2", *log]
+    looked = []
+
+    def well_formed(words: list[str]) -> bool:
+        looked.append(words)
+        return len(words) == 2 and is_size(words[0]) and is_number(words[1])
+
+    # Lines before a row are damaged ones, those after the last are text.
+    assert list(row_lines(lines, 0, len(lines), well_formed)) == list(range(20_003))
+    assert len(looked) <= 2 * len(lines)
+
+
+def test_windows_of_many_sizes_are_thinned_for_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def jobs(sizes: int, window: int) -> list[str]:
+        given: list[Any] = []
+
+        def run(experiment: Any) -> Any:
+            given.append(experiment)
+            raise InterruptedError
+
+        monkeypatch.setattr("fabricsim.calibrate.simulation.run", run)
+        with pytest.raises(InterruptedError):
+            simulate({}, [8], range(1, sizes + 1), window, 1)
+        return [job["name"] for job in given[0]["job"]]
+
+    assert jobs(20, 64) == ["latency-8", *(f"window-{size}" for size in range(1, 21))]
+    # A million messages: each sixteenth size, and each second.
+    assert jobs(1000, 16_384)[:3] == ["latency-8", "window-1", "window-17"]
+    assert jobs(100, 16_384)[1:4] == ["window-1", "window-3", "window-5"]
 
 
 # The robust fit.
@@ -946,6 +1006,7 @@ def test_the_command_prints_json_and_draws(
         (["--switches", "0"], "--switches: expected 1 to 16, found 0"),
         (["--packet", "0 B"], "--packet: expected at least 1 B"),
         (["--header-size", "3 ns"], "--header-size: expected a size such as"),
+        (["--packet", "9" * 5000 + " B"], '--packet: expected a size such as "64 B"; found \'9999'),
         (["--figure", "figure.doc"], "expected a file that ends in .png, .svg or .pdf"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,12 @@ def test_what_a_table_lacks_is_named(table: Any, change: dict[str, Any], message
         ("[electricity]\nprice_per_kwh = 1\nyears = 1\nhours = 1", 3, "electricity.years", "one of the keys"),
         ("[electricity]\nprice_per_kwh = 1\nhours = 0", 3, "electricity.hours", "more than 0"),
         ("[electricity]\nprice_per_kwh = 1\nyears = 1\npue = 0.9", 4, "electricity.pue", "at least 1"),
+        ("[[switch]]\ncost = inf", 2, "switch.0.cost", "expected a number from -1e+30 to 1e+30, found inf"),
+        ("[[switch]]\ncost = nan", 2, "switch.0.cost", "expected a number from"),
+        (f"[[switch]]\ncost = {'9' * 400}", 2, "switch.0.cost", "999 (400 characters)"),
+        (f"[[switch]]\nports = {'9' * 400}", 2, "switch.0.ports", "at most 1,000,000,000"),
+        (f"[[cable]]\nup_to = '{'9' * 5000} m'", 2, "cable.0.up_to", "of at most 40 digits, found '999"),
+        ("[electricity]\nprice_per_kwh = 1\nyears = 1e300", 3, "electricity.years", "to 1e+30"),
         ("[electricity]\nprice = 1", 2, "electricity.price", "the keys here are 'price_per_kwh'"),
     ],
 )
@@ -330,6 +337,7 @@ def test_numbers_for_people() -> None:
         "0.01235",
         "99.99",
     ]
+    assert [show.number(n) for n in (9.9e99, float("inf"), -12345678.5)] == ["9.9e+99", "inf", "-12,345,678"]
 
 
 def derived_plan(tmp_path: Path, formulas: str, report: str = "") -> Any:
@@ -400,9 +408,64 @@ def test_what_a_derived_column_lacks_is_said(tmp_path: Path) -> None:
     rows = derived_rows(plan, {(n, s): {"job.a.time_ns": 1.0} for n in range(4) for s in (1, 2)})
     assert derived.add(plan, rows) == [
         "derived.x has no value at any point: no run has job.typo.time_ns",
-        "derived.y has no value at any point",
+        "derived.y has no value at any point: a division by zero",
         "derived.z has no value at any point: no run has job.*.jain",
     ]
+
+
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        ("[job.a.time_ns] / 0", "a division by zero"),
+        ("([job.a.time_ns] - 9) ** 0.5", "a root of a negative number"),
+        ("geomean(0 * [job.*.time_ns])", "a geometric mean of a number that is not positive"),
+        ("(1e99 * [job.a.time_ns]) * 1e99", "a number above 1e+100"),
+        ("10 ** (400 * [job.a.time_ns])", "a number above 1e+100"),
+        ("[job.a.slowdown] + 1", "job.a.slowdown is null"),
+    ],
+)
+def test_a_formula_without_a_value_says_why(tmp_path: Path, formula: str, reason: str) -> None:
+    plan = derived_plan(tmp_path, f'[[derived]]\nname = "x"\nformula = "{formula}"\n')
+    of_run = {"job.a.time_ns": 1.0, "job.a.slowdown": None}
+    rows = derived_rows(plan, {(n, s): of_run for n in range(4) for s in (1, 2)})
+    assert derived.add(plan, rows) == [f"derived.x has no value at any point: {reason}"]
+    assert all(row.measures == of_run | {"derived.x": None} for row in rows)
+
+
+def test_a_formula_that_fails_leaves_the_other_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formulas = (
+        '[[derived]]\nname = "x"\nformula = "[job.a.time_ns] ** 2"\n'
+        '[[derived]]\nname = "y"\nformula = "[job.a.time_ns] + 2"\n'
+    )
+    plan = derived_plan(tmp_path, formulas)
+
+    def fails(*_: float) -> float:
+        raise TypeError("no power today")
+
+    monkeypatch.setitem(derived._OPERATORS, ast.Pow, fails)
+    rows = derived_rows(plan, {(n, s): {"job.a.time_ns": 1.0} for n in range(4) for s in (1, 2)})
+    assert derived.add(plan, rows) == ["derived.x has no value at any point: TypeError: no power today"]
+    assert {(row.measures["derived.x"], row.measures["derived.y"]) for row in rows} == {(None, 3.0)}
+    # When the file is read, the same is an error of the file.
+    with pytest.raises(SweepError, match="cannot be evaluated: TypeError: no power today"):
+        derived_plan(tmp_path, formulas)
+
+
+def test_formulas_up_to_the_limits_have_values_and_intervals(tmp_path: Path) -> None:
+    sum_of_many = " + ".join(["[job.a.time_ns]"] * 195)
+    plan = derived_plan(
+        tmp_path,
+        f'[[derived]]\nname = "many"\nformula = "{sum_of_many}"\n'
+        '[[derived]]\nname = "large"\nformula = "9e99 * [job.a.time_ns]"\n',
+    )
+    rows = derived_rows(plan, {(n, s): {"job.a.time_ns": 1.0 / s} for n in range(4) for s in (1, 2)})
+    assert derived.add(plan, rows) == []
+    assert rows[0].measures["derived.many"] == 195.0
+    summary = summary_rows(plan, rows)[0]
+    assert summary["derived.large"] == pytest.approx(6.75e99)
+    assert summary["derived.large.low"] < summary["derived.large"] < summary["derived.large.high"]
 
 
 @pytest.mark.parametrize(
@@ -424,6 +487,15 @@ def test_what_a_derived_column_lacks_is_said(tmp_path: Path) -> None:
         ('name = "a"\nformula = "[network.cost] if True else 1"', "expected numbers, columns"),
         ('name = "a"\nformula = "[derived.b]"', "no derived column 'derived.b' above"),
         ('name = "a"\nformula = "[network.cost]"\nunit = "x"', "unknown key 'unit'"),
+        (f'name = "a"\nformula = "{"9" * 400} * [network.cost]"', r"a number above 1e\+100"),
+        ('name = "a"\nformula = "1e999 * [network.cost]"', r"a number above 1e\+100"),
+        (
+            f'name = "a"\nformula = "{" + ".join(["[run.cpu_s]"] * 600)}"',
+            "more than 200 operations .*: split it into several derived columns",
+        ),
+        (f'name = "a"\nformula = "{"-" * 300}[network.cost]"', "more than 200 operations"),
+        (f'name = "a"\nformula = "{"(" * 300}[network.cost]{")" * 300}"', "not an expression"),
+        (f'name = "a"\nformula = "{"+".join(["[network.cost]"] * 1000)}"', "has 14,999 characters; at most"),
     ],
 )
 def test_wrong_derived_columns_are_refused(tmp_path: Path, table: str, message: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +147,12 @@ def test_a_sweep_may_be_one_experiment(given: Any) -> None:
         ('experiment = "e"\nseeds = [1, 1]', 2, "seeds", "different"),
         ('experiment = "e"\nseeds = [1, "two"]', 2, "seeds", "whole numbers"),
         ('experiment = "e"\nconfidence = 95', 2, "confidence", "between 0 and 1"),
+        (
+            'experiment = "e"\nconfidence = 0.9999999999999999',
+            2,
+            "confidence",
+            "at most 0.999999999, found 0.9",
+        ),
         ('experiment = "e"\nkeep = "all"', 2, "keep", "expected 'summaries', 'results'"),
         ('experiment = "e"\n[set]\nnetwork.packet = "1 B"', 3, "set.network", "in quotes"),
         ('experiment = "e"\n[set]\n"netwrok.packet" = "1 B"', 3, "set.netwrok.packet", "mean 'network'?"),
@@ -204,6 +213,61 @@ def test_a_sweep_may_be_one_experiment(given: Any) -> None:
             "this machine",
         ),
         ('experiment = "e"\naxis = 3', 2, "axis", "list of tables"),
+        (
+            'experiment = "e"\nseeds = 1000000000',
+            2,
+            "seeds",
+            "1,000,000,000 seeds of 1 point give 1,000,000,000 runs; at most 1,000,000 are possible",
+        ),
+        (f'experiment = "e"\nseeds = {2**70}', 2, "seeds", "more than 10^21 runs"),
+        (f'experiment = "e"\nseeds = 500001{LOAD}', 2, "seeds", "500,001 seeds of 2 points give 1,000,002"),
+        (
+            f'experiment = "e"\nseeds = [1, {2**63}]',
+            2,
+            "seeds",
+            "from 0 to 2^63 - 1, found 9223372036854775808",
+        ),
+        ('experiment = "e\\u0000"', 1, "experiment", "null character"),
+        (f'experiment = "e"\nseeds = {"9" * 5000}', 2, None, "a number has more than 4,300 digits"),
+        (f'experiment = "e"\nx = {"[" * 5000}', None, None, "nested too deeply"),
+        (
+            f'experiment = "e"\n{"x" * 10_000} = 1',
+            2,
+            None,
+            "xxx (10,000 characters)'; the keys here are 'axis'",
+        ),
+        (
+            'experiment = "e"\n[[axis]]\nname = "digest"\n[axis.variants.a]\n"run.seed" = 1',
+            2,
+            "axis.0",
+            "'digest' would be a column of this axis and a column of each sweep; expected another name",
+        ),
+        (
+            'experiment = "e"\n[[axis]]\nname = "job.a.time_ns"\n[axis.variants.a]\n"run.seed" = 1',
+            2,
+            "axis.0",
+            "and a column of results",
+        ),
+        (
+            'experiment = "e"\n[[axis]]\nname = "experiment"\n[axis.variants.a]\nexperiment = "f"',
+            2,
+            "axis.0",
+            "and the column of the experiment files",
+        ),
+        (
+            'experiment = "e"\n[[axis]]\nname = "a"\nzip = { "run.seed" = [1] }\n'
+            '[[axis]]\nname = "run.seed"\n[axis.variants.a]\n"run.until" = "1 us"',
+            5,
+            "axis.1",
+            "and one of axis 'a'",
+        ),
+        ('experiment = "e"\n[cluster]\nworkers = 1000000000', 3, "cluster.workers", "at most 4,096"),
+        (
+            'experiment = "e"\n[cluster]\njobqueue = { kind = "slurm", jobs = 1000000000 }',
+            3,
+            "cluster.jobqueue.jobs",
+            "at most 10,000",
+        ),
         ('experiment = "e\n', 1, None, "not valid TOML"),
     ],
 )
@@ -242,6 +306,19 @@ def test_what_is_wrong_has_one_error_with_its_place(
         ("{ from = 1, to = 2, step = 1, scales = 1 }", "scales", "unknown key 'scales'"),
         ("{ from = 1, to = inf, step = 1 }", "to", "expected a number"),
         ("3", "", "expected a list of values, or a range"),
+        (
+            "{ from = 1, to = 1000, factor = 1.0000000001 }",
+            "factor",
+            "gives 69,077,552,794 values; at most 100,000 are possible",
+        ),
+        ("{ from = 1, to = 3, factor = 1.0000000000000002 }", "factor", "more than 10^15 values"),
+        ("{ from = 1e30, to = 1e-30, factor = 0.9999999999999999 }", "factor", "more than 10^18 values"),
+        ("{ from = 0, to = 1e30, step = 5e-324 }", "step", "more than 10^353 values"),
+        (f"{{ from = 0, to = 1, count = {2**70} }}", "count", "more than 10^21 values"),
+        (f"{{ from = 1, to = {'9' * 400}, step = 1 }}", "to", "to 1e+30, found 9999"),
+        ("{ from = 1, to = 1e300, count = 3 }", "to", "expected a number from -1e+30 to 1e+30"),
+        ("{ from = 1, to = 2, factor = inf }", "factor", "expected a number from -1e+30 to 1e+30"),
+        (f'{{ from = "1 B", to = "{"9" * 5000} B", step = "1 B" }}', "to", "of at most 40 digits"),
     ],
 )
 def test_wrong_ranges_name_their_key(given: Any, text: str, key: str, message: str) -> None:
@@ -250,6 +327,70 @@ def test_wrong_ranges_name_their_key(given: Any, text: str, key: str, message: s
     assert found.value.line == 4
     assert found.value.key == ("axis.0.values" if not key else f"axis.0.values.{key}")
     assert message in str(found.value)
+
+
+@pytest.mark.parametrize("lengths", [(1000, 1000, 2), (2000, 3000, 100_000), (2, 500_001)])
+def test_points_are_counted_before_they_are_made(given: Any, lengths: tuple[int, ...]) -> None:
+    keys = ("network.packet", "run.until", "job.0.traffic.load")
+    text = 'experiment = "e"\n' + "".join(
+        f'[[axis]]\nkey = "{key}"\nvalues = {{ from = 1, to = {length}, step = 1 }}\n'
+        for key, length in zip(keys, lengths, strict=False)
+    )
+    tracemalloc.start()
+    try:
+        with pytest.raises(SweepError) as found:
+            given(text)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # The values of the axes up to the first that is too much, and nothing for each point.
+    assert most < 10e6
+    expected = {
+        (1000, 1000, 2): "axis.2: with the axes above gives 2,000,000 points (1,000 x 1,000 x 2); at most",
+        (2000, 3000, 100_000): "axis.1: with the axes above gives 6,000,000 points (2,000 x 3,000); at most",
+        (2, 500_001): "axis.1.values.step: gives 500,001 values; at most 100,000 are possible",
+    }
+    assert expected[lengths] in str(found.value)
+
+
+def test_a_zip_of_many_keys_is_bounded(given: Any) -> None:
+    of_key = "= { from = 1, to = 100000, step = 1 }\n"
+    text = "".join(f'"network.x{n}" {of_key}' for n in range(30))
+    with pytest.raises(
+        SweepError, match=r"x0: gives 3,000,000 values with the other keys; at most 1,000,000"
+    ):
+        given(f'experiment = "e"\n[[axis]]\n[axis.zip]\n{text}')
+
+
+def test_a_long_zip_is_read_in_linear_time(given: Any) -> None:
+    of_key = "= { from = 1, to = 50000, step = 1 }\n"
+    begun = time.process_time()
+    plan = given(f'experiment = "e"\n[[axis]]\n[axis.zip]\n"network.packet" {of_key}"run.until" {of_key}')
+    # Each with each other: 1.25 billion comparisons.
+    assert len(plan.points) == 50_000 and time.process_time() - begun < 30
+
+
+def test_geometric_ranges_of_many_values_are_exact_in_bounded_memory(given: Any) -> None:
+    tracemalloc.start()
+    try:
+        found = values(given, "{ from = 1.0, to = 1.5, factor = 1.0001 }")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(found) == 4055
+    # The nearest floating-point numbers of the exact powers.
+    assert [found[n] for n in (1, 1000, 4054)] == [
+        float(Fraction(10001, 10000) ** n) for n in (1, 1000, 4054)
+    ]
+    # All bits of the powers would take 27 MB.
+    assert most < 15e6
+
+
+def test_values_beyond_64_bits_are_no_numbers_of_a_curve(given: Any) -> None:
+    (axis,) = given(
+        f'experiment = "e"\n[[axis]]\nkey = "network.packet"\nvalues = [1, {"9" * 400}, "{"9" * 5000} B"]'
+    ).axes
+    assert axis.numbers is None
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import csv
 import json
 import os
 import signal
@@ -17,7 +19,10 @@ from sweep_bench import Here, write
 
 import fabricsim
 from fabricsim import SweepError, sweep
+from fabricsim.sweep import ClusterSettings, derived
 from fabricsim.sweep.cache import Outcome, Resolved
+from fabricsim.sweep.conduct import estimates
+from fabricsim.sweep.engine import Dask
 from fabricsim.sweep.inputs import FILES
 from fabricsim.sweep.progress import Progress
 from fabricsim.sweep.work import Failure
@@ -214,6 +219,87 @@ def test_everything_may_fail(bench: Path) -> None:
     assert len(done.failed) == 1
     assert "network.packet" in done.failed[0][1].message
     assert sweep.run(write("").rename("b.toml"), engine=Here(lambda *_: OSError("disk"))).executed == 0
+
+
+def test_jobs_of_one_name_have_no_columns(
+    bench: Path, traffic: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del traffic["job"]
+    jobs = '[[job]]\nname = "noise"\ntraffic = { pattern = "uniform", load = 0.1 }\nhosts = 8\n' * 2
+    Path("small.toml").write_text(jobs + fabricsim.experiment.dumps(traffic))
+    message = (
+        f"{bench}/small.toml:6: job.1.name: 'noise' is also the name of job.0 ({bench}/small.toml:2); "
+        "expected another name: the tables of a sweep have the columns job.noise.* for one job only"
+    )
+    plan = write('[[axis]]\nkey = "job.1.name"\nvalues = ["noise", "more"]')
+    # Also a result that the cache has: older versions ran such experiments.
+    with monkeypatch.context() as older:
+        older.setattr("fabricsim.sweep.work.equal_names", lambda *_: None)
+        of_older = sweep.run(plan, engine=Here(), out="older")
+    for done in (of_older, sweep.run(plan, engine=Here(), cache="other")):
+        ((which, failure),) = done.failed
+        assert (which, failure.message) == ("point 0 (noise)", message)
+        assert done.runs["job.more.delivered_share"].to_pylist()[1] > 0.9
+    listed = [of for _, of in estimates(sweep.load(plan), Here())]
+    assert listed[0] == Failure("SweepError", message) and not isinstance(listed[1], Failure)
+
+
+def test_a_formula_that_fails_after_the_runs_leaves_the_tables(
+    bench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = sweep.load(write('[[derived]]\nname = "square"\nformula = "[network.mean_hops] ** 2"\n'))
+
+    def fails(*_: float) -> float:
+        raise RecursionError("too deep")
+
+    monkeypatch.setitem(derived._OPERATORS, ast.Pow, fails)
+    done = sweep.run(plan, engine=Here())
+    why = "derived.square has no value at any point: RecursionError: too deep"
+    assert (done.problems, done.failed) == ([why], [])
+    assert done.runs["derived.square"].to_pylist() == [None]
+    assert done.runs["network.mean_hops"].to_pylist()[0] > 1
+    folder = bench / "results/load"
+    assert pyarrow.parquet.read_table(folder / "sweep.parquet").num_rows == 1
+    assert json.loads((folder / "sweep.json").read_text())["problems"] == [why]
+    assert f"Not computed: {why}." in (folder / "summary.md").read_text()
+    assert why in (folder / "sweep.html").read_text()
+
+
+def test_numbers_beyond_64_bits_fail_and_have_tables(bench: Path) -> None:
+    done = sweep.run(write(f'[[axis]]\nkey = "run.seed"\nvalues = [1, {2**63}, {10**400}]'), engine=Here())
+    assert [failure.kind for _, failure in done.failed] == ["ExperimentError"] * 2
+    assert done.runs["run.seed"].to_pylist() == ["1", str(2**63), str(10**400)]
+
+
+def test_texts_in_csv_are_no_formulas_of_spreadsheets(bench: Path) -> None:
+    formulas, plain = ["=1+1", "+a", "-5 ns", "@sum", "\t=1"], ["-5", "+1.5e3", "a=1", "'b"]
+    names = [*plain, *formulas]
+    packets = ["256 B", *["-1 B"] * 8]
+    text = '[[axis]]\nname = "=name"\n' + "".join(
+        f'[axis.variants.{json.dumps(name)}]\n"run.seed" = {number}\n"network.packet" = "{packet}"\n'
+        for number, (name, packet) in enumerate(zip(names, packets, strict=True))
+    )
+    done = sweep.run(write(text), engine=Here())
+    assert done.runs["=name"].to_pylist() == names
+    for name in ("sweep", "summary"):
+        with (bench / f"results/load/{name}.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["'=name"] for row in rows] == [*plain, *(f"'{name}" for name in formulas)]
+        assert [row["network.packet"] for row in rows] == ["256 B"] + ["'-1 B"] * 8
+        # Numbers of the table stay numbers.
+        assert [row["run.seed"] for row in rows] == [str(n) for n in range(9)]
+    with (bench / "results/load/failed.csv").open(newline="") as file:
+        failed = list(csv.DictReader(file))
+    assert len(failed) == 8 and all(row["message"].startswith("'--set: network.packet") for row in failed)
+    # Other programs read the Parquet tables.
+    assert pyarrow.parquet.read_table("results/load/sweep.parquet")["=name"].to_pylist() == names
+
+
+def test_memory_of_workers_is_a_size(bench: Path) -> None:
+    pytest.importorskip("distributed", reason="fabricsim[sweep] is not installed")
+    with Dask(ClusterSettings(workers=1, memory="lots")) as dask, pytest.raises(SweepError) as found:
+        list(dask.each(len, ["item"]))
+    assert str(found.value) == "cluster.memory: expected a size such as \"8 GB\", found 'lots'"
 
 
 def test_a_missing_experiment_is_a_failure(bench: Path) -> None:

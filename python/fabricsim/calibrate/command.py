@@ -26,6 +26,7 @@ from fabricsim.calibrate.reading import read_all
 from fabricsim.calibrate.report import as_json, text
 from fabricsim.calibrate.simulation import simulate
 from fabricsim.sweep.quantity import Quantity
+from fabricsim.sweep.section import shortened
 
 __all__ = ["main"]
 
@@ -174,7 +175,7 @@ def _amount(value: str, base: str, option: str, expected: str) -> Fraction:
     quantity = Quantity.parse(value)
     amount = None if quantity is None else quantity.of(base)
     if amount is None:
-        raise CalibrationError(f"{option}: expected {expected}; found {value!r}")
+        raise CalibrationError(f"{option}: expected {expected}; found {shortened(value)!r}")
     return amount
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Kind, Measurement
-from fabricsim.calibrate.table import Rows, number, whole
+from fabricsim.calibrate.table import MOST_PAIRS, MOST_WINDOW, Rows, count, number, whole
+from fabricsim.sweep.section import shortened
 
 __all__ = ["is_header", "read"]
 
@@ -24,7 +25,7 @@ _VALUES: dict[str, Kind] = {
     "aggregate_MBps": "message-rate",
 }
 _CONDITION = re.compile(r"#\s*([^:]+?)\s*:\s*(.*\S)")
-_NUMBERS = ("pairs", "window")
+_NUMBERS = {"pairs": MOST_PAIRS, "window": MOST_WINDOW}
 
 
 def is_header(line: str) -> bool:
@@ -37,10 +38,12 @@ def read(path: Path, lines: list[str]) -> list[Measurement]:
     file = str(path)
     conditions: dict[str, str] = {}
     start = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
-    for line in lines[:start]:
+    places: dict[str, int] = {}
+    for place, line in enumerate(lines[:start], start=1):
         if condition := _CONDITION.match(line):
             conditions[condition[1]] = condition[2]
-    columns = [word.strip() for word in next(csv.reader([lines[start]]))]
+            places[condition[1]] = place
+    columns = [word.strip() for word in _cells(lines[start], file, start + 1)]
     known = ("bytes", *_VALUES)
     for column in columns:
         if column not in known:
@@ -53,13 +56,18 @@ def read(path: Path, lines: list[str]) -> list[Measurement]:
         raise CalibrationError(
             f"expected 'bytes' and one or more of {', '.join(_VALUES)}, each once", file, start + 1
         )
-    counts = {name: _count(conditions, name, file) for name in _NUMBERS}
+    counts = {
+        name: count(conditions[name], most, file, places[name], f"'# {name}: {shortened(conditions[name])}'")
+        if name in conditions
+        else None
+        for name, most in _NUMBERS.items()
+    }
     tables = {column: Rows(file) for column in columns if column != "bytes"}
     for index in range(start + 1, len(lines)):
         line, place = lines[index], index + 1
         if not line.strip() or line.startswith("#"):
             continue
-        cells = [cell.strip() for cell in next(csv.reader([line]))]
+        cells = [cell.strip() for cell in _cells(line, file, place)]
         if len(cells) != len(columns):
             raise CalibrationError(f"expected {len(columns)} cells, found {len(cells)}", file, place)
         size = whole(cells[columns.index("bytes")], file, place, "the size of a message")
@@ -83,10 +91,8 @@ def read(path: Path, lines: list[str]) -> list[Measurement]:
     return measurements
 
 
-def _count(conditions: dict[str, str], name: str, file: str) -> int | None:
-    text = conditions.get(name)
-    if text is None:
-        return None
-    if not text.isdigit() or int(text) < 1:
-        raise CalibrationError(f"'# {name}: {text}': expected a whole number of at least 1", file, 1)
-    return int(text)
+def _cells(line: str, file: str, place: int) -> list[str]:
+    try:
+        return next(csv.reader([line]))
+    except csv.Error as error:
+        raise CalibrationError(f"no line of CSV: {error}; expected cells with commas", file, place) from None

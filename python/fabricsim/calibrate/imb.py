@@ -12,7 +12,18 @@ from pathlib import Path
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Measurement
-from fabricsim.calibrate.table import Rows, is_number, is_size, number, refuse, row_lines, whole
+from fabricsim.calibrate.table import (
+    MOST_PAIRS,
+    Rows,
+    count,
+    is_number,
+    is_size,
+    number,
+    refuse,
+    row_lines,
+    whole,
+)
+from fabricsim.sweep.section import shortened
 
 __all__ = ["is_title", "read"]
 
@@ -85,9 +96,9 @@ def _block(file: str, lines: list[str], start: int, end: int, conditions: dict[s
     for index in range(start + 1, end):
         line, place = lines[index].strip(), index + 1
         if counted := _PROCESSES.match(line):
-            processes = int(counted[1])
+            processes = count(counted[1], 2 * MOST_PAIRS, file, place, "#processes")
         elif _DEFECT.match(line):
-            raise refuse(line, file, place)
+            raise refuse(shortened(line), file, place)
     for index in row_lines(lines, start + 1 if head is None else head + 1, end, well_formed):
         words, place = lines[index].split(), index + 1
         if any(word.startswith(_GIVEN_UP) for word in words):
@@ -100,7 +111,7 @@ def _block(file: str, lines: list[str], start: int, end: int, conditions: dict[s
         if head is None or len(words) != len(columns):
             expected = " ".join(columns) if head is not None else "#bytes #repetitions t[usec]"
             raise CalibrationError(
-                f"expected a row of '{expected}'; found {lines[index].strip()!r}",
+                f"expected a row of '{expected}'; found {shortened(lines[index].strip())!r}",
                 file,
                 place,
             )

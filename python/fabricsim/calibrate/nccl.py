@@ -14,6 +14,7 @@ from pathlib import Path
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Measurement
 from fabricsim.calibrate.table import Rows, is_number, is_size, number, refuse, row_lines, whole
+from fabricsim.sweep.section import shortened
 
 __all__ = ["is_title", "read"]
 
@@ -62,9 +63,9 @@ def read(path: Path, lines: list[str]) -> list[Measurement]:
         elif version := _VERSION.match(line):
             conditions["program"] = f"nccl-tests {version[1]}"
         elif (bounds := _OUT_OF_BOUNDS.match(line)) and (
-            int(bounds["count"]) or bounds["verdict"] == "FAILED"
+            bounds["count"].strip("0") or bounds["verdict"] == "FAILED"
         ):
-            raise refuse(line.strip("# "), file, place)
+            raise refuse(shortened(line.strip("# ")), file, place)
         elif found := _UNITS.match(line):
             _check_units(found["units"].split(), file, place)
             units = True

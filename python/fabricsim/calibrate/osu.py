@@ -13,7 +13,19 @@ from pathlib import Path
 
 from fabricsim._errors import CalibrationError
 from fabricsim.calibrate.measurement import Kind, Measurement
-from fabricsim.calibrate.table import Rows, is_number, is_size, number, refuse, row_lines, whole
+from fabricsim.calibrate.table import (
+    MOST_PAIRS,
+    MOST_WINDOW,
+    Rows,
+    count,
+    is_number,
+    is_size,
+    number,
+    refuse,
+    row_lines,
+    whole,
+)
+from fabricsim.sweep.section import shortened
 
 __all__ = ["is_title", "read"]
 
@@ -63,13 +75,14 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
     for index in range(start + 1, end):
         line, words, place = lines[index].strip(), lines[index].split(), index + 1
         if counts := _PAIRS.search(line):
-            pairs, window = int(counts[1]), int(counts[2])
+            pairs = count(counts[1], MOST_PAIRS, file, place, "pairs")
+            window = count(counts[2], MOST_WINDOW, file, place, "window size")
         elif datatype := _DATATYPE.match(line):
             conditions["datatype"] = datatype[1]
         elif columns := _COLUMNS.match(line) or _RATES.match(line):
             unit = _unit(columns["unit"], unit, kind, file, place)
         elif "DATA VALIDATION ERROR" in line:
-            raise refuse(line, file, place)
+            raise refuse(shortened(line), file, place)
         elif index in table and not (unit is None and not _well_formed(words)):
             if unit is None:
                 raise CalibrationError(
@@ -83,10 +96,12 @@ def _table(file: str, lines: list[str], start: int, end: int) -> Measurement:
             if kind == "collective":
                 continue
             if len(words) < 2:
-                raise CalibrationError(f"expected a size and a value in {unit}; found {line!r}", file, place)
+                raise CalibrationError(
+                    f"expected a size and a value in {unit}; found {shortened(line)!r}", file, place
+                )
             if not _others(words):
                 raise CalibrationError(
-                    f"expected a number in each column after the size; found {line!r}", file, place
+                    f"expected a number in each column after the size; found {shortened(line)!r}", file, place
                 )
             size = whole(words[0], file, place, "the size of a message")
             value = number(words[1], file, place, f"a value in {unit}")

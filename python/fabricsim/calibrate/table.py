@@ -4,23 +4,48 @@ was expected.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from fabricsim._errors import CalibrationError
+from fabricsim._input import read_text
 from fabricsim.calibrate.measurement import Row
+from fabricsim.sweep.section import shortened
 
-__all__ = ["Rows", "is_number", "is_size", "number", "refuse", "row_lines", "text_of", "whole"]
+__all__ = [
+    "MOST_PAIRS",
+    "MOST_WINDOW",
+    "Rows",
+    "count",
+    "is_number",
+    "is_size",
+    "number",
+    "refuse",
+    "row_lines",
+    "text_of",
+    "whole",
+]
 
 # Above it no message exists; a number there is not a size.
 _LARGEST = 2**48
+# Messages in flight, which the simulation sends, and pairs of ranks.
+MOST_WINDOW = 16_384
+MOST_PAIRS = 1_000_000
+# Characters of a line; no row has so many, and the patterns of titles take long for more.
+_MOST_CHARACTERS = 10_000
+# Digits of whole numbers; the interpreter refuses to convert some thousand.
+_MOST_DIGITS = 20
+# Sizes of a table. A simulation has two hosts for each, and benchmarks measure some dozen.
+_MOST_SIZES = 2000
 
 
 def text_of(path: Path) -> list[str]:
     """The lines of a file; bytes that are no UTF-8 are replaced, since job scripts print anything."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_text(path, errors="replace")
     except OSError as error:
         raise CalibrationError(f"cannot be read: {error.strerror}", str(path)) from None
     if not text.strip():
@@ -29,7 +54,7 @@ def text_of(path: Path) -> list[str]:
             str(path),
             1,
         )
-    return text.splitlines()
+    return [line[:_MOST_CHARACTERS] for line in text.splitlines()]
 
 
 def number(text: str, file: str, line: int, what: str) -> float:
@@ -39,20 +64,32 @@ def number(text: str, file: str, line: int, what: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
-        raise CalibrationError(f"expected {what}, a number of at least 0; found {text!r}", file, line)
+        message = f"expected {what}, a number of at least 0; found {shortened(text)!r}"
+        raise CalibrationError(message, file, line)
     return value
 
 
 def whole(text: str, file: str, line: int, what: str) -> int:
     """A whole number of at least 0."""
     if not is_size(text):
-        raise CalibrationError(f"expected {what}, a whole number of bytes; found {text!r}", file, line)
+        message = f"expected {what}, a whole number of bytes; found {shortened(text)!r}"
+        raise CalibrationError(message, file, line)
     return int(text)
 
 
 def is_size(text: str) -> bool:
     """Whether a word is the size of a message."""
-    return text.isascii() and text.isdigit() and int(text) <= _LARGEST
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS and int(text) <= _LARGEST
+
+
+def count(text: str, most: int, file: str, line: int, what: str) -> int:
+    """A whole number from 1 to `most`."""
+    is_whole = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    if not is_whole or not 1 <= int(text) <= most:
+        raise CalibrationError(
+            f"{what}: expected a whole number from 1 to {most:,}; found {shortened(text)!r}", file, line
+        )
+    return int(text)
 
 
 def is_number(text: str) -> bool:
@@ -83,6 +120,7 @@ def row_lines(
     """
     seen: set[int] = set()
     last, length, apart = -1, 0, False
+    later = cache(lambda: _Later(lines, start, end, well_formed))
     for index in range(start, end):
         words = lines[index].split()
         if not words or not words[0][0].isdigit():
@@ -93,7 +131,7 @@ def row_lines(
                 yield index
                 seen.add(size)
                 last, length, apart = max(last, size), len(words), False
-        elif not seen or _goes_on(lines[index + 1 : end], last, length, well_formed):
+        elif not seen or later().has_row(index + 1, last, length):
             yield index
         elif apart or not _like_a_row(words, last, length):
             apart = True
@@ -101,20 +139,43 @@ def row_lines(
             yield index
 
 
-def _goes_on(lines: Sequence[str], last: int, length: int, well_formed: Callable[[list[str]], bool]) -> bool:
-    """Whether a row of a larger size follows."""
-    rest = (line.split() for line in lines)
-    return any(len(words) == length and well_formed(words) and int(words[0]) > last for words in rest)
+class _Later:
+    """The largest sizes of rows from a line on, by the number of words.
+
+    A search from each line that is no row would take time with the square of the lines.
+    """
+
+    def __init__(
+        self, lines: Sequence[str], start: int, end: int, well_formed: Callable[[list[str]], bool]
+    ) -> None:
+        # By the number of words: lines in falling order, and the largest size from each of them on.
+        self._places: dict[int, list[int]] = {}
+        self._largest: dict[int, list[int]] = {}
+        for index in range(end - 1, start - 1, -1):
+            words = lines[index].split()
+            if words and words[0][0].isdigit() and well_formed(words):
+                largest = self._largest.setdefault(len(words), [])
+                self._places.setdefault(len(words), []).append(-index)
+                largest.append(max(int(words[0]), largest[-1] if largest else 0))
+
+    def has_row(self, index: int, last: int, length: int) -> bool:
+        """Whether a row of so many words and a size above `last` is in this line or a later one."""
+        count = bisect.bisect_right(self._places.get(length, ()), -index)
+        return count > 0 and self._largest[length][count - 1] > last
 
 
 def _like_a_row(words: Sequence[str], last: int, length: int) -> bool:
     """Whether a line after a row of that size and number of words was meant to be the next row."""
     first, rest = words[0], words[1:]
-    if first.isascii() and first.isdigit() and int(first) > last and (not rest or rest[0][0].isdigit()):
+    if first.isascii() and first.isdigit() and _exceeds(first, last) and (not rest or rest[0][0].isdigit()):
         return True
     if any(mark in first for mark in ":/-"):
         return False
     return bool(rest) and len(words) == length and all(map(_is_float, rest))
+
+
+def _exceeds(digits: str, last: int) -> bool:
+    return len(digits) > _MOST_DIGITS or int(digits) > last
 
 
 def _is_float(text: str) -> bool:
@@ -139,6 +200,12 @@ class Rows:
             raise CalibrationError(
                 f"size {size} B is already in line {earlier.line}; expected each size once in a table, and "
                 "each repetition in a file of its own",
+                self._file,
+                line,
+            )
+        if len(self._rows) == _MOST_SIZES:
+            raise CalibrationError(
+                f"the table has more than {_MOST_SIZES:,} sizes; expected fewer, such as the powers of two",
                 self._file,
                 line,
             )

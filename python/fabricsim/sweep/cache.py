@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim import _core
+from fabricsim._input import MOST_BYTES_OF_RESULTS, read_bytes, read_text
 from fabricsim.sweep.inputs import FileHashes
 
 __all__ = ["Cache", "Outcome", "Resolved", "digest"]
@@ -83,7 +84,7 @@ class Cache:
         OSError
             The file cannot be read.
         """
-        content = hashlib.sha256(experiment.read_bytes()).hexdigest()
+        content = hashlib.sha256(read_bytes(experiment)).hexdigest()
         return digest([build(), str(experiment.parent.absolute()), experiment.name, content, overrides])
 
     def known(self, question: str) -> tuple[Resolved, list[tuple[str, str]]] | None:
@@ -183,8 +184,8 @@ class Cache:
 
 def _read(file: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_text(file, MOST_BYTES_OF_RESULTS))
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fabricsim.sweep.section import Section
+from fabricsim.sweep.section import Section, shortened
 
-__all__ = ["ClusterSettings"]
+__all__ = ["MOST_WORKERS", "ClusterSettings"]
+
+# Processes to start on this machine, and batch jobs to submit; more are a mistake.
+MOST_WORKERS = 4096
+MOST_JOBS = 10_000
 
 # Classes of dask-jobqueue by the common names of these systems.
 JOBQUEUES = {
@@ -61,8 +65,8 @@ class ClusterSettings:
         queue = section.section("jobqueue")
         if scheduler is not None and queue is not None:
             raise section.error("jobqueue", "expected either a scheduler that runs, or a jobqueue")
-        if workers is not None and workers < 1:
-            raise section.error("workers", f"expected at least 1, found {workers}")
+        if workers is not None and not 1 <= workers <= MOST_WORKERS:
+            raise section.error("workers", _expected(MOST_WORKERS, workers))
         if workers is not None and (scheduler is not None or queue is not None):
             raise section.error("workers", "is for this machine only; a jobqueue has 'jobs' and 'cores'")
         section.close()
@@ -72,8 +76,12 @@ class ClusterSettings:
         if kind is None:
             raise queue.error("kind", f"missing; expected one of {', '.join(JOBQUEUES)}")
         jobs = queue.get("jobs", "a whole number", int)
-        if jobs is not None and jobs < 1:
-            raise queue.error("jobs", f"expected at least 1, found {jobs}")
+        if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+            raise queue.error("jobs", _expected(MOST_JOBS, jobs))
         # dask-jobqueue checks the other options itself.
         options = {key: queue.get(key, "", object) for key in queue if key not in ("kind", "jobs")}
         return cls(jobqueue=kind, jobs=jobs or 1, options=options)
+
+
+def _expected(most: int, found: int) -> str:
+    return f"expected at least 1 and at most {most:,}, found {shortened(found)}"

@@ -17,6 +17,7 @@ from typing import Any
 
 from fabricsim._errors import SweepError
 from fabricsim.sweep import show
+from fabricsim.sweep.cluster import MOST_WORKERS
 from fabricsim.sweep.conduct import CACHE, MOST_FAILURES, Sweep, estimates, run
 from fabricsim.sweep.engine import Dask, Here
 from fabricsim.sweep.page import need_matplotlib
@@ -104,8 +105,10 @@ def _with_options(plan: Plan, given: argparse.Namespace) -> Plan:
     if given.workers is not None and given.scheduler is not None:
         raise SweepError("--workers is for this machine, --scheduler for another: expected one of them")
     if given.workers is not None:
-        if given.workers < 1:
-            raise SweepError(f"--workers: expected at least 1, found {given.workers}")
+        if not 1 <= given.workers <= MOST_WORKERS:
+            raise SweepError(
+                f"--workers: expected at least 1 and at most {MOST_WORKERS:,}, found {given.workers}"
+            )
         cluster = dataclasses.replace(cluster, workers=given.workers, scheduler=None, jobqueue=None)
     if given.scheduler is not None:
         cluster = dataclasses.replace(cluster, scheduler=given.scheduler, workers=None, jobqueue=None)

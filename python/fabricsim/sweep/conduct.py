@@ -30,7 +30,7 @@ from fabricsim.sweep.plan import Case, Plan, Point, load
 from fabricsim.sweep.progress import Progress
 from fabricsim.sweep.report import figures
 from fabricsim.sweep.table import Row
-from fabricsim.sweep.work import Failure, Task, distinct, estimate, resolve, simulate
+from fabricsim.sweep.work import Failure, Task, distinct, equal_names, estimate, resolve, simulate
 
 __all__ = ["MOST_FAILURES", "Network", "Sweep", "estimates", "run"]
 
@@ -261,7 +261,8 @@ class _Conduct:
         problems = [network.missing for network in networks if network.missing]
         problems += self._without_power
         problems += derived.add(self._plan, self._rows)
-        found = Findings.of(self._plan, self._rows, networks, self._costs)
+        problems = list(dict.fromkeys(problems))
+        found = Findings.of(self._plan, self._rows, networks, self._costs, problems)
         runs, summary = write(folder, found)
         return Sweep(
             folder=folder,
@@ -272,7 +273,7 @@ class _Conduct:
             failed=failed,
             cached=self._cached,
             executed=self._executed,
-            problems=list(dict.fromkeys(problems)),
+            problems=problems,
         )
 
     def _keys(self, engine: Engine) -> dict[str, list[Row]]:
@@ -284,7 +285,7 @@ class _Conduct:
                 question = self._cache.question(task.experiment, list(task.overrides))
                 rows_of.setdefault(question, []).append(row)
             except OSError as error:
-                row.failure = Failure.of(error)
+                row.failure = Failure("SweepError", f"{task.experiment}: cannot be read: {error.strerror}")
         found = {question: self._cache.known(question) for question in rows_of}
         unknown = [
             self._task(rows_of[question][0].case, question) for question in found if not found[question]
@@ -328,14 +329,17 @@ class _Conduct:
     def _take(self, rows: list[Row], key: str, outcome: Outcome | Failure | BaseException) -> None:
         for row in rows:
             row.key = key
-            if isinstance(outcome, Outcome):
+            if not isinstance(outcome, Outcome):
+                row.failure = outcome if isinstance(outcome, Failure) else Failure.of(outcome)
+                continue
+            names = [job["name"] for job in outcome.summary["jobs"]]
+            row.failure = equal_names(row.case.point.experiment.absolute(), names)
+            if row.failure is None:
                 row.digest = outcome.summary["digest"]
                 row.seed = outcome.summary["experiment"]["run"]["seed"]
                 row.facts = metrics.facts(outcome) | self._cost(outcome, row)
                 row.measures = metrics.measures(outcome) | self._electricity(outcome, row.facts)
                 row.notes = metrics.notes(outcome)
-            else:
-                row.failure = outcome if isinstance(outcome, Failure) else Failure.of(outcome)
 
     def _cost(self, outcome: Outcome, row: Row) -> dict[str, float | None]:
         if self._costs is None:

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim._errors import SweepError
-from fabricsim.sweep.quantity import Quantity
-from fabricsim.sweep.section import Section, read
+from fabricsim.sweep.quantity import MOST_DIGITS, Quantity
+from fabricsim.sweep.section import Section, read, shortened
 
 __all__ = ["CostTable", "Electricity", "Item", "load_costs", "total"]
 
 CABLE_KINDS = ("electrical", "optical")
 HOURS_PER_YEAR = 8760
+_MOST_PORTS = 10**9
 
 
 @dataclass(frozen=True)
@@ -284,8 +285,9 @@ def _electricity(section: Section | None) -> Electricity | None:
 
 def _switch(section: Section) -> Switch:
     ports = section.get("ports", "a whole number", int)
-    if ports is not None and ports < 1:
-        raise section.error("ports", f"expected at least 1, found {ports}")
+    if ports is not None and not 1 <= ports <= _MOST_PORTS:
+        found = shortened(ports)
+        raise section.error("ports", f"expected at least 1 and at most {_MOST_PORTS:,}, found {found}")
     switch = Switch(
         name=section.text("name") or (f"switch of {ports} ports" if ports else "switch"),
         kind=section.text("kind"),
@@ -325,5 +327,7 @@ def _amount(section: Section, key: str, base: str, expected: str) -> float | Non
     quantity = Quantity.parse(text)
     amount = None if quantity is None else quantity.of(base)
     if amount is None or amount < 0:
-        raise section.error(key, f"expected {expected}, found '{text}'")
+        raise section.error(
+            key, f"expected {expected} of at most {MOST_DIGITS} digits, found '{shortened(text)}'"
+        )
     return float(amount)

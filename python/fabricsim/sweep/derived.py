@@ -10,7 +10,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,11 @@ __all__ = ["Derived", "add", "read"]
 # A value is a number, or one for each job of a column with `*`; None where a run does not have it.
 Value = float | list[float | None] | None
 
+# A longer or deeper formula is a mistake: several derived columns can share the work.
+MOST_CHARACTERS = 10_000
+MOST_DEPTH = 200
+# Squares of values, as the standard deviation has, and sums of them are still finite.
+LARGEST = 1e100
 _COLUMN = re.compile(r"\[([^\[\]]*)\]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -49,6 +54,8 @@ _OVER_JOBS: dict[str, Callable[[Sequence[float]], float]] = {
     "max": max,
 }
 _BASELINE = "baseline"
+_FAILURES = (ArithmeticError, RecursionError, TypeError, ValueError)
+_SPLIT = "split it into several derived columns"
 _FUNCTIONS = [*_OVER_JOBS, _BASELINE]
 
 
@@ -99,6 +106,9 @@ def read(sections: Sequence[Section]) -> tuple[Derived, ...]:
 
 
 def _parsed(section: Section, name: str, formula: str, earlier: list[str]) -> Derived:
+    if len(formula) > MOST_CHARACTERS:
+        message = f"has {len(formula):,} characters; at most {MOST_CHARACTERS:,} are possible: {_SPLIT}"
+        raise section.error("formula", message)
     columns: dict[str, int] = {}
 
     def variable(match: re.Match[str]) -> str:
@@ -117,6 +127,7 @@ def _parsed(section: Section, name: str, formula: str, earlier: list[str]) -> De
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         message = "not an expression; expected numbers, columns in brackets, + - * / ** and parentheses"
         raise section.error("formula", message) from None
+    _check_depth(section, tree)
     _check(section, tree)
     if not columns:
         raise section.error("formula", "no column in brackets, such as [job.halo.time_ns]")
@@ -125,7 +136,25 @@ def _parsed(section: Section, name: str, formula: str, earlier: list[str]) -> De
         functions = ", ".join(f"{name}()" for name in _OVER_JOBS)
         message = f"one value for each job; expected one of {functions} around the column with '*'"
         raise section.error("formula", message)
+    # Once before the runs, so that no formula fails after all of them.
+    ones = dict.fromkeys((column.replace(".*.", ".a.") for column in derived.columns), 1.0)
+    try:
+        _Evaluation(derived.columns, ones, ones, {}).value(tree, ones)
+    except _FAILURES as error:
+        raise section.error("formula", f"cannot be evaluated: {type(error).__name__}: {error}") from None
     return derived
+
+
+def _check_depth(section: Section, tree: ast.expr) -> None:
+    """An error for operations in operations, of which a recursion would not reach the end."""
+    level: list[ast.AST] = [tree]
+    depth = 0
+    while level:
+        level = [inner for node in level for inner in ast.iter_child_nodes(node)]
+        depth += 1
+        if depth > MOST_DEPTH:
+            message = f"more than {MOST_DEPTH} operations one after the other or in each other: {_SPLIT}"
+            raise section.error("formula", message)
 
 
 def _check(section: Section, node: ast.expr) -> None:
@@ -144,8 +173,9 @@ def _check(section: Section, node: ast.expr) -> None:
             _check(section, argument)
         case ast.Constant(value=bool()):
             raise section.error("formula", "expected numbers, not truth values")
-        case ast.Constant(value=int() | float()):
-            pass
+        case ast.Constant(value=int() | float() as number):
+            if not abs(number) <= LARGEST:
+                raise section.error("formula", f"a number above {LARGEST:g}; expected smaller numbers")
         case ast.Name(id=name) if re.fullmatch(r"_\d+", name):
             pass
         case ast.Name(id=name):
@@ -176,22 +206,23 @@ def add(plan: Plan, rows: Sequence[Row]) -> list[str]:
     Returns
     -------
     list of str
-        Columns without a value in any run, each as a sentence for people.
+        Columns without a value in any run, each as a sentence for people that says why.
     """
     done = [row for row in rows if row.failure is None]
     at = {(row.case.point.number, row.case.seed): row for row in done}
     problems = []
     for derived in plan.derived:
+        reasons: dict[str, None] = {}
         for row in done:
             reference = at.get((_baseline(plan, row), row.case.seed))
-            found = _value(derived.tree, derived.columns, row, reference)
-            assert not isinstance(found, list)
-            row.measures[derived.name] = found
+            of_reference = None if reference is None else _columns(reference)
+            evaluation = _Evaluation(derived.columns, _columns(row), of_reference, reasons)
+            row.measures[derived.name] = evaluation.of(derived.tree)
         if done and all(row.measures[derived.name] is None for row in done):
             has = set().union(*(_columns(row) for row in done))
             missing = [column for column in derived.columns if not _matching(column, has)]
-            why = f": no run has {', '.join(missing)}" if missing else ""
-            problems.append(f"{derived.name} has no value at any point{why}")
+            why = f"no run has {', '.join(missing)}" if missing else ", ".join(reasons)
+            problems.append(f"{derived.name} has no value at any point" + (f": {why}" if why else ""))
     return problems
 
 
@@ -219,69 +250,109 @@ def _columns(row: Row) -> Mapping[str, Any]:
     return found
 
 
-def _matching(column: str, names: set[str]) -> list[str]:
+def _matching(column: str, names: Collection[str]) -> list[str]:
+    """The columns that a column with or without ``*`` stands for, in their order."""
     head, star, tail = column.partition(".*.")
     if not star:
         return [column] if column in names else []
     return [name for name in names if name.startswith(f"{head}.") and name.endswith(f".{tail}")]
 
 
-def _value(node: ast.expr, columns: Sequence[str], row: Row, reference: Row | None) -> Value:
-    match node:
-        case ast.Constant(value=int() | float() as number):
-            return float(number)
-        case ast.Name(id=name):
-            return _operand(columns[int(name[1:])], row)
-        case ast.UnaryOp(op=op, operand=operand):
-            found = _value(operand, columns, row, reference)
-            return found if isinstance(op, ast.UAdd) else _each(operator.mul, -1.0, found)
-        case ast.BinOp(left=left, op=op, right=right):
-            sides = [_value(side, columns, row, reference) for side in (left, right)]
-            return _each(_OPERATORS[type(op)], *sides)
-        case ast.Call(func=ast.Name(id=name), args=[argument]) if name == _BASELINE:
-            return None if reference is None else _value(argument, columns, reference, reference)
-        case ast.Call(func=ast.Name(id=name), args=[argument]):
-            found = _value(argument, columns, row, reference)
-            values = found if isinstance(found, list) else [found]
-            # A job without the value would make a sum smaller than it is.
-            known = [value for value in values if value is not None]
-            return _number(_OVER_JOBS[name], known) if known and len(known) == len(values) else None
-    raise AssertionError(ast.dump(node))
+class _Evaluation:
+    """Evaluates the formula of a run.
 
+    Parameters
+    ----------
+    names : sequence of str
+        The columns of the formula, in the order of its variables.
+    run, reference : mapping
+        The columns of the run, and of the run at the baseline, if there is one.
+    reasons : dict
+        Gets why there is no value.
+    """
 
-def _operand(column: str, row: Row) -> Value:
-    found = _columns(row)
-    if ".*." not in column:
-        return _as_number(found.get(column))
-    head, _, tail = column.partition(".*.")
-    # The name of a job may contain dots; jobs keep the order of the experiment.
-    return [
-        _as_number(value)
-        for name, value in found.items()
-        if name.startswith(f"{head}.") and name.endswith(f".{tail}")
-    ]
+    def __init__(
+        self,
+        names: Sequence[str],
+        run: Mapping[str, Any],
+        reference: Mapping[str, Any] | None,
+        reasons: dict[str, None],
+    ) -> None:
+        self._names = names
+        self._run = run
+        self._reference = reference
+        self._reasons = reasons
 
+    def of(self, tree: ast.expr) -> float | None:
+        """The value of the whole formula; None where it fails, since other columns have been computed."""
+        try:
+            found = self.value(tree, self._run)
+        except _FAILURES as error:
+            return self._none(f"{type(error).__name__}: {error}")
+        assert not isinstance(found, list)
+        return found
 
-def _as_number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _each(function: Callable[[float, float], float], left: Value, right: Value) -> Value:
-    """The function of two numbers, or job by job."""
-    if not isinstance(left, list) and not isinstance(right, list):
-        return None if left is None or right is None else _number(function, left, right)
-    lefts = left if isinstance(left, list) else [left] * len(right)  # type: ignore[arg-type]
-    rights = right if isinstance(right, list) else [right] * len(lefts)
-    if len(lefts) != len(rights):
+    def _none(self, why: str) -> float | None:
+        """No value, and why."""
+        self._reasons[why] = None
         return None
-    pairs = zip(lefts, rights, strict=True)
-    return [None if a is None or b is None else _number(function, a, b) for a, b in pairs]
 
+    def value(self, node: ast.expr, run: Mapping[str, Any]) -> Value:
+        """The value of a part of the formula with the columns of this run."""
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return float(number)
+            case ast.Name(id=name):
+                return self._operand(self._names[int(name[1:])], run)
+            case ast.UnaryOp(op=op, operand=operand):
+                found = self.value(operand, run)
+                return found if isinstance(op, ast.UAdd) else self._each(operator.mul, -1.0, found)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._each(_OPERATORS[type(op)], self.value(left, run), self.value(right, run))
+            case ast.Call(func=ast.Name(id=name), args=[argument]) if name == _BASELINE:
+                if self._reference is None:
+                    return self._none("the run at the baseline failed")
+                return self.value(argument, self._reference)
+            case ast.Call(func=ast.Name(id=name), args=[argument]):
+                found = self.value(argument, run)
+                values = found if isinstance(found, list) else [found]
+                # A job without the value would make a sum smaller than it is.
+                known = [value for value in values if value is not None]
+                if not known or len(known) < len(values):
+                    return None
+                return self._number(_OVER_JOBS[name], known)
+        raise AssertionError(ast.dump(node))
 
-def _number(function: Callable[..., float], *arguments: Any) -> float | None:
-    """A finite number, or None."""
-    try:
-        value = function(*arguments)
-    except (ArithmeticError, ValueError):
-        return None
-    return value if isinstance(value, float) and math.isfinite(value) else None
+    def _operand(self, column: str, run: Mapping[str, Any]) -> Value:
+        if ".*." not in column:
+            return self._as_number(column, run.get(column))
+        # The name of a job may contain dots; jobs keep the order of the experiment.
+        return [self._as_number(name, run[name]) for name in _matching(column, run)]
+
+    def _as_number(self, name: str, value: Any) -> float | None:
+        return self._none(f"{name} is null") if value is None else float(value)
+
+    def _each(self, function: Callable[[float, float], float], left: Value, right: Value) -> Value:
+        """The function of two numbers, or job by job."""
+        if not isinstance(left, list) and not isinstance(right, list):
+            return None if left is None or right is None else self._number(function, left, right)
+        lefts = left if isinstance(left, list) else [left] * len(right)  # type: ignore[arg-type]
+        rights = right if isinstance(right, list) else [right] * len(lefts)
+        if len(lefts) != len(rights):
+            return self._none("columns of different numbers of jobs")
+        pairs = zip(lefts, rights, strict=True)
+        return [None if a is None or b is None else self._number(function, a, b) for a, b in pairs]
+
+    def _number(self, function: Callable[..., float], *arguments: Any) -> float | None:
+        """A number up to `LARGEST`, or None."""
+        try:
+            value = function(*arguments)
+        except ZeroDivisionError:
+            return self._none("a division by zero")
+        except OverflowError:
+            value = math.inf
+        except ValueError:
+            return self._none("a geometric mean of a number that is not positive")
+        if not isinstance(value, float):
+            return self._none("a root of a negative number")
+        return value if abs(value) <= LARGEST else self._none(f"a number above {LARGEST:g}")

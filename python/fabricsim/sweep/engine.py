@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from fabricsim._errors import SweepError
 from fabricsim.sweep.cluster import JOBQUEUES, ClusterSettings
+from fabricsim.sweep.section import shortened
 
 __all__ = ["Dask", "Engine", "Here"]
 
@@ -141,7 +142,14 @@ class Dask:
 
     def _local(self, distributed: Any) -> Any:
         import dask
+        from dask.utils import parse_bytes
 
+        memory = self._settings.memory or "0"
+        try:
+            limit = parse_bytes(memory)
+        except (ValueError, OverflowError):
+            message = f"expected a size such as \"8 GB\", found '{shortened(memory)}'"
+            raise SweepError(message, key="cluster.memory") from None
         dask.config.set(
             {
                 # A run that ends its process gets one more attempt, alone on its process, so that no other
@@ -159,7 +167,7 @@ class Dask:
             host="127.0.0.1",
             dashboard_address=None,
             # Dask's own limit, an equal share of the machine for each worker, would end runs that fit.
-            memory_limit=self._settings.memory or 0,
+            memory_limit=limit,
             silence_logs=logging.CRITICAL,
         )
 

@@ -37,6 +37,8 @@ class Findings:
         What the sweep answers, in sentences.
     marks : Marks
         The letters of notes.
+    problems : list of str
+        What could not be computed, and why.
     """
 
     plan: Plan
@@ -46,10 +48,18 @@ class Findings:
     costs: CostTable | None
     answer: list[str]
     marks: Marks
+    problems: list[str]
 
     @classmethod
-    def of(cls, plan: Plan, rows: list[Row], networks: list[Network], costs: CostTable | None) -> Findings:
+    def of(
+        cls,
+        plan: Plan,
+        rows: list[Row],
+        networks: list[Network],
+        costs: CostTable | None,
+        problems: list[str],
+    ) -> Findings:
         """What these runs have found."""
         summaries = summary_rows(plan, rows)
         said = answer(plan, summaries, None if costs is None else costs.currency)
-        return cls(plan, rows, summaries, networks, costs, said, Marks.of(summaries))
+        return cls(plan, rows, summaries, networks, costs, said, Marks.of(summaries), problems)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import uuid
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow.parquet
 
 from fabricsim import _core
 from fabricsim._errors import SweepError
+from fabricsim._input import read_text
 from fabricsim.sweep import markdown, report
 from fabricsim.sweep.findings import Findings
 from fabricsim.sweep.table import Row, runs_table, summary_table
@@ -24,6 +26,9 @@ __all__ = ["may_write", "write"]
 
 SCHEMA = "fabricsim/sweep/1"
 MARK = "sweep.json"
+# First characters of formulas, and of blanks before them that an import may remove.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def may_write(folder: Path) -> None:
@@ -36,8 +41,8 @@ def may_write(folder: Path) -> None:
     """
     if folder.is_dir() and any(folder.iterdir()):
         try:
-            schema = json.loads((folder / MARK).read_text(encoding="utf-8"))["schema"]
-        except (OSError, ValueError, KeyError, TypeError):
+            schema = json.loads(read_text(folder / MARK))["schema"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             schema = None
         if schema != SCHEMA:
             raise SweepError("holds something that is not a sweep; expected another folder", str(folder))
@@ -61,7 +66,7 @@ def write(folder: Path, found: Findings) -> tuple[pyarrow.Table, pyarrow.Table]:
         aside.mkdir(parents=True)
         for name, table in {"sweep": runs, "summary": summary}.items():
             pyarrow.parquet.write_table(table, aside / f"{name}.parquet")
-            pyarrow.csv.write_csv(table, aside / f"{name}.csv")
+            pyarrow.csv.write_csv(_for_spreadsheets(table), aside / f"{name}.csv")
         if failed:
             _write_failed(aside / "failed.csv", failed)
         (aside / "summary.md").write_text(markdown.page(found), encoding="utf-8")
@@ -82,10 +87,25 @@ def _write_failed(file: Path, failed: list[Row]) -> None:
         for row in failed:
             assert row.failure is not None
             overrides = "\n".join(f"{key}={value}" for key, value in row.case.overrides)
-            experiment = row.case.point.experiment
-            writer.writerow(
-                [row.case.point.number, experiment, overrides, row.failure.kind, row.failure.message]
-            )
+            texts = [str(row.case.point.experiment), overrides, row.failure.kind, row.failure.message]
+            writer.writerow([row.case.point.number, *map(_cell, texts)])
+
+
+def _for_spreadsheets(table: pyarrow.Table) -> pyarrow.Table:
+    """The table with texts and names of columns that no spreadsheet takes for formulas."""
+    columns = [
+        pyarrow.array([None if value is None else _cell(value) for value in column.to_pylist()], column.type)
+        if pyarrow.types.is_string(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pyarrow.table(columns, names=[_cell(name) for name in table.column_names])
+
+
+def _cell(text: str) -> str:
+    """The text with a leading apostrophe if a spreadsheet would execute it: names of jobs, axes and variants
+    come from users."""
+    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def _about(found: Findings) -> dict[str, Any]:
@@ -96,6 +116,7 @@ def _about(found: Findings) -> dict[str, Any]:
         "version": _core.__version__,
         "name": plan.name,
         "answer": found.answer,
+        "problems": found.problems,
         "file": str(plan.file),
         "points": len(plan.points),
         "runs": len(rows),

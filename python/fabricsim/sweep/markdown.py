@@ -63,6 +63,7 @@ def page(found: Findings) -> str:
         f"\n{mark} {kind} ({points} point{'s' * (points != 1)}): {_cell(message)}\n"
         for mark, kind, points, message in found.marks.lines(found.rows)
     )
+    text += "".join(f"\nNot computed: {_cell(problem)}.\n" for problem in found.problems)
     if costs is not None and costs.note:
         text += f"\nCosts: {_cell(costs.note)}\n"
     return text

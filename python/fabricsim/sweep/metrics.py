@@ -6,7 +6,7 @@ Facts are the same for all seeds, such as sizes and costs. Measures have means a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ __all__ = [
     "SATURATED",
     "Metric",
     "describe",
+    "equal_names",
     "facts",
     "host_shares",
     "is_latency",
@@ -148,6 +149,16 @@ COLUMNS = [
     *(f"schedule.{name}" for name in _SCHEDULE),
     *(f"run.{name}" for name in _RUN),
 ]
+
+
+def equal_names(names: Iterable[str]) -> tuple[int, int] | None:
+    """The numbers of the first two jobs of one name, which would have the same columns; None without."""
+    numbers: dict[str, int] = {}
+    for number, name in enumerate(names):
+        if name in numbers:
+            return numbers[name], number
+        numbers[name] = number
+    return None
 
 
 def facts(outcome: Outcome) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -19,16 +20,23 @@ from fabricsim.sweep.derived import Derived
 from fabricsim.sweep.derived import read as read_derived
 from fabricsim.sweep.metrics import COLUMNS, DERIVED, describe
 from fabricsim.sweep.quantity import Quantity
-from fabricsim.sweep.section import Section, nearest, read
+from fabricsim.sweep.section import Section, nearest, read, shortened
 from fabricsim.sweep.toml_value import inline
-from fabricsim.sweep.values import values
+from fabricsim.sweep.values import shown_count, values
 
 __all__ = ["Axis", "Case", "Plan", "Point", "ReportSettings", "Step", "load"]
 
 SEED = "run.seed"
 # Top-level tables of an experiment; a table under one of these names is a dotted key without its quotes.
 _TOP = ("network", "job", "mpi", "run")
-MOST_POINTS = 1_000_000
+# Runs of a sweep: points times seeds. Each takes some kilobytes of memory.
+MOST_RUNS = 1_000_000
+# Nearer to 1, the probability of the quantile rounds to 1.
+_MOST_CONFIDENCE = 0.999999999
+# Greatest seed of an experiment.
+_LARGEST_SEED = 2**63 - 1
+# Columns of the tables that no axis may have, beside the columns of results.
+_OWN_COLUMNS = ("point", "seed", "state", "error", "notes", "cache_key", "digest", "seeds", "failed")
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,8 @@ class Axis:
                     return None
                 found.append(float(quantity.amount))
             elif isinstance(value, (int, float)) and not isinstance(value, bool):
+                if not abs(value) <= sys.float_info.max:
+                    return None
                 found.append(float(value))
             else:
                 return None
@@ -155,24 +165,26 @@ def load(file: str | PathLike[str]) -> Plan:
     """
     file = Path(file)
     given = read(file)
-    axes = [_axis(section) for section in given.sections("axis")]
+    axes = _axes(given)
     common = _changes(given.section("set"))
     base = given.path("experiment")
-    seeds = _seeds(given)
+    seeds = _seeds(given, math.prod(len(axis.steps) for axis in axes))
     _no_key_twice(given, axes, seeds)
+    _no_column_twice(given, axes)
     if base is None and not any(all(step.experiment for step in axis.steps) for axis in axes):
         raise given.error("experiment", "missing; expected the path of an experiment file")
     confidence = given.number("confidence")
     confidence = 0.95 if confidence is None else confidence
-    if not 0 < confidence < 1:
-        raise given.error("confidence", f"expected a number between 0 and 1, found {confidence}")
+    if not 0 < confidence <= _MOST_CONFIDENCE:
+        message = f"expected a number between 0 and 1, at most {_MOST_CONFIDENCE}, found {confidence!r}"
+        raise given.error("confidence", message)
     keep = given.one_of("keep", ["summaries", "results"])
     derived = read_derived(given.sections("derived"))
     plan = Plan(
         file=file,
         name=given.text("name") or file.stem,
         axes=tuple(axes),
-        points=tuple(_points(given, base, common, axes)),
+        points=tuple(_points(base, common, axes)),
         seeds=seeds,
         confidence=confidence,
         interference=given.flag("interference"),
@@ -186,10 +198,24 @@ def load(file: str | PathLike[str]) -> Plan:
     return plan
 
 
-def _points(given: Section, base: Path | None, common: dict[str, Any], axes: list[Axis]) -> Iterator[Point]:
-    count = math.prod(len(axis.steps) for axis in axes)
-    if count > MOST_POINTS:
-        raise given.error("axis", f"all together give {count} points; at most {MOST_POINTS} are possible")
+def _axes(given: Section) -> list[Axis]:
+    """The axes. Those that give too many points together are refused before the next one is read."""
+    axes: list[Axis] = []
+    points = 1
+    for number, section in enumerate(given.sections("axis")):
+        axes.append(_axis(section))
+        points *= len(axes[-1].steps)
+        if points > MOST_RUNS:
+            factors = " x ".join(f"{len(axis.steps):,}" for axis in axes if len(axis.steps) > 1)
+            raise given.error(
+                ("axis", str(number)),
+                f"with the axes above gives {shown_count(points)} points ({factors}); at most {MOST_RUNS:,} "
+                "runs are possible: give fewer values",
+            )
+    return axes
+
+
+def _points(base: Path | None, common: dict[str, Any], axes: list[Axis]) -> Iterator[Point]:
     for number, steps in enumerate(itertools.product(*(axis.steps for axis in axes))):
         overrides = dict(common)
         experiment = base
@@ -221,7 +247,13 @@ def _axis(section: Section) -> Axis:
 def _zip(section: Section, name: str | None) -> Axis:
     given = section.section("zip")
     assert given is not None
-    columns = {_key(given, key, key): values(given, key, distinct=False) for key in given}
+    columns: dict[str, list[Any]] = {}
+    for key in given:
+        column = columns[_key(given, key, key)] = values(given, key, distinct=False)
+        count = len(column) * len(list(given))
+        if count > MOST_RUNS:
+            message = f"gives {count:,} values with the other keys; at most {MOST_RUNS:,} are possible"
+            raise given.error(key, message)
     if not columns:
         raise section.error("zip", 'expected keys with their values, such as "run.seed" = [1, 2]')
     lengths = {key: len(column) for key, column in columns.items()}
@@ -230,9 +262,12 @@ def _zip(section: Section, name: str | None) -> Axis:
         raise section.error("zip", f"expected as many values of each key, found {found}")
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     steps = [Step(", ".join(_label(value) for value in row.values()), row) for row in rows]
-    for number, step in enumerate(steps):
-        if any(step.changes == other.changes for other in steps[:number]):
-            raise section.error("zip", f"'{step.label}' is there twice")
+    seen: set[str] = set()
+    for step in steps:
+        changes = repr(step.changes)
+        if changes in seen:
+            raise section.error("zip", f"'{shortened(step.label)}' is there twice")
+        seen.add(changes)
     return Axis(name or " and ".join(columns), tuple(steps), tuple(columns), named=False)
 
 
@@ -269,25 +304,37 @@ def _key(section: Section, place: str, key: str) -> str:
     if top not in _TOP or not all(key.split(".")):
         raise section.error(
             place,
-            f"'{key}' is no key of an experiment{nearest(top, _TOP)}; "
+            f"'{shortened(key)}' is no key of an experiment{nearest(top, _TOP)}; "
             "expected one such as network.topology.groups",
         )
     return key
 
 
-def _seeds(given: Section) -> tuple[int | None, ...]:
+def _seeds(given: Section, points: int) -> tuple[int | None, ...]:
+    """The seeds of each of this many points."""
     seeds = given.get("seeds", "how many, or a list of seeds", int, list)
     if seeds is None:
         return (None,)
     if isinstance(seeds, int):
         if seeds < 1:
-            raise given.error("seeds", f"expected at least 1, found {seeds}")
-        return tuple(range(1, seeds + 1))
-    if not seeds:
+            raise given.error("seeds", f"expected at least 1, found {shortened(seeds)}")
+    elif not seeds:
         raise given.error("seeds", "an empty list: there would be nothing to run")
+    count = seeds if isinstance(seeds, int) else len(seeds)
+    if count * points > MOST_RUNS:
+        of = f"{shown_count(count)} seed{'s' * (count > 1)} of {points:,} point{'s' * (points > 1)}"
+        raise given.error(
+            "seeds",
+            f"{of} give {shown_count(count * points)} runs; at most {MOST_RUNS:,} are possible: give fewer "
+            "seeds or fewer values",
+        )
+    if isinstance(seeds, int):
+        return tuple(range(1, seeds + 1))
     for seed in seeds:
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise given.error("seeds", f"expected whole numbers, found {seed!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= _LARGEST_SEED:
+            raise given.error(
+                "seeds", f"expected whole numbers from 0 to 2^63 - 1, found {shortened(repr(seed))}"
+            )
     if len(set(seeds)) < len(seeds):
         raise given.error("seeds", "expected different numbers")
     return tuple(seeds)
@@ -307,6 +354,23 @@ def _no_key_twice(given: Section, axes: list[Axis], seeds: tuple[int | None, ...
                 by = "'seeds'" if key == SEED and seeds != (None,) else "another axis"
                 raise given.error(("axis", str(number)), f"'{key}' is changed by {by}, too")
         keys.update(axis.keys)
+
+
+def _no_column_twice(given: Section, axes: list[Axis]) -> None:
+    """An error for an axis that has a column of the name of another column of the tables."""
+    taken = dict.fromkeys(_OWN_COLUMNS, "a column of each sweep")
+    if any(step.experiment is not None for axis in axes for step in axis.steps):
+        taken["experiment"] = "the column of the experiment files"
+    for number, axis in enumerate(axes):
+        for name in [*([axis.name] if axis.named else []), *axis.keys]:
+            other = taken.get(name) or (None if describe(name) is None else "a column of results")
+            if other is not None:
+                raise given.error(
+                    ("axis", str(number)),
+                    f"'{name}' would be a column of this axis and {other}; expected another name, or another "
+                    "key",
+                )
+            taken[name] = f"one of axis '{axis.name}'"
 
 
 def _report(section: Section | None, axes: list[Axis], derived: tuple[Derived, ...]) -> ReportSettings:

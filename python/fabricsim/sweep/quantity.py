@@ -29,7 +29,10 @@ _LENGTHS = {"km": 10**6, "m": 10**3, "cm": 10, "mm": 1}
 _POWERS = {"MW": 10**12, "kW": 10**9, "W": 10**6, "mW": 10**3, "uW": 1}
 # Units with their size in the smallest unit of their kind.
 _KINDS = {"ps": _TIMES, "bps": _RATES, "B": _SIZES, "mm": _LENGTHS, "uW": _POWERS}
-_TEXT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z/]+)\s*")
+# Digits before and after the point. The core computes with 64 bits.
+MOST_DIGITS = 40
+_NUMBER = rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}(?:\.[0-9]{{1,{MOST_DIGITS}}})?"
+_TEXT = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z/]+)\s*")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Quantity | None:
-        """The quantity of a text; None if it is not a quantity."""
+        """The quantity of a text; None if it is not a quantity, or has more than `MOST_DIGITS` digits."""
         match = _TEXT.fullmatch(text)
         if match is None:
             return None

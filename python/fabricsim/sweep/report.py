@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fabricsim._input import read_text
 from fabricsim.sweep import charts, choice, markdown, show
 from fabricsim.sweep.costs import CostTable, total
 from fabricsim.sweep.findings import Findings
@@ -41,6 +42,9 @@ def _parts(found: Findings) -> Iterator[str | Figure]:
     yield "</div>\n"
     if failed:
         yield _failures(failed)
+    if found.problems:
+        lines = "".join(f"<p>{escape(problem)}</p>\n" for problem in found.problems)
+        yield f'<section class="note">\n<h2>What could not be computed</h2>\n{lines}</section>\n'
     yield from figures(found)
     yield _notes(found)
     yield _table(found)
@@ -141,7 +145,7 @@ def bills(networks: list[tuple[str, list[Any], str | None]], costs: CostTable) -
 
 def _file(plan: Plan) -> str:
     try:
-        text = plan.file.read_text(encoding="utf-8")
+        text = read_text(plan.file, errors="replace")
     except OSError:
         return ""
     return f"<details><summary>The sweep file, to copy</summary>\n<pre>{escape(text)}</pre></details>\n"

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from fabricsim._errors import SweepError
+from fabricsim._input import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["Section", "nearest", "read"]
+__all__ = ["LARGEST", "Section", "nearest", "read", "shortened"]
 
 _NAME = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)"""
 _DOTTED = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
@@ -28,6 +29,13 @@ _HEADER = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]")
 _KEY = re.compile(rf"\s*({_DOTTED})\s*=")
 
 Path_ = tuple[str, ...]
+
+# Above it no cost, time or factor has a meaning, and products of several such numbers are still finite.
+LARGEST = 1e30
+# Digits of a whole number that Python converts.
+_MOST_DIGITS = 4300
+# Characters of a user's text in a message.
+_MOST_SHOWN = 80
 
 
 class Section:
@@ -49,10 +57,17 @@ class Section:
         """An error about this key or one below it, with its location; ``""`` stands for the table."""
         inner = (key,) if isinstance(key, str) and key else tuple(key)
         path = (*self._path, *inner)
+        return SweepError(message, str(self._file), self._line(path), ".".join(map(shortened, path)) or None)
+
+    def place(self, key: Path_) -> str:
+        """File and line of this key or of what contains it: ``small.toml:12``."""
+        line = self._line((*self._path, *key))
+        return str(self._file) if line is None else f"{self._file}:{line}"
+
+    def _line(self, path: Path_) -> int | None:
         # Keys within a line, as in inline tables, have the location of their container.
         places = (self._lines.get(path[:n]) for n in range(len(path), 0, -1))
-        line = next((line for line in places if line is not None), None)
-        return SweepError(message, str(self._file), line, ".".join(path) or None)
+        return next((line for line in places if line is not None), None)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._table)
@@ -73,8 +88,12 @@ class Section:
         return value
 
     def number(self, key: str) -> float | None:
-        """A number, if there is one."""
+        """A number, if there is one; an error if it is not finite or beyond `LARGEST`."""
         value: float | None = self.get(key, "a number", int, float)
+        if value is not None and not abs(value) <= LARGEST:
+            raise self.error(
+                key, f"expected a number from {-LARGEST:g} to {LARGEST:g}, found {shortened(value)}"
+            )
         return value
 
     def flag(self, key: str) -> bool:
@@ -84,6 +103,8 @@ class Section:
     def path(self, key: str) -> Path | None:
         """A path relative to the file, if there is one."""
         text = self.text(key)
+        if text is not None and "\0" in text:
+            raise self.error(key, "expected a path, found a text with a null character")
         return None if text is None else self.folder / text
 
     def section(self, key: str) -> Section | None:
@@ -104,7 +125,9 @@ class Section:
         known = list(known)
         name = self.text(key)
         if name is not None and name not in known:
-            raise self.error(key, f"unknown name '{name}'{nearest(name, known)}; expected {_listed(known)}")
+            raise self.error(
+                key, f"unknown name '{shortened(name)}'{nearest(name, known)}; expected {_listed(known)}"
+            )
         return name
 
     def close(self) -> None:
@@ -116,7 +139,9 @@ class Section:
         for key in self._table:
             if key not in known:
                 raise self.error(
-                    key, f"unknown key '{key}'{nearest(key, known)}; the keys here are {_listed(known)}"
+                    key,
+                    f"unknown key '{shortened(key)}'{nearest(key, known)}; the keys here are "
+                    f"{_listed(known)}",
                 )
 
     def _inner(self, steps: Path_, table: dict[str, Any]) -> Section:
@@ -129,10 +154,10 @@ def read(file: Path) -> Section:
     Raises
     ------
     SweepError
-        It cannot be read, or is not TOML.
+        It is no regular file of at most 64 MiB, cannot be read, or is not TOML.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise SweepError(f"cannot be read: {why}", str(file)) from None
@@ -144,12 +169,38 @@ def read(file: Path) -> Section:
         raise SweepError(
             f"not valid TOML: {message}", str(file), int(place.group(1)) if place else None
         ) from None
+    except ValueError as error:
+        line = _line_of_digits(text)
+        message = str(error) if line is None else f"a number has more than {_MOST_DIGITS:,} digits"
+        raise SweepError(f"{message}; expected a shorter one", str(file), line) from None
+    except RecursionError:
+        raise SweepError(
+            "lists or tables are nested too deeply; expected fewer brackets in each other", str(file)
+        ) from None
     return Section(file, _lines(text), (), table)
+
+
+def _line_of_digits(text: str) -> int | None:
+    """The first line with more digits in a row than the interpreter converts to a whole number."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if any(len(digits) > _MOST_DIGITS for digits in re.findall(r"\d+", line.replace("_", ""))):
+            return number
+    return None
+
+
+def shortened(value: Any) -> str:
+    """A user's value in a message, with its middle left out if it is long."""
+    text = str(value)
+    if len(text) <= _MOST_SHOWN:
+        return text
+    half = _MOST_SHOWN // 2
+    return f"{text[:half]}...{text[-half:]} ({len(text):,} characters)"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """``; did you mean 'values'?``, or an empty text if no known name is near."""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    # The comparison takes time with the square of the length.
+    close = difflib.get_close_matches(name[:_MOST_SHOWN], list(known), n=1)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
@@ -193,5 +244,5 @@ def _shown(value: Any) -> str:
     kinds = {bool: "true or false", str: "a text", dict: "a table", list: "a list"}
     for kind, name in kinds.items():
         if isinstance(value, kind):
-            return f"{name} ({value!r})" if kind is str else name
-    return str(value)
+            return f"{name} ({shortened(repr(value))})" if kind is str else name
+    return shortened(value)

@@ -11,9 +11,9 @@ __all__ = ["heading", "number", "value", "with_interval"]
 
 def number(value: float) -> str:
     """A number with four digits at most, whole numbers with commas."""
-    if value == round(value) and abs(value) < 1e15:
+    if abs(value) < 1e15 and value == round(value):
         return f"{round(value):,}"
-    if abs(value) >= 1000:
+    if 1000 <= abs(value) < 1e15:
         return f"{value:,.0f}"
     return f"{value:.4g}"
 

@@ -141,10 +141,17 @@ def _alike(values: list[Any]) -> list[Any]:
     known = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in known):
         return values
-    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known):
+    # Arrow has 64 bits; the simulation refuses longer numbers, and the row says so.
+    if all(_is_number(value) for value in known):
         whole = all(isinstance(value, int) for value in known)
         return values if whole else [None if value is None else float(value) for value in values]
     return [value if value is None or isinstance(value, str) else inline(value) for value in values]
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return -(2**63) <= value < 2**63
+    return isinstance(value, float)
 
 
 def _names(rows: list[Row]) -> tuple[list[str], list[str]]:

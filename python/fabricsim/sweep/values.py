@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
-from fabricsim.sweep.quantity import Quantity
-from fabricsim.sweep.section import Section
+from fabricsim.sweep.quantity import MOST_DIGITS, Quantity
+from fabricsim.sweep.section import LARGEST, Section, shortened
 
-__all__ = ["values"]
+__all__ = ["shown_count", "values"]
 
 # More values are a mistake, such as a step in the wrong unit.
 MOST_VALUES = 100_000
+# Significant bits of the values of a geometric range. A value with fewer is exact, as those that meet the end
+# of a range are. All bits of the powers of a factor would take memory with the square of their number.
+_BITS = 2048
 _EXPECTED = (
     "a list of values, or a range: { from, to, step }, { from, to, factor } or { from, to, count }, "
     'with a count also scale = "geometric"'
@@ -35,7 +39,7 @@ def values(section: Section, key: str, distinct: bool = True) -> list[Any]:
         seen = set()
         for value in found:
             if distinct and repr(value) in seen:
-                raise section.error(key, f"{value!r} is there twice")
+                raise section.error(key, f"{shortened(repr(value))} is there twice")
             seen.add(repr(value))
         return found
     given = section.section(key)
@@ -73,8 +77,15 @@ def _end(given: Section, key: str) -> int | Fraction | Quantity:
     if isinstance(value, str):
         quantity = Quantity.parse(value)
         if quantity is None:
-            raise given.error(key, f"'{value}' is not a quantity with its unit, such as \"50 Gbps\"")
+            raise given.error(
+                key,
+                f"'{shortened(value)}' is not a quantity with its unit, such as \"50 Gbps\", of at most "
+                f"{MOST_DIGITS} digits",
+            )
         return quantity
+    if abs(value) > LARGEST and value not in (math.inf, -math.inf):
+        message = f"expected a number from {-LARGEST:g} to {LARGEST:g}, found {shortened(value)}"
+        raise given.error(key, message)
     return value if isinstance(value, int) else _exact(given, key, value)
 
 
@@ -114,13 +125,34 @@ def _geometric(given: Section, begin: Fraction, end: Fraction) -> list[Fraction 
         raise given.error("", "a range with a factor needs positive ends")
     if ratio <= 0 or ratio == 1 or (end > begin and ratio < 1) or (end < begin and ratio > 1):
         raise given.error("factor", "leads away from 'to'")
+    # Before any value exists; floating point is at most a few values off.
+    about = int(_logarithm(end / begin) / _logarithm(ratio)) + 1
+    if about > 2 * MOST_VALUES:
+        _limited(given, "factor", about)
     found: list[Fraction | float] = []
     amount = begin
     while amount <= end if ratio > 1 else amount >= end:
         found.append(amount)
         _limited(given, "factor", len(found))
-        amount *= ratio
+        amount = _rounded(amount * ratio)
     return found
+
+
+def _logarithm(value: Fraction) -> float:
+    """The natural logarithm, also of values near 1."""
+    if abs(value - 1) < Fraction(1, 2):
+        return math.log1p(float(value - 1))
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def _rounded(amount: Fraction) -> Fraction:
+    """The amount to at least `_BITS` significant bits; unchanged if it has fewer."""
+    length = amount.numerator.bit_length() - amount.denominator.bit_length()
+    if amount.denominator.bit_length() <= _BITS:
+        return amount
+    shift = _BITS - length
+    scaled = round(amount * 2**shift) if shift >= 0 else round(amount / 2**-shift)
+    return Fraction(scaled, 2**shift) if shift >= 0 else Fraction(scaled * 2**-shift)
 
 
 def _counted(given: Section, begin: Fraction, end: Fraction) -> list[Fraction | float]:
@@ -142,8 +174,16 @@ def _counted(given: Section, begin: Fraction, end: Fraction) -> list[Fraction | 
 
 def _limited(given: Section, key: str, count: int) -> int:
     if count > MOST_VALUES:
-        raise given.error(key, f"gives {count} values; at most {MOST_VALUES} are possible")
+        raise given.error(key, f"gives {shown_count(count)} values; at most {MOST_VALUES:,} are possible")
     return count
+
+
+def shown_count(count: int) -> str:
+    """A whole number of any size, in at most some twenty characters."""
+    if count < 10**15:
+        return f"{count:,}"
+    # Of a number of more digits than Python converts, too.
+    return f"more than 10^{int(math.log10(count) - 1e-9)}"
 
 
 def _shown(first: int | Fraction | Quantity, amount: Fraction | float, step: bool, whole: bool) -> Any:

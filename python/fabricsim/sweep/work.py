@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,14 @@ from typing import Any
 import pyarrow.parquet
 
 from fabricsim import _core
-from fabricsim._errors import FabricSimError
+from fabricsim._errors import FabricSimError, SweepError
+from fabricsim.sweep import metrics
 from fabricsim.sweep.cache import Cache, Outcome, Resolved, digest
 from fabricsim.sweep.inputs import input_files
 from fabricsim.sweep.inventory import inventory
+from fabricsim.sweep.section import read, shortened
 
-__all__ = ["Failure", "Task", "distinct", "estimate", "resolve", "simulate"]
+__all__ = ["Failure", "Task", "distinct", "equal_names", "estimate", "resolve", "simulate"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ def resolve(task: Task) -> Resolved | Failure:
     try:
         experiment = _core.Experiment.load(task.experiment, list(task.overrides))
         settings: dict[str, Any] = json.loads(experiment.settings())
+        failure = equal_names(task.experiment, [job["name"] for job in settings.get("job", ())])
+        if failure is not None:
+            return failure
         inputs = input_files(settings, task.experiment.parent)
         threads = settings["run"]["threads"]
         return Resolved(digest(settings), inputs, 1 if threads == "auto" else threads, _core.__version__)
@@ -71,12 +76,30 @@ def resolve(task: Task) -> Resolved | Failure:
 def estimate(task: Task) -> dict[str, Any] | Failure:
     """The expected work of a run, see `Experiment.work`. Nothing is run."""
     try:
-        found: dict[str, Any] = json.loads(
-            _core.Experiment.load(task.experiment, list(task.overrides)).work()
-        )
-        return found
+        experiment = _core.Experiment.load(task.experiment, list(task.overrides))
+        names = [job["name"] for job in json.loads(experiment.settings()).get("job", ())]
+        found: dict[str, Any] = json.loads(experiment.work())
+        return equal_names(task.experiment, names) or found
     except (FabricSimError, OSError, ValueError) as error:
         return Failure.of(error)
+
+
+def equal_names(experiment: Path, names: Sequence[str]) -> Failure | None:
+    """Why a sweep cannot have an experiment with jobs of these names: two would have the same columns."""
+    equal = metrics.equal_names(names)
+    if equal is None:
+        return None
+    first, second = (("job", str(number), "name") for number in equal)
+    try:
+        file = read(experiment)
+    except SweepError as error:
+        return Failure.of(error)
+    name = shortened(names[equal[1]])
+    message = (
+        f"'{name}' is also the name of job.{equal[0]} ({file.place(first)}); expected another name: the "
+        f"tables of a sweep have the columns job.{name}.* for one job only"
+    )
+    return Failure.of(file.error(second, message))
 
 
 def simulate(task: Task) -> Outcome | Failure:

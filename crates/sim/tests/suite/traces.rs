@@ -374,6 +374,9 @@ impl Rank {
             } => self.meet(communicator, request, world),
             Operation::Fence { communicator, .. } => self.meet(communicator, None, world),
             Operation::Put { .. } | Operation::Get { .. } | Operation::RepetitionEnd { .. } => {}
+            Operation::Select { .. } | Operation::Iprobe { .. } => {
+                unreachable!("recordings name what was complete")
+            }
             Operation::Probe {
                 from,
                 tag,
