@@ -49,9 +49,9 @@ class Program:
     regions : sequence of str
         Names of code regions, for rules on the duration of their computations.
     reacts : bool
-        Whether each ``yield`` of an operation that is no request returns an :class:`~fabricsim.mpi.Answer`, so
-        that what the program does may depend on times and on the order of messages. Such a program runs under
-        `sequential` and `conservative`, and without checkpoints.
+        Whether each ``yield`` of an operation that is no request returns an :class:`~fabricsim.mpi.Answer`,
+        so that what the program does may depend on times and on the order of messages. Such a program runs
+        under `sequential` and `conservative`, and without checkpoints.
 
     Examples
     --------
