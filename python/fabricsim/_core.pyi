@@ -44,6 +44,8 @@ __all__ = [
     "send",
     "send_receive",
     "trace_info",
+    "verify_summary",
+    "verify_table",
     "wait",
 ]
 

@@ -593,6 +593,8 @@ class Mpi(Given):
         Bytes on the wire in addition to a payload (default: 32 B).
     collectives : Collectives
         Algorithms of collectives.
+    poll_overhead : Time, such as "1 us"
+        CPU time of a test that completes nothing, and of an Iprobe (default: 100 ns).
     """
 
     preset: PresetName | None = None
@@ -609,6 +611,7 @@ class Mpi(Given):
     control_size: Size | None = None
     header_size: Size | None = None
     collectives: Collectives | Table | None = None
+    poll_overhead: Time | None = None
 
 
 PresetName: TypeAlias = Literal[

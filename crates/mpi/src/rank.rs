@@ -149,8 +149,8 @@ impl Rank {
         }
     }
 
-    /// Sets that the program reads answers ([`Workload::reacts`](workload::Workload::reacts)), before the start. Changes
-    /// are then not kept, and the state cannot be restored.
+    /// Sets that the program reads answers ([`Workload::reacts`](workload::Workload::reacts)), before the start.
+    /// Changes must then not be kept, and the state cannot be restored.
     pub fn set_answering(&mut self) {
         self.answering = Some(Box::default());
     }

@@ -59,7 +59,9 @@ impl workload::Interpreter for PythonInterpreter {
             let message = format!("{ranks} is out of range; expected 1 to {MAX_RANKS}");
             return Err(section.error("ranks", message));
         }
-        let reacts: bool = section.or("reacts", false)?;
+        // Results of programs without answers do not mention it.
+        let reacts: Option<bool> = section.optional("reacts")?;
+        let reacts = reacts.unwrap_or(false);
         let arguments = section.section("arguments")?.everything()?;
         Python::attach(|py| {
             let given = self.given.get(section.path());
@@ -379,8 +381,8 @@ pub(crate) struct GivenAnswer {
 
 /// A complete request, or the message of a receive or probe.
 ///
-/// ``request``: None of a receive or probe without one. ``source``, ``tag``, ``bytes``: of its message; None of sends and
-/// collectives.
+/// ``request``: None of a receive or probe without one. ``source``, ``tag``, ``bytes``: of its message; None of sends
+/// and collectives.
 #[pyclass(frozen, name = "Completed", module = "fabricsim._core")]
 pub(crate) struct GivenCompleted {
     #[pyo3(get)]

@@ -78,7 +78,7 @@ impl StopSignal {
 }
 
 /// The outcome of a request.
-struct Answer {
+struct HttpAnswer {
     status: u16,
     kind: &'static str,
     body: Bytes,
@@ -103,9 +103,9 @@ const HEADERS: &[(&str, &str)] = &[
     ),
 ];
 
-impl Answer {
-    fn refused(status: u16, why: impl ToString) -> Answer {
-        Answer {
+impl HttpAnswer {
+    fn refused(status: u16, why: impl ToString) -> HttpAnswer {
+        HttpAnswer {
             status,
             kind: TEXT,
             body: why.to_string().into(),
@@ -124,23 +124,23 @@ impl Answer {
             .expect("constant headers are valid")
     }
 
-    fn json(value: &serde_json::Value) -> Answer {
-        Answer {
+    fn json(value: &serde_json::Value) -> HttpAnswer {
+        HttpAnswer {
             status: 200,
             kind: JSON,
             body: value.to_string().into(),
         }
     }
 
-    fn slice(slice: Result<Slice, SliceError>) -> Answer {
+    fn slice(slice: Result<Slice, SliceError>) -> HttpAnswer {
         match slice {
-            Ok(slice) => Answer {
+            Ok(slice) => HttpAnswer {
                 status: 200,
                 kind: BINARY,
                 body: wire::encode(&slice).into(),
             },
-            Err(error @ SliceError::Unreadable(_)) => Answer::refused(500, error),
-            Err(error) => Answer::refused(400, error),
+            Err(error @ SliceError::Unreadable(_)) => HttpAnswer::refused(500, error),
+            Err(error) => HttpAnswer::refused(400, error),
         }
     }
 }
@@ -189,7 +189,7 @@ async fn converse(stream: TcpStream, shared: Arc<ServerState>) {
         async move {
             let request = request.into_parts().0;
             let answer = tokio::task::spawn_blocking(move || shared.answer(&request)).await;
-            let answer = answer.unwrap_or_else(|error| Answer::refused(500, error));
+            let answer = answer.unwrap_or_else(|error| HttpAnswer::refused(500, error));
             Ok::<_, Infallible>(answer.into_response())
         }
     });
@@ -236,23 +236,23 @@ impl Opened {
 
 impl ServerState {
     /// The answer to a request.
-    fn answer(&self, request: &Parts) -> Answer {
+    fn answer(&self, request: &Parts) -> HttpAnswer {
         let host = request.headers.get(header::HOST);
         let host = host.map(|host| host.as_bytes().to_ascii_lowercase());
         let is_ours = |host: Vec<u8>| self.hosts.iter().any(|own| own.as_bytes() == host);
         if !host.is_some_and(is_ours) {
             let why = format!("this server is http://{}/ and nothing else", self.hosts[0]);
-            Answer::refused(421, why)
+            HttpAnswer::refused(421, why)
         } else if request.method != Method::GET {
-            Answer::refused(405, "only GET is answered")
+            HttpAnswer::refused(405, "only GET is answered")
         } else {
             self.get(request.uri.path(), request.uri.query().unwrap_or(""))
         }
     }
 
-    fn get(&self, path: &str, query: &str) -> Answer {
+    fn get(&self, path: &str, query: &str) -> HttpAnswer {
         if let Some(asset) = asset(path) {
-            return Answer {
+            return HttpAnswer {
                 status: 200,
                 kind: asset.media_type(),
                 body: Bytes::from_static((asset.text)().as_bytes()),
@@ -265,16 +265,16 @@ impl ServerState {
                 .describe(query.get("results"))
                 .unwrap_or_else(|refused| refused),
             ["data", "comparison"] => match self.shown(query.get("results")) {
-                Ok(Some(shown)) => Answer::json(&comparison(&shown)),
-                Ok(None) => Answer::refused(400, "no results are named"),
+                Ok(Some(shown)) => HttpAnswer::json(&comparison(&shown)),
+                Ok(None) => HttpAnswer::refused(400, "no results are named"),
                 Err(refused) => refused,
             },
             ["data", result, "bins"] => match self.folder(result) {
-                Ok(folder) => Answer::slice(bins(folder)),
+                Ok(folder) => HttpAnswer::slice(bins(folder)),
                 Err(refused) => refused,
             },
             ["data", result, "verdict"] => match self.folder(result) {
-                Ok(folder) => Answer::json(&verdict(folder)),
+                Ok(folder) => HttpAnswer::json(&verdict(folder)),
                 Err(refused) => refused,
             },
             ["data", result, "table", name] => self.table(result, name, |files, time| {
@@ -298,37 +298,37 @@ impl ServerState {
                 let pixel_ps = query.get("pixel_ps").and_then(|v| v.parse().ok());
                 timeline::reduced(files, &rows, query.small("every"), pixel_ps.unwrap_or(0))
             }),
-            _ => Answer::refused(404, "there is nothing here"),
+            _ => HttpAnswer::refused(404, "there is nothing here"),
         }
     }
 
-    fn folder(&self, number: &str) -> Result<&ResultFolder, Answer> {
+    fn folder(&self, number: &str) -> Result<&ResultFolder, HttpAnswer> {
         let found = number.parse().ok().and_then(|number| self.results.result(number));
         match found {
             Some(Ok(folder)) => Ok(folder),
-            Some(Err(why)) => Err(Answer::refused(500, why)),
-            None => Err(Answer::refused(404, "there is no such result")),
+            Some(Err(why)) => Err(HttpAnswer::refused(500, why)),
+            None => Err(HttpAnswer::refused(404, "there is no such result")),
         }
     }
 
     /// The results of a page, by what its query says. `None` if it has to choose first.
-    fn shown(&self, asked: Option<&str>) -> Result<Option<Vec<(usize, &ResultFolder)>>, Answer> {
+    fn shown(&self, asked: Option<&str>) -> Result<Option<Vec<(usize, &ResultFolder)>>, HttpAnswer> {
         let Some(numbers) = self.results.chosen(asked) else {
             return Ok(None);
         };
         if numbers.is_empty() {
-            return Err(Answer::refused(400, "results= names no result by its number"));
+            return Err(HttpAnswer::refused(400, "results= names no result by its number"));
         }
         let shown = numbers
             .iter()
             .map(|&number| Ok((number, self.folder(&number.to_string())?)));
-        shown.collect::<Result<Vec<_>, Answer>>().map(Some)
+        shown.collect::<Result<Vec<_>, HttpAnswer>>().map(Some)
     }
 
     /// What a page receives first: its results, or the list from which it chooses.
-    fn describe(&self, asked: Option<&str>) -> Result<Answer, Answer> {
+    fn describe(&self, asked: Option<&str>) -> Result<HttpAnswer, HttpAnswer> {
         let Some(shown) = self.shown(asked)? else {
-            return Ok(Answer::json(
+            return Ok(HttpAnswer::json(
                 &json!({ "catalogue": self.results.list(), "results": [] }),
             ));
         };
@@ -340,7 +340,7 @@ impl ServerState {
         let results: Vec<_> = results.collect();
         let limits: BTreeMap<&str, f64> = results::VERDICT_THRESHOLDS.iter().copied().collect();
         let version = env!("CARGO_PKG_VERSION");
-        Ok(Answer::json(
+        Ok(HttpAnswer::json(
             &json!({ "version": version, "limits": limits, "results": results }),
         ))
     }
@@ -350,14 +350,14 @@ impl ServerState {
         result: &str,
         name: &str,
         read: impl Fn(&[PathBuf], Option<(&'static str, &'static str)>) -> Result<Slice, SliceError>,
-    ) -> Answer {
+    ) -> HttpAnswer {
         let folder = match self.folder(result) {
             Ok(folder) => folder,
             Err(refused) => return refused,
         };
         match folder.table(name) {
-            Some((files, known)) => Answer::slice(read(files, known.time)),
-            None => Answer::refused(404, "the result has no such table"),
+            Some((files, known)) => HttpAnswer::slice(read(files, known.time)),
+            None => HttpAnswer::refused(404, "the result has no such table"),
         }
     }
 }

@@ -421,10 +421,10 @@ pub enum Takes {
 /// What the last operation brought to a program that [reacts](Workload::reacts).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// Time of the rank, in ps since the begin of the run.
+    /// Time of the rank, in ps since the start of the run.
     pub now_ps: u64,
-    /// Of [`Operation::Select`] and [`Operation::Iprobe`]: whether there was something to take, or to receive. A selection
-    /// from no requests is true.
+    /// Of [`Operation::Select`] and [`Operation::Iprobe`]: whether there was something to take, or to receive. It is
+    /// true for a selection from no requests.
     pub flag: bool,
     /// Requests that it completed, in the order in which they completed; of a receive or probe without a request, its
     /// message.
@@ -510,9 +510,9 @@ pub trait Workload: Send + Sync {
     fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
         None
     }
-    /// Whether its programs read their answers ([`Program::answer`]), so that what they do may depend on the simulation.
-    /// Such a program is asked for one operation at a time, cannot be asked again, and has [`Operation::Select`] and
-    /// [`Operation::Iprobe`].
+    /// Whether its programs read their answers ([`Program::answer`]), so that what they do may depend on the
+    /// simulation. Such a program is asked for one operation at a time, cannot be asked again, and has
+    /// [`Operation::Select`] and [`Operation::Iprobe`].
     fn reacts(&self) -> bool {
         false
     }
