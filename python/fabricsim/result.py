@@ -376,13 +376,13 @@ def load(folder: str | PathLike[str], *, force: bool = False) -> Result:
                 f"{folder / 'running'}"
             )
         warnings.warn(f"{folder} is also that of {begun}; this is the result before it", stacklevel=2)
-    _core.verify_summary(folder, force)
     try:
         text = read_text(folder / "summary.json", MOST_BYTES_OF_RESULTS)
     except OSError as error:
         raise ResultError(f"{folder} is not a FabricSim result: summary.json: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ResultError(f"{folder} is not a FabricSim result: its summary.json is damaged") from None
+    _core.verify_summary(folder, force)
     try:
         summary = parse(text)
         version = summary["schema"]

@@ -144,8 +144,8 @@ fn a_reader_of_one_column_finds_a_flip_in_that_column() {
         schema.fields().iter().map(|field| field.name().clone()).collect()
     };
     let read = |column: &str| -> io::Result<()> {
-        let (_, batches) = read_batches(&links, Some(&[column]))?;
-        batches.map(|batch| batch.map(|_| ())).collect()
+        let (_, mut batches) = read_batches(&links, Some(&[column]))?;
+        batches.try_for_each(|batch| batch.map(|_| ()))
     };
     let (mut by_column, mut by_footer) = (0, 0);
     each_flip(&links, |at| {
