@@ -1,6 +1,7 @@
 //! What a rank keeps for a program that reads answers.
 //!
-//! None of it is undone: such programs run under executors that never undo events.
+//! None of it is undone: such programs run under executors that never undo events. Its functions are cold, so that
+//! programs without answers stay as fast as without them.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ pub(crate) struct Answering {
 
 impl Answering {
     /// The answer to the operation that ends now.
+    #[cold]
     pub fn take(&mut self, now: Time) -> Answer {
         let mut answer = std::mem::take(&mut self.answer);
         answer.now_ps = now.ps();
@@ -28,27 +30,32 @@ impl Answering {
     }
 
     /// A selection or Iprobe has found something.
+    #[cold]
     pub fn found(&mut self) {
         self.answer.flag = true;
     }
 
     /// The operation waits for the request of this handle, which the program numbers so.
+    #[cold]
     pub fn awaits(&mut self, handle: u32, number: u64) {
         self.numbers.insert(handle, number);
     }
 
     /// The receive of this handle has its message.
+    #[cold]
     pub fn received(&mut self, handle: u32, message: ReceivedMessage) {
         self.messages.insert(handle, message);
     }
 
     /// A probe has found this message.
+    #[cold]
     pub fn probed(&mut self, message: ReceivedMessage) {
         let (request, message) = (None, Some(message));
         self.answer.completed.push(Completed { request, message });
     }
 
     /// The wait for this handle has ended.
+    #[cold]
     pub fn completed(&mut self, handle: u32) {
         let request = self.numbers.remove(&handle);
         let message = self.messages.remove(&handle);

@@ -50,8 +50,8 @@ impl Rank {
 
     fn next_operation(&mut self, now: Time, out: &mut Vec<Action>) -> Result<CpuStep, ReplayError> {
         self.close_activity(now, out);
-        if let Some(answering) = &mut self.answering {
-            self.program.answer(answering.take(now));
+        if self.answering.is_some() {
+            self.tell_program(now);
         }
         match self.program.next(&mut self.journal)? {
             Some(operation) => self.begin(operation, now, out),
@@ -297,9 +297,8 @@ impl Rank {
         let busy_until = self.add_time(now, cost)?;
         self.add_overhead(cost);
         if let Some(index) = search.found {
-            let message = self.matching.unexpected_messages().nth(index as usize).copied();
-            if let Some(message) = message {
-                self.tell_probed(&message);
+            if self.answering.is_some() {
+                self.tell_found(index);
             }
             self.wait(0, busy_until);
             return self.finish_wait(now, out);

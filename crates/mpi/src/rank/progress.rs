@@ -63,7 +63,9 @@ impl Rank {
         let busy_until = self.add_time(busy_until.max(now), cost)?;
         self.add_overhead(cost);
         if pattern.fits(&envelope) {
-            self.tell_probed(&envelope);
+            if self.answering.is_some() {
+                self.tell_probed(&envelope);
+            }
             self.wait(0, busy_until);
         } else {
             let probing = CpuState::Probing { pattern, busy_until };

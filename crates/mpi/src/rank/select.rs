@@ -17,6 +17,7 @@ use crate::requests::Owner;
 
 impl Rank {
     /// Takes complete requests, or waits for the first.
+    #[cold]
     pub(crate) fn begin_select(
         &mut self,
         requests: Vec<u64>,
@@ -63,6 +64,7 @@ impl Rank {
     }
 
     /// The first of several requests is complete: the others go back to the program.
+    #[cold]
     pub(crate) fn end_contention(&mut self, handle: u32) -> Result<(), ReplayError> {
         let contenders = self.answering.as_mut().map(|answering| {
             answering.found();
@@ -82,6 +84,7 @@ impl Rank {
     }
 
     /// Looks for a message.
+    #[cold]
     pub(crate) fn begin_iprobe(
         &mut self,
         pattern: MatchPattern,
@@ -94,10 +97,8 @@ impl Rank {
         let cost = self.search_cost(search.looked_at);
         self.add_overhead(cost);
         let busy_until = self.add_time(now, cost)?;
-        let found = search.found;
-        let message = found.and_then(|index| self.matching.unexpected_messages().nth(index as usize));
-        if let Some(message) = message.copied() {
-            self.tell_probed(&message);
+        if let Some(index) = search.found {
+            self.tell_found(index);
             self.tell(|answering| answering.found());
         }
         self.pay_poll(busy_until, out)
@@ -112,18 +113,41 @@ impl Rank {
         self.finish_wait(busy_until, out)
     }
 
-    /// Tells the program the message that a probe has found.
-    pub(crate) fn tell_probed(&mut self, message: &Message) {
-        if self.answering.is_some() {
-            let message = self.received_message(message);
-            self.tell(|answering| answering.probed(message));
+    /// Tells the program what its last operation has brought.
+    #[cold]
+    pub(crate) fn tell_program(&mut self, now: Time) {
+        if let Some(answering) = &mut self.answering {
+            self.program.answer(answering.take(now));
         }
+    }
+
+    /// Tells the program the unexpected message that a probe has found, by its index.
+    #[cold]
+    pub(crate) fn tell_found(&mut self, index: u32) {
+        let message = self.matching.unexpected_messages().nth(index as usize);
+        if let Some(message) = message.copied() {
+            self.tell_probed(&message);
+        }
+    }
+
+    /// Tells the program the message that a probe has found.
+    #[cold]
+    pub(crate) fn tell_probed(&mut self, message: &Message) {
+        let message = self.received_message(message);
+        self.tell(|answering| answering.probed(message));
     }
 
     /// Notes the message of a complete receive for the program.
     #[inline]
     pub(crate) fn tell_received(&mut self, handle: u32, message: &Message) {
-        if self.answering.is_some() && !message.is_of_collective() {
+        if self.answering.is_some() {
+            self.tell_arrived(handle, message);
+        }
+    }
+
+    #[cold]
+    fn tell_arrived(&mut self, handle: u32, message: &Message) {
+        if !message.is_of_collective() {
             let message = self.received_message(message);
             self.tell(|answering| answering.received(handle, message));
         }
