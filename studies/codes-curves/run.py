@@ -70,7 +70,7 @@ VARIANTS = {
         ("d72_non-minimal_next_group_random", 1.0, ("64 KiB", "256 KiB")),
         ("p80_prog-adaptive_delta_next_group_random", 1.0, ("64 KiB", "256 KiB")),
     ],
-    "decided once": [("d72_prog-adaptive_delta_uniform", 0.1, ('"par"', '"ugal"'))],
+    "detours to any group": [("d72_prog-adaptive_delta_uniform", 0.1, ('"linked"', '"any"'))],
     "detours over a group": [
         (
             "p80_non-minimal-leaf_uniform",
@@ -100,6 +100,9 @@ def routing(curve: str, network: str, traffic: str) -> str:
     if network.startswith("p"):
         # A detour of CODES visits a leaf of the intermediate group, as paths over a router do here.
         return ROUTINGS[name].replace('intermediate = "group"', 'intermediate = "router"')
+    if ROUTINGS[name].startswith('algorithm = "par"'):
+        # A later router of CODES draws among the groups to which it has links.
+        return f'{ROUTINGS[name]}, detours = "linked"'
     return ROUTINGS[name]
 
 
@@ -366,9 +369,9 @@ def blocks(rows: list[Row]) -> dict[str, str]:
         return select(rows, variant=variant, **keys)[0], select(rows, variant="base", **keys)[0]
 
     par = lines["d72_prog-adaptive_delta_uniform"]
-    once, _ = of("decided once")
+    anywhere, _ = of("detours to any group")
     alpha = lines["d72_prog-adaptive_alpha_uniform"]
-    once_share = float(once["global_hops"]) - direct("d72", "uniform")
+    any_share = float(anywhere["global_hops"]) - direct("d72", "uniform")
     legacy = lines["d72_prog-adaptive-legacy_delta_uniform"]
     valiant = lines["d72_non-minimal_next_group_random"]
     large, large_plus = of("buffers of 256 KiB")[0], of("buffers of 256 KiB", 1)[0]
@@ -381,14 +384,12 @@ def blocks(rows: list[Row]) -> dict[str, str]:
         key=lambda row: float(row["load"]),
     )
     differences = f"""\
-- **More detours of `par` in dragonflies at low load** ({par["detours_first"]:.2f} against \
-{par["codes_detours_first"]:.2f} with 72 hosts). The second router of the source group draws a new \
-intermediate group. CODES draws among the groups to which this router has links; `par` draws among all, and \
-often finds an idle local link where the global link to the destination still lacks a credit. `ugal`, which \
-decides once, has {once_share:.2f} at a load of 0.1. Throughput differs little, since detours vanish at high \
-load; without the factor two (`alpha`) they do not, and `par` accepts {alpha["peak"]:.2f} where CODES \
-accepts \
-{alpha["codes_peak"]:.2f}.
+- **Detours of `par` in dragonflies.** The second router of the source group draws a new intermediate group. \
+CODES draws among the groups to which this router has links, and so does `par` here (`linked`): \
+{par["detours_first"]:.2f} of the packets make a detour at the lowest load with 72 hosts, \
+{par["codes_detours_first"]:.2f} in CODES. With `any`, the default, it draws among all, and often finds an \
+idle local link where the global link to the destination still lacks a credit: {any_share:.2f} at a load of \
+0.1. Without the factor two (`alpha`) `par` accepts {alpha["peak"]:.2f}, CODES {alpha["codes_peak"]:.2f}.
 - **`prog-adaptive-legacy`, uniform: {legacy["codes_peak"]:.2f} in CODES, {legacy["peak"]:.2f} here.** CODES \
 treats port 0 of a router as full in this decision, so packets whose minimal path begins there always make a \
 detour, at every load (share {legacy["codes_detours_last"]:.2f} at high load).
