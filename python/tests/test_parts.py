@@ -103,7 +103,7 @@ def test_every_registered_part_has_a_class_with_its_parameters(kind: str) -> Non
     }
     if kind == "trace-formats":
         # A program is not a trace format.
-        assert typed.pop("python") == {"ranks", "function", "arguments"}
+        assert typed.pop("python") == {"ranks", "function", "arguments", "reacts"}
         # Windows are the same for all recordings, so that they are keys of their own.
         for recording in ("dumpi", "liballprof", "otf2"):
             typed[recording].remove("window")
