@@ -44,6 +44,7 @@ TABLES = {
     "topologies": "network.topology",
     "routings": "network.routing",
     "router-models": "network.router",
+    "nic-models": "network.nic",
     "patterns": "job.traffic",
     "arrivals": "job.traffic",
     "message-sizes": "job.traffic.message",
@@ -87,6 +88,7 @@ CLASSES = {
     "network.link": ("experiment", "Link"),
     "network.links.CLASS": ("experiment", "LinkClass"),
     "network.router": ("experiment", "Router"),
+    "network.nic": ("experiment", "Nic"),
     "network.traffic_class": ("experiment", "TrafficClass"),
     "network.memory": ("experiment", "Link"),
     "job": ("experiment", "Job"),
@@ -667,7 +669,7 @@ def mend_module(text: str, module: str, keys: Sequence[Key]) -> Mended:
 
 def field_keys(keys: Iterable[Key]) -> list[Key]:
     """Those that a class has as fields. The classes of other parts are made from the registry."""
-    return [key for key in keys if key.kind in ("keys", "executors", "router-models")]
+    return [key for key in keys if key.kind in ("keys", "executors", "router-models", "nic-models")]
 
 
 # Both

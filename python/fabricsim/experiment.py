@@ -47,6 +47,7 @@ __all__ = [
     "LinkClass",
     "Mpi",
     "Network",
+    "Nic",
     "Optimistic",
     "Power",
     "Router",
@@ -176,6 +177,19 @@ class Router(Given):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Nic(Given):
+    """The NIC model.
+
+    Parameters
+    ----------
+    model : {"queued"}
+        Name of the model; ``fabricsim.list_parts("nic-models")`` describes them (default: queued).
+    """
+
+    model: Literal["queued"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TrafficClass(Given):
     """A kind of traffic with virtual channels of its own. Several need the router model input-queued.
 
@@ -225,6 +239,8 @@ class Network(Given):
         of each topology are in ``docs/formats/experiment.md``; ``host`` is in all of them.
     router : Router
         All routers.
+    nic : Nic
+        All NICs.
     packet : Size, such as "256 B"
         Largest payload of a packet; longer messages are divided. 1 B to 16 MiB (default: 256 B).
     packet_header : Size, such as "26 B"
@@ -266,6 +282,7 @@ class Network(Given):
     link: Link | Table | None = None
     links: Mapping[str, LinkClass | Link | Table] | None = None
     router: Router | Table | None = None
+    nic: Nic | Table | None = None
     packet: Size | None = None
     packet_header: Size | None = None
     nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message"] | None = None

@@ -201,6 +201,7 @@ def test_every_part_and_parameter_is_documented() -> None:
         "motifs": "job.workload",
         "presets": "job.workload",
         "router-models": "network.router",
+        "nic-models": "network.nic",
         "placements": "job.placement",
         "mappings": "job.mapping",
         "executors": "run.optimistic",

@@ -79,7 +79,7 @@ def values(hint: Any) -> set[Any]:
 
 def test_every_kind_of_parts_is_tested_here() -> None:
     # Presets are motifs too.
-    others = {"collectives", "executors", "keys", "mpi-presets", "presets", "router-models"}
+    others = {"collectives", "executors", "keys", "mpi-presets", "presets", "router-models", "nic-models"}
     # Names only.
     others |= {"schedulers", "job-trace-formats", "machines", "hardware"}
     assert set(fabricsim.list_parts()) == set(BASES) | others
@@ -147,6 +147,7 @@ def test_a_class_is_named_after_its_part(kind: str) -> None:
 
 def test_names_without_a_class_are_those_of_the_registries() -> None:
     assert values(field_hints(experiment.Router)["model"]) == names("router-models")
+    assert values(field_hints(experiment.Nic)["model"]) == names("nic-models")
     assert values(field_hints(experiment.Run)["executor"]) == names("executors")
     assert values(field_hints(experiment.Mpi)["preset"]) == names("mpi-presets")
     arrivals = values(field_hints(traffic.Uniform)["arrival"])

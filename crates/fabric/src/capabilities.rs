@@ -32,6 +32,9 @@ pub struct RouterCapabilities {
     /// Whether it sends content other than packets and credits over links
     /// ([`RouterOutputs::signal`](crate::router::RouterOutputs::signal)).
     pub sends_signals: bool,
+    /// Whether it sends such content to hosts, and needs a NIC model that understands it
+    /// ([`NicCapabilities::signals_of`]).
+    pub signals_to_hosts: bool,
     /// Whether its buffers are divided into slots of the largest packet where routing uses bubbles
     /// ([`routing::BufferClaim::Bubble`]); routing with bubbles needs such a model.
     pub bubbles: bool,
@@ -56,6 +59,7 @@ impl RouterCapabilities {
         reports_credit_waits: false,
         final_reservations: false,
         sends_signals: true,
+        signals_to_hosts: false,
         bubbles: false,
         reserved_space: false,
         load_metrics: false,
@@ -78,6 +82,9 @@ pub struct NicCapabilities {
     /// Whether it reports each packet that lacks credits ([`NicOutputs::lacks_credits`](crate::NicOutputs)), and
     /// credits have no other effect.
     pub reports_credit_waits: bool,
+    /// Name of the router model whose signals it sends and understands, which the network then needs; `None`: it has no
+    /// signals.
+    pub signals_of: Option<&'static str>,
 }
 
 impl NicCapabilities {
@@ -88,6 +95,7 @@ impl NicCapabilities {
         sends_only_messages: false,
         final_reservations: false,
         reports_credit_waits: false,
+        signals_of: None,
     };
 }
 

@@ -14,7 +14,7 @@
 mod capabilities;
 mod inbox;
 mod link;
-mod nic;
+pub mod nic;
 mod packet;
 mod packet_pool;
 pub mod rails;
@@ -31,8 +31,8 @@ pub use capabilities::{
 pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse, Measured};
 pub use nic::{
-    NIC_ARBITERS, Nic, NicArbiter, NicClassState, NicClassView, NicModel, NicOutputs, NicSource, NicState,
-    NicUndo, Outgoing, TurnUndo,
+    NIC_ARBITERS, Nic, NicArbiter, NicClassView, NicModel, NicOutputs, NicParameters, NicReport, NicSetup,
+    NicSource, NicState, NicTimer, NicUndo, NicVisitor, Outgoing, RegisteredNic, SignalOf,
 };
 pub use packet::{Packet, PacketFormat, PacketIdentity, PacketProgress};
 pub use packet_pool::Previous;

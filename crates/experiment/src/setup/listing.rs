@@ -40,6 +40,7 @@ pub const PART_KINDS: &[&str] = &[
     "topologies",
     "routings",
     "router-models",
+    "nic-models",
     "patterns",
     "arrivals",
     "message-sizes",
@@ -77,6 +78,7 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
         &[network::LINK_CLASS],
     ),
     ("network.router", "all routers", &[network::ROUTER]),
+    ("network.nic", "all NICs", &[network::NIC]),
     (
         "network.memory",
         "messages between ranks of one host",
@@ -201,6 +203,7 @@ pub fn listing(kind: &str) -> Option<Vec<Listing>> {
             a.summary, a.works_on
         )),
         "router-models" => parts!(fabric::router::MODELS),
+        "nic-models" => parts!(fabric::nic::MODELS),
         "patterns" => parts!(workload::traffic::PATTERNS),
         "arrivals" => parts!(workload::traffic::ARRIVALS),
         "message-sizes" => parts!(workload::traffic::size::SIZES),

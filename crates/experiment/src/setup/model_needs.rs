@@ -1,8 +1,8 @@
-//! What routing and packets need of the router model.
+//! What routing, packets and the NIC need of the router model.
 
 use config::Section;
 use fabric::router::{RouterParameters, models_with};
-use fabric::{PacketLimit, PacketLimits, RouterCapabilities};
+use fabric::{NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, nic};
 use routing::Routing;
 
 /// Requires what routing needs of the router model.
@@ -63,15 +63,45 @@ pub(super) fn require(
     if has(&model.capabilities()) {
         return Ok(());
     }
-    let models: Vec<String> = models_with(has)
-        .into_iter()
-        .map(|name| format!("\"{name}\""))
-        .collect();
-    let message = format!(
-        "this router model {lack}; expected model = {}, or {instead}",
-        models.join(" or ")
-    );
+    let models = choices(models_with(has));
+    let message = format!("this router model {lack}; expected model = {models}, or {instead}");
     Err(router.error("model", message))
+}
+
+/// Requires that the NIC model and the router model understand each other's signals.
+///
+/// # Errors
+/// One of them sends signals that the other does not understand.
+pub(super) fn check_signals(
+    nic: &Section,
+    capabilities: NicCapabilities,
+    router: RouterParameters,
+) -> Result<(), config::Error> {
+    let name = router.name();
+    match capabilities.signals_of {
+        Some(expected) if expected != name => {
+            let message = format!(
+                "this NIC model exchanges signals with the router model \"{expected}\", and network.router.model is \
+                 \"{name}\"; expected network.router.model = \"{expected}\", or another NIC model"
+            );
+            Err(nic.error("model", message))
+        }
+        None if router.capabilities().signals_to_hosts => {
+            let models = choices(nic::models_with(|has| has.signals_of == Some(name)));
+            let message = format!(
+                "the router model \"{name}\" sends signals to hosts, and this NIC model understands none; expected \
+                 model = {models}"
+            );
+            Err(nic.error("model", message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The names as a user chooses among them.
+fn choices(names: Vec<&str>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("\"{name}\"")).collect();
+    names.join(" or ")
 }
 
 /// Checks the largest packet, with its header, against what parameters of the router model allow.

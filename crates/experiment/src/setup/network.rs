@@ -5,7 +5,7 @@ use std::sync::Arc;
 use config::{Bandwidth, Bytes, DefaultValue, Duration, Parameter, Section, Type, parameters};
 use des::Time;
 use fabric::router::RouterParameters;
-use fabric::{NicArbiter, PacketFormat, Rate, Switching, TrafficClasses};
+use fabric::{NicArbiter, NicParameters, PacketFormat, Rate, Switching, TrafficClasses};
 use routing::{InPlanes, LoadQuantity, LoadScope, Routing};
 use topology::{
     HOST_LINK, HostId, LinkClass, Peer, Planes, Port, RouterId, Shape, Topology, check_bandwidth,
@@ -13,7 +13,7 @@ use topology::{
 };
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
-use crate::setup::model_needs::{check_limits, check_model};
+use crate::setup::model_needs::{check_limits, check_model, check_signals};
 use crate::setup::rails::Rails;
 use crate::setup::{network_preset, traffic_classes};
 
@@ -75,6 +75,11 @@ pub const ROUTER: &[Parameter] = parameters! {
         "from the departure of a packet's tail until its credit starts back to the sender, at most 1 s");
 };
 
+/// Keys of `[network.nic]`, beside those of the NIC model.
+pub const NIC: &[Parameter] = parameters! {
+    text("model", fabric::nic::DEFAULT_MODEL, "NIC model (fabricsim list nic-models)");
+};
+
 const fn bandwidth(default: &'static str, summary: &'static str) -> Parameter {
     Parameter::new("bandwidth", Type::Rate, DefaultValue::Text(default), summary)
 }
@@ -132,6 +137,8 @@ pub struct NetworkModel {
     pub credit_delay: Time,
     /// Sizes of packets.
     pub packet: PacketFormat,
+    /// The NIC model with its parameters.
+    pub nic: NicParameters,
     /// How sources on one host share a NIC port.
     pub nic_arbiter: NicArbiter,
     /// Pipeline latency of a NIC, from the start of a packet until its head is on the cable.
@@ -175,6 +182,9 @@ impl NetworkModel {
         let router = section.section("router")?.declare(ROUTER);
         let model = RouterParameters::read(router)?;
         check_model(router, model, routing.as_ref())?;
+        let nic_section = section.section("nic")?.declare(NIC);
+        let nic = NicParameters::read(nic_section)?;
+        check_signals(nic_section, nic.capabilities(), model)?;
         let (class_names, traffic_classes) = traffic_classes::read(section, routing.vcs(), model)?;
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;
@@ -232,6 +242,7 @@ impl NetworkModel {
             traffic_classes,
             class_names,
             model,
+            nic,
             credit_delay: Time(credit_delay.ps),
             packet,
             nic_injection_delay: nic_delay("nic_injection_delay")?,

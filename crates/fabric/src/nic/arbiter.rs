@@ -1,6 +1,6 @@
 //! The arbiter of a NIC port: which source sends the next packet.
 //!
-//! A source is a rank, or the synthetic traffic of one job on this host. [`Nic`](crate::Nic) holds the messages of the
+//! A source is a rank, or the synthetic traffic of one job on this host. [`QueuedNic`](crate::nic::queued::QueuedNic) holds the messages of the
 //! source whose turn it is; [`OtherSources`] holds those of all others. So a port that one source uses pays for no
 //! arbitration.
 

@@ -951,6 +951,7 @@ impl RouterModel for InputQueuedRouter {
         capabilities: RouterCapabilities {
             final_reservations: true,
             sends_signals: false,
+            signals_to_hosts: false,
             reserved_space: true,
             load_metrics: true,
             load_reports: true,

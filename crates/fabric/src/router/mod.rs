@@ -151,6 +151,13 @@ macro_rules! router_models {
                 unreachable!("{name} is registered")
             }
 
+            /// Name of the model.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(RouterParameters::$name(_) => $module::$model::MODEL.name,)*
+                }
+            }
+
             /// What the model declares.
             pub fn capabilities(&self) -> RouterCapabilities {
                 match self {

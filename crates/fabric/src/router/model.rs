@@ -295,7 +295,8 @@ pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
     /// [`RouterModel::timer`] is called after this span, at least 1 ps.
     fn timer(&mut self, timer: M::Timer, after: Time);
 
-    /// The signal starts onto the link of `port` after this span. It takes as long as the head of a packet.
+    /// The signal starts onto the link of `port` after this span. It takes the latency of the cable, without the
+    /// pipeline of the router at the far end.
     fn signal(&mut self, port: u16, signal: M::Signal, after: Time);
 
     /// The router's random stream.

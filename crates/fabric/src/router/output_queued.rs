@@ -198,6 +198,7 @@ impl RouterModel for OutputQueuedRouter {
             reports_credit_waits: true,
             final_reservations: true,
             sends_signals: false,
+            signals_to_hosts: false,
             reserved_space: true,
             ..RouterCapabilities::NONE
         },

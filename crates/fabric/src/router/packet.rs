@@ -806,6 +806,7 @@ impl RouterModel for PacketRouter {
             reports_credit_waits: true,
             final_reservations: true,
             sends_signals: false,
+            signals_to_hosts: false,
             bubbles: true,
             reserved_space: true,
             load_metrics: true,

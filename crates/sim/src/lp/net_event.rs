@@ -1,7 +1,7 @@
 //! The payloads of all events of a simulated network, and the records of a run.
 
-use fabric::Packet;
 use fabric::router::{RouterSignal, RouterTimer};
+use fabric::{NicTimer, Packet};
 use serde::{Deserialize, Serialize};
 
 use crate::lp::host_message::HostMessage;
@@ -22,9 +22,9 @@ pub enum NetEvent {
     },
     /// Router, from itself: a timer of its model.
     RouterTimer(RouterTimer),
-    /// Router: a signal of its model has arrived on a link.
+    /// A signal has arrived on a link: at a router, of its model; at a host, of the model of its NIC's router.
     SignalArrived {
-        /// Input port.
+        /// Input port; at a host, the rail.
         port: u16,
         /// The signal.
         signal: RouterSignal,
@@ -49,10 +49,12 @@ pub enum NetEvent {
         /// Bytes.
         bytes: u32,
     },
-    /// Host, from itself: an injection link is free.
-    InjectionFree {
+    /// Host, from itself: a timer of a port of its NIC.
+    NicTimer {
         /// The rail.
         rail: u8,
+        /// Content of the timer.
+        timer: NicTimer,
     },
     /// Host: an MPI message for it was sent.
     MessageAnnounced(HostMessage),

@@ -440,7 +440,8 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
             port: link_end.port,
             signal: M::any_signal(signal),
         };
-        self.0.context.send(link_end.lp, after + link_end.arrival, event);
+        let delay = after + link_end.cable(&self.0.simulation.network);
+        self.0.context.send(link_end.lp, delay, event);
     }
 
     #[inline]

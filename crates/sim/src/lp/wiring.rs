@@ -70,6 +70,11 @@ impl LinkEnd {
         self.flags.0 & SLOW != 0
     }
 
+    /// Latency of the cable, which signals take: neither the pipeline of a router nor the delays of a NIC delay them.
+    pub fn cable(&self, network: &NetworkModel) -> Time {
+        network.links[usize::from(self.class.0)].latency
+    }
+
     /// Time from the start of a packet with this serialisation until the far end handles it.
     #[inline]
     pub fn delay(&self, serialization: Time) -> Time {

@@ -6,10 +6,11 @@ use des::{
     Context, Control, Event, Executor, Journal, LpId, Model, Optimism, Pace, Partition, Purpose, RunEnd,
     Settings, Time, run,
 };
+use fabric::nic::queued::QueuedNic;
 use fabric::router::{Arrival, PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use fabric::{
-    Measured, Nic, NicArbiter, NicModel, NicOutputs, NicSource, Outgoing, Packet, PacketFormat, Rate,
-    TrafficClasses,
+    Measured, NicArbiter, NicModel, NicOutputs, NicSetup, NicSource, Outgoing, Packet, PacketFormat, Rate,
+    SignalOf, TrafficClasses,
 };
 use fabricsim_testkit::executors::EXECUTORS;
 use routing::{At, Congestion, Hop, Random, RouteState, Routing};
@@ -110,15 +111,22 @@ pub enum Undo<R, N> {
 /// A delivery: its time, source, destination and message.
 pub type Delivery = (Time, (u32, u32, u32));
 
+/// The settings of the NIC of a host.
+pub fn nic_setup(host: HostId) -> NicSetup {
+    NicSetup {
+        end_point: host,
+        rate: rate(),
+        format: PacketFormat::without_header(256),
+        credits: CREDITS,
+        arbiter: NicArbiter::default(),
+        traffic_classes: TrafficClasses::one(1),
+        measured: Measured::after(Time::ZERO),
+    }
+}
+
 /// A NIC of the model that simulations use.
-pub fn nic(host: HostId) -> Nic<()> {
-    Nic::new(
-        host,
-        rate(),
-        (PacketFormat::without_header(256), CREDITS),
-        NicArbiter::default(),
-        Measured::after(Time::ZERO),
-    )
+pub fn nic(host: HostId) -> QueuedNic<()> {
+    QueuedNic::new(&nic_setup(host), ())
 }
 
 impl<R: AnyRouter, N: AnyNic> Line<R, N> {
@@ -400,6 +408,14 @@ impl<C: Context<Line<R, N>>, R: AnyRouter, N: AnyNic> NicOutputs<N> for NicOut<'
 
     fn timer(&mut self, timer: N::Timer, after: Time) {
         self.0.send(self.0.lp(), after, Payload::NicTimer(timer));
+    }
+
+    fn signal(&mut self, _: SignalOf<N>, _: Time) {
+        unreachable!("NICs on the line send packets only")
+    }
+
+    fn random(&mut self) -> impl Random {
+        Draws(&mut *self.0, PhantomData::<(R, N)>)
     }
 
     fn injected(&mut self, (): (), _: Time) {}

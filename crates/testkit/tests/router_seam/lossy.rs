@@ -4,8 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use des::Time;
+use fabric::nic::NicModelKind;
+use fabric::router::packet::PacketRouter;
 use fabric::router::{Arrival, Never, RouterOutputs};
-use fabric::{NicArbiter, NicCapabilities, NicModel, NicOutputs, Outgoing, Packet};
+use fabric::{
+    LinkUse, NicArbiter, NicCapabilities, NicClassView, NicModel, NicOutputs, NicSetup, NicSource, Outgoing,
+    Packet,
+};
 use routing::Random;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
@@ -86,13 +91,6 @@ pub enum Timer {
 }
 
 impl ReliableNic {
-    fn new(host: HostId) -> ReliableNic {
-        ReliableNic {
-            host,
-            state: State::default(),
-        }
-    }
-
     fn note<O: NicOutputs<Self>>(&self, out: &mut O) {
         out.note(|| Box::new(self.state.clone()));
     }
@@ -112,12 +110,34 @@ impl ReliableNic {
 }
 
 impl NicModel for ReliableNic {
-    const CAPABILITIES: NicCapabilities = NicCapabilities::NONE;
+    const MODEL: NicModelKind = NicModelKind {
+        name: "toy",
+        summary: "a toy",
+        parameters: &[],
+        capabilities: NicCapabilities::NONE,
+    };
 
+    type Parameters = ();
     type Report = ();
     type Undo = Box<State>;
     type State = State;
     type Timer = Timer;
+    type Router = PacketRouter;
+
+    fn read(_: &config::Section) -> Result<(), config::Error> {
+        Ok(())
+    }
+
+    fn more_bytes(_: u8) -> u64 {
+        0
+    }
+
+    fn new(setup: &NicSetup, (): ()) -> Self {
+        ReliableNic {
+            host: setup.end_point,
+            state: State::default(),
+        }
+    }
 
     fn send<O: NicOutputs<Self>>(
         &mut self,
@@ -168,6 +188,34 @@ impl NicModel for ReliableNic {
         None
     }
 
+    fn source_of(&self, message: &Outgoing<()>) -> NicSource {
+        NicArbiter::default().source(message.traffic_class, message.job, message.source)
+    }
+
+    fn is_clear(&self) -> bool {
+        false
+    }
+
+    fn backlog(&self) -> u64 {
+        0
+    }
+
+    fn credits(&self, _: u8) -> u32 {
+        0
+    }
+
+    fn class_view(&self, _: u8) -> NicClassView {
+        NicClassView::default()
+    }
+
+    fn used(&self, _: Time) -> LinkUse {
+        LinkUse::default()
+    }
+
+    fn is_active(&self, _: Time) -> bool {
+        false
+    }
+
     fn undo(&mut self, before: Box<State>) {
         self.state = *before;
     }
@@ -184,7 +232,8 @@ impl NicModel for ReliableNic {
 
 #[test]
 fn every_message_is_delivered_once_though_routers_lose_packets() {
-    let (deliveries, states) = Line::<ToyRouter<Lossy>, _>::new((), ReliableNic::new).check();
+    let (deliveries, states) =
+        Line::<ToyRouter<Lossy>, _>::new((), |host| ReliableNic::new(&line::nic_setup(host), ())).check();
     line::assert_each_message_once(&deliveries);
     let lost: Vec<u32> = line::router_states(&states);
     assert!(lost.iter().all(|lost| *lost > 0), "{lost:?}");

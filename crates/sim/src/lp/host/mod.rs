@@ -1,6 +1,7 @@
 //! The host as a logical process: its NIC with one port for each rail, the MPI ranks and the traffic sources
 //! behind it. They share an LP because they communicate without delay.
 
+mod port;
 mod rails;
 mod ranks;
 mod traffic;
@@ -9,7 +10,7 @@ mod undo;
 
 use des::{Context, Purpose, Time};
 use experiment::EndPoint;
-use fabric::{LinkUse, NicModel, Packet};
+use fabric::{LinkUse, NicParameters, Packet};
 use mpi::Rank;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
@@ -17,6 +18,7 @@ use topology::HostId;
 pub use self::ranks::RankSlot;
 pub use self::undo::HostUndo;
 
+use self::port::PortInput;
 use self::rails::{HostNic, HostNicState};
 use self::ranks::{Ranks, RanksState, hand_over};
 use self::traffic::Sources;
@@ -83,9 +85,7 @@ impl Host {
                     self.ranks.inbox.prefetch_for(source, packet.message);
                 }
             }
-            NetEvent::CreditReturned { .. }
-            | NetEvent::InjectionFree { .. }
-            | NetEvent::TrafficDue { .. } => {
+            NetEvent::CreditReturned { .. } | NetEvent::NicTimer { .. } | NetEvent::TrafficDue { .. } => {
                 self.nic.prefetch();
             }
             _ => {}
@@ -104,21 +104,18 @@ impl Host {
         self.nic.observe(simulation, context);
         match *event {
             NetEvent::PacketArrived { port, packet, .. } => {
-                let (nic, mut adapter) = self.nic.port(simulation, port as u8, context);
-                if let Some(packet) = nic.arrived(now, packet, &mut adapter) {
-                    self.packet(simulation, packet, context);
-                }
+                self.take_input(simulation, port as u8, PortInput::Packet(packet), context)
             }
             NetEvent::CreditReturned { port, vc, bytes } => {
                 let class = simulation.network.traffic_classes.of_vc(vc);
-                let (nic, mut adapter) = self.nic.port(simulation, port as u8, context);
-                nic.credit(now, class, bytes, &mut adapter);
+                let input = PortInput::Credit { class, bytes };
+                self.take_input(simulation, port as u8, input, context)
             }
-            NetEvent::InjectionFree { rail } => {
-                let (nic, mut adapter) = self.nic.port(simulation, rail, context);
-                if let Some(packet) = nic.timer(now, (), &mut adapter) {
-                    self.packet(simulation, packet, context);
-                }
+            NetEvent::NicTimer { rail, timer } => {
+                self.take_input(simulation, rail, PortInput::Timer(timer), context)
+            }
+            NetEvent::SignalArrived { port, signal } => {
+                self.take_input(simulation, port as u8, PortInput::Signal(signal), context)
             }
             NetEvent::TrafficDue { source } => {
                 self.sources.send_due(&mut self.nic, simulation, source, context)
@@ -160,7 +157,6 @@ impl Host {
             NetEvent::DrainAsked => self.report_drain(simulation, context),
             NetEvent::ProgressAsked => self.ranks.report_progress(simulation, context),
             NetEvent::RouterTimer(_)
-            | NetEvent::SignalArrived { .. }
             | NetEvent::ReportDue
             | NetEvent::LoadsReported { .. }
             | NetEvent::RankFinished { .. }
@@ -169,6 +165,20 @@ impl Host {
             | NetEvent::ProgressReported { .. } => {
                 unreachable!("{event:?} does not happen to a host")
             }
+        }
+    }
+
+    /// Gives an input to a port of the NIC, and to the ranks what it delivers.
+    #[inline(always)]
+    fn take_input<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        rail: u8,
+        input: PortInput,
+        context: &mut C,
+    ) {
+        if let Some(packet) = self.nic.take_input(simulation, rail, input, context) {
+            self.packet(simulation, packet, context);
         }
     }
 
@@ -281,7 +291,7 @@ impl Host {
     }
 }
 
-/// Memory of a host with this number of rails and traffic classes, in bytes.
-pub fn bytes_with(rails: u32, classes: u8) -> u64 {
-    size_of::<Host>() as u64 + rails::bytes_of_more(rails, classes)
+/// Memory of a host with NICs of this model, this number of rails and traffic classes, in bytes.
+pub fn bytes_with(nic: NicParameters, rails: u32, classes: u8) -> u64 {
+    size_of::<Host>() as u64 + rails::bytes_of_more(nic, rails, classes)
 }

@@ -2,19 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use des::{Context, Journal, Time};
+use des::{Context, Time};
 use experiment::{MAX_RAILS, RailChoice};
-use fabric::{
-    LinkUse, Nic, NicArbiter, NicModel, NicOutputs, NicSource, NicState, NicUndo, Outgoing, Packet,
-};
+use fabric::{LinkUse, Nic, NicArbiter, NicParameters, NicSetup, NicState, NicUndo, Outgoing, Packet};
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
 
+use super::port::{NicLinkAdapter, PortInput, SendMessage, TakeInput};
 use super::undo::{HostUndo, Injected};
-use crate::lp::collection::{HostCollection, HostCollectionState, HostDepartureFacts};
-use crate::lp::net_event::NetEvent;
+use crate::lp::collection::{HostCollection, HostCollectionState};
 use crate::lp::sampling::{HostView, RailView, SentRun};
-use crate::lp::simulation::{LpFailure, Simulation};
+use crate::lp::simulation::Simulation;
 use crate::lp::wiring::LinkEnd;
 
 /// The NIC of a host: numbers, divides and sends its messages.
@@ -58,17 +56,6 @@ pub struct HostNicState {
     collection: HostCollectionState,
 }
 
-/// Turns the outputs of a NIC port into events.
-pub struct NicLinkAdapter<'a, C> {
-    rail: u8,
-    link_end: LinkEnd,
-    collection: &'a mut HostCollection,
-    /// For the collection: the run to which the message that the NIC gets is added if it leaves at once.
-    run: Option<&'a mut SentRun>,
-    simulation: &'a Simulation,
-    context: &'a mut C,
-}
-
 impl HostNic {
     /// The NIC of a host before the run.
     pub fn new(simulation: &Simulation, id: HostId) -> HostNic {
@@ -101,14 +88,27 @@ impl HostNic {
         self.first.nic.is_clear()
     }
 
+    /// Executes an input of a port. Returns the packet that is delivered, if any.
+    #[inline(always)]
+    pub fn take_input<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
+        rail: u8,
+        input: PortInput,
+        context: &mut C,
+    ) -> Option<Packet> {
+        let (nic, adapter) = self.port(simulation, rail, context);
+        nic.visit(TakeInput { adapter, input })
+    }
+
     /// The NIC port of a rail, and the adapter for its outputs.
     #[inline]
-    pub fn port<'a, C>(
+    fn port<'a, 'r, C>(
         &'a mut self,
         simulation: &'a Simulation,
         rail: u8,
         context: &'a mut C,
-    ) -> (&'a mut Nic<Injected>, NicLinkAdapter<'a, C>) {
+    ) -> (&'a mut Nic<Injected>, NicLinkAdapter<'a, 'r, C>) {
         let port = match (rail, &mut self.more) {
             (1.., Some(more)) => &mut more.others[usize::from(rail) - 1],
             _ => &mut self.first,
@@ -127,31 +127,29 @@ impl HostNic {
     /// Hands a message that is made at `created_at` to the NIC. Its `destination` is still the number of a host.
     /// `receiver` is the slot of the receiving rank, if a rank sends it. `run`: see [`HostCollection::made_in_run`].
     #[inline]
-    pub fn inject<'a, C: Context<Simulation>>(
-        &'a mut self,
-        simulation: &'a Simulation,
+    pub fn inject<C: Context<Simulation>>(
+        &mut self,
+        simulation: &Simulation,
         created_at: Time,
         (message, receiver): (Outgoing<Injected>, Option<u16>),
-        run: Option<&'a mut SentRun>,
-        context: &'a mut C,
+        run: Option<&mut SentRun>,
+        context: &mut C,
     ) {
         if self.more.is_some() {
             self.collection.queued(&message, created_at, run, context);
             return self.deal_out(simulation, (message, receiver), context);
         }
         // With one rail, hosts and end points have the same numbers.
-        let now = context.now();
+        let times = (context.now(), created_at);
         let (nic, mut adapter) = self.port(simulation, 0, context);
         adapter.run = run;
-        adapter.take(|| nic.source_of(&message));
-        nic.send((now, created_at), &message, &mut adapter);
-        let NicLinkAdapter {
-            collection,
-            run,
-            context,
-            ..
-        } = adapter;
-        collection.queued(&message, created_at, run, context);
+        let message = &message;
+        let run = nic.visit(SendMessage {
+            adapter,
+            times,
+            message,
+        });
+        self.collection.queued(message, created_at, run, context);
     }
 
     /// Divides a message among several rails.
@@ -218,9 +216,12 @@ impl HostNic {
                 bytes: *bytes,
                 ..message
             };
-            let (nic, mut adapter) = self.port(simulation, rail, context);
-            adapter.take(|| nic.source_of(&part));
-            nic.send((now, now), &part, &mut adapter);
+            let (nic, adapter) = self.port(simulation, rail, context);
+            nic.visit(SendMessage {
+                adapter,
+                times: (now, now),
+                message: &part,
+            });
         }
     }
 
@@ -366,17 +367,18 @@ impl Rail {
             0 | 1 => NicArbiter::ByMessage,
             _ => network.nic_arbiter,
         };
+        let setup = NicSetup {
+            end_point: network.rails.end_point(host, rail).0,
+            rate: network.links[usize::from(HOST_LINK.0)].rate,
+            format: network.packet,
+            credits: network.buffer_of_vc(HOST_LINK),
+            arbiter,
+            traffic_classes: network.traffic_classes,
+            measured: simulation.measured,
+        };
         Rail {
             injection: simulation.numbering.injection(network, host, rail),
-            // All credits of a traffic class belong to its first VC, the only one into which hosts inject.
-            nic: Nic::new(
-                network.rails.end_point(host, rail).0,
-                network.links[usize::from(HOST_LINK.0)].rate,
-                (network.packet, network.buffer_of_vc(HOST_LINK)),
-                arbiter,
-                simulation.measured,
-            )
-            .with_traffic_classes(network.traffic_classes),
+            nic: Nic::new(&setup, network.nic),
         }
     }
 }
@@ -400,107 +402,12 @@ impl MoreRails {
     }
 }
 
-/// Memory of the rails after the first, and of the queues of traffic classes, in bytes.
-pub fn bytes_of_more(rails: u32, classes: u8) -> u64 {
-    let of_classes = u64::from(rails) * Nic::<Injected>::bytes_of_classes(classes);
+/// Memory of the rails after the first, and of what a port has beside its own size, in bytes.
+pub fn bytes_of_more(nic: NicParameters, rails: u32, classes: u8) -> u64 {
+    let of_classes = u64::from(rails) * nic.more_bytes(classes);
     let more = match rails {
         1 => 0,
         _ => (size_of::<MoreRails>() + (rails as usize - 1) * size_of::<Rail>()) as u64,
     };
     more + of_classes
-}
-
-impl<C: Context<Simulation>> Journal<NicUndo<Injected>> for NicLinkAdapter<'_, C> {
-    const KEPT: bool = C::REVERSIBLE;
-
-    #[inline]
-    fn keep(&mut self, step: NicUndo<Injected>) {
-        let rail = self.rail;
-        self.context.undo(HostUndo::Nic { rail, step }.into());
-    }
-}
-
-impl<C: Context<Simulation>> NicLinkAdapter<'_, C> {
-    /// The NIC takes a message of this source.
-    #[inline]
-    fn take(&mut self, source: impl FnOnce() -> NicSource) {
-        self.collection.taken(self.rail, source, self.context);
-    }
-
-    /// Sends a packet to its router.
-    #[inline(always)]
-    fn send(&mut self, packet: Packet, wait: Time) {
-        let classes = &self.simulation.network.traffic_classes;
-        let event = NetEvent::PacketArrived {
-            port: self.link_end.port,
-            vc: classes.first_vc(self.simulation.class_of(packet.job)),
-            packet,
-        };
-        self.context
-            .send(self.link_end.lp, wait + self.link_end.arrival, event);
-    }
-}
-
-impl<C: Context<Simulation>> NicOutputs<Nic<Injected>> for NicLinkAdapter<'_, C> {
-    #[inline]
-    fn depart(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
-        let facts = HostDepartureFacts {
-            rail: self.rail,
-            source,
-            wait,
-            serialization,
-            last,
-        };
-        self.collection
-            .departed(self.simulation, &mut packet, facts, self.context);
-        self.send(packet, wait);
-    }
-
-    #[inline]
-    fn depart_at_once(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time) {
-        let facts = HostDepartureFacts {
-            rail: self.rail,
-            source,
-            wait,
-            serialization,
-            last: true,
-        };
-        let run = self.run.take();
-        self.collection
-            .departed_at_once(self.simulation, &mut packet, facts, run, self.context);
-        self.send(packet, wait);
-    }
-
-    #[inline]
-    fn sends_ahead(&self, start: Time) -> bool {
-        self.simulation.shortcuts.send_ahead.covers(start)
-    }
-
-    #[inline]
-    fn timer(&mut self, (): (), after: Time) {
-        let event = NetEvent::InjectionFree { rail: self.rail };
-        self.context.send(self.context.lp(), after, event);
-    }
-
-    fn injected(&mut self, report: Injected, after: Time) {
-        let Injected { slot, request } = report;
-        self.context.send(
-            self.context.lp(),
-            after,
-            NetEvent::MessageInjected { slot, request },
-        );
-    }
-
-    #[inline]
-    fn link_stalled(&mut self, since: Time, until: Time) {
-        self.collection
-            .stalled(self.simulation, since, until, self.context);
-    }
-
-    #[inline]
-    fn lacks_credits(&mut self) {
-        if self.simulation.shortcuts.credit_batching.is_on() {
-            self.context.fail(LpFailure::CreditsRanShort);
-        }
-    }
 }

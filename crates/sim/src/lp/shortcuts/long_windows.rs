@@ -5,7 +5,7 @@
 //! before the end of the run is at least the shortest way to a router away: a link and the pipeline of the router.
 //!
 //! # Preconditions
-//! Those of both. Routers send packets and credits only.
+//! Those of both. Routers and NICs send packets and credits only.
 //!
 //! # Proof
 //! Synthetic traffic sends three kinds of events between LPs. A packet for a router comes after the link and the
@@ -24,5 +24,6 @@ use super::{Declared, Observed, credit_batching, early_commit};
 pub fn applies(observed: &Observed, declared: &Declared) -> Option<Time> {
     credit_batching::applies(observed, declared)?;
     early_commit::applies(observed, declared)?;
-    (!declared.router.sends_signals).then_some(declared.nearest_router)
+    let has_signals = declared.router.sends_signals || declared.nic.signals_of.is_some();
+    (!has_signals).then_some(declared.nearest_router)
 }

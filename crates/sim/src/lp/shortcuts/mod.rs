@@ -12,7 +12,7 @@ pub mod tallies;
 
 use des::Time;
 use experiment::{CreditSetting, Experiment, Job, NetworkModel, Series};
-use fabric::{LINKS, LinkCapabilities, Nic, NicCapabilities, NicModel, RouterCapabilities};
+use fabric::{LINKS, LinkCapabilities, NicCapabilities, RouterCapabilities};
 
 use crate::lp::shortcuts::credit_batching::CreditBatching;
 use crate::lp::shortcuts::early_commit::EarlyCommit;
@@ -109,7 +109,7 @@ impl Declared {
         Declared {
             oblivious: network.routing.oblivious().is_some(),
             router: network.model.capabilities(),
-            nic: Nic::<()>::CAPABILITIES,
+            nic: network.nic.capabilities(),
             links: LINKS,
             slots: network.slot() > 0,
             vc_buffer: network.smallest_buffer_of_vc(),
@@ -181,7 +181,14 @@ mod tests {
                 sends_signals: false,
                 ..RouterCapabilities::NONE
             },
-            nic: Nic::<()>::CAPABILITIES,
+            nic: NicCapabilities {
+                accepts_every_arrival: true,
+                needs_arrivals: false,
+                sends_only_messages: true,
+                final_reservations: true,
+                reports_credit_waits: true,
+                signals_of: None,
+            },
             links: LINKS,
             slots: false,
             vc_buffer: 160,
@@ -217,12 +224,13 @@ mod tests {
             change(&mut observed);
             assert_eq!(taken(&observed, &declared), left, "observed, {index}");
         }
-        let parts: [Case<Declared>; 15] = [
+        let parts: [Case<Declared>; 16] = [
             (|d| d.oblivious = false, "early ahead"),
             (|d| d.router.reports_credit_waits = false, "early ahead"),
             (|d| d.router.final_reservations = false, "batches"),
             (|d| d.router.sends_signals = true, "batches early ahead"),
             (|d| d.nic.reports_credit_waits = false, "early ahead"),
+            (|d| d.nic.signals_of = Some("flit"), "batches early ahead"),
             (|d| d.nic.accepts_every_arrival = false, "batches"),
             (|d| d.nic.needs_arrivals = true, "batches"),
             (|d| d.nic.sends_only_messages = false, "batches early windows"),

@@ -1,8 +1,36 @@
 //! Tests of a NIC port.
 
-use super::*;
-use crate::reverse_check::{Reversible, UndoRecorder, check, script};
+use des::Journal;
 use proptest::prelude::*;
+use routing::Random;
+
+use super::*;
+use crate::nic::NIC_ARBITERS;
+use crate::reverse_check::{Reversible, UndoRecorder, check, script};
+use crate::router::Never;
+use crate::{Measured, Rate, TrafficClasses};
+
+/// Random numbers, which the model does not draw.
+struct Undrawn;
+
+impl Random for Undrawn {
+    fn below(&mut self, _: u32) -> u32 {
+        unreachable!("the model draws nothing")
+    }
+}
+
+/// A port with one traffic class and a link of 8 Gbps: 1000 ps per byte.
+fn setup(format: PacketFormat, credits: u32, arbiter: NicArbiter) -> NicSetup {
+    NicSetup {
+        end_point: HostId(0),
+        rate: Rate::bits_per_s(8_000_000_000),
+        format,
+        credits,
+        arbiter,
+        traffic_classes: TrafficClasses::one(1),
+        measured: Measured::after(Time::ZERO),
+    }
+}
 
 #[derive(Default)]
 struct Out {
@@ -11,17 +39,23 @@ struct Out {
     injected: Vec<(char, Time)>,
 }
 
-impl Journal<NicUndo<char>> for Out {
+impl Journal<QueuedNicUndo<char>> for Out {
     const KEPT: bool = false;
-    fn keep(&mut self, _: NicUndo<char>) {}
+    fn keep(&mut self, _: QueuedNicUndo<char>) {}
 }
 
-impl NicOutputs<Nic<char>> for Out {
+impl NicOutputs<QueuedNic<char>> for Out {
     fn depart(&mut self, packet: Packet, _: NicSource, _: Time, _: Time, _: bool) {
         self.departed.push((packet.message, packet.bytes));
     }
     fn timer(&mut self, (): (), after: Time) {
         assert!(self.wake.replace(after).is_none(), "one wake-up at a time");
+    }
+    fn signal(&mut self, signal: Never, _: Time) {
+        match signal {}
+    }
+    fn random(&mut self) -> impl Random {
+        Undrawn
     }
     fn injected(&mut self, report: char, after: Time) {
         self.injected.push((report, after));
@@ -50,20 +84,12 @@ fn of((job, source): (u16, u16), number: u32, bytes: u64) -> Outgoing<char> {
     }
 }
 
-/// 8 Gbps: 1000 ps per byte.
-fn nic(credits: u32) -> Nic<char> {
+fn nic(credits: u32) -> QueuedNic<char> {
     arbitrated(NicArbiter::RoundRobin, credits)
 }
 
-fn arbitrated(arbiter: NicArbiter, credits: u32) -> Nic<char> {
-    let rate = Rate::bits_per_s(8_000_000_000);
-    Nic::new(
-        HostId(0),
-        rate,
-        (PacketFormat::without_header(100), credits),
-        arbiter,
-        Measured::after(Time::ZERO),
-    )
+fn arbitrated(arbiter: NicArbiter, credits: u32) -> QueuedNic<char> {
+    QueuedNic::new(&setup(PacketFormat::without_header(100), credits, arbiter), ())
 }
 
 /// Number and bytes of each packet, if all messages are handed over at time 0.
@@ -222,12 +248,18 @@ pub(crate) enum Output {
     Backlog(u64),
 }
 
-impl<const KEPT: bool> NicOutputs<Nic<Report>> for UndoRecorder<NicUndo<Report>, Output, KEPT> {
+impl<const KEPT: bool> NicOutputs<QueuedNic<Report>> for UndoRecorder<QueuedNicUndo<Report>, Output, KEPT> {
     fn depart(&mut self, packet: Packet, _: NicSource, _: Time, serialization: Time, last: bool) {
         self.outputs.push(Output::Depart(packet, serialization, last));
     }
     fn timer(&mut self, (): (), after: Time) {
         self.outputs.push(Output::Timer(after));
+    }
+    fn signal(&mut self, signal: Never, _: Time) {
+        match signal {}
+    }
+    fn random(&mut self) -> impl Random {
+        Undrawn
     }
     fn injected(&mut self, report: Report, after: Time) {
         self.outputs.push(Output::Injected(report, after));
@@ -235,7 +267,7 @@ impl<const KEPT: bool> NicOutputs<Nic<Report>> for UndoRecorder<NicUndo<Report>,
 }
 
 /// A NIC under the reverse check. Without classes all messages have the only one.
-struct Subject<const ARBITER: usize, const HEADER: u32, const CLASSES: usize>(Nic<Report>);
+struct Subject<const ARBITER: usize, const HEADER: u32, const CLASSES: usize>(QueuedNic<Report>);
 
 impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Subject<ARBITER, HEADER, CLASSES> {
     fn assert_backlog(&self) {
@@ -255,12 +287,11 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Reversible
     for Subject<ARBITER, HEADER, CLASSES>
 {
     type Op = Op;
-    type Step = NicUndo<Report>;
+    type Step = QueuedNicUndo<Report>;
     type Output = Output;
-    type State = NicState<Report>;
+    type State = QueuedNicState<Report>;
 
     fn fresh() -> Self {
-        let rate = Rate::bits_per_s(8_000_000_000);
         let arbiter = NicArbiter::named(NIC_ARBITERS[ARBITER]);
         let measured = Measured {
             from: Time(1_000_000),
@@ -271,15 +302,19 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Reversible
             header: HEADER,
         };
         let classes = [(3, 0), (1, 1), (1, 0)];
-        let nic = Nic::new(HostId(0), rate, (format, 250), arbiter, measured);
-        Subject(nic.with_traffic_classes(TrafficClasses::new(2, &classes[..CLASSES]).unwrap()))
+        let setup = NicSetup {
+            traffic_classes: TrafficClasses::new(2, &classes[..CLASSES]).unwrap(),
+            measured,
+            ..setup(format, 250, arbiter)
+        };
+        Subject(QueuedNic::new(&setup, ()))
     }
 
     fn apply<const KEPT: bool>(
         &mut self,
         now: Time,
         op: &Op,
-        out: &mut UndoRecorder<NicUndo<Report>, Output, KEPT>,
+        out: &mut UndoRecorder<QueuedNicUndo<Report>, Output, KEPT>,
     ) {
         match *op {
             Op::Send(message) => {
@@ -296,14 +331,14 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Reversible
         out.outputs.push(Output::Backlog(self.0.backlog()));
     }
 
-    fn undo(&mut self, step: NicUndo<Report>) {
+    fn undo(&mut self, step: QueuedNicUndo<Report>) {
         self.0.undo(step);
         self.assert_backlog();
     }
-    fn state(&self) -> NicState<Report> {
+    fn state(&self) -> QueuedNicState<Report> {
         self.0.state()
     }
-    fn restore(&mut self, state: NicState<Report>) -> Result<(), String> {
+    fn restore(&mut self, state: QueuedNicState<Report>) -> Result<(), String> {
         self.0.restore(state)
     }
 }
@@ -363,12 +398,11 @@ proptest! {
 /// without headers.
 #[test]
 fn packets_have_their_header_on_the_link_and_of_the_credits() {
-    let (rate, measured) = (Rate::bits_per_s(8_000_000_000), Measured::after(Time::ZERO));
     let format = PacketFormat {
         payload: 100,
         header: 30,
     };
-    let mut nic = Nic::new(HostId(0), rate, (format, 265), NicArbiter::RoundRobin, measured);
+    let mut nic = QueuedNic::new(&setup(format, 265, NicArbiter::RoundRobin), ());
     let mut out = Out::default();
     nic.send((Time(0), Time(0)), &message(0, 205, 'a'), &mut out);
     assert_eq!((nic.backlog(), nic.credits(0)), (105, 135));
@@ -394,13 +428,8 @@ fn deficits_count_headers() {
         payload: 100,
         header: 100,
     };
-    let rate = Rate::bits_per_s(8_000_000_000);
-    let measured = Measured::after(Time::ZERO);
-    let arbiter = NicArbiter::DeficitRoundRobin;
-    let (mut nic, mut out) = (
-        Nic::new(HostId(0), rate, (format, u32::MAX), arbiter, measured),
-        Out::default(),
-    );
+    let setup = setup(format, u32::MAX, NicArbiter::DeficitRoundRobin);
+    let (mut nic, mut out) = (QueuedNic::new(&setup, ()), Out::default());
     for number in 0..40 {
         nic.send((Time(0), Time(0)), &of((0, 0), 100 + number, 20), &mut out);
         nic.send((Time(0), Time(0)), &of((1, 0), number, 100), &mut out);

@@ -1,48 +1,23 @@
-//! One port of a NIC: messages become packets on the injection link; packets from the network are delivered.
-//!
-//! [`NicModel`] is the interface, [`Nic`] the model that simulations use.
+//! The model `queued`: messages wait in queues by source, and a packet leaves if the router's buffer has space for all
+//! of it.
 
-mod arbiter;
 mod class_queues;
 
 use std::collections::VecDeque;
-use std::fmt::Debug;
 
-use des::{Journal, Time};
-use serde::de::DeserializeOwned;
+use config::Section;
+use des::Time;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
+use super::arbiter::{NicArbiter, NicSource, OtherSources, Sending, SourceQueue, TurnUndo};
+use super::model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing};
 use crate::capabilities::NicCapabilities;
 use crate::link::{LinkCounters, StallCounters};
-use crate::{ClassTurnUndo, ClassTurns, LinkUse, Measured, Packet, PacketFormat, Rate, TrafficClasses};
+use crate::router::packet::PacketRouter;
+use crate::{ClassTurnUndo, ClassTurns, LinkUse, Measured, Packet, PacketFormat, Rate};
 
-pub use arbiter::{NIC_ARBITERS, NicArbiter, NicSource, TurnUndo};
-use arbiter::{OtherSources, Sending, SourceQueue};
 use class_queues::ClassQueues;
-pub use class_queues::NicClassView;
-
-/// A message for the network. `T` identifies it to the layer above.
-#[derive(Clone, Copy, Debug)]
-pub struct Outgoing<T> {
-    /// The receiving end point.
-    pub destination: HostId,
-    /// Its number, which its packets carry.
-    pub number: u32,
-    /// Payload of its packets in bytes, at least 1.
-    pub bytes: u64,
-    /// Job.
-    pub job: u16,
-    /// The number that the job has for the source of the message on this host: one for each rank, and one for synthetic
-    /// traffic.
-    pub source: u16,
-    /// Traffic class of the job.
-    pub traffic_class: u8,
-    /// Whether its packets count individually (see [`Packet::standalone`]).
-    pub standalone: bool,
-    /// Reported when the last byte has left.
-    pub report: Option<T>,
-}
 
 /// The part of a message that is not sent yet, and what its packets carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,9 +34,9 @@ struct Queued<T> {
 /// The sources that wait, and the one whose turn it is. `M` is a message.
 type Competitors<'a, M> = (&'a mut OtherSources<M>, Sending<'a, M>);
 
-/// An undo step of a [`Nic`].
+/// An undo step of a [`QueuedNic`].
 #[derive(Clone, Copy, Debug)]
-pub enum NicUndo<T> {
+pub enum QueuedNicUndo<T> {
     /// A message went to the end of the queue of the source whose turn it is.
     Taken {
         /// The source that had its turn before.
@@ -118,11 +93,9 @@ pub enum NicUndo<T> {
     },
 }
 
-const _: () = assert!(size_of::<NicUndo<(u16, u32)>>() == 32);
-
-/// The mutable state of a [`Nic`].
+/// The mutable state of a [`QueuedNic`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NicState<T> {
+pub struct QueuedNicState<T> {
     /// By traffic class.
     classes: Vec<NicClassState<T>>,
     /// `None` with one traffic class.
@@ -134,7 +107,7 @@ pub struct NicState<T> {
     stalls: StallCounters,
 }
 
-/// The mutable state of one traffic class of a [`Nic`].
+/// The mutable state of one traffic class of a [`QueuedNic`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NicClassState<T> {
     queue: Vec<Queued<T>>,
@@ -147,97 +120,13 @@ pub struct NicClassState<T> {
     credits: u32,
 }
 
-/// A model of one port of a NIC, with an injection link and an ejection link: a state machine like a router.
-pub trait NicModel: Sized {
-    /// What exact shortcuts and the audit may rely on.
-    const CAPABILITIES: NicCapabilities;
-
-    /// Identifies a message to the layer above.
-    type Report: Copy;
-    /// An undo step.
-    type Undo;
-    /// The mutable state.
-    type State: Serialize + DeserializeOwned;
-    /// Content of a timer.
-    type Timer: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static;
-
-    /// Takes a message that is created at the second time, not before now.
-    fn send<O: NicOutputs<Self>>(
-        &mut self,
-        times: (Time, Time),
-        message: &Outgoing<Self::Report>,
-        out: &mut O,
-    );
-
-    /// The router's input buffer has freed `bytes` bytes of a traffic class.
-    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, class: u8, bytes: u32, out: &mut O);
-
-    /// A timer that was set by [`NicOutputs::timer`] expires. Returns the packet that is delivered now, if any.
-    fn timer<O: NicOutputs<Self>>(&mut self, now: Time, timer: Self::Timer, out: &mut O) -> Option<Packet>;
-
-    /// The tail of a packet has arrived from the network. Returns the packet that is delivered now, if any.
-    #[inline(always)]
-    fn arrived<O: NicOutputs<Self>>(&mut self, now: Time, packet: Packet, out: &mut O) -> Option<Packet> {
-        let _ = (now, out);
-        Some(packet)
-    }
-
-    /// Undoes one step that was noted in [`NicOutputs`]. Steps are undone in reverse order.
-    fn undo(&mut self, step: Self::Undo);
-
-    /// The mutable state. States that no input can distinguish are equal.
-    fn state(&self) -> Self::State;
-
-    /// Restores a saved state into a new NIC with the same settings.
-    ///
-    /// # Errors
-    /// The state contradicts itself; the NIC is unchanged.
-    fn restore(&mut self, state: Self::State) -> Result<(), String>;
-}
-
-/// The outputs of a NIC, and the journal of its undo steps.
-pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
-    /// The packet of `source` starts onto the injection link after `wait`; its tail leaves `serialization` later.
-    /// `last` tells whether it is the last packet of its message on this port.
-    fn depart(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool);
-
-    /// As [`NicOutputs::depart`], for a message of one packet that was not queued.
-    #[inline]
-    fn depart_at_once(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time) {
-        self.depart(packet, source, wait, serialization, true);
-    }
-
-    /// Whether a reservation of the link that begins at this time may be made now.
-    #[inline]
-    fn sends_ahead(&self, start: Time) -> bool {
-        let _ = start;
-        false
-    }
-
-    /// [`NicModel::timer`] is called after this span.
-    fn timer(&mut self, timer: N::Timer, after: Time);
-
-    /// The last byte of a message leaves after this span.
-    fn injected(&mut self, report: N::Report, after: Time);
-
-    /// The next packet lacks credits.
-    #[inline]
-    fn lacks_credits(&mut self) {}
-
-    /// The injection link was free from `since` to `until` while its next packet lacked credits.
-    #[inline]
-    fn link_stalled(&mut self, since: Time, until: Time) {
-        let _ = (since, until);
-    }
-}
-
 /// One port of a NIC. The [`NicArbiter`] says which source sends; the messages of one source alternate packet by
 /// packet. With several [`TrafficClasses`], each has its own sources and credits, and those of one class are loaded at
 /// a time ([`ClassQueues`]). Packets are delivered on arrival. Under an optimistic executor it may receive a credit for
 /// a packet that it has not sent in this timeline, so its credits wrap. Fields that every packet touches come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct Nic<T> {
+pub struct QueuedNic<T> {
     rate: Rate,
     measured: Measured,
     busy_until: Time,
@@ -274,50 +163,7 @@ struct Others<T> {
 /// No packet lacks credits.
 const NOT_BLOCKED: Time = Time::MAX;
 
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Nic<(u16, u32)>>() == 176);
-
-impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
-    /// An idle NIC that sends packets of this format, and may send `credits` bytes before the router returns any.
-    pub fn new(
-        end_point: HostId,
-        rate: Rate,
-        (format, credits): (PacketFormat, u32),
-        arbiter: NicArbiter,
-        measured: Measured,
-    ) -> Self {
-        Nic {
-            end_point,
-            rate,
-            format,
-            measured,
-            arbiter,
-            source: 0,
-            queue: VecDeque::new(),
-            others: None,
-            backlog: 0,
-            credits,
-            busy_until: Time::ZERO,
-            wake_pending: false,
-            blocked_since: NOT_BLOCKED,
-            counters: LinkCounters::default(),
-            stalls: StallCounters::default(),
-        }
-    }
-
-    /// The source of a message, as the arbiter distinguishes sources.
-    #[inline]
-    pub fn source_of(&self, message: &Outgoing<T>) -> NicSource {
-        self.arbiter
-            .source(message.traffic_class, message.job, message.source)
-    }
-
-    /// Whether no message waits, and none of another traffic class can come.
-    #[inline]
-    pub fn is_clear(&self) -> bool {
-        !self.wake_pending && self.queue.is_empty() && self.other_classes().is_none()
-    }
-
+impl<T: NicReport> QueuedNic<T> {
     /// Sends a message of one packet that is certain to start at `start`. It bypasses the queue.
     #[inline]
     fn send_at_once<O: NicOutputs<Self>>(
@@ -381,7 +227,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         if self.credits < bytes {
             return self.block(now, out);
         }
-        out.note(|| NicUndo::Departed {
+        out.note(|| QueuedNicUndo::Departed {
             bytes,
             busy_until: self.busy_until,
             blocked_since: self.blocked_since(),
@@ -431,7 +277,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     fn block<O: NicOutputs<Self>>(&mut self, now: Time, out: &mut O) {
         if self.blocked_since == NOT_BLOCKED {
             self.blocked_since = now;
-            out.note(|| NicUndo::Blocked);
+            out.note(|| QueuedNicUndo::Blocked);
         }
         out.lacks_credits();
     }
@@ -459,7 +305,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
                     .front()
                     .is_some_and(|first| first.job == message.job)
         });
-        out.note(|| NicUndo::Turn(step));
+        out.note(|| QueuedNicUndo::Turn(step));
     }
 
     /// After a packet of `bytes` bytes, gives the turn to the source that sends next.
@@ -473,12 +319,12 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         if let Some((others, mut sending)) = self.sources()
             && let Some(step) = others.sent(&mut sending, bytes, next, quantum)
         {
-            out.note(|| NicUndo::Turn(step));
+            out.note(|| QueuedNicUndo::Turn(step));
         }
         if let Some(classes) = self.other_classes_mut()
             && let Some(step) = classes.sent(bytes)
         {
-            out.note(|| NicUndo::ClassTurn(step));
+            out.note(|| QueuedNicUndo::ClassTurn(step));
         }
     }
 
@@ -502,7 +348,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     #[inline]
     fn set_timer<O: NicOutputs<Self>>(&mut self, after: Time, out: &mut O) {
         self.wake_pending = true;
-        out.note(|| NicUndo::TimerSet);
+        out.note(|| QueuedNicUndo::TimerSet);
         out.timer((), after);
     }
 
@@ -539,50 +385,68 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     fn blocked_since(&self) -> Option<Time> {
         Some(self.blocked_since).filter(|since| *since != NOT_BLOCKED)
     }
-
-    /// Prefetches the memory that its next packet touches.
-    #[inline]
-    pub fn prefetch(&self) {
-        des::prefetch_begin(self.queue.as_slices().0, 0);
-    }
-
-    /// Bytes that wait to be sent, without headers.
-    pub fn backlog(&self) -> u64 {
-        let others = self.other_classes().map_or(0, ClassQueues::backlog);
-        self.backlog + others
-    }
-
-    /// Use of the injection link until `end`.
-    pub fn used(&self, end: Time) -> LinkUse {
-        let mut stalls = self.stalls;
-        if let Some(since) = self.blocked_since() {
-            stalls.unblock(since, end, self.measured);
-        }
-        LinkUse::new(self.counters, stalls, (end, self.busy_until), self.measured)
-    }
-
-    /// Whether its link is busy or blocked at `time` if no event comes before.
-    pub fn is_active(&self, time: Time) -> bool {
-        self.busy_until > time || self.blocked_since != NOT_BLOCKED
-    }
 }
 
-impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
-    const CAPABILITIES: NicCapabilities = NicCapabilities {
-        accepts_every_arrival: true,
-        needs_arrivals: false,
-        sends_only_messages: true,
-        final_reservations: true,
-        reports_credit_waits: true,
+impl<T: NicReport> NicModel for QueuedNic<T> {
+    const MODEL: NicModelKind = NicModelKind {
+        name: "queued",
+        summary: "queues by source, packets delivered on arrival",
+        parameters: &[],
+        capabilities: NicCapabilities {
+            accepts_every_arrival: true,
+            needs_arrivals: false,
+            sends_only_messages: true,
+            final_reservations: true,
+            reports_credit_waits: true,
+            signals_of: None,
+        },
     };
 
+    type Parameters = ();
     type Report = T;
-    type Undo = NicUndo<T>;
-    type State = NicState<T>;
+    type Undo = QueuedNicUndo<T>;
+    type State = QueuedNicState<T>;
     /// The injection link is free again.
     type Timer = ();
+    type Router = PacketRouter;
 
-    /// `created_at` is later than now only if [`Nic::is_clear`].
+    fn read(_: &Section) -> Result<(), config::Error> {
+        Ok(())
+    }
+
+    fn more_bytes(classes: u8) -> u64 {
+        match classes {
+            1 => 0,
+            _ => (size_of::<Others<T>>() as u64) + ClassQueues::<T>::bytes(classes),
+        }
+    }
+
+    fn new(setup: &NicSetup, (): ()) -> Self {
+        let others = (!setup.traffic_classes.is_one()).then(|| {
+            Box::new(Others {
+                sources: OtherSources::default(),
+                classes: Some(ClassQueues::new(setup.traffic_classes, setup.credits)),
+            })
+        });
+        QueuedNic {
+            end_point: setup.end_point,
+            rate: setup.rate,
+            format: setup.format,
+            measured: setup.measured,
+            arbiter: setup.arbiter,
+            source: 0,
+            queue: VecDeque::new(),
+            others,
+            backlog: 0,
+            credits: setup.credits,
+            busy_until: Time::ZERO,
+            wake_pending: false,
+            blocked_since: NOT_BLOCKED,
+            counters: LinkCounters::default(),
+            stalls: StallCounters::default(),
+        }
+    }
+
     fn send<O: NicOutputs<Self>>(
         &mut self,
         (now, created_at): (Time, Time),
@@ -615,7 +479,7 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         if self.joins_queue(message) {
             let source = std::mem::replace(&mut self.source, message.source);
             self.queue.push_back(queued);
-            out.note(|| NicUndo::Taken { source });
+            out.note(|| QueuedNicUndo::Taken { source });
         } else {
             self.queue_beside(queued, message.source, out);
         }
@@ -631,12 +495,12 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
             self.load_class(class, out);
         }
         self.credits = self.credits.wrapping_add(bytes);
-        out.note(|| NicUndo::Credited { bytes });
+        out.note(|| QueuedNicUndo::Credited { bytes });
         self.serve(now, out);
     }
 
     fn timer<O: NicOutputs<Self>>(&mut self, now: Time, (): (), out: &mut O) -> Option<Packet> {
-        out.note(|| NicUndo::Woken {
+        out.note(|| QueuedNicUndo::Woken {
             pending: self.wake_pending,
         });
         self.wake_pending = false;
@@ -644,34 +508,34 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         None
     }
 
-    fn undo(&mut self, step: NicUndo<T>) {
+    fn undo(&mut self, step: QueuedNicUndo<T>) {
         match step {
-            NicUndo::Taken { source } => {
+            QueuedNicUndo::Taken { source } => {
                 self.source = source;
                 if let Some(taken) = self.queue.pop_back() {
                     self.backlog -= taken.left;
                 }
             }
-            NicUndo::Turn(step) => self.undo_turn(step),
-            NicUndo::Woken { pending } => self.wake_pending = pending,
-            NicUndo::TimerSet => self.wake_pending = false,
-            NicUndo::Credited { bytes } => self.credits = self.credits.wrapping_sub(bytes),
-            NicUndo::Blocked => self.blocked_since = NOT_BLOCKED,
-            NicUndo::Departed {
+            QueuedNicUndo::Turn(step) => self.undo_turn(step),
+            QueuedNicUndo::Woken { pending } => self.wake_pending = pending,
+            QueuedNicUndo::TimerSet => self.wake_pending = false,
+            QueuedNicUndo::Credited { bytes } => self.credits = self.credits.wrapping_sub(bytes),
+            QueuedNicUndo::Blocked => self.blocked_since = NOT_BLOCKED,
+            QueuedNicUndo::Departed {
                 bytes,
                 busy_until,
                 blocked_since,
             } => self.undo_depart(bytes, busy_until, blocked_since),
-            NicUndo::ClassLoaded { class } => {
+            QueuedNicUndo::ClassLoaded { class } => {
                 self.swap_class(class);
             }
-            NicUndo::ClassTurn(step) => {
+            QueuedNicUndo::ClassTurn(step) => {
                 if let Some(classes) = self.other_classes_mut() {
                     classes.turns.undo(step);
                 }
             }
-            NicUndo::MovedBack => self.queue.rotate_right(1),
-            NicUndo::Finished {
+            QueuedNicUndo::MovedBack => self.queue.rotate_right(1),
+            QueuedNicUndo::Finished {
                 destination,
                 number,
                 job,
@@ -690,10 +554,10 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         }
     }
 
-    fn state(&self) -> NicState<T> {
+    fn state(&self) -> QueuedNicState<T> {
         let classes = self.other_classes();
         let count = classes.map_or(1, ClassQueues::count);
-        NicState {
+        QueuedNicState {
             classes: (0..count).map(|class| self.class_state(class)).collect(),
             class_turns: classes.map(|classes| classes.turns),
             busy_until: self.busy_until,
@@ -704,7 +568,7 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         }
     }
 
-    fn restore(&mut self, state: NicState<T>) -> Result<(), String> {
+    fn restore(&mut self, state: QueuedNicState<T>) -> Result<(), String> {
         let port = self.end_point.0;
         let is_empty = state.classes.iter().all(|class| class.queue.is_empty());
         if state.blocked_since.is_some() && is_empty {
@@ -747,6 +611,54 @@ impl<T: Copy + Serialize + DeserializeOwned> NicModel for Nic<T> {
         self.stalls = state.stalls;
         Ok(())
     }
+
+    #[inline]
+    fn source_of(&self, message: &Outgoing<T>) -> NicSource {
+        self.arbiter
+            .source(message.traffic_class, message.job, message.source)
+    }
+
+    #[inline]
+    fn is_clear(&self) -> bool {
+        !self.wake_pending && self.queue.is_empty() && self.other_classes().is_none()
+    }
+
+    fn backlog(&self) -> u64 {
+        let others = self.other_classes().map_or(0, ClassQueues::backlog);
+        self.backlog + others
+    }
+
+    fn credits(&self, class: u8) -> u32 {
+        self.credits_of(class)
+    }
+
+    fn class_view(&self, class: u8) -> NicClassView {
+        let count = self.other_classes().map_or(1, ClassQueues::count);
+        match class < count {
+            true => NicClassView {
+                backlog: self.backlog_of(class),
+                credits: self.credits_of(class),
+            },
+            false => NicClassView::default(),
+        }
+    }
+
+    fn used(&self, end: Time) -> LinkUse {
+        let mut stalls = self.stalls;
+        if let Some(since) = self.blocked_since() {
+            stalls.unblock(since, end, self.measured);
+        }
+        LinkUse::new(self.counters, stalls, (end, self.busy_until), self.measured)
+    }
+
+    fn is_active(&self, time: Time) -> bool {
+        self.busy_until > time || self.blocked_since != NOT_BLOCKED
+    }
+
+    #[inline]
+    fn prefetch(&self) {
+        des::prefetch_begin(self.queue.as_slices().0, 0);
+    }
 }
 
 impl<T> Default for Others<T> {
@@ -766,11 +678,11 @@ impl<T: Copy> Queued<T> {
     }
 
     /// The step that makes the current first message the first again after its packet has left.
-    fn undo_departure(&self) -> NicUndo<T> {
+    fn undo_departure(&self) -> QueuedNicUndo<T> {
         if self.left > 0 {
-            return NicUndo::MovedBack;
+            return QueuedNicUndo::MovedBack;
         }
-        NicUndo::Finished {
+        QueuedNicUndo::Finished {
             destination: self.destination,
             number: self.number,
             job: self.job,

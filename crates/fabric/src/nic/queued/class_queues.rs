@@ -1,20 +1,11 @@
 //! The traffic classes of a NIC port: each has its own sources, messages and credits.
 //!
-//! [`Nic`] works with the queues of one class at a time, the loaded one, so that a port of a network with one class
+//! [`QueuedNic`] works with the queues of one class at a time, the loaded one, so that a port of a network with one class
 //! pays nothing. [`ClassQueues`] holds those of all others. Which class is loaded has no effect: each input first loads
 //! the class that it concerns, and [`TrafficClasses`] say which class sends next.
 
 use super::*;
-use crate::ClassSet;
-
-/// One traffic class of a NIC port, as it is seen from outside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NicClassView {
-    /// Bytes that wait to be sent, without headers.
-    pub backlog: u64,
-    /// Credits left, in bytes.
-    pub credits: u32,
-}
+use crate::{ClassSet, TrafficClasses};
 
 /// What each traffic class has of its own.
 #[derive(Clone, Debug)]
@@ -49,6 +40,22 @@ impl<T> ClassQueue<T> {
 }
 
 impl<T> ClassQueues<T> {
+    /// Empty queues; each class has these credits.
+    pub fn new(classes: TrafficClasses, credits: u32) -> ClassQueues<T> {
+        let queues = (0..classes.count()).map(|_| ClassQueue::new(credits));
+        ClassQueues {
+            classes,
+            turns: ClassTurns::new(&classes),
+            loaded: 0,
+            queues: queues.collect(),
+        }
+    }
+
+    /// Memory of the queues of this number of classes, in bytes.
+    pub fn bytes(classes: u8) -> u64 {
+        (usize::from(classes) * size_of::<ClassQueue<T>>()) as u64
+    }
+
     /// Number of classes, with the loaded one.
     pub fn count(&self) -> u8 {
         self.classes.count()
@@ -80,29 +87,7 @@ impl<T> ClassQueues<T> {
     }
 }
 
-impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
-    /// The NIC with these traffic classes; each has the credits that the NIC had.
-    pub fn with_traffic_classes(mut self, classes: TrafficClasses) -> Self {
-        if !classes.is_one() {
-            let queues = (0..classes.count()).map(|_| ClassQueue::new(self.credits));
-            self.others.get_or_insert_default().classes = Some(ClassQueues {
-                classes,
-                turns: ClassTurns::new(&classes),
-                loaded: 0,
-                queues: queues.collect(),
-            });
-        }
-        self
-    }
-
-    /// Memory of the queues of this number of traffic classes, in bytes.
-    pub fn bytes_of_classes(classes: u8) -> u64 {
-        match classes {
-            1 => 0,
-            _ => (size_of::<Others<T>>() + usize::from(classes) * size_of::<ClassQueue<T>>()) as u64,
-        }
-    }
-
+impl<T: NicReport> QueuedNic<T> {
     /// The queues of all traffic classes but the loaded one; `None` with one class.
     #[inline]
     pub(super) fn other_classes(&self) -> Option<&ClassQueues<T>> {
@@ -126,20 +111,8 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         !self.queue.is_empty() || self.other_classes().is_some_and(ClassQueues::have_messages)
     }
 
-    /// What waits of a class, and its credits; zeros without such a class.
-    pub fn class_view(&self, class: u8) -> NicClassView {
-        let count = self.other_classes().map_or(1, ClassQueues::count);
-        match class < count {
-            true => NicClassView {
-                backlog: self.backlog_of(class),
-                credits: self.credits(class),
-            },
-            false => NicClassView::default(),
-        }
-    }
-
     /// Credits left of a class, in bytes.
-    pub fn credits(&self, class: u8) -> u32 {
+    pub(super) fn credits_of(&self, class: u8) -> u32 {
         match self.other_classes() {
             Some(classes) if classes.loaded != class => classes.queues[usize::from(class)].credits,
             _ => self.credits,
@@ -147,7 +120,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     }
 
     /// Bytes of a class that wait to be sent, without headers.
-    pub fn backlog_of(&self, class: u8) -> u64 {
+    pub(super) fn backlog_of(&self, class: u8) -> u64 {
         match self.other_classes() {
             Some(classes) if classes.loaded != class => classes.queues[usize::from(class)].backlog,
             _ => self.backlog,
@@ -178,7 +151,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
     #[inline(never)]
     pub(super) fn load_class<O: NicOutputs<Self>>(&mut self, class: u8, out: &mut O) {
         if let Some(class) = self.swap_class(class) {
-            out.note(|| NicUndo::ClassLoaded { class });
+            out.note(|| QueuedNicUndo::ClassLoaded { class });
         }
     }
 
@@ -205,7 +178,7 @@ impl<T: Copy + Serialize + DeserializeOwned> Nic<T> {
         let Some(ClassQueues { classes, turns, .. }) = self.other_classes_mut() else {
             return true;
         };
-        let note = |step| out.note(|| NicUndo::ClassTurn(step));
+        let note = |step| out.note(|| QueuedNicUndo::ClassTurn(step));
         let Some(class) = classes.choose(turns, (waiting, able), format.largest(), note) else {
             return false;
         };

@@ -1,0 +1,219 @@
+//! A port of the NIC of a host: its inputs, and its outputs as events.
+
+use std::marker::PhantomData;
+
+use des::{Context, Journal, Time};
+use fabric::router::RouterSignal;
+use fabric::{NicOutputs, NicSource, NicTimer, NicVisitor, Outgoing, Packet, RegisteredNic, SignalOf};
+use routing::Random;
+
+use super::undo::{HostUndo, Injected};
+use crate::lp::collection::{HostCollection, HostDepartureFacts};
+use crate::lp::lp_random::LpRandom;
+use crate::lp::net_event::NetEvent;
+use crate::lp::sampling::SentRun;
+use crate::lp::simulation::{LpFailure, Simulation};
+use crate::lp::wiring::LinkEnd;
+
+/// Turns the outputs of a NIC port into events.
+pub struct NicLinkAdapter<'a, 'r, C> {
+    pub rail: u8,
+    pub link_end: LinkEnd,
+    pub collection: &'a mut HostCollection,
+    /// For the collection: the run to which the message that the NIC gets is added if it leaves at once.
+    pub run: Option<&'r mut SentRun>,
+    pub simulation: &'a Simulation,
+    pub context: &'a mut C,
+}
+
+/// The adapter, as a port of model `N` sees it.
+struct PortOutputs<'a, 'r, C, N>(NicLinkAdapter<'a, 'r, C>, PhantomData<N>);
+
+/// Gives a message to a port. Returns the run, unless the message was added to it.
+pub struct SendMessage<'a, 'r, 'm, C> {
+    pub adapter: NicLinkAdapter<'a, 'r, C>,
+    /// Now, and the time at which the message is made.
+    pub times: (Time, Time),
+    pub message: &'m Outgoing<Injected>,
+}
+
+/// What happens to a port, beside messages.
+#[derive(Clone, Copy)]
+pub enum PortInput {
+    /// A packet's tail has arrived.
+    Packet(Packet),
+    /// Buffer space of a traffic class has become free.
+    Credit {
+        /// The class.
+        class: u8,
+        /// Bytes.
+        bytes: u32,
+    },
+    /// A timer expires.
+    Timer(NicTimer),
+    /// A signal has arrived.
+    Signal(RouterSignal),
+}
+
+/// Executes an input. Returns the packet that is delivered, if any.
+pub struct TakeInput<'a, 'r, C> {
+    pub adapter: NicLinkAdapter<'a, 'r, C>,
+    pub input: PortInput,
+}
+
+impl<'r, C: Context<Simulation>> NicVisitor<Injected> for SendMessage<'_, 'r, '_, C> {
+    type Output = Option<&'r mut SentRun>;
+
+    #[inline(always)]
+    fn visit<N: RegisteredNic<Report = Injected>>(self, nic: &mut N) -> Self::Output {
+        let mut out = PortOutputs::<C, N>(self.adapter, PhantomData);
+        out.0.take(|| nic.source_of(self.message));
+        nic.send(self.times, self.message, &mut out);
+        out.0.run
+    }
+}
+
+impl<C: Context<Simulation>> NicVisitor<Injected> for TakeInput<'_, '_, C> {
+    type Output = Option<Packet>;
+
+    #[inline(always)]
+    fn visit<N: RegisteredNic<Report = Injected>>(self, nic: &mut N) -> Option<Packet> {
+        let now = self.adapter.context.now();
+        let mut out = PortOutputs::<C, N>(self.adapter, PhantomData);
+        let foreign = "timers and signals of a port are those of its model";
+        match self.input {
+            PortInput::Packet(packet) => nic.arrived(now, packet, &mut out),
+            PortInput::Credit { class, bytes } => {
+                nic.credit(now, class, bytes, &mut out);
+                None
+            }
+            PortInput::Timer(timer) => nic.timer(now, N::own_timer(timer).expect(foreign), &mut out),
+            PortInput::Signal(signal) => nic.signal(now, N::own_signal(signal).expect(foreign), &mut out),
+        }
+    }
+}
+
+impl<C: Context<Simulation>> NicLinkAdapter<'_, '_, C> {
+    /// The NIC takes a message of this source.
+    #[inline]
+    fn take(&mut self, source: impl FnOnce() -> NicSource) {
+        self.collection.taken(self.rail, source, self.context);
+    }
+
+    /// Sends a packet to its router.
+    #[inline(always)]
+    fn send(&mut self, packet: Packet, wait: Time) {
+        let classes = &self.simulation.network.traffic_classes;
+        let event = NetEvent::PacketArrived {
+            port: self.link_end.port,
+            vc: classes.first_vc(self.simulation.class_of(packet.job)),
+            packet,
+        };
+        self.context
+            .send(self.link_end.lp, wait + self.link_end.arrival, event);
+    }
+}
+
+impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> Journal<N::Undo>
+    for PortOutputs<'_, '_, C, N>
+{
+    const KEPT: bool = C::REVERSIBLE;
+
+    #[inline]
+    fn keep(&mut self, step: N::Undo) {
+        let (rail, step) = (self.0.rail, N::any_undo(step));
+        self.0.context.undo(HostUndo::Nic { rail, step }.into());
+    }
+}
+
+impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
+    for PortOutputs<'_, '_, C, N>
+{
+    #[inline]
+    fn depart(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
+        let adapter = &mut self.0;
+        let facts = HostDepartureFacts {
+            rail: adapter.rail,
+            source,
+            wait,
+            serialization,
+            last,
+        };
+        adapter
+            .collection
+            .departed(adapter.simulation, &mut packet, facts, adapter.context);
+        adapter.send(packet, wait);
+    }
+
+    #[inline]
+    fn depart_at_once(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time) {
+        let adapter = &mut self.0;
+        let facts = HostDepartureFacts {
+            rail: adapter.rail,
+            source,
+            wait,
+            serialization,
+            last: true,
+        };
+        let run = adapter.run.take();
+        adapter
+            .collection
+            .departed_at_once(adapter.simulation, &mut packet, facts, run, adapter.context);
+        adapter.send(packet, wait);
+    }
+
+    #[inline]
+    fn sends_ahead(&self, start: Time) -> bool {
+        self.0.simulation.shortcuts.send_ahead.covers(start)
+    }
+
+    #[inline]
+    fn timer(&mut self, timer: N::Timer, after: Time) {
+        let context = &mut *self.0.context;
+        let event = NetEvent::NicTimer {
+            rail: self.0.rail,
+            timer: N::any_timer(timer),
+        };
+        context.send(context.lp(), after, event);
+    }
+
+    #[allow(
+        unreachable_code,
+        unused_variables,
+        reason = "no registered model has signals"
+    )]
+    fn signal(&mut self, signal: SignalOf<N>, after: Time) {
+        let adapter = &mut self.0;
+        let event = NetEvent::SignalArrived {
+            port: adapter.link_end.port,
+            signal: N::any_signal(signal),
+        };
+        let delay = after + adapter.link_end.cable(&adapter.simulation.network);
+        adapter.context.send(adapter.link_end.lp, delay, event);
+    }
+
+    fn random(&mut self) -> impl Random {
+        LpRandom(&mut *self.0.context)
+    }
+
+    fn injected(&mut self, report: Injected, after: Time) {
+        let Injected { slot, request } = report;
+        let context = &mut *self.0.context;
+        context.send(context.lp(), after, NetEvent::MessageInjected { slot, request });
+    }
+
+    #[inline]
+    fn link_stalled(&mut self, since: Time, until: Time) {
+        let adapter = &mut self.0;
+        adapter
+            .collection
+            .stalled(adapter.simulation, since, until, adapter.context);
+    }
+
+    #[inline]
+    fn lacks_credits(&mut self) {
+        if self.0.simulation.shortcuts.credit_batching.is_on() {
+            self.0.context.fail(LpFailure::CreditsRanShort);
+        }
+    }
+}
