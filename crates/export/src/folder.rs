@@ -254,6 +254,7 @@ fn asking(table: &str) -> Option<Asked> {
 fn written_at_the_end(table: &str) -> bool {
     [
         "calls",
+        "drops",
         "hops_histogram",
         "hosts",
         "jobs",

@@ -12,6 +12,7 @@
 //! neither panics nor hangs.
 
 mod capabilities;
+mod fate;
 mod inbox;
 mod link;
 pub mod nic;
@@ -28,6 +29,7 @@ mod waits;
 pub use capabilities::{
     LINKS, LinkCapabilities, NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, Switching,
 };
+pub use fate::{DropReason, PacketFate};
 pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse, Measured};
 pub use nic::{

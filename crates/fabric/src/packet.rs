@@ -5,7 +5,23 @@ use routing::RouteState;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
-/// A packet: plain data of 36 bytes with 4-byte alignment, so that an event with a packet fits a cache line.
+/// A packet: plain data of 40 bytes with 4-byte alignment, so that an event with a packet fills a cache line.
+///
+/// | bits | field | written by | read by |
+/// | --- | --- | --- | --- |
+/// | 32, 32 | `source`, `destination` | the NIC that sends it | routing, hosts |
+/// | 32 | `message` | that NIC; with a wait at the source, the collection | the inbox of the receiving host; the collection |
+/// | 32 | `bytes` | that NIC | links, buffers, hosts |
+/// | 64 | creation | that NIC | hosts, the collection |
+/// | 64 | `route` | routing | routing |
+/// | 16 | `job` | that NIC | traffic classes, hosts, the collection |
+/// | 8 | `hops` | NIC and routers | the collection |
+/// | 1 | standalone | that NIC | hosts, links |
+/// | 7 | far links, or a part of the wait at the source | links; the collection | the collection |
+/// | 16 | `sequence` | NIC models that number packets | these |
+/// | 1 | control | NIC models that send packets of their own | the collection, the audit |
+/// | 3 | mark | router models | router and NIC models |
+/// | 12 | none | | |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Packet {
@@ -27,7 +43,11 @@ pub struct Packet {
     pub hops: u8,
     /// Of a packet of a rank, the number of far links. Of one that counts individually, [`STANDALONE`], and either
     /// nothing else, or [`HAS_WAIT`] with [`WAIT_TOP`] and [`WAIT_SHIFT`].
-    marks: u8,
+    measures: u8,
+    /// A number of the NIC model, 0 where it numbers no packets.
+    pub sequence: u16,
+    /// [`CONTROL`] and [`MARK`].
+    flags: u8,
 }
 
 /// Sizes of the packets into which NICs divide messages.
@@ -80,6 +100,12 @@ const WAIT_TOP: u8 = 0x20;
 /// The number of low bits of the wait that are left out.
 const WAIT_SHIFT: u8 = 0x1F;
 
+/// The flag of a packet that carries no part of a message.
+const CONTROL: u8 = 0x01;
+
+/// The bits of the mark.
+const MARK: u8 = 0x0E;
+
 /// Number of significant bits of the wait that a packet carries.
 const WAIT_BITS: u32 = 33;
 
@@ -104,30 +130,55 @@ impl Packet {
             route: RouteState::default(),
             job,
             hops: 0,
-            marks: 0,
+            measures: 0,
+            sequence: 0,
+            flags: 0,
         }
+    }
+
+    /// Whether it is a packet of the NICs themselves, such as an acknowledgement: no job sent it, and no host receives
+    /// it.
+    #[inline]
+    pub fn is_control(&self) -> bool {
+        self.flags & CONTROL != 0
+    }
+
+    /// Makes it a packet of the NICs themselves.
+    pub fn set_control(&mut self) {
+        self.flags |= CONTROL;
+    }
+
+    /// The mark that routers have set, 0 to 7; 0 at injection.
+    #[inline]
+    pub fn mark(&self) -> u8 {
+        (self.flags & MARK) >> MARK.trailing_zeros()
+    }
+
+    /// Sets the mark, of which the lowest three bits count.
+    pub fn set_mark(&mut self, mark: u8) {
+        self.flags = self.flags & !MARK | (mark << MARK.trailing_zeros()) & MARK;
     }
 
     /// Whether the packet counts individually, since no rank waits for the whole message (synthetic traffic).
     #[inline]
     pub fn standalone(&self) -> bool {
-        self.marks & STANDALONE != 0
+        self.measures & STANDALONE != 0
     }
 
     /// Sets whether the packet counts individually.
     #[inline]
     pub fn set_standalone(&mut self, standalone: bool) {
-        self.marks = self.marks & FAR_LINKS | if standalone { STANDALONE } else { 0 };
+        self.measures = self.measures & FAR_LINKS | if standalone { STANDALONE } else { 0 };
     }
 
     /// The time from the handover of its message to the start of the packet onto the injection link, if the packet
     /// carries it: see [`Packet::set_source_wait`].
     #[inline]
     pub fn source_wait(&self) -> Option<Time> {
-        // Packets of ranks have smaller marks.
-        (self.marks >= STANDALONE | HAS_WAIT).then(|| {
-            let top = u64::from(self.marks & WAIT_TOP != 0) << (WAIT_BITS - 1);
-            Time((top | u64::from(self.message)) << (self.marks & WAIT_SHIFT))
+        // Packets of ranks have smaller values.
+        (self.measures >= STANDALONE | HAS_WAIT).then(|| {
+            let top = u64::from(self.measures & WAIT_TOP != 0) << (WAIT_BITS - 1);
+            Time((top | u64::from(self.message)) << (self.measures & WAIT_SHIFT))
         })
     }
 
@@ -145,19 +196,19 @@ impl Packet {
             WAIT_TOP
         };
         self.message = significant as u32;
-        self.marks = STANDALONE | HAS_WAIT | top | shift as u8;
+        self.measures = STANDALONE | HAS_WAIT | top | shift as u8;
     }
 
     /// Number of far links entered so far, as [`Packet::count_far_link`] counts them; saturates at 127.
     #[inline]
     pub fn far_hops(&self) -> u8 {
-        self.marks & FAR_LINKS
+        self.measures & FAR_LINKS
     }
 
     /// Counts a far link. Who moves packets over links says so; routers and NICs do not know.
     #[inline]
     pub fn count_far_link(&mut self) {
-        self.marks += u8::from(self.far_hops() < FAR_LINKS);
+        self.measures += u8::from(self.far_hops() < FAR_LINKS);
     }
 
     /// Time at which the host handed its message to the NIC.
@@ -186,7 +237,9 @@ impl Packet {
             bytes: self.bytes,
             job: self.job,
             hops: self.hops,
-            marks: self.marks,
+            measures: self.measures,
+            sequence: self.sequence,
+            flags: self.flags,
         };
         let progress = PacketProgress {
             created_at: self.created_at,
@@ -207,7 +260,9 @@ impl Packet {
             route,
             job: identity.job,
             hops: identity.hops,
-            marks: identity.marks,
+            measures: identity.measures,
+            sequence: identity.sequence,
+            flags: identity.flags,
         };
     }
 
@@ -217,8 +272,9 @@ impl Packet {
     }
 }
 
-/// The first half of a packet.
+/// The first half of a packet. It is packed, so that an undo step with it is no longer than others.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed)]
 pub struct PacketIdentity {
     source: HostId,
     destination: HostId,
@@ -226,7 +282,9 @@ pub struct PacketIdentity {
     bytes: u32,
     job: u16,
     hops: u8,
-    marks: u8,
+    measures: u8,
+    sequence: u16,
+    flags: u8,
 }
 
 /// The second half of a packet.
@@ -246,12 +304,36 @@ mod tests {
 
     #[test]
     fn fits_an_event_of_one_cache_line() {
-        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (36, 4));
+        assert_eq!((size_of::<Packet>(), align_of::<Packet>()), (40, 4));
         let created_at = Time(0x0123_4567_89AB_CDEF);
         assert_eq!(
             Packet::new(HostId(1), HostId(2), 3, 4, created_at, 5).created_at(),
             created_at
         );
+    }
+
+    #[test]
+    fn marks_sequence_and_control_are_independent() {
+        let mut packet = Packet::new(HostId(1), HostId(2), 3, 4, Time(5), 6);
+        assert_eq!(
+            (packet.is_control(), packet.mark(), packet.sequence),
+            (false, 0, 0)
+        );
+        packet.set_mark(5);
+        assert!(!packet.is_control());
+        packet.set_control();
+        packet.sequence = u16::MAX;
+        (0..9).for_each(|_| packet.count_far_link());
+        packet.set_mark(0xF2);
+        assert_eq!(
+            (packet.is_control(), packet.mark(), packet.far_hops()),
+            (true, 2, 9)
+        );
+        let (identity, progress) = packet.split();
+        let mut other = Packet::new(HostId(0), HostId(0), 0, 1, Time(0), 0);
+        other.set_identity(identity);
+        other.set_progress(progress);
+        assert_eq!(other, packet);
     }
 
     #[test]

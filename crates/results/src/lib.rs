@@ -87,9 +87,9 @@ pub use running::{Running, RunningFolder, refuse_in_use};
 pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledPart, bounded_slowdown};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
-    BacklogInterval, BusiestPeriod, Collect, CollectedTable, GearSummary, JobSummary, Latency,
-    NetworkSummary, PartSummary, Rollbacks, RunSummary, SCHEMA, Summary, ThreadTimes, TrafficSummary,
-    Unreceived, UnreceivedMessage,
+    BacklogInterval, BusiestPeriod, Collect, CollectedTable, DroppedSummary, GearSummary, JobSummary,
+    Latency, NetworkSummary, PartSummary, Rollbacks, RunSummary, SCHEMA, Summary, ThreadTimes,
+    TrafficSummary, Unreceived, UnreceivedMessage,
 };
 pub use table::Table;
 pub use table_file::TableFile;

@@ -7,6 +7,7 @@ mod assumed_values;
 mod backlog;
 mod cut_off;
 mod default_overheads;
+mod dropped_packets;
 mod free_reductions;
 mod implausible_times;
 mod jobs_left_out;
@@ -67,6 +68,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: late_detours::NAME,
         find: late_detours::find,
+    },
+    NoteKind {
+        name: dropped_packets::NAME,
+        find: dropped_packets::find,
     },
     NoteKind {
         name: cut_off::NAME,

@@ -13,8 +13,8 @@ use crate::rows::{
     HopsRow, JobRow, LINK_UNDIGESTED, LatencyRow, RANK_UNDIGESTED, hops_histogram, latency_histogram,
 };
 use crate::summary::{
-    BacklogInterval, Collect, CollectedTable, JobSummary, Latency, NetworkSummary, RunSummary, SCHEMA,
-    Summary, TrafficSummary, Unreceived,
+    BacklogInterval, Collect, CollectedTable, DroppedSummary, JobSummary, Latency, NetworkSummary,
+    RunSummary, SCHEMA, Summary, TrafficSummary, Unreceived,
 };
 use crate::{
     Assumptions, Bounds, Chain, Collected, Digest, EnergyTotals, Fairness, Histogram, JobEnergyTotals,
@@ -88,6 +88,11 @@ pub struct NetworkTotals {
     pub source_wait_ps: Option<Histogram>,
     /// As that of the jobs, if all jobs have it. Not part of the digest.
     pub parts: Option<LatencyParts>,
+    /// Packets that ended without a delivery, consumed or dropped, less those that routers and NICs added to those of
+    /// messages.
+    pub ended_otherwise: i64,
+    /// Lost packets by reason; none without any.
+    pub dropped: Vec<DroppedSummary>,
 }
 
 /// Latencies of the measured packets that arrived, in two parts. They are collected, and not part of the digest.
@@ -429,7 +434,9 @@ impl NetworkTotals {
             vc_buffer_bytes: self.vc_buffer_bytes,
             packets_injected: self.packets_injected,
             packets_delivered: self.packets_delivered,
-            packets_in_flight: self.packets_injected - self.packets_delivered,
+            packets_in_flight: (self.packets_injected - self.packets_delivered)
+                .wrapping_add_signed(-self.ended_otherwise),
+            dropped: self.dropped.clone(),
             bytes_delivered: self.bytes_delivered,
             packet_hops: self.packet_hops,
             mean_hops: (self.hops.count() > 0).then(|| self.hops.mean()),

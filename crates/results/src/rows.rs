@@ -173,6 +173,22 @@ table! {
 }
 
 table! {
+    /// Packets that one router or host dropped for one reason.
+    DropRow, drops {
+        /// `router` or `host`.
+        kind: Cow<'static, str>,
+        /// Its number.
+        id: u32,
+        /// Why, for example `buffer-full`.
+        reason: Cow<'static, str>,
+        /// Packets.
+        packets: u64,
+        /// Their bytes with headers.
+        bytes: u64,
+    }
+}
+
+table! {
     /// One unit of the network: a group, a part of a level, a slice, a column or a router.
     UnitRow, units {
         /// Unit number.
@@ -833,6 +849,7 @@ mod tests {
             job_series([]),
             repetitions([]),
             schedule([]),
+            drops([]),
             timeline([]),
             messages([]),
             waits([]),

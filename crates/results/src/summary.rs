@@ -124,6 +124,17 @@ pub struct CollectedTable {
     pub digest: String,
 }
 
+/// Lost packets of one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedSummary {
+    /// The reason, for example `buffer-full`.
+    pub reason: String,
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes with headers.
+    pub bytes: u64,
+}
+
 /// Totals of the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NetworkSummary {
@@ -153,8 +164,12 @@ pub struct NetworkSummary {
     pub packets_injected: u64,
     /// Packets that arrived completely, over the whole run.
     pub packets_delivered: u64,
-    /// Packets still in the network at the end: injected minus delivered.
+    /// Packets still in the network at the end: injected minus delivered, and minus those that were dropped or consumed
+    /// on the way.
     pub packets_in_flight: u64,
+    /// Packets that routers or NICs dropped, by reason. Absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedSummary>,
     /// Payload of the delivered packets in bytes, MPI's headers of messages included.
     pub bytes_delivered: u64,
     /// Links crossed by packets, injection and ejection included, over the whole run.

@@ -211,7 +211,7 @@ fn result(
     drawing: DrawingTables,
     cost: RunSummary,
 ) -> Result<RunResult, Error> {
-    audit(simulation, &finished.lps, &finished.pending)?;
+    let ledger = audit(simulation, &finished.lps, &finished.pending)?;
     let final_state = FinalState {
         simulation,
         lps: &finished.lps,
@@ -220,6 +220,7 @@ fn result(
         records: collector.records(),
         repetitions: collector.repetitions(),
         drawing,
+        ledger,
     };
     let not_begun = final_state.not_begun();
     let (collected, busiest_period) = collector

@@ -34,6 +34,10 @@ const KNOWN: &[Known] = &[
         time: BINS,
     },
     Known {
+        name: "drops",
+        time: None,
+    },
+    Known {
         name: "host_series",
         time: BINS,
     },

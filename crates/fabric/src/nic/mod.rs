@@ -221,6 +221,7 @@ delegate! {
     #[inline]
     fn is_clear() -> bool;
     fn backlog() -> u64;
+    fn held_packets() -> u64;
     fn credits(class: u8) -> u32;
     fn class_view(class: u8) -> NicClassView;
     fn used(end: Time) -> LinkUse;

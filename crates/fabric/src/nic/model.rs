@@ -12,7 +12,7 @@ use topology::HostId;
 use super::arbiter::{NicArbiter, NicSource};
 use crate::capabilities::NicCapabilities;
 use crate::router::{Registered, RouterModel};
-use crate::{LinkUse, Measured, Packet, PacketFormat, Rate, TrafficClasses};
+use crate::{LinkUse, Measured, Packet, PacketFate, PacketFormat, Rate, TrafficClasses};
 
 /// What identifies a message to the layer above the NIC.
 pub trait NicReport: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static {}
@@ -180,6 +180,11 @@ pub trait NicModel: Sized {
     /// What waits of a class, and its credits; zeros without such a class.
     fn class_view(&self, class: u8) -> NicClassView;
 
+    /// Packets that have arrived, and are neither delivered nor consumed yet.
+    fn held_packets(&self) -> u64 {
+        0
+    }
+
     /// Use of the injection link until `end`.
     fn used(&self, end: Time) -> LinkUse;
 
@@ -218,6 +223,9 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
 
     /// The random stream of the host.
     fn random(&mut self) -> impl Random;
+
+    /// Something becomes of the packet other than a departure or a delivery.
+    fn fate(&mut self, packet: &Packet, fate: PacketFate);
 
     /// The last byte of a message leaves after this span.
     fn injected(&mut self, report: N::Report, after: Time);

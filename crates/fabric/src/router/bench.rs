@@ -65,6 +65,9 @@ impl<M: RouterModel> RouterOutputs<M> for RecordedOutputs<M> {
     fn signal(&mut self, _: u16, signal: M::Signal, _: Time) {
         unreachable!("no model sends {signal:?}")
     }
+    fn fate(&mut self, _: &Packet, fate: PacketFate) {
+        unreachable!("no model reports {fate:?}")
+    }
     fn random(&mut self) -> impl Random {
         struct Mine<'a>(&'a mut BenchDraws);
         impl Random for Mine<'_> {
@@ -138,7 +141,8 @@ impl<M: RouterModel> Bench<M> {
     /// Packets in its input buffers.
     pub(super) fn buffered(&self) -> usize {
         let mut count = 0;
-        self.router.for_each_buffered(&mut |_| count += 1);
+        self.router
+            .for_each_held(&mut |held| count += usize::from(matches!(held, Held::Packet(_))));
         count
     }
 }
@@ -169,6 +173,9 @@ impl<M: RouterModel, const KEPT: bool> RouterOutputs<M> for RouterRecorder<M, KE
     }
     fn signal(&mut self, _: u16, signal: M::Signal, _: Time) {
         unreachable!("no model sends {signal:?}")
+    }
+    fn fate(&mut self, _: &Packet, fate: PacketFate) {
+        unreachable!("no model reports {fate:?}")
     }
     fn random(&mut self) -> impl Random {
         struct Recorded<'a, T>(&'a mut Vec<RecordedOutput<T>>);

@@ -43,8 +43,7 @@ use topology::{Port, RouterId};
 use super::output_buffers::{OutputBuffers, UnsentPacket};
 use super::output_load::OutputLoad;
 use super::{
-    Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
-    Speedup,
+    Arrival, Held, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext, Speedup,
 };
 use crate::capabilities::{PacketLimit, PacketLimits, RouterCapabilities};
 use crate::link::{LinkCounters, StallCounters};
@@ -1293,17 +1292,13 @@ impl RouterModel for InputQueuedRouter {
         self.id
     }
 
-    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
+    fn for_each_held(&self, see: &mut dyn FnMut(Held)) {
         let vcs = usize::from(self.vcs);
         for (index, queue) in self.queues.iter().enumerate() {
-            self.pool.iter(queue.packets).for_each(|buffered| {
-                see(BufferedPacket {
-                    packet: buffered.packet,
-                    input: (index / vcs) as u16,
-                    input_vc: (index % vcs) as u8,
-                    reserved: None,
-                });
-            });
+            let input = ((index / vcs) as u16, (index % vcs) as u8);
+            self.pool
+                .iter(queue.packets)
+                .for_each(|buffered| Held::whole(&buffered.packet, input, see));
         }
     }
 

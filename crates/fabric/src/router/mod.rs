@@ -11,7 +11,9 @@ mod output_buffers;
 mod output_load;
 pub mod output_queued;
 pub mod packet;
+mod routed_packet;
 mod speedup;
+mod underrun;
 
 use std::ops::Range;
 
@@ -25,8 +27,8 @@ use crate::waits::WaitTracker;
 use crate::{Flow, LinkUse};
 
 pub use model::{
-    Arrival, BufferedPacket, FEW_PORTS, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
-    RouterSetup, RoutingContext,
+    Arrival, FEW_PORTS, Held, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
+    RoutingContext,
 };
 pub use speedup::Speedup;
 
@@ -220,18 +222,18 @@ macro_rules! router_models {
 
         impl RouterTimer {
             /// See [`RouterModel::in_timer`].
-            pub fn packet(&self) -> Option<BufferedPacket> {
+            pub fn for_each_held(&self, see: &mut dyn FnMut(Held)) {
                 match self {
-                    $(RouterTimer::$name(timer) => $module::$model::in_timer(timer),)*
+                    $(RouterTimer::$name(timer) => $module::$model::in_timer(timer, see),)*
                 }
             }
         }
 
         impl RouterSignal {
             /// See [`RouterModel::in_signal`].
-            pub fn packet(&self, input: u16) -> Option<BufferedPacket> {
+            pub fn for_each_held(&self, input: u16, see: &mut dyn FnMut(Held)) {
                 match self {
-                    $(RouterSignal::$name(signal) => $module::$model::in_signal(signal, input),)*
+                    $(RouterSignal::$name(signal) => $module::$model::in_signal(signal, input, see),)*
                 }
             }
         }
@@ -325,7 +327,7 @@ macro_rules! delegate {
 
 delegate! {
     fn id() -> RouterId;
-    fn for_each_buffered(see: &mut dyn FnMut(BufferedPacket));
+    fn for_each_held(see: &mut dyn FnMut(Held));
     fn load(port: u16) -> u64;
     fn credits(port: u16, vc: u8) -> u32;
     fn used(port: u16, end: Time) -> LinkUse;

@@ -12,7 +12,7 @@ use topology::RouterId;
 
 use crate::capabilities::{PacketLimits, RouterCapabilities};
 use crate::waits::WaitTracker;
-use crate::{Flow, LinkUse, Measured, Packet, Rate, TrafficClasses};
+use crate::{Flow, LinkUse, Measured, Packet, PacketFate, Rate, TrafficClasses};
 
 /// Up to this number of ports, most ports take part in a batch of events and are prefetched together. With more
 /// ports, single ports are prefetched.
@@ -93,17 +93,38 @@ pub struct Arrival {
     pub packet: Packet,
 }
 
-/// A packet that holds buffer space.
+/// What a router holds: packets, and buffer space. The two are told apart, as a packet may hold several buffers.
 #[derive(Clone, Copy, Debug)]
-pub struct BufferedPacket {
-    /// The packet.
-    pub packet: Packet,
-    /// Input port.
-    pub input: u16,
-    /// VC of the input buffer.
-    pub input_vc: u8,
-    /// Output port and VC whose credits the packet has reserved, if any.
-    pub reserved: Option<(u16, u8)>,
+pub enum Held {
+    /// A packet is here.
+    Packet(Packet),
+    /// Space of its own input buffers.
+    Input {
+        /// Input port.
+        port: u16,
+        /// VC.
+        vc: u8,
+        /// Bytes of a packet, or of a part of one.
+        bytes: u32,
+    },
+    /// Space of the buffer behind an output, for which credits are taken and nothing has left yet.
+    Output {
+        /// Output port.
+        port: u16,
+        /// VC.
+        vc: u8,
+        /// Bytes of a packet, or of a part of one.
+        bytes: u32,
+    },
+}
+
+impl Held {
+    /// A packet, and the space of all of it in an input buffer: port and VC.
+    pub(super) fn whole(packet: &Packet, (port, vc): (u16, u8), see: &mut dyn FnMut(Held)) {
+        see(Held::Packet(*packet));
+        let bytes = packet.bytes;
+        see(Held::Input { port, vc, bytes });
+    }
 }
 
 /// Registry entry of a router model.
@@ -214,19 +235,18 @@ pub trait RouterModel: Sized {
     /// Its id.
     fn id(&self) -> RouterId;
 
-    /// Calls `see` for each packet in the input buffers.
-    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket));
+    /// Calls `see` for each packet here, and for what is taken of buffers.
+    fn for_each_held(&self, see: &mut dyn FnMut(Held));
 
-    /// The packet in a pending timer, if it holds buffer space.
-    fn in_timer(timer: &Self::Timer) -> Option<BufferedPacket> {
-        let _ = timer;
-        None
+    /// Calls `see` for what a pending timer holds, in addition to [`RouterModel::for_each_held`].
+    fn in_timer(timer: &Self::Timer, see: &mut dyn FnMut(Held)) {
+        let _ = (timer, see);
     }
 
-    /// The packet in a pending signal to input port `input`, if it holds buffer space there.
-    fn in_signal(signal: &Self::Signal, input: u16) -> Option<BufferedPacket> {
-        let _ = (signal, input);
-        None
+    /// Calls `see` for what a pending signal holds: a packet on a link, or space of the buffer at the end of that, input
+    /// port `input`, which is 0 where the end is a NIC.
+    fn in_signal(signal: &Self::Signal, input: u16, see: &mut dyn FnMut(Held)) {
+        let _ = (signal, input, see);
     }
 
     /// Bytes that wait for `port`, are in flight there, or whose credit has not returned.
@@ -301,6 +321,9 @@ pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
 
     /// The router's random stream.
     fn random(&mut self) -> impl Random;
+
+    /// Something becomes of the packet other than a departure.
+    fn fate(&mut self, packet: &Packet, fate: PacketFate);
 
     /// A packet begins to wait for credits.
     #[inline]

@@ -19,9 +19,10 @@ use routing::{At, BufferClaim, Congestion, Random};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::packet::{ReadyPacket, RoutedPacket};
+use super::routed_packet::RoutedPacket;
+use super::underrun::{GuardExpired, UnderrunGuards};
 use super::{
-    Arrival, BufferedPacket, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
+    Arrival, Held, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
     RoutingContext,
 };
 use crate::capabilities::RouterCapabilities;
@@ -29,15 +30,25 @@ use crate::link::{LinkCounters, StallCounters};
 use crate::waits::{PacketObservation, PacketWaitTracker};
 use crate::{LinkUse, Measured, Rate};
 
-/// An undo step of a router: a packet reserved the link of an output.
-#[derive(Clone, Copy, Debug)]
-pub struct OutputQueuedUndo {
-    /// Output port.
-    output: u16,
-    /// Bytes of the packet.
-    bytes: u32,
-    /// End of the previous link reservation.
-    busy_until: Time,
+/// An undo step of a router.
+#[derive(Clone, Debug)]
+pub enum OutputQueuedUndo {
+    /// A packet reserved the link of an output.
+    Sent {
+        /// Output port.
+        output: u16,
+        /// Bytes of the packet.
+        bytes: u32,
+        /// End of the previous link reservation.
+        busy_until: Time,
+    },
+    /// A packet began to wait for its tail.
+    Guarded {
+        /// Input port.
+        input: u16,
+    },
+    /// A packet has waited for its tail.
+    GuardExpired(Box<RoutedPacket>),
 }
 
 const _: () = assert!(size_of::<OutputQueuedUndo>() <= 16);
@@ -64,12 +75,15 @@ pub struct OutputQueuedRouter {
     one_rate: bool,
     measured: Measured,
     outputs: Vec<OutputQueuedOutput>,
+    guards: UnderrunGuards,
 }
 
 /// The mutable state of a router.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputQueuedRouterState {
     outputs: Vec<OutputQueuedOutputState>,
+    /// Packets that wait for their tails, by input.
+    guarded: Vec<RoutedPacket>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,7 +174,7 @@ impl OutputQueuedRouter {
         let serialization = output.rate.serialization(bytes);
         let start = now.max(output.busy_until);
         let busy_until = std::mem::replace(&mut output.busy_until, start + serialization);
-        out.note(|| OutputQueuedUndo {
+        out.note(|| OutputQueuedUndo::Sent {
             output: port,
             bytes,
             busy_until,
@@ -207,8 +221,7 @@ impl RouterModel for OutputQueuedRouter {
     type Parameters = ();
     type Undo = OutputQueuedUndo;
     type State = OutputQueuedRouterState;
-    /// A packet whose underrun guard has expired.
-    type Timer = ReadyPacket;
+    type Timer = GuardExpired;
     type Signal = Never;
     type WaitTracker = PacketWaitTracker;
 
@@ -234,6 +247,7 @@ impl RouterModel for OutputQueuedRouter {
             one_rate: setup.has_one_rate(),
             measured: setup.measured,
             outputs: setup.ports.iter().map(output).collect(),
+            guards: UnderrunGuards::default(),
         }
     }
 
@@ -252,7 +266,11 @@ impl RouterModel for OutputQueuedRouter {
             let slow = self.serialization(routed.input, bytes);
             let fast = self.serialization(routed.output, bytes);
             if slow > fast {
-                out.timer(routed.into(), slow - fast);
+                let input = routed.input;
+                if self.guards.keep(&routed) {
+                    out.note(|| OutputQueuedUndo::Guarded { input });
+                }
+                out.timer(GuardExpired { input }, slow - fast);
                 return;
             }
         }
@@ -266,11 +284,15 @@ impl RouterModel for OutputQueuedRouter {
     fn timer<O: RouterOutputs<Self>>(
         &mut self,
         now: Time,
-        timer: ReadyPacket,
+        timer: GuardExpired,
         _: &RoutingContext<'_>,
         out: &mut O,
     ) {
-        self.send(now, &timer.into(), out);
+        // None comes only in a timeline that is undone later.
+        if let Some(routed) = self.guards.take(timer.input) {
+            out.note(|| OutputQueuedUndo::GuardExpired(Box::new(routed)));
+            self.send(now, &routed, out);
+        }
     }
 
     fn signal<O: RouterOutputs<Self>>(
@@ -285,11 +307,21 @@ impl RouterModel for OutputQueuedRouter {
     }
 
     fn undo(&mut self, step: OutputQueuedUndo) {
-        let OutputQueuedUndo {
-            output,
-            bytes,
-            busy_until,
-        } = step;
+        let (output, bytes, busy_until) = match step {
+            OutputQueuedUndo::Sent {
+                output,
+                bytes,
+                busy_until,
+            } => (output, bytes, busy_until),
+            OutputQueuedUndo::Guarded { input } => {
+                self.guards.take(input);
+                return;
+            }
+            OutputQueuedUndo::GuardExpired(routed) => {
+                self.guards.keep(&routed);
+                return;
+            }
+        };
         let output = &mut self.outputs[usize::from(output)];
         let serialization = output.rate.serialization(bytes);
         let start = output.busy_until - serialization;
@@ -307,6 +339,7 @@ impl RouterModel for OutputQueuedRouter {
         };
         OutputQueuedRouterState {
             outputs: self.outputs.iter().map(output).collect(),
+            guarded: self.guards.iter().copied().collect(),
         }
     }
 
@@ -316,6 +349,8 @@ impl RouterModel for OutputQueuedRouter {
             let id = self.id.0;
             return Err(format!("router {id} has {ports} ports, its saved state {saved}"));
         }
+        self.guards = UnderrunGuards::restored(&state.guarded, ports)
+            .map_err(|why| format!("router {}: its saved state {why}", self.id.0))?;
         for (output, saved) in self.outputs.iter_mut().zip(state.outputs) {
             output.busy_until = saved.busy_until;
             output.counters = saved.counters;
@@ -328,17 +363,10 @@ impl RouterModel for OutputQueuedRouter {
         self.id
     }
 
-    /// A packet that has reserved its link is in the event of its arrival, and none waits without a reservation.
-    fn for_each_buffered(&self, _: &mut dyn FnMut(BufferedPacket)) {}
-
-    fn in_timer(timer: &ReadyPacket) -> Option<BufferedPacket> {
-        let routed = RoutedPacket::from(*timer);
-        Some(BufferedPacket {
-            packet: routed.packet,
-            input: routed.input,
-            input_vc: routed.input_vc,
-            reserved: None,
-        })
+    /// A packet that has reserved its link is in the event of its arrival; only those that wait for their tails are here.
+    fn for_each_held(&self, see: &mut dyn FnMut(Held)) {
+        let guarded = self.guards.iter();
+        guarded.for_each(|routed| Held::whole(&routed.packet, (routed.input, routed.input_vc), see));
     }
 
     /// None: packets that wait have reserved the link, and there are no credits.

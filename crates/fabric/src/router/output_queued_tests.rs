@@ -142,7 +142,7 @@ fn routing_sees_what_the_link_has_not_carried_and_always_space() {
 pub(crate) enum Op {
     Arrive(Arrival),
     /// May come without a pending timer.
-    Timer(Arrival),
+    Timer(u16),
     Credit,
 }
 
@@ -152,7 +152,7 @@ struct Subject(OutputQueuedRouter);
 impl Reversible for Subject {
     type Op = Op;
     type Step = OutputQueuedUndo;
-    type Output = RecordedOutput<ReadyPacket>;
+    type Output = RecordedOutput<GuardExpired>;
     type State = OutputQueuedRouterState;
 
     fn fresh() -> Subject {
@@ -172,12 +172,7 @@ impl Reversible for Subject {
     ) {
         match *op {
             Op::Arrive(arrival) => self.0.arrived(now, arrival, &EXPLICIT, out),
-            Op::Timer(arrival) => {
-                let mut random = <_ as RouterOutputs<OutputQueuedRouter>>::random(out);
-                let routed = self.0.route(now, arrival, &EXPLICIT, &mut random);
-                drop(random);
-                self.0.timer(now, routed.into(), &EXPLICIT, out);
-            }
+            Op::Timer(input) => self.0.timer(now, GuardExpired { input }, &EXPLICIT, out),
             Op::Credit => self.0.credit(now, 2, 0, 100, out),
         }
     }
@@ -199,7 +194,7 @@ fn op() -> impl Strategy<Value = Op> {
     };
     prop_oneof![
         5 => arrivals().prop_map(Op::Arrive),
-        3 => arrivals().prop_map(Op::Timer),
+        3 => (0u16..4).prop_map(Op::Timer),
         1 => Just(Op::Credit),
     ]
 }

@@ -36,9 +36,11 @@ use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
 use super::output_load::OutputLoad;
+use super::routed_packet::RoutedPacket;
+use super::underrun::{GuardExpired, UnderrunGuards};
 use super::{
-    Arrival, BufferedPacket, FEW_PORTS, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
-    RouterSetup, RoutingContext,
+    Arrival, FEW_PORTS, Held, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
+    RoutingContext,
 };
 use crate::capabilities::RouterCapabilities;
 use crate::link::{LinkCounters, StallCounters};
@@ -145,87 +147,20 @@ pub enum PacketUndo {
     },
     /// The other half of a packet that left the front of a queue.
     Released(PacketIdentity),
+    /// A packet began to wait for its tail.
+    Guarded {
+        /// Input port.
+        input: u16,
+    },
+    /// A packet has waited for its tail.
+    GuardExpired(Box<RoutedPacket>),
 }
 
 const _: () = assert!(size_of::<PacketUndo>() == 24);
 
-/// A packet with its output. It occupies its input buffer until its tail has left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoutedPacket {
-    /// The packet.
-    pub packet: Packet,
-    /// Input port.
-    pub input: u16,
-    /// Output port.
-    pub output: u16,
-    /// VC of the input buffer.
-    pub input_vc: u8,
-    /// VC at the far end of the output.
-    pub output_vc: u8,
-    /// Its claim on the buffer there.
-    pub claim: BufferClaim,
-}
-
 /// Whether the undo step of the packet's arrival has been noted. Otherwise the step of its departure includes it.
 #[derive(Clone, Copy)]
 struct IsNoted(bool);
-
-/// A routed packet without padding, so that an event with it fits a cache line.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[repr(C, packed)]
-pub struct ReadyPacket {
-    packet: Packet,
-    input: u16,
-    output: u16,
-    input_vc: u8,
-    output_vc: u8,
-    claim: BufferClaim,
-}
-
-impl From<ReadyPacket> for RoutedPacket {
-    #[inline(always)]
-    fn from(ready: ReadyPacket) -> RoutedPacket {
-        RoutedPacket {
-            packet: ready.packet,
-            input: ready.input,
-            output: ready.output,
-            input_vc: ready.input_vc,
-            output_vc: ready.output_vc,
-            claim: ready.claim,
-        }
-    }
-}
-
-impl From<RoutedPacket> for ReadyPacket {
-    #[inline(always)]
-    fn from(routed: RoutedPacket) -> ReadyPacket {
-        ReadyPacket {
-            packet: routed.packet,
-            input: routed.input,
-            output: routed.output,
-            input_vc: routed.input_vc,
-            output_vc: routed.output_vc,
-            claim: routed.claim,
-        }
-    }
-}
-
-impl AsMut<Packet> for RoutedPacket {
-    fn as_mut(&mut self) -> &mut Packet {
-        &mut self.packet
-    }
-}
-
-impl RoutedPacket {
-    /// The queue in which it waits.
-    fn vc_queue(&self) -> VcQueue {
-        VcQueue {
-            output: self.output,
-            vc: self.output_vc,
-            entering: self.claim == BufferClaim::Bubble,
-        }
-    }
-}
 
 /// An output port: the data that sending a packet touches, in one cache line.
 #[derive(Clone, Debug)]
@@ -274,6 +209,7 @@ pub struct PacketRouter {
     /// for a bubble.
     queues: Vec<Fifo>,
     pool: PacketPool<RoutedPacket>,
+    guards: UnderrunGuards,
 }
 
 /// The mutable state of a router.
@@ -284,6 +220,8 @@ pub struct PacketRouterState {
     credits: Vec<u32>,
     /// Queues by output, then VC; behind these the queues of packets that wait for a bubble.
     queues: Vec<Vec<RoutedPacket>>,
+    /// Packets that wait for their tails, by input.
+    guarded: Vec<RoutedPacket>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -480,11 +418,21 @@ impl PacketRouter {
             let fast = self.outputs[usize::from(routed.output)].rate.serialization(bytes);
             if slow > fast {
                 self.note_arrival(routed, is_noted, out);
-                out.timer((*routed).into(), slow - fast);
+                self.guard(routed, slow - fast, out);
                 return;
             }
         }
         self.ready(now, routed, is_noted, out);
+    }
+
+    /// A packet waits for its tail.
+    #[inline(never)]
+    fn guard<O: RouterOutputs<PacketRouter>>(&mut self, routed: &RoutedPacket, wait: Time, out: &mut O) {
+        let input = routed.input;
+        if self.guards.keep(routed) {
+            out.note(|| PacketUndo::Guarded { input });
+        }
+        out.timer(GuardExpired { input }, wait);
     }
 
     /// A packet leaves as soon as it has credits.
@@ -819,8 +767,7 @@ impl RouterModel for PacketRouter {
     type Parameters = ();
     type Undo = PacketUndo;
     type State = PacketRouterState;
-    /// A packet whose underrun guard has expired.
-    type Timer = ReadyPacket;
+    type Timer = GuardExpired;
     type Signal = Never;
     type WaitTracker = PacketWaitTracker;
 
@@ -859,6 +806,7 @@ impl RouterModel for PacketRouter {
             far_buffers: setup.ports.iter().map(|port| port.credits).collect(),
             credits,
             pool: PacketPool::default(),
+            guards: UnderrunGuards::default(),
         }
     }
 
@@ -913,11 +861,15 @@ impl RouterModel for PacketRouter {
     fn timer<O: RouterOutputs<Self>>(
         &mut self,
         now: Time,
-        timer: ReadyPacket,
+        timer: GuardExpired,
         _: &RoutingContext<'_>,
         out: &mut O,
     ) {
-        self.ready(now, &timer.into(), IsNoted(true), out);
+        // None comes only in a timeline that is undone later.
+        if let Some(routed) = self.guards.take(timer.input) {
+            out.note(|| PacketUndo::GuardExpired(Box::new(routed)));
+            self.ready(now, &routed, IsNoted(true), out);
+        }
     }
 
     fn signal<O: RouterOutputs<Self>>(
@@ -976,6 +928,12 @@ impl RouterModel for PacketRouter {
                 self.outputs[usize::from(output)].waiting -= 1;
             }
             PacketUndo::Released(identity) => self.pool.undo_release(identity),
+            PacketUndo::Guarded { input } => {
+                self.guards.take(input);
+            }
+            PacketUndo::GuardExpired(routed) => {
+                self.guards.keep(&routed);
+            }
             PacketUndo::Dequeued {
                 output,
                 vc,
@@ -1007,11 +965,14 @@ impl RouterModel for PacketRouter {
             outputs: self.outputs.iter().enumerate().map(output).collect(),
             credits: self.credits.clone(),
             queues: self.queues.iter().map(queue).collect(),
+            guarded: self.guards.iter().copied().collect(),
         }
     }
 
     fn restore(&mut self, state: PacketRouterState) -> Result<(), String> {
         self.check(&state)?;
+        self.guards = UnderrunGuards::restored(&state.guarded, self.outputs.len())
+            .map_err(|why| format!("router {}: its saved state {why}", self.id.0))?;
         self.stalls = state.outputs.iter().map(|saved| saved.stalls).collect();
         for (output, saved) in self.outputs.iter_mut().zip(state.outputs) {
             output.busy_until = saved.busy_until;
@@ -1036,27 +997,19 @@ impl RouterModel for PacketRouter {
         self.id
     }
 
-    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
+    fn for_each_held(&self, see: &mut dyn FnMut(Held)) {
         let waiting = self.queues.iter().flat_map(|queue| self.pool.iter(*queue));
-        waiting.for_each(|routed| {
-            see(BufferedPacket {
-                packet: routed.packet,
-                input: routed.input,
-                input_vc: routed.input_vc,
-                reserved: None,
-            });
-        });
-    }
-
-    fn in_timer(timer: &ReadyPacket) -> Option<BufferedPacket> {
-        let routed = RoutedPacket::from(*timer);
-        let reserved = routed.claim == BufferClaim::Reserved;
-        Some(BufferedPacket {
-            packet: routed.packet,
-            input: routed.input,
-            input_vc: routed.input_vc,
-            reserved: reserved.then_some((routed.output, routed.output_vc)),
-        })
+        waiting.for_each(|routed| Held::whole(&routed.packet, (routed.input, routed.input_vc), see));
+        for routed in self.guards.iter() {
+            Held::whole(&routed.packet, (routed.input, routed.input_vc), see);
+            if routed.claim == BufferClaim::Reserved {
+                see(Held::Output {
+                    port: routed.output,
+                    vc: routed.output_vc,
+                    bytes: routed.packet.bytes,
+                });
+            }
+        }
     }
 
     fn load(&self, port: u16) -> u64 {

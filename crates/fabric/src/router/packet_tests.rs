@@ -243,6 +243,8 @@ pub(crate) enum Op {
     Arrive(RoutedPacket),
     /// May be a packet that has never arrived.
     Ready(RoutedPacket),
+    /// May come without a pending timer.
+    Timer(u16),
     /// May be for a packet that was never sent.
     Credit(u16, u8, u32),
 }
@@ -253,7 +255,7 @@ struct Subject<const SLOTS: bool>(PacketRouter);
 impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
     type Op = Op;
     type Step = PacketUndo;
-    type Output = RecordedOutput<ReadyPacket>;
+    type Output = RecordedOutput<GuardExpired>;
     type State = PacketRouterState;
 
     fn fresh() -> Subject<SLOTS> {
@@ -272,6 +274,7 @@ impl<const SLOTS: bool> Reversible for Subject<SLOTS> {
         match *op {
             Op::Arrive(routed) => self.0.enter(now, &routed, out),
             Op::Ready(routed) => self.0.ready(now, &routed, IsNoted(true), out),
+            Op::Timer(input) => self.0.timer(now, GuardExpired { input }, &EXPLICIT, out),
             Op::Credit(port, vc, bytes) => self.0.credit(now, port, vc, bytes, out),
         }
     }
@@ -306,6 +309,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         5 => readies().prop_map(Op::Arrive),
         1 => readies().prop_map(Op::Ready),
+        3 => (0u16..4).prop_map(Op::Timer),
         4 => credits(0u32..300).prop_map(credit),
         1 => credits(any::<u32>()).prop_map(credit),
     ]

@@ -6,6 +6,7 @@ pub mod expected_work;
 pub mod hop_latency;
 pub mod host;
 mod host_message;
+pub mod ledger;
 mod load_reports;
 mod lp_random;
 pub mod model;

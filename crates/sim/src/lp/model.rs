@@ -6,6 +6,7 @@ use fabric::router::RouterUndo;
 use crate::lp::collection::{HostCollectionUndo, RouterCollectionUndo};
 use crate::lp::counts::JobCounts;
 use crate::lp::host::{Host, HostUndo};
+use crate::lp::ledger::PacketLedger;
 use crate::lp::load_reports::LoadReportsUndo;
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::router_lp::RouterLp;
@@ -94,6 +95,15 @@ impl NetworkLp {
         match self {
             NetworkLp::Router(router) => router.collection.delivered(job),
             NetworkLp::Host(host) => host.collection().counts(job),
+            NetworkLp::TerminationDetector(_) => None,
+        }
+    }
+
+    /// What became of packets here other than departures and deliveries; `None` where nothing did.
+    pub fn ledger(&self) -> Option<&PacketLedger> {
+        match self {
+            NetworkLp::Router(router) => router.collection.ledger(),
+            NetworkLp::Host(host) => host.collection().ledger(),
             NetworkLp::TerminationDetector(_) => None,
         }
     }

@@ -7,7 +7,7 @@ use fabric::router::{
     Arrival, FEW_PORTS, PortSetting, Registered, Router, RouterOutputs, RouterSetup, RouterState,
     RouterVisitor, RoutingContext,
 };
-use fabric::{Packet, WaitTracker};
+use fabric::{Packet, PacketFate, WaitTracker};
 use routing::{At, Random};
 use topology::{Peer, Port, RouterId};
 
@@ -447,6 +447,10 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
     #[inline]
     fn random(&mut self) -> impl Random {
         LpRandom(&mut *self.0.context)
+    }
+
+    fn fate(&mut self, packet: &Packet, fate: PacketFate) {
+        self.0.collection.fate(packet, fate, self.0.context);
     }
 
     #[inline]

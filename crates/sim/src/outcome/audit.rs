@@ -1,35 +1,38 @@
-//! The audit at the end of every run: each packet and each credit is accounted for.
+//! The audit at the end of every run: two ledgers, which the parts feed.
 //!
-//! For every link and VC, these add up to the buffer: the sender's credits, credits in flight or pending in a
-//! batch, space reserved for packets that may not leave yet, and the space of packets on the link and in the buffer
-//! behind it. Of router models without credits between routers this holds for injection links only. Every packet that
-//! has left a NIC was delivered, waits in a buffer, or is on a link.
+//! **Packets**: those that NICs sent and those that routers added were delivered, consumed or dropped, or are held by a
+//! router, a NIC, a timer or a link.
+//!
+//! **Buffers**: for every link and VC, these add up to the buffer: the sender's credits, credits in flight or pending in
+//! a batch, space reserved for what may not leave yet, and the space of what is on the link and in the buffer behind
+//! it. Of router models without credits between routers this holds for injection links only.
 
 use std::collections::HashMap;
 
 use des::{Event, Lps};
-use fabric::router::BufferedPacket;
+use fabric::router::Held;
 use foldhash::fast::FixedState;
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::Error;
+use crate::lp::ledger::PacketLedger;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
 use crate::lp::simulation::Simulation;
-
-/// What is still in the network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InFlight {
-    /// Packets on links and in buffers.
-    pub packets: u64,
-    /// Bytes of these packets, with their headers.
-    pub bytes: u64,
-}
+use crate::lp::wiring::LpIdentity;
 
 /// Bytes of buffer space in use or reserved, by receiving router, input port and VC.
 type BufferUse = HashMap<(RouterId, u16, u8), u64, FixedState>;
 
-/// Checks that nothing was lost or duplicated, and counts what is in flight.
+/// What the parts of a network hold.
+struct Ledgers<'a> {
+    simulation: &'a Simulation,
+    /// Packets that have been sent, and neither delivered, consumed nor dropped.
+    packets: u64,
+    buffers: BufferUse,
+}
+
+/// Checks that nothing was lost or duplicated. Returns what became of packets other than a delivery.
 ///
 /// # Errors
 /// What does not add up: a bug of the simulator.
@@ -37,103 +40,84 @@ pub fn audit(
     simulation: &Simulation,
     lps: &Lps<NetworkLp>,
     pending: &[Event<NetEvent>],
-) -> Result<InFlight, Error> {
-    let mut flight = InFlight::default();
-    let mut used_space = BufferUse::default();
+) -> Result<PacketLedger, Error> {
+    let mut ledgers = Ledgers {
+        simulation,
+        packets: 0,
+        buffers: BufferUse::default(),
+    };
     for lp in lps.iter() {
-        let NetworkLp::Router(router_lp) = lp else {
-            continue;
-        };
-        let id = router_lp.router.id();
-        router_lp.router.for_each_buffered(&mut |packet| {
-            hold_buffered(simulation, id, packet, &mut flight, &mut used_space)
-        });
+        match lp {
+            NetworkLp::Router(router_lp) => {
+                let id = router_lp.router.id();
+                router_lp.router.for_each_held(&mut |held| ledgers.hold(id, held));
+            }
+            NetworkLp::Host(host) => ledgers.packets += host.held_packets(),
+            NetworkLp::TerminationDetector(_) => {}
+        }
     }
     for event in pending {
-        hold_pending(simulation, event, &mut flight, &mut used_space);
+        ledgers.hold_pending(event);
     }
-    check_credits(simulation, lps, &used_space)?;
-    check_packets(lps, simulation.jobs.len(), flight)?;
-    Ok(flight)
+    check_credits(simulation, lps, &ledgers.buffers)?;
+    check_packets(lps, simulation.jobs.len(), ledgers.packets)
 }
 
-impl InFlight {
-    fn add(&mut self, bytes: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
+impl Ledgers<'_> {
+    /// Takes space of an input buffer. A packet takes at least a slot of the buffers between routers.
+    fn take(&mut self, router: RouterId, input: u16, vc: u8, bytes: u32) {
+        let network = &self.simulation.network;
+        let bytes = match network.topology.peer(router, Port(input)) {
+            Peer::Router(..) => u64::from(bytes.max(network.slot())),
+            Peer::Host(_) | Peer::Unwired => u64::from(bytes),
+        };
+        *self.buffers.entry((router, input, vc)).or_default() += bytes;
     }
-}
 
-/// Space that a packet of this size takes in an input buffer.
-fn buffer_space(simulation: &Simulation, router: RouterId, input: u16, bytes: u32) -> u64 {
-    let network = &simulation.network;
-    match network.topology.peer(router, Port(input)) {
-        Peer::Router(..) => u64::from(bytes.max(network.slot())),
-        Peer::Host(_) | Peer::Unwired => u64::from(bytes),
-    }
-}
-
-fn hold_buffered(
-    simulation: &Simulation,
-    router: RouterId,
-    buffered: BufferedPacket,
-    flight: &mut InFlight,
-    used_space: &mut BufferUse,
-) {
-    let BufferedPacket {
-        packet,
-        input,
-        input_vc,
-        reserved,
-    } = buffered;
-    flight.add(packet.bytes);
-    *used_space.entry((router, input, input_vc)).or_default() +=
-        buffer_space(simulation, router, input, packet.bytes);
-    if let Some((output, vc)) = reserved
-        && let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(output))
-    {
-        *used_space.entry((far, far_port.0, vc)).or_default() +=
-            buffer_space(simulation, far, far_port.0, packet.bytes);
-    }
-}
-
-fn hold_pending(
-    simulation: &Simulation,
-    event: &Event<NetEvent>,
-    flight: &mut InFlight,
-    used_space: &mut BufferUse,
-) {
-    let lps = &simulation.numbering;
-    match (lps.identity(event.target), event.payload) {
-        (crate::lp::wiring::LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
-            flight.add(packet.bytes);
-            *used_space.entry((router, port, vc)).or_default() +=
-                buffer_space(simulation, router, port, packet.bytes);
+    /// Takes space of the buffer behind an output of a router, if a router is there.
+    fn take_behind(&mut self, router: RouterId, output: u16, vc: u8, bytes: u32) {
+        if let Peer::Router(far, far_port) = self.simulation.network.topology.peer(router, Port(output)) {
+            self.take(far, far_port.0, vc, bytes);
         }
-        (crate::lp::wiring::LpIdentity::Router(router), NetEvent::RouterTimer(timer)) => {
-            if let Some(packet) = timer.packet() {
-                hold_buffered(simulation, router, packet, flight, used_space);
+    }
+
+    fn hold(&mut self, router: RouterId, held: Held) {
+        match held {
+            Held::Packet(_) => self.packets += 1,
+            Held::Input { port, vc, bytes } => self.take(router, port, vc, bytes),
+            Held::Output { port, vc, bytes } => self.take_behind(router, port, vc, bytes),
+        }
+    }
+
+    fn hold_pending(&mut self, event: &Event<NetEvent>) {
+        let simulation = self.simulation;
+        match (simulation.numbering.identity(event.target), &event.payload) {
+            (LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
+                self.packets += 1;
+                self.take(router, *port, *vc, packet.bytes);
             }
-        }
-        (crate::lp::wiring::LpIdentity::Router(router), NetEvent::SignalArrived { port, signal }) => {
-            if let Some(packet) = signal.packet(port) {
-                hold_buffered(simulation, router, packet, flight, used_space);
+            (LpIdentity::Router(router), NetEvent::RouterTimer(timer)) => {
+                timer.for_each_held(&mut |held| self.hold(router, held));
             }
-        }
-        (crate::lp::wiring::LpIdentity::Host(_), NetEvent::PacketArrived { packet, .. }) => {
-            flight.add(packet.bytes)
-        }
-        (crate::lp::wiring::LpIdentity::Router(router), NetEvent::CreditReturned { port, vc, bytes }) => {
-            if let Peer::Router(far, far_port) = simulation.network.topology.peer(router, Port(port)) {
-                *used_space.entry((far, far_port.0, vc)).or_default() +=
-                    buffer_space(simulation, far, far_port.0, bytes);
+            (LpIdentity::Router(router), NetEvent::SignalArrived { port, signal }) => {
+                signal.for_each_held(*port, &mut |held| self.hold(router, held));
             }
+            (LpIdentity::Router(router), NetEvent::CreditReturned { port, vc, bytes }) => {
+                self.take_behind(router, *port, *vc, *bytes);
+            }
+            (LpIdentity::Host(_), NetEvent::PacketArrived { .. }) => self.packets += 1,
+            (LpIdentity::Host(_), NetEvent::SignalArrived { signal, .. }) => {
+                // Hosts have no buffers.
+                signal.for_each_held(0, &mut |held| {
+                    self.packets += u64::from(matches!(held, Held::Packet(_)));
+                });
+            }
+            (LpIdentity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {
+                let (router, port) = simulation.network.attachment(host, u32::from(*port));
+                self.take(router, port.0, *vc, *bytes);
+            }
+            _ => {}
         }
-        (crate::lp::wiring::LpIdentity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {
-            let (router, port) = simulation.network.attachment(host, u32::from(port));
-            *used_space.entry((router, port.0, vc)).or_default() += u64::from(bytes);
-        }
-        _ => {}
     }
 }
 
@@ -189,19 +173,30 @@ fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &Buf
     Ok(())
 }
 
-fn check_packets(lps: &Lps<NetworkLp>, jobs: usize, flight: InFlight) -> Result<(), Error> {
-    let (mut injected, mut delivered) = (0, 0);
+/// Returns the sum of the ledgers of all LPs.
+fn check_packets(lps: &Lps<NetworkLp>, jobs: usize, held: u64) -> Result<PacketLedger, Error> {
+    let (mut injected, mut delivered, mut ledger) = (0, 0, PacketLedger::default());
     for lp in lps.iter() {
         for counts in (0..jobs).filter_map(|job| lp.counts(job)) {
             injected += counts.packets_injected;
             delivered += counts.packets_delivered;
         }
+        if let Some(own) = lp.ledger() {
+            ledger.merge(own);
+        }
     }
-    if injected == delivered + flight.packets {
-        return Ok(());
+    let PacketLedger {
+        control,
+        multiplied,
+        consumed,
+        ..
+    } = ledger;
+    let dropped = ledger.all_dropped();
+    if injected + control + multiplied == delivered + consumed + dropped + held {
+        return Ok(ledger);
     }
     Err(Error::Audit(format!(
-        "{injected} packets injected are not {delivered} delivered and {} in flight",
-        flight.packets
+        "{injected} packets of messages, {control} of NICs and {multiplied} added by routers are not {delivered} \
+         delivered, {consumed} consumed, {dropped} dropped and {held} in flight"
     )))
 }

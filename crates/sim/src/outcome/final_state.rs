@@ -2,25 +2,29 @@
 
 use std::sync::Arc;
 
-use des::{Event, Lps, Time};
+use des::{Event, LpId, Lps, Time};
 use experiment::JobKind;
-use fabric::LinkUse;
 use fabric::router::Router;
+use fabric::{DropReason, LinkUse};
 use mpi::{Rank, RankStats};
-use results::rows::{CallRow, LinkRow, RankRow, ReceivedPackets, calls, ranks, with_received};
+use results::rows::{
+    CallRow, DropRow, LinkRow, RankRow, ReceivedPackets, calls, drops, ranks, with_received,
+};
 use results::{
-    BacklogGrowth, Chain, CutSummary, Fairness, Histogram, HostTraffic, JobTotals, LatencyParts,
-    NetworkTotals, Outcome, PathTotals, RecordingTotals, RepetitionTimes, Table, TrafficTotals, Unreceived,
-    UnreceivedMessage,
+    BacklogGrowth, Chain, CutSummary, DroppedSummary, Fairness, Histogram, HostTraffic, JobTotals,
+    LatencyParts, NetworkTotals, Outcome, PathTotals, RecordingTotals, RepetitionTimes, Table, TrafficTotals,
+    Unreceived, UnreceivedMessage,
 };
 use topology::{HostId, Port, RouterId};
 
 use crate::lp::counts::{OCTAVES, octave};
 use crate::lp::host::{Host, RankSlot};
+use crate::lp::ledger::PacketLedger;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::NetEvent;
 use crate::lp::not_begun::{NotBegun, not_begun};
 use crate::lp::simulation::Simulation;
+use crate::lp::wiring::LpIdentity;
 use crate::outcome::critical_path::{JobWaits, PathCounter};
 use crate::outcome::energy::energy;
 use crate::outcome::inventory::{self, DrawingTables, LinkTerminal};
@@ -42,6 +46,8 @@ pub struct FinalState<'a> {
     pub repetitions: Vec<RepetitionTimes>,
     /// The tables `routers` and `hosts`.
     pub drawing: DrawingTables,
+    /// What became of packets other than deliveries.
+    pub ledger: PacketLedger,
 }
 
 impl FinalState<'_> {
@@ -51,6 +57,7 @@ impl FinalState<'_> {
         let [links, units, pairs] = self.links(&not_begun);
         let mut network = self.network(&not_begun);
         network.links = links.rows() as u64;
+        (network.ended_otherwise, network.dropped) = self.ended_otherwise();
         let mut jobs: Vec<JobTotals> = (0..self.simulation.jobs.len()).map(|job| self.job(job)).collect();
         let (rank_rows, call_rows) = self.ranks(&mut jobs);
         for job in &jobs {
@@ -70,6 +77,9 @@ impl FinalState<'_> {
             None => hosts,
         };
         tables.extend([routers, hosts, units, pairs]);
+        if !network.dropped.is_empty() {
+            tables.push(drops(self.drops()));
+        }
         Outcome {
             network,
             jobs,
@@ -92,6 +102,48 @@ impl FinalState<'_> {
             received
         };
         hosts.map(of_host).collect()
+    }
+
+    /// Packets that ended without a delivery less those that were added, and lost packets by reason.
+    fn ended_otherwise(&self) -> (i64, Vec<DroppedSummary>) {
+        let ledger = &self.ledger;
+        let ended = (ledger.consumed + ledger.all_dropped()) as i64;
+        let dropped = DropReason::ALL.into_iter().zip(ledger.dropped);
+        let dropped = dropped.filter(|(_, dropped)| dropped.packets > 0);
+        let dropped = dropped.map(|(reason, dropped)| DroppedSummary {
+            reason: reason.name().into(),
+            packets: dropped.packets,
+            bytes: dropped.bytes,
+        });
+        (
+            ended - (ledger.control + ledger.multiplied) as i64,
+            dropped.collect(),
+        )
+    }
+
+    /// Lost packets by router or host, and reason.
+    fn drops(&self) -> Vec<DropRow> {
+        let mut rows = Vec::new();
+        for (lp, state) in (0..).zip(self.lps.iter()) {
+            let (kind, id) = match self.simulation.numbering.identity(LpId(lp)) {
+                LpIdentity::Router(router) => ("router", router.0),
+                LpIdentity::Host(host) => ("host", host.0),
+                LpIdentity::TerminationDetector => continue,
+            };
+            let Some(ledger) = state.ledger() else { continue };
+            for (reason, dropped) in DropReason::ALL.into_iter().zip(ledger.dropped) {
+                if dropped.packets > 0 {
+                    rows.push(DropRow {
+                        kind: kind.into(),
+                        id,
+                        reason: reason.name().into(),
+                        packets: dropped.packets,
+                        bytes: dropped.bytes,
+                    });
+                }
+            }
+        }
+        rows
     }
 
     /// Packets on links whose transmission had not begun by the end.

@@ -9,8 +9,8 @@ use des::{
 use fabric::nic::queued::QueuedNic;
 use fabric::router::{Arrival, PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use fabric::{
-    Measured, NicArbiter, NicModel, NicOutputs, NicSetup, NicSource, Outgoing, Packet, PacketFormat, Rate,
-    SignalOf, TrafficClasses,
+    Measured, NicArbiter, NicModel, NicOutputs, NicSetup, NicSource, Outgoing, Packet, PacketFate,
+    PacketFormat, Rate, SignalOf, TrafficClasses,
 };
 use fabricsim_testkit::executors::EXECUTORS;
 use routing::{At, Congestion, Hop, Random, RouteState, Routing};
@@ -368,6 +368,8 @@ impl<C: Context<Line<R, N>>, R: AnyRouter, N: AnyNic> RouterOutputs<R> for Route
             .send(far, after + LATENCY, Payload::Signal(far_port, signal));
     }
 
+    fn fate(&mut self, _: &Packet, _: PacketFate) {}
+
     fn random(&mut self) -> impl Random {
         Draws(&mut *self.0, PhantomData::<(R, N)>)
     }
@@ -413,6 +415,8 @@ impl<C: Context<Line<R, N>>, R: AnyRouter, N: AnyNic> NicOutputs<N> for NicOut<'
     fn signal(&mut self, _: SignalOf<N>, _: Time) {
         unreachable!("NICs on the line send packets only")
     }
+
+    fn fate(&mut self, _: &Packet, _: PacketFate) {}
 
     fn random(&mut self) -> impl Random {
         Draws(&mut *self.0, PhantomData::<(R, N)>)

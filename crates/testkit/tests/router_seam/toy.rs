@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use des::Time;
 use fabric::router::RoutingContext;
-use fabric::router::{Arrival, BufferedPacket, RouterModel, RouterModelKind, RouterOutputs, RouterSetup};
+use fabric::router::{Arrival, Held, RouterModel, RouterModelKind, RouterOutputs, RouterSetup};
 use fabric::{LinkUse, Packet, RouterCapabilities};
 use routing::{At, Congestion};
 use serde::Serialize;
@@ -188,7 +188,7 @@ impl<T: Toy> RouterModel for ToyRouter<T> {
         self.id
     }
 
-    fn for_each_buffered(&self, _: &mut dyn FnMut(BufferedPacket)) {}
+    fn for_each_held(&self, _: &mut dyn FnMut(Held)) {}
 
     fn load(&self, _: u16) -> u64 {
         0

@@ -8,7 +8,7 @@ use super::*;
 use crate::nic::NIC_ARBITERS;
 use crate::reverse_check::{Reversible, UndoRecorder, check, script};
 use crate::router::Never;
-use crate::{Measured, Rate, TrafficClasses};
+use crate::{Measured, PacketFate, Rate, TrafficClasses};
 
 /// Random numbers, which the model does not draw.
 struct Undrawn;
@@ -56,6 +56,9 @@ impl NicOutputs<QueuedNic<char>> for Out {
     }
     fn random(&mut self) -> impl Random {
         Undrawn
+    }
+    fn fate(&mut self, _: &Packet, _: PacketFate) {
+        unreachable!("the model delivers all packets")
     }
     fn injected(&mut self, report: char, after: Time) {
         self.injected.push((report, after));
@@ -260,6 +263,9 @@ impl<const KEPT: bool> NicOutputs<QueuedNic<Report>> for UndoRecorder<QueuedNicU
     }
     fn random(&mut self) -> impl Random {
         Undrawn
+    }
+    fn fate(&mut self, _: &Packet, _: PacketFate) {
+        unreachable!("the model delivers all packets")
     }
     fn injected(&mut self, report: Report, after: Time) {
         self.outputs.push(Output::Injected(report, after));

@@ -1,13 +1,14 @@
 //! What a host LP collects: counts of its jobs, samples, and traces of its ranks, messages and packets.
 
 use des::{Context, Journal, Time};
-use fabric::{NicSource, NicWaitTracker, NicWaitTrackerUndo, Outgoing, Packet};
+use fabric::{NicSource, NicWaitTracker, NicWaitTrackerUndo, Outgoing, Packet, PacketFate};
 use mpi::{Message, TraceEvent};
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
 use super::tracing::{Tracer, trace_asked, trace_note};
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
+use crate::lp::ledger::{PacketLedger, PacketLedgerUndo};
 use crate::lp::net_event::Record;
 use crate::lp::sampling::{HostSampler, HostSamples, HostView, RailView, SampledVc, SentRun, TallyStep};
 use crate::lp::simulation::Simulation;
@@ -19,10 +20,19 @@ use crate::lp::trace_record::{MessageKey, TraceRecord};
 #[repr(C)]
 pub struct HostCollection {
     sampler: HostSampler,
-    /// `None` unless timelines or waits are collected, or energy is divided among jobs.
-    tracer: Option<Box<Tracer>>,
+    /// What few runs collect; `None` in all others.
+    rare: Option<Box<RareHostCollection>>,
     /// By job, in the order in which this host first met them: few, and searched from the front.
     counts: AllCounts,
+}
+
+/// What a host collects in few runs.
+#[derive(Default)]
+struct RareHostCollection {
+    /// `None` unless timelines or waits are collected, or energy is divided among jobs.
+    tracer: Option<Tracer>,
+    /// Packets of its NIC itself, and what became of packets other than departures and deliveries.
+    ledger: PacketLedger,
 }
 
 /// What changes, for checkpoints.
@@ -34,6 +44,7 @@ pub struct HostCollectionState {
     wait_trackers: Vec<NicWaitTracker>,
     /// `None` unless energy is divided among jobs.
     transmissions: Option<TimesByJob>,
+    ledger: Option<PacketLedger>,
 }
 
 /// One step of a host's collection to undo.
@@ -48,6 +59,8 @@ pub enum HostCollectionUndo {
     WaitTracker { rail: u8, step: NicWaitTrackerUndo },
     /// Of the transmissions of each job.
     Transmission(TimesByJobUndo),
+    /// Of what became of packets.
+    Ledger(PacketLedgerUndo),
 }
 
 /// A message that a host makes.
@@ -95,7 +108,12 @@ impl HostCollection {
     pub fn new(simulation: &Simulation, host: HostId) -> HostCollection {
         HostCollection {
             sampler: HostSampler::new(simulation, host),
-            tracer: Tracer::new(simulation).map(Box::new),
+            rare: Tracer::new(simulation).map(|tracer| {
+                Box::new(RareHostCollection {
+                    tracer: Some(tracer),
+                    ..RareHostCollection::default()
+                })
+            }),
             counts: AllCounts::new(),
         }
     }
@@ -216,9 +234,45 @@ impl HostCollection {
         source: impl FnOnce() -> NicSource,
         context: &mut C,
     ) {
-        if let Some(tracer) = &mut self.tracer {
+        if self.rare.is_some()
+            && let Some(tracer) = self.tracer_mut()
+        {
             tracer.taken(rail, source(), context);
         }
+    }
+
+    fn tracer(&self) -> Option<&Tracer> {
+        self.rare.as_ref()?.tracer.as_ref()
+    }
+
+    fn tracer_mut(&mut self) -> Option<&mut Tracer> {
+        self.rare.as_mut()?.tracer.as_mut()
+    }
+
+    /// The NIC sends a packet of its own.
+    #[cold]
+    #[inline(never)]
+    pub fn sent_control<C: Context<Simulation>>(&mut self, context: &mut C) {
+        let step = self.rare.get_or_insert_default().ledger.note_control();
+        if C::REVERSIBLE {
+            context.undo(HostCollectionUndo::Ledger(step).into());
+        }
+    }
+
+    /// Something becomes of a packet other than a departure or a delivery.
+    #[cold]
+    #[inline(never)]
+    pub fn fate<C: Context<Simulation>>(&mut self, packet: &Packet, fate: PacketFate, context: &mut C) {
+        let step = self.rare.get_or_insert_default().ledger.note(packet, fate);
+        if C::REVERSIBLE {
+            context.undo(HostCollectionUndo::Ledger(step).into());
+        }
+    }
+
+    /// What [`HostCollection::sent_control`] and [`HostCollection::fate`] were told; `None` where nothing was.
+    pub fn ledger(&self) -> Option<&PacketLedger> {
+        let ledger = self.rare.as_ref().map(|rare| &rare.ledger);
+        ledger.filter(|ledger| **ledger != PacketLedger::default())
     }
 
     /// A packet leaves. It carries its wait for the link, if that is collected where it arrives.
@@ -263,7 +317,7 @@ impl HostCollection {
         facts: HostDepartureFacts,
         context: &mut C,
     ) {
-        if self.tracer.is_some() {
+        if self.rare.is_some() {
             self.trace_departure(simulation, packet, facts, context);
         }
         let journal = &mut CollectionJournal(&mut *context);
@@ -291,7 +345,7 @@ impl HostCollection {
         facts: HostDepartureFacts,
         context: &mut C,
     ) {
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(tracer) = self.tracer_mut() {
             let class = simulation.class_of(packet.job);
             let vc = simulation.network.traffic_classes.first_vc(class);
             tracer.departed(vc, *packet, facts, context);
@@ -398,16 +452,21 @@ impl HostCollection {
             HostCollectionUndo::Sampled(before) => self.sampler.undo(simulation.plan.bins(), before),
             HostCollectionUndo::PeaksRaised { index, before } => self.sampler.undo_raise(index, before),
             HostCollectionUndo::WaitTracker { rail, step } => {
-                let wait_trackers = self.tracer.as_mut().map(|tracer| &mut tracer.wait_trackers);
+                let wait_trackers = self.tracer_mut().map(|tracer| &mut tracer.wait_trackers);
                 let wait_tracker = wait_trackers.and_then(|all| all.get_mut(usize::from(rail)));
                 if let Some(wait_tracker) = wait_tracker {
                     wait_tracker.undo(step);
                 }
             }
             HostCollectionUndo::Transmission(step) => {
-                let transmissions = self.tracer.as_mut().map(|tracer| &mut tracer.transmissions);
+                let transmissions = self.tracer_mut().map(|tracer| &mut tracer.transmissions);
                 if let Some(Some(transmissions)) = transmissions {
                     transmissions.undo(step);
+                }
+            }
+            HostCollectionUndo::Ledger(step) => {
+                if let Some(rare) = &mut self.rare {
+                    rare.ledger.undo(step);
                 }
             }
         }
@@ -439,11 +498,11 @@ impl HostCollection {
     /// Times that the injection links took to transmit the packets of each job. `None` unless energy is divided among
     /// jobs.
     pub fn transmissions(&self) -> Option<&TimesByJob> {
-        self.tracer.as_ref()?.transmissions.as_ref()
+        self.tracer()?.transmissions.as_ref()
     }
 
     fn wait_trackers(&self) -> &[NicWaitTracker] {
-        self.tracer.as_ref().map_or(&[], |tracer| &tracer.wait_trackers)
+        self.tracer().map_or(&[], |tracer| &tracer.wait_trackers)
     }
 
     /// The state that changes.
@@ -453,6 +512,7 @@ impl HostCollection {
             samples: self.sampler.state(),
             wait_trackers: self.wait_trackers().to_vec(),
             transmissions: self.transmissions().cloned(),
+            ledger: self.ledger().cloned(),
         }
     }
 
@@ -467,7 +527,10 @@ impl HostCollection {
         if state.transmissions.is_some() != self.transmissions().is_some() {
             return Err("it counts other transmissions".into());
         }
-        if let Some(tracer) = &mut self.tracer {
+        if let Some(ledger) = state.ledger {
+            self.rare.get_or_insert_default().ledger = ledger;
+        }
+        if let Some(tracer) = self.tracer_mut() {
             tracer.wait_trackers = state.wait_trackers.into();
             tracer.transmissions = state.transmissions;
         }

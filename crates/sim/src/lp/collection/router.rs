@@ -4,11 +4,12 @@ use std::marker::PhantomData;
 
 use des::{Context, Journal, Time};
 use fabric::router::{Registered, Router, RouterWaitTracker, RouterWaitUndo};
-use fabric::{Packet, Wait, WaitOutputs, WaitTracker};
+use fabric::{Packet, PacketFate, Wait, WaitOutputs, WaitTracker};
 use topology::{HOST_LINK, LinkClass, RouterId};
 
 use super::door::sample_door;
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
+use crate::lp::ledger::{PacketLedger, PacketLedgerUndo};
 use crate::lp::net_event::{NetEvent, Record};
 use crate::lp::not_begun::NotBegun;
 use crate::lp::sampling::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples};
@@ -31,6 +32,7 @@ pub struct RouterCollection {
 }
 
 /// What a router collects in few runs.
+#[derive(Default)]
 struct RareCollection {
     /// Whether the router reports what its packets wait for: for the wait tracker, or for samples of VCs.
     observes: bool,
@@ -38,6 +40,8 @@ struct RareCollection {
     wait_tracker: Option<RouterWaitTracker>,
     /// Times that its links took to transmit the packets of each job, if energy is divided among jobs.
     transmissions: Option<TimesByJob>,
+    /// What became of packets other than departures.
+    ledger: PacketLedger,
 }
 
 /// One step of a router's collection to undo.
@@ -52,6 +56,8 @@ pub enum RouterCollectionUndo {
     Transmission(TimesByJobUndo),
     /// Of its wait tracker.
     WaitTracker(RouterWaitUndo),
+    /// Of what became of packets.
+    Ledger(PacketLedgerUndo),
 }
 
 /// A packet that leaves a router.
@@ -93,6 +99,7 @@ impl RouterCollection {
                 observes,
                 wait_tracker,
                 transmissions: divides_energy.then(TimesByJob::default),
+                ledger: PacketLedger::default(),
             })
         });
         RouterCollection {
@@ -319,6 +326,16 @@ impl RouterCollection {
         wait_tracker.observe(now, observation, &mut sink);
     }
 
+    /// Something becomes of a packet other than a departure.
+    #[cold]
+    #[inline(never)]
+    pub fn fate<C: Context<Simulation>>(&mut self, packet: &Packet, fate: PacketFate, context: &mut C) {
+        let step = self.rare.get_or_insert_default().ledger.note(packet, fate);
+        if C::REVERSIBLE {
+            context.undo(RouterCollectionUndo::Ledger(step).into());
+        }
+    }
+
     fn wait_tracker(&mut self) -> Option<&mut RouterWaitTracker> {
         self.rare.as_mut()?.wait_tracker.as_mut()
     }
@@ -342,6 +359,11 @@ impl RouterCollection {
             RouterCollectionUndo::WaitTracker(step) => {
                 if let Some(wait_tracker) = self.wait_tracker() {
                     wait_tracker.undo(step);
+                }
+            }
+            RouterCollectionUndo::Ledger(step) => {
+                if let Some(rare) = &mut self.rare {
+                    rare.ledger.undo(step);
                 }
             }
         }
@@ -376,10 +398,17 @@ impl RouterCollection {
         self.rare.as_ref()?.transmissions.as_ref()
     }
 
+    /// What became of packets other than departures; `None` where nothing did.
+    pub fn ledger(&self) -> Option<&PacketLedger> {
+        let ledger = self.rare.as_ref().map(|rare| &rare.ledger);
+        ledger.filter(|ledger| **ledger != PacketLedger::default())
+    }
+
     /// Appends the state.
     pub fn save(&self, bytes: &mut Vec<u8>) {
         saved::write(&self.delivered.to_vec(), bytes);
         saved::write(&self.rank_waits, bytes);
+        saved::write(&self.ledger(), bytes);
         if let Some(transmissions) = self.transmissions() {
             saved::write(transmissions, bytes);
         }
@@ -397,10 +426,13 @@ impl RouterCollection {
     /// # Errors
     /// The bytes are not the state of such a collection.
     pub fn restore<'b>(&mut self, simulation: &Simulation, bytes: &'b [u8]) -> Result<&'b [u8], String> {
-        let ((delivered, rank_waits), mut bytes): ((Vec<JobCounts>, TimesByJob), _) =
-            saved::read_first(bytes)?;
+        type Always = (Vec<JobCounts>, TimesByJob, Option<PacketLedger>);
+        let ((delivered, rank_waits, ledger), mut bytes): (Always, _) = saved::read_first(bytes)?;
         self.delivered = delivered.into();
         self.rank_waits = rank_waits;
+        if let Some(ledger) = ledger {
+            self.rare.get_or_insert_default().ledger = ledger;
+        }
         if let Some(transmissions) = self.transmissions_mut() {
             let (saved, rest): (TimesByJob, _) = saved::read_first(bytes)?;
             *transmissions = saved;

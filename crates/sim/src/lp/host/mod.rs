@@ -285,6 +285,11 @@ impl Host {
         self.nic.credits(rail, class)
     }
 
+    /// Packets that have arrived at its NIC, and are neither delivered nor consumed yet.
+    pub fn held_packets(&self) -> u64 {
+        self.nic.held_packets()
+    }
+
     /// Use of the injection link of one rail.
     pub fn injection_use(&self, rail: u32, end: Time) -> LinkUse {
         self.nic.injection_use(rail, end)

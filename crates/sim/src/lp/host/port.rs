@@ -4,7 +4,9 @@ use std::marker::PhantomData;
 
 use des::{Context, Journal, Time};
 use fabric::router::RouterSignal;
-use fabric::{NicOutputs, NicSource, NicTimer, NicVisitor, Outgoing, Packet, RegisteredNic, SignalOf};
+use fabric::{
+    NicOutputs, NicSource, NicTimer, NicVisitor, Outgoing, Packet, PacketFate, RegisteredNic, SignalOf,
+};
 use routing::Random;
 
 use super::undo::{HostUndo, Injected};
@@ -132,6 +134,10 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
     #[inline]
     fn depart(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
         let adapter = &mut self.0;
+        if !N::MODEL.capabilities.sends_only_messages && packet.is_control() {
+            adapter.collection.sent_control(adapter.context);
+            return adapter.send(packet, wait);
+        }
         let facts = HostDepartureFacts {
             rail: adapter.rail,
             source,
@@ -194,6 +200,10 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
 
     fn random(&mut self) -> impl Random {
         LpRandom(&mut *self.0.context)
+    }
+
+    fn fate(&mut self, packet: &Packet, fate: PacketFate) {
+        self.0.collection.fate(packet, fate, self.0.context);
     }
 
     fn injected(&mut self, report: Injected, after: Time) {

@@ -312,6 +312,11 @@ impl HostNic {
         self.rail(rail).nic.credits(class)
     }
 
+    /// Packets that have arrived at a port, and are neither delivered nor consumed yet.
+    pub fn held_packets(&self) -> u64 {
+        self.rails().map(|rail| rail.nic.held_packets()).sum()
+    }
+
     /// Use of the injection link of one rail.
     pub fn injection_use(&self, rail: u32, end: Time) -> LinkUse {
         self.rail(rail).nic.used(end)
