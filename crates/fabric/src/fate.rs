@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum PacketFate {
     /// There is one more: a router has made a copy, or a packet of its own.
     Multiplied,
-    /// It has done what it was for, or is a part of another packet: an acknowledgement, a repetition of a packet that has
-    /// arrived, an operand of a reduction.
+    /// It has done what it was for, or is a part of another packet: an acknowledgement, a repetition of a packet that
+    /// has arrived, an operand of a reduction.
     Consumed,
     /// It is lost.
     Dropped(DropReason),

@@ -16,6 +16,7 @@ mod fate;
 mod inbox;
 mod link;
 pub mod nic;
+mod nic_source;
 mod packet;
 mod packet_pool;
 pub mod rails;
@@ -34,8 +35,9 @@ pub use inbox::{Inbox, InboxState, InboxUndo};
 pub use link::{Flow, LinkUse, Measured};
 pub use nic::{
     NIC_ARBITERS, Nic, NicArbiter, NicClassView, NicModel, NicOutputs, NicParameters, NicReport, NicSetup,
-    NicSource, NicState, NicTimer, NicUndo, NicVisitor, Outgoing, RegisteredNic, SignalOf,
+    NicState, NicTimer, NicUndo, NicVisitor, Outgoing, RegisteredNic, SignalOf,
 };
+pub use nic_source::NicSource;
 pub use packet::{Packet, PacketFormat, PacketIdentity, PacketProgress};
 pub use packet_pool::Previous;
 pub use rate::Rate;

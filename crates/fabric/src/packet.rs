@@ -10,7 +10,7 @@ use topology::HostId;
 /// | bits | field | written by | read by |
 /// | --- | --- | --- | --- |
 /// | 32, 32 | `source`, `destination` | the NIC that sends it | routing, hosts |
-/// | 32 | `message` | that NIC; with a wait at the source, the collection | the inbox of the receiving host; the collection |
+/// | 32 | `message` | that NIC; with a wait at the source, the collection | the receiving host; the collection |
 /// | 32 | `bytes` | that NIC | links, buffers, hosts |
 /// | 64 | creation | that NIC | hosts, the collection |
 /// | 64 | `route` | routing | routing |
@@ -21,7 +21,7 @@ use topology::HostId;
 /// | 16 | `sequence` | NIC models that number packets | these |
 /// | 1 | control | NIC models that send packets of their own | the collection, the audit |
 /// | 3 | mark | router models | router and NIC models |
-/// | 12 | none | | |
+/// | 12 | none, 0 | | |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Packet {
@@ -48,7 +48,18 @@ pub struct Packet {
     pub sequence: u16,
     /// [`CONTROL`] and [`MARK`].
     flags: u8,
+    unused: Unused,
 }
+
+/// A byte that is always 0. An enum with a packet needs no other byte for its variant, so that timers and signals with
+/// a packet fit an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+enum Unused {
+    Zero = 0,
+}
+
+const _: () = assert!(size_of::<Option<Packet>>() == size_of::<Packet>());
 
 /// Sizes of the packets into which NICs divide messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +144,7 @@ impl Packet {
             measures: 0,
             sequence: 0,
             flags: 0,
+            unused: Unused::Zero,
         }
     }
 
@@ -263,6 +275,7 @@ impl Packet {
             measures: identity.measures,
             sequence: identity.sequence,
             flags: identity.flags,
+            unused: Unused::Zero,
         };
     }
 

@@ -1,12 +1,13 @@
 //! The arbiter of a NIC port: which source sends the next packet.
 //!
-//! A source is a rank, or the synthetic traffic of one job on this host. [`QueuedNic`](crate::nic::queued::QueuedNic) holds the messages of the
-//! source whose turn it is; [`OtherSources`] holds those of all others. So a port that one source uses pays for no
-//! arbitration.
+//! A source is a rank, or the synthetic traffic of one job on this host. A port holds the messages of the source whose
+//! turn it is; [`OtherSources`] holds those of all others. So a port that one source uses pays for no arbitration.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+
+use crate::NicSource;
 
 /// How a NIC port divides its link among sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,10 +26,6 @@ pub enum NicArbiter {
 
 /// Names of the arbiters in experiments, the default first.
 pub const NIC_ARBITERS: &[&str] = &["round-robin", "deficit-round-robin", "by-message"];
-
-/// Identifies the source of a message in one NIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct NicSource(u32);
 
 impl NicArbiter {
     /// The arbiter of a name of [`NIC_ARBITERS`].

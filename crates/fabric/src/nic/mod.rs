@@ -16,7 +16,7 @@ use crate::capabilities::NicCapabilities;
 use crate::router::RouterSignal;
 use crate::{LinkUse, router};
 
-pub use arbiter::{NIC_ARBITERS, NicArbiter, NicSource, TurnUndo};
+pub use arbiter::{NIC_ARBITERS, NicArbiter, TurnUndo};
 pub use model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing, SignalOf};
 
 /// Name of the NIC model of experiments that name none.

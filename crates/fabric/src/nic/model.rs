@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use topology::HostId;
 
-use super::arbiter::{NicArbiter, NicSource};
+use super::arbiter::NicArbiter;
 use crate::capabilities::NicCapabilities;
 use crate::router::{Registered, RouterModel};
-use crate::{LinkUse, Measured, Packet, PacketFate, PacketFormat, Rate, TrafficClasses};
+use crate::{LinkUse, Measured, NicSource, Packet, PacketFate, PacketFormat, Rate, TrafficClasses};
 
 /// What identifies a message to the layer above the NIC.
 pub trait NicReport: Copy + Debug + Send + Sync + Serialize + DeserializeOwned + 'static {}

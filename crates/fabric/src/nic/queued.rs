@@ -10,12 +10,12 @@ use des::Time;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
-use super::arbiter::{NicArbiter, NicSource, OtherSources, Sending, SourceQueue, TurnUndo};
+use super::arbiter::{NicArbiter, OtherSources, Sending, SourceQueue, TurnUndo};
 use super::model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing};
 use crate::capabilities::NicCapabilities;
 use crate::link::{LinkCounters, StallCounters};
 use crate::router::packet::PacketRouter;
-use crate::{ClassTurnUndo, ClassTurns, LinkUse, Measured, Packet, PacketFormat, Rate};
+use crate::{ClassTurnUndo, ClassTurns, LinkUse, Measured, NicSource, Packet, PacketFormat, Rate};
 
 use class_queues::ClassQueues;
 

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use routing::{Random, RouteState};
 use topology::{HostId, RouterId};
 
-use super::{PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
+use super::{Holding, PortSetting, RouterModel, RouterOutputs, RouterSetup, RoutingContext};
 use crate::reverse_check::UndoRecorder;
-use crate::{Measured, Packet, Rate, TrafficClasses};
+use crate::{Measured, Packet, PacketFate, Rate, TrafficClasses};
 
 /// 8 Gbps: 1000 ps per byte.
 pub(super) const SLOW: u64 = 8_000_000_000;
@@ -142,7 +142,7 @@ impl<M: RouterModel> Bench<M> {
     pub(super) fn buffered(&self) -> usize {
         let mut count = 0;
         self.router
-            .for_each_held(&mut |held| count += usize::from(matches!(held, Held::Packet(_))));
+            .for_each_held(&mut |held| count += usize::from(matches!(held, Holding::Packet(_))));
         count
     }
 }

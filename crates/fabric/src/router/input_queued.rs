@@ -43,7 +43,8 @@ use topology::{Port, RouterId};
 use super::output_buffers::{OutputBuffers, UnsentPacket};
 use super::output_load::OutputLoad;
 use super::{
-    Arrival, Held, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext, Speedup,
+    Arrival, Holding, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+    Speedup,
 };
 use crate::capabilities::{PacketLimit, PacketLimits, RouterCapabilities};
 use crate::link::{LinkCounters, StallCounters};
@@ -1292,13 +1293,13 @@ impl RouterModel for InputQueuedRouter {
         self.id
     }
 
-    fn for_each_held(&self, see: &mut dyn FnMut(Held)) {
+    fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
         let vcs = usize::from(self.vcs);
         for (index, queue) in self.queues.iter().enumerate() {
             let input = ((index / vcs) as u16, (index % vcs) as u8);
             self.pool
                 .iter(queue.packets)
-                .for_each(|buffered| Held::whole(&buffered.packet, input, see));
+                .for_each(|buffered| Holding::whole(&buffered.packet, input, see));
         }
     }
 

@@ -27,8 +27,8 @@ use crate::waits::WaitTracker;
 use crate::{Flow, LinkUse};
 
 pub use model::{
-    Arrival, FEW_PORTS, Held, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
-    RoutingContext,
+    Arrival, FEW_PORTS, Holding, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
+    RouterSetup, RoutingContext,
 };
 pub use speedup::Speedup;
 
@@ -222,7 +222,7 @@ macro_rules! router_models {
 
         impl RouterTimer {
             /// See [`RouterModel::in_timer`].
-            pub fn for_each_held(&self, see: &mut dyn FnMut(Held)) {
+            pub fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
                 match self {
                     $(RouterTimer::$name(timer) => $module::$model::in_timer(timer, see),)*
                 }
@@ -231,7 +231,7 @@ macro_rules! router_models {
 
         impl RouterSignal {
             /// See [`RouterModel::in_signal`].
-            pub fn for_each_held(&self, input: u16, see: &mut dyn FnMut(Held)) {
+            pub fn for_each_held(&self, input: u16, see: &mut dyn FnMut(Holding)) {
                 match self {
                     $(RouterSignal::$name(signal) => $module::$model::in_signal(signal, input, see),)*
                 }
@@ -327,7 +327,7 @@ macro_rules! delegate {
 
 delegate! {
     fn id() -> RouterId;
-    fn for_each_held(see: &mut dyn FnMut(Held));
+    fn for_each_held(see: &mut dyn FnMut(Holding));
     fn load(port: u16) -> u64;
     fn credits(port: u16, vc: u8) -> u32;
     fn used(port: u16, end: Time) -> LinkUse;

@@ -95,7 +95,7 @@ pub struct Arrival {
 
 /// What a router holds: packets, and buffer space. The two are told apart, as a packet may hold several buffers.
 #[derive(Clone, Copy, Debug)]
-pub enum Held {
+pub enum Holding {
     /// A packet is here.
     Packet(Packet),
     /// Space of its own input buffers.
@@ -118,12 +118,12 @@ pub enum Held {
     },
 }
 
-impl Held {
+impl Holding {
     /// A packet, and the space of all of it in an input buffer: port and VC.
-    pub(super) fn whole(packet: &Packet, (port, vc): (u16, u8), see: &mut dyn FnMut(Held)) {
-        see(Held::Packet(*packet));
+    pub(super) fn whole(packet: &Packet, (port, vc): (u16, u8), see: &mut dyn FnMut(Holding)) {
+        see(Holding::Packet(*packet));
         let bytes = packet.bytes;
-        see(Held::Input { port, vc, bytes });
+        see(Holding::Input { port, vc, bytes });
     }
 }
 
@@ -236,16 +236,16 @@ pub trait RouterModel: Sized {
     fn id(&self) -> RouterId;
 
     /// Calls `see` for each packet here, and for what is taken of buffers.
-    fn for_each_held(&self, see: &mut dyn FnMut(Held));
+    fn for_each_held(&self, see: &mut dyn FnMut(Holding));
 
     /// Calls `see` for what a pending timer holds, in addition to [`RouterModel::for_each_held`].
-    fn in_timer(timer: &Self::Timer, see: &mut dyn FnMut(Held)) {
+    fn in_timer(timer: &Self::Timer, see: &mut dyn FnMut(Holding)) {
         let _ = (timer, see);
     }
 
-    /// Calls `see` for what a pending signal holds: a packet on a link, or space of the buffer at the end of that, input
-    /// port `input`, which is 0 where the end is a NIC.
-    fn in_signal(signal: &Self::Signal, input: u16, see: &mut dyn FnMut(Held)) {
+    /// Calls `see` for what a pending signal holds: a packet on a link, or space of the buffer at the end of that,
+    /// input port `input`, which is 0 where the end is a NIC.
+    fn in_signal(signal: &Self::Signal, input: u16, see: &mut dyn FnMut(Holding)) {
         let _ = (signal, input, see);
     }
 

@@ -22,7 +22,7 @@ use topology::{Port, RouterId};
 use super::routed_packet::RoutedPacket;
 use super::underrun::{GuardExpired, UnderrunGuards};
 use super::{
-    Arrival, Held, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
+    Arrival, Holding, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
     RoutingContext,
 };
 use crate::capabilities::RouterCapabilities;
@@ -363,10 +363,11 @@ impl RouterModel for OutputQueuedRouter {
         self.id
     }
 
-    /// A packet that has reserved its link is in the event of its arrival; only those that wait for their tails are here.
-    fn for_each_held(&self, see: &mut dyn FnMut(Held)) {
+    /// A packet that has reserved its link is in the event of its arrival. Only those that wait for their tails are
+    /// here.
+    fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
         let guarded = self.guards.iter();
-        guarded.for_each(|routed| Held::whole(&routed.packet, (routed.input, routed.input_vc), see));
+        guarded.for_each(|routed| Holding::whole(&routed.packet, (routed.input, routed.input_vc), see));
     }
 
     /// None: packets that wait have reserved the link, and there are no credits.

@@ -39,17 +39,17 @@ use super::output_load::OutputLoad;
 use super::routed_packet::RoutedPacket;
 use super::underrun::{GuardExpired, UnderrunGuards};
 use super::{
-    Arrival, FEW_PORTS, Held, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup,
-    RoutingContext,
+    Arrival, FEW_PORTS, Holding, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
+    RouterSetup, RoutingContext,
 };
 use crate::capabilities::RouterCapabilities;
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
-use crate::waits::{PacketObservation, PacketWaitTracker, VcQueue};
-use crate::{Flow, LinkUse, Measured, Packet, PacketIdentity, PacketProgress, Rate};
+use crate::waits::{PacketObservation, PacketWaitTracker};
+use crate::{Flow, LinkUse, Measured, PacketIdentity, PacketProgress, Rate};
 
 /// An undo step of a router.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum PacketUndo {
     /// A packet was routed to an output, whose load grew; it was not sent at once.
     Arrived {
@@ -997,13 +997,13 @@ impl RouterModel for PacketRouter {
         self.id
     }
 
-    fn for_each_held(&self, see: &mut dyn FnMut(Held)) {
+    fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
         let waiting = self.queues.iter().flat_map(|queue| self.pool.iter(*queue));
-        waiting.for_each(|routed| Held::whole(&routed.packet, (routed.input, routed.input_vc), see));
+        waiting.for_each(|routed| Holding::whole(&routed.packet, (routed.input, routed.input_vc), see));
         for routed in self.guards.iter() {
-            Held::whole(&routed.packet, (routed.input, routed.input_vc), see);
+            Holding::whole(&routed.packet, (routed.input, routed.input_vc), see);
             if routed.claim == BufferClaim::Reserved {
-                see(Held::Output {
+                see(Holding::Output {
                     port: routed.output,
                     vc: routed.output_vc,
                     bytes: routed.packet.bytes,

@@ -3,14 +3,14 @@
 //! **Packets**: those that NICs sent and those that routers added were delivered, consumed or dropped, or are held by a
 //! router, a NIC, a timer or a link.
 //!
-//! **Buffers**: for every link and VC, these add up to the buffer: the sender's credits, credits in flight or pending in
-//! a batch, space reserved for what may not leave yet, and the space of what is on the link and in the buffer behind
+//! **Buffers**: for every link and VC, these add up to the buffer: the sender's credits, credits in flight or pending
+//! in a batch, space reserved for what may not leave yet, and the space of what is on the link and in the buffer behind
 //! it. Of router models without credits between routers this holds for injection links only.
 
 use std::collections::HashMap;
 
 use des::{Event, Lps};
-use fabric::router::Held;
+use fabric::router::Holding;
 use foldhash::fast::FixedState;
 use topology::{HostId, Peer, Port, RouterId};
 
@@ -81,11 +81,11 @@ impl Ledgers<'_> {
         }
     }
 
-    fn hold(&mut self, router: RouterId, held: Held) {
+    fn hold(&mut self, router: RouterId, held: Holding) {
         match held {
-            Held::Packet(_) => self.packets += 1,
-            Held::Input { port, vc, bytes } => self.take(router, port, vc, bytes),
-            Held::Output { port, vc, bytes } => self.take_behind(router, port, vc, bytes),
+            Holding::Packet(_) => self.packets += 1,
+            Holding::Input { port, vc, bytes } => self.take(router, port, vc, bytes),
+            Holding::Output { port, vc, bytes } => self.take_behind(router, port, vc, bytes),
         }
     }
 
@@ -109,7 +109,7 @@ impl Ledgers<'_> {
             (LpIdentity::Host(_), NetEvent::SignalArrived { signal, .. }) => {
                 // Hosts have no buffers.
                 signal.for_each_held(0, &mut |held| {
-                    self.packets += u64::from(matches!(held, Held::Packet(_)));
+                    self.packets += u64::from(matches!(held, Holding::Packet(_)));
                 });
             }
             (LpIdentity::Host(host), NetEvent::CreditReturned { port, vc, bytes }) => {

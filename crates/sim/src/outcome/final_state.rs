@@ -58,6 +58,7 @@ impl FinalState<'_> {
         let mut network = self.network(&not_begun);
         network.links = links.rows() as u64;
         (network.ended_otherwise, network.dropped) = self.ended_otherwise();
+        let drop_rows = self.drops();
         let mut jobs: Vec<JobTotals> = (0..self.simulation.jobs.len()).map(|job| self.job(job)).collect();
         let (rank_rows, call_rows) = self.ranks(&mut jobs);
         for job in &jobs {
@@ -77,8 +78,8 @@ impl FinalState<'_> {
             None => hosts,
         };
         tables.extend([routers, hosts, units, pairs]);
-        if !network.dropped.is_empty() {
-            tables.push(drops(self.drops()));
+        if !drop_rows.is_empty() {
+            tables.push(drops(drop_rows));
         }
         Outcome {
             network,

@@ -324,7 +324,7 @@ fn refusal(bytes: &[u8]) -> String {
 fn a_damaged_file_is_refused() {
     let good = good();
     assert!(
-        good.starts_with(b"FABRICSIM CHECKPOINT 8\n") && good.len() > 2_000,
+        good.starts_with(b"FABRICSIM CHECKPOINT 9\n") && good.len() > 2_000,
         "{}",
         good.len()
     );

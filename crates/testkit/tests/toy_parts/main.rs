@@ -11,6 +11,9 @@ mod workspace;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -200,6 +203,8 @@ fn toys_work() {
     ranks_send_their_messages(&bench);
     jobs_of_a_trace_start(&bench);
     results_have_table_export_and_section(&bench);
+    models_run_on_every_executor(&bench);
+    a_killed_run_of_models_goes_on(&bench);
 }
 
 fn toys_are_listed(bench: &Bench) {
@@ -297,4 +302,113 @@ fn results_have_table_export_and_section(bench: &Bench) {
     let tables = bench.read("results/ranks.toy.txt");
     assert!(tables.lines().any(|table| table == "toy_totals"), "{tables}");
     assert!(bench.read("results/ranks/report.html").contains("Toy totals"));
+}
+
+/// Models of routers and NICs that no other part resembles: heads and tails that travel apart, links that go down and
+/// packets that are numbered, loss and NICs that repeat packets.
+const MODELS: [(&str, &str); 3] = [
+    ("toy-flits", "queued"),
+    ("toy-retry", "queued"),
+    ("toy-lossy", "toy-resend"),
+];
+
+/// Arguments that select the models of a row.
+fn with_models((router, nic): (&str, &str)) -> String {
+    format!("--set network.router.model={router} --set network.nic.model={nic}")
+}
+
+/// Shortcuts, audit, load reports, hosts and ranks meet the models on every executor, and all of them agree.
+fn models_run_on_every_executor(bench: &Bench) {
+    for models in MODELS {
+        let set = with_models(models);
+        for (file, more) in [
+            ("traffic.toml", "--set run.until=14us --set run.warmup=1us"),
+            ("ranks.toml", "--set collect.waits=false"),
+        ] {
+            let run = |executor: &str| {
+                let out = "--out results/models --force";
+                bench.json(&format!(
+                    "run {file} --json {set} {more} {out} --executor {executor}"
+                ))
+            };
+            let reference = run("sequential");
+            if file == "ranks.toml" {
+                let jobs = reference["jobs"].as_array().expect("jobs");
+                assert!(
+                    jobs.iter().all(|job| job["finished"] == true),
+                    "{models:?}: {jobs:?}"
+                );
+                let received = bench.table("results/models", "ranks", &["bytes_received"]);
+                let received: u64 = received
+                    .iter()
+                    .map(|cells| cells[0].parse::<u64>().expect("a number"))
+                    .sum();
+                assert_eq!(received, 3 * 8 + 1050, "{models:?}");
+            } else {
+                dropped_packets_are_told(bench, models, &reference);
+            }
+            for executor in [
+                "conservative --threads 1",
+                "conservative --threads 3",
+                "optimistic --threads 2",
+                "reverse-check",
+            ] {
+                assert_eq!(
+                    run(executor)["digest"],
+                    reference["digest"],
+                    "{models:?} {executor}"
+                );
+            }
+        }
+    }
+}
+
+/// Lost packets are in summary, note and table; with other models there are none.
+fn dropped_packets_are_told(bench: &Bench, models: (&str, &str), summary: &Value) {
+    let reason = match models.0 {
+        "toy-lossy" => "buffer-full",
+        "toy-retry" => "link-down",
+        _ => return assert_eq!(summary["network"]["dropped"], Value::Null),
+    };
+    let dropped = &summary["network"]["dropped"][0];
+    assert_eq!(dropped["reason"], reason);
+    let notes = summary["notes"].as_array().expect("notes");
+    assert!(notes.iter().any(|note| note["kind"] == "dropped-packets"));
+    let rows = bench.table("results/models", "drops", &["kind", "reason", "packets"]);
+    assert!(rows.iter().all(|row| row[0] == "router" && row[1] == reason));
+    let packets: u64 = rows
+        .iter()
+        .map(|row| row[2].parse::<u64>().expect("a number"))
+        .sum();
+    assert_eq!(dropped["packets"].as_u64(), Some(packets));
+}
+
+/// Checkpoints have the models' state, timers and signals.
+fn a_killed_run_of_models_goes_on(bench: &Bench) {
+    for models in MODELS {
+        let run = format!(
+            "run traffic.toml --json {} --set run.until=300us",
+            with_models(models)
+        );
+        let whole = bench.json(&format!("{run} --out results/whole --force"));
+        let checkpoint = bench.folder.join("results/killed/checkpoint.fabricsim");
+        let arguments = format!("{run} --out results/killed --force --checkpoint-every-simulated 2us");
+        let mut child = Command::new(&bench.program)
+            .current_dir(&bench.folder)
+            .args(arguments.split(' '))
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        while !checkpoint.exists() && child.try_wait().expect("a child").is_none() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().expect("it can be killed");
+        child.wait().expect("a child");
+        assert!(
+            checkpoint.exists(),
+            "{models:?}: the run ended before it could be killed"
+        );
+        let resumed = bench.json("resume results/killed --json");
+        assert_eq!(resumed["digest"], whole["digest"], "{models:?}");
+    }
 }

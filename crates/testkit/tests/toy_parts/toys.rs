@@ -321,20 +321,47 @@ pub const TOYS: &[Toy] = &[
     },
     Toy {
         row: "a router model",
-        files: &["crates/fabric/src/router/toy_queues.rs"],
+        files: &[
+            "crates/fabric/src/router/toy_queues.rs",
+            "crates/fabric/src/router/toy_flits.rs",
+            "crates/fabric/src/router/toy_frame.rs",
+            "crates/fabric/src/router/toy_lossy.rs",
+            "crates/fabric/src/router/toy_retry.rs",
+        ],
         edits: &[
             edit(
                 "crates/fabric/src/router/mod.rs",
                 "pub mod packet;",
-                "\npub mod toy_queues;",
+                "\nmod toy_frame;\npub mod toy_flits;\npub mod toy_lossy;\npub mod toy_queues;\npub mod toy_retry;",
             ),
             edit(
                 "crates/fabric/src/router/mod.rs",
                 "Packet: packet::PacketRouter,",
-                "\n    ToyQueues: toy_queues::ToyQueuesRouter,",
+                "
+    ToyFlits: toy_flits::ToyFlitsRouter,
+    ToyLossy: toy_lossy::ToyLossyRouter,
+    ToyQueues: toy_queues::ToyQueuesRouter,
+    ToyRetry: toy_retry::ToyRetryRouter,",
             ),
         ],
         listed: Some(("router-models", "toy-queues")),
+    },
+    Toy {
+        row: "a NIC model",
+        files: &["crates/fabric/src/nic/toy_resend.rs"],
+        edits: &[
+            edit(
+                "crates/fabric/src/nic/mod.rs",
+                "pub mod queued;",
+                "\npub mod toy_resend;",
+            ),
+            edit(
+                "crates/fabric/src/nic/mod.rs",
+                "Queued: queued::QueuedNic,",
+                "\n    ToyResend: toy_resend::ToyResendNic,",
+            ),
+        ],
+        listed: Some(("nic-models", "toy-resend")),
     },
     Toy {
         row: "a table of the result",

@@ -17,9 +17,7 @@ use routing::{At, Congestion};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::{
-    Arrival, BufferedPacket, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
-};
+use super::{Arrival, Holding, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext};
 use crate::capabilities::RouterCapabilities;
 use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Measured, Packet, Rate};
@@ -268,15 +266,10 @@ impl RouterModel for ToyQueuesRouter {
         self.id
     }
 
-    fn for_each_buffered(&self, see: &mut dyn FnMut(BufferedPacket)) {
+    fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
         let queues = self.outputs.iter().flat_map(|output| &output.queues);
         for queued in queues.flatten() {
-            see(BufferedPacket {
-                packet: queued.packet,
-                input: queued.input,
-                input_vc: queued.input_vc,
-                reserved: None,
-            });
+            Holding::whole(&queued.packet, (queued.input, queued.input_vc), see);
         }
     }
 
@@ -290,7 +283,12 @@ impl RouterModel for ToyQueuesRouter {
 
     fn used(&self, port: u16, end: Time) -> LinkUse {
         let output = &self.outputs[usize::from(port)];
-        LinkUse::new(output.counters, output.stalls, (end, output.busy_until), self.measured)
+        LinkUse::new(
+            output.counters,
+            output.stalls,
+            (end, output.busy_until),
+            self.measured,
+        )
     }
 
     fn waiting_at(&self, port: u16) -> u32 {
