@@ -326,7 +326,7 @@ fn models_run_on_every_executor(bench: &Bench) {
             ("ranks.toml", "--set collect.waits=false"),
         ] {
             let run = |executor: &str| {
-                let out = "--out results/models --force";
+                let out = "--out results/models";
                 bench.json(&format!(
                     "run {file} --json {set} {more} {out} --executor {executor}"
                 ))
@@ -390,9 +390,9 @@ fn a_killed_run_of_models_goes_on(bench: &Bench) {
             "run traffic.toml --json {} --set run.until=300us",
             with_models(models)
         );
-        let whole = bench.json(&format!("{run} --out results/whole --force"));
+        let whole = bench.json(&format!("{run} --out results/whole"));
         let checkpoint = bench.folder.join("results/killed/checkpoint.fabricsim");
-        let arguments = format!("{run} --out results/killed --force --checkpoint-every-simulated 2us");
+        let arguments = format!("{run} --out results/killed --checkpoint-every-simulated 2us");
         let mut child = Command::new(&bench.program)
             .current_dir(&bench.folder)
             .args(arguments.split(' '))
