@@ -1,8 +1,8 @@
 //! The traffic classes of a NIC port: each has its own sources, messages and credits.
 //!
-//! [`QueuedNic`] works with the queues of one class at a time, the loaded one, so that a port of a network with one
-//! class pays nothing. [`ClassQueues`] holds those of all others. Which class is loaded has no effect: each input first loads
-//! the class that it concerns, and [`TrafficClasses`] say which class sends next.
+//! [`QueuedNic`] works with the queues of one class at a time, the loaded one. So a port of a network with one class
+//! pays nothing. [`ClassQueues`] holds those of all others. Which class is loaded has no effect: each input first
+//! loads the class that it concerns, and [`TrafficClasses`] say which class sends next.
 
 use super::*;
 use crate::{ClassSet, TrafficClasses};
