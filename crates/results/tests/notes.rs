@@ -5,8 +5,9 @@ mod sample;
 use std::collections::BTreeSet;
 
 use fabricsim_results::{
-    AssumedValue, Assumptions, BacklogGrowth, CutSummary, Histogram, MeasuredError, NOTE_KINDS, Note,
-    Outcome, RecordingTotals, RunResult, RunSummary, Severity, Summary, Unreceived, compare, report, rows,
+    AssumedValue, Assumptions, BacklogGrowth, CutSummary, DroppedSummary, Histogram, MeasuredError,
+    NOTE_KINDS, Note, Outcome, RecordingTotals, RunResult, RunSummary, Severity, Summary, Unreceived,
+    compare, report, rows,
 };
 
 fn kinds(result: &RunResult) -> Vec<&str> {
@@ -301,6 +302,30 @@ fn detours_without_back_pressure_are_noted() {
     assert_eq!(kinds(&with("output-queued", Some(64))), ["no-back-pressure"]);
     assert_eq!(kinds(&with("output-queued", None)), [""; 0]);
     assert_eq!(kinds(&with("packet", Some(64))), [""; 0]);
+}
+
+#[test]
+fn dropped_packets_are_counted_by_reason() {
+    let mut outcome = sample::outcome();
+    let dropped = |reason: &str, packets| DroppedSummary {
+        reason: reason.into(),
+        packets,
+        bytes: 64 * packets,
+    };
+    outcome.network.packets_injected = 1000;
+    outcome.network.packets_delivered = 990;
+    outcome.network.ended_otherwise = 3;
+    outcome.network.dropped = vec![dropped("buffer-full", 2), dropped("link-down", 1)];
+    let result = RunResult::new(sample::experiment(), outcome, sample::run());
+    assert_eq!(result.summary.network.packets_in_flight, 7);
+    let notes = &result.summary.notes;
+    let note = notes
+        .iter()
+        .find(|note| note.kind == "dropped-packets")
+        .expect("a note");
+    let expected =
+        "3 packets were dropped, 0.30 % of those that NICs sent: 2 for buffer-full, 1 for link-down";
+    assert_eq!(note.found, expected);
 }
 
 #[test]
