@@ -95,15 +95,15 @@ fn refuse_equal_prices(networks: &[DraftNetwork], table: &CostTable) -> Result<(
     if table.depends_on_bandwidth(classes) {
         return Ok(());
     }
-    let costs = networks.iter().map(|network| {
+    let costs = networks.iter().map(|network| -> Result<_, Error> {
         let cost = table.amount(cost(network, table)?);
         Ok(format!("{} costs {cost}", network.topology))
     });
     let costs = costs.collect::<Result<Vec<_>, Error>>()?.join(", ");
     let message = format!(
-        "no price in {} depends on the bandwidth of links between routers, so that networks of so many hosts have equal \
-         cost with none: {costs}; expected cable.bandwidth, cable.per_gbps, cable.per_gbps_metre or switch.bandwidth, \
-         or --equal hosts with --costs, to compare performance and these costs",
+        "no price in {} depends on the bandwidth of links between routers, so that none makes the costs of networks of \
+         these sizes equal: {costs}; expected cable.bandwidth, cable.per_gbps, cable.per_gbps_metre or \
+         switch.bandwidth, or --equal hosts, with which the sweep shows these costs",
         table.file()
     );
     Err(refused("--costs", message))

@@ -141,7 +141,7 @@ impl<'a> NetworkOptions<'a> {
         let message = "compares topologies, and there is one only; expected several, as in --topology dragonfly,fat-tree";
         refuse_given(topologies.len() < 2 && equal != Equal::Hosts, "--equal", message)?;
         check_costs(request)?;
-        let costs = request.costs.map(|costs| {
+        let costs = request.costs.map(|costs| -> Result<_, Error> {
             let table = CostTable::load(costs.path)?;
             Ok(Prices {
                 table,
