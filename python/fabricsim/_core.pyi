@@ -12,6 +12,7 @@ __all__ = [
     "TIE_OF_TRAFFIC",
     "Answer",
     "Completed",
+    "CostTable",
     "Experiment",
     "Operation",
     "Request",
@@ -41,6 +42,7 @@ __all__ = [
     "program_operations",
     "receive",
     "regenerate_report",
+    "router_kind",
     "send",
     "send_receive",
     "trace_info",
@@ -57,6 +59,19 @@ DELIVERED: float
 NETWORK_BOUNDS: float
 TIE_OF_TIMES: float
 TIE_OF_TRAFFIC: float
+
+@final
+class CostTable:
+    @staticmethod
+    def from_toml(text: str, file: str) -> CostTable: ...
+    @property
+    def currency(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+    @property
+    def has_electricity(self) -> bool: ...
+    def bill(self, parts: str) -> str: ...
+    def electricity(self, watts: float) -> str: ...
 
 @final
 class Experiment:
@@ -127,6 +142,7 @@ def export(
 def compare(folders: list[tuple[str, str | PathLike[str]]]) -> str: ...
 def compare_runs(folders: list[tuple[str, str | PathLike[str]]]) -> str: ...
 def deliveries(summary: str) -> str: ...
+def router_kind(coordinates: str) -> str: ...
 def verify_summary(folder: str | PathLike[str], force: bool) -> None: ...
 def verify_table(path: str | PathLike[str]) -> None: ...
 def program_operations(

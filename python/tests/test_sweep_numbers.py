@@ -215,6 +215,28 @@ def test_entries_for_a_class_or_bandwidth(table: Any) -> None:
     assert [item.each for item in items] == [9, 3, 9]
 
 
+def test_a_switch_with_a_bandwidth_has_no_faster_port(table: Any) -> None:
+    text = """
+    [[switch]]
+    bandwidth = "100 Gbps"
+    cost = 1
+    [[switch]]
+    bandwidth = "200 Gbps"
+    cost = 2
+    [[cable]]
+    cost = 0
+    """
+    rates = [50, 100, 150, 200]
+    routers = [
+        {"kind": "router", "ports": 4, "bandwidth_bits_per_s": rate * 10**9, "count": 1} for rate in rates
+    ]
+    items = table(text).of(network(routers=routers, cables=[]))
+    assert [item.each for item in items] == [1, 1, 2, 2]
+    too_fast = routers[0] | {"bandwidth_bits_per_s": 400 * 10**9}
+    with pytest.raises(SweepError, match=r"no \[\[switch\]\] for .* of up to 400 Gbps"):
+        table(text).of(network(routers=[too_fast], cables=[]))
+
+
 def test_rates_of_cables_are_rounded_as_by_the_simulation(table: Any) -> None:
     text = '[[switch]]\nper_port = 1\n[[cable]]\nbandwidth = "1.8 GiB/s"\ncost = 4'
     cable = {"class": "x", "count": 1, "bandwidth_bits_per_s": 15_461_882_266, "latency_ps": 100_000}
@@ -266,10 +288,12 @@ def test_what_a_table_lacks_is_named(table: Any, change: dict[str, Any], message
         ("[[switch]]\ncost = inf", 2, "switch.0.cost", "expected a number from -1e+30 to 1e+30, found inf"),
         ("[[switch]]\ncost = nan", 2, "switch.0.cost", "expected a number from"),
         (f"[[switch]]\ncost = {'9' * 400}", 2, "switch.0.cost", "999 (400 characters)"),
-        (f"[[switch]]\nports = {'9' * 400}", 2, "switch.0.ports", "at most 1,000,000,000"),
-        (f"[[cable]]\nup_to = '{'9' * 5000} m'", 2, "cable.0.up_to", "of at most 40 digits, found '999"),
+        (f"[[switch]]\nports = {'9' * 400}", 2, "switch.0.ports", "999 (400 characters)"),
+        ("[[switch]]\nports = 1_000_000_001", 2, "switch.0.ports", "at most 1,000,000,000"),
+        ("[[switch]]\nbandwidth = 100", 2, "switch.0.bandwidth", "a data rate such as"),
+        (f"[[cable]]\nup_to = '{'9' * 5000} m'", 2, "cable.0.up_to", "is too large; expected a length"),
         ("[electricity]\nprice_per_kwh = 1\nyears = 1e300", 3, "electricity.years", "to 1e+30"),
-        ("[electricity]\nprice = 1", 2, "electricity.price", "the keys here are 'price_per_kwh'"),
+        ("[electricity]\nprice = 1", 2, "electricity.price", "expected one of: price_per_kwh"),
     ],
 )
 def test_wrong_cost_tables(table: Any, text: str, line: int | None, key: str, message: str) -> None:
@@ -300,7 +324,7 @@ def test_what_networks_consist_of(traffic: dict[str, Any]) -> None:
                 ("host", 50, 50),
             ]
         ],
-        "routers": [{"kind": "router", "ports": 5, "count": 16}],
+        "routers": [{"kind": "router", "ports": 5, "bandwidth_bits_per_s": 100 * 10**9, "count": 16}],
     }
 
 
@@ -315,9 +339,8 @@ def test_kinds_of_routers() -> None:
     }
     found = fabricsim.run(experiment)
     assert inventory(found.links, found.summary)["routers"] == [
-        {"kind": "core", "ports": 4, "count": 4},
-        {"kind": "leaf", "ports": 4, "count": 8},
-        {"kind": "spine", "ports": 4, "count": 8},
+        {"kind": kind, "ports": 4, "bandwidth_bits_per_s": 100 * 10**9, "count": count}
+        for kind, count in [("core", 4), ("leaf", 8), ("spine", 8)]
     ]
 
 

@@ -115,9 +115,17 @@ struct NewArguments {
     #[arg(long, value_name = "PATH", conflicts_with = "workload")]
     trace: Option<PathBuf>,
     /// What several topologies have in common: hosts (all links have the bandwidth); bisection or cable-bandwidth
-    /// (links between routers have the bandwidth that gives each host the same part of the bisection, or of all cables)
+    /// (links between routers have the bandwidth that gives each host the same part of the bisection, or of all
+    /// cables); cost (they have the greatest bandwidth for a budget)
     #[arg(long, value_name = "WHAT", default_value = Equal::NAMES[0])]
     equal: String,
+    /// Cost table (docs/formats/costs.md) of a sweep, which --equal cost needs
+    #[arg(long, value_name = "FILE")]
+    costs: Option<PathBuf>,
+    /// With --equal cost, the most that each network costs [default: the cost of the first one if all links have the
+    /// bandwidth]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    budget: Option<f64>,
     /// File to write; a sweep also writes NAME-experiment.toml beside NAME.toml [default: print the experiment]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -156,6 +164,11 @@ impl NewArguments {
             None => add("workload", Some(self.workload.clone())),
         }
         add("equal", (self.topology.len() > 1).then(|| self.equal.clone()));
+        add(
+            "costs",
+            self.costs.as_ref().map(|path| path.display().to_string()),
+        );
+        add("budget", self.budget.map(|budget| budget.to_string()));
         command
     }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use experiment::{DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft};
+use experiment::{DraftCosts, DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft};
 use serde_json::json;
 
 use crate::{CommandFailure, NewArguments, print};
@@ -29,6 +29,11 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
         (Some(path), Some(written)) => DraftWorkload::Recording { path, written },
         _ => DraftWorkload::Named(&arguments.workload),
     };
+    let named = arguments
+        .costs
+        .as_ref()
+        .map(|path| beside(path, arguments.out.as_deref()));
+    let costs = arguments.costs.as_ref().zip(named.as_ref());
     let request = DraftRequest {
         hosts: arguments.hosts,
         topologies: &arguments.topology,
@@ -38,6 +43,8 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
         preset: arguments.preset.as_deref(),
         workload,
         equal,
+        costs: costs.map(|(path, written)| DraftCosts { path, written }),
+        budget: arguments.budget,
         command: &arguments.command(),
     };
     let draft = said_after(SILENCE, "builds the networks, to check them", || {
@@ -70,11 +77,14 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
     warn(&draft);
     if arguments.json {
         let paths: Vec<String> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-        let shown = json!({
+        let mut shown = json!({
             "experiment": paths.last(),
             "sweep": is_sweep.then(|| &paths[0]),
             "networks": draft.networks,
         });
+        if let Some(budget) = draft.budget {
+            shown["budget"] = budget.into();
+        }
         print(serde_json::to_string_pretty(&shown).map_err(CommandFailure::failed)?);
         return Ok(());
     }
@@ -83,6 +93,9 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<(), CommandFailure> {
             "network  {}, routing {}",
             network.description, network.routing
         ));
+        if let Some(cost) = &network.cost_in_words {
+            print(format!("cost     {cost}"));
+        }
     }
     for (path, _) in &files {
         print(format!("written  {}", path.display()));

@@ -60,6 +60,18 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A user's text in a message, with its middle left out if it is long.
+pub(crate) fn shortened(text: &str) -> String {
+    const HALF: usize = 40;
+    let characters = text.chars().count();
+    if characters <= 2 * HALF {
+        return text.into();
+    }
+    let first: String = text.chars().take(HALF).collect();
+    let last: String = text.chars().skip(characters - HALF).collect();
+    format!("{first}...{last} ({characters} characters)")
+}
+
 /// `; did you mean 'x'?` for the name of `known` that `name` stands for ([`NAME_ALIASES`]) or else is nearest to it, or
 /// a list of all of them.
 ///

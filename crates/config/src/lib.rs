@@ -19,7 +19,7 @@ pub use alias::{Alias, KEY_ALIASES, NAME_ALIASES};
 pub use error::{Error, Location, nearest, nearest_key};
 pub use input::{EXPERIMENT_BYTES, TEXT_BYTES, open_input, read_text};
 pub use parameter::{DefaultValue, Parameter, Type};
-pub use quantity::{Bandwidth, Bytes, Duration, Power, RoundedRate};
+pub use quantity::{Bandwidth, Bytes, Duration, Length, Power, RoundedRate};
 pub use section::Section;
 pub use setting::{AutoOrNumber, NameOrSome, OneOrEach, OrNone, Setting, Value};
 pub use settings_file::{Override, read_settings};

@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::alias;
+use crate::error::shortened;
 
 /// A span of time in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +34,13 @@ pub struct RoundedRate {
     pub used_bits_per_s: u64,
     /// Difference of the two rates as a fraction of the given one; positive. For display only.
     pub relative_difference: f64,
+}
+
+/// A length in millimetres, the number of 53 bits next to what is given.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Length {
+    /// Millimetres.
+    pub mm: f64,
 }
 
 /// An amount of data in bytes.
@@ -96,6 +104,8 @@ const SIZE: Units = &[
     ("B", 1),
 ];
 
+const LENGTH: Units = &[("km", 1_000_000), ("m", 1_000), ("cm", 10), ("mm", 1)];
+
 const POWER: Units = &[
     ("MW", 1_000_000_000_000),
     ("kW", 1_000_000_000),
@@ -110,6 +120,29 @@ impl Duration {
     /// Parses `"50 ns"`; the error says what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         exact(text, TIME, Self::EXPECTED).map(|ps| Duration { ps })
+    }
+
+    /// Picoseconds of a time that need not be whole, such as that of a metre of cable.
+    ///
+    /// # Errors
+    /// No time; the error says what was expected.
+    pub fn parse_fraction(text: &str) -> Result<f64, String> {
+        Rational::parse(text, TIME, Self::EXPECTED).map(|time| time.to_number())
+    }
+}
+
+impl Length {
+    pub(crate) const EXPECTED: &'static str = "a length such as \"2 m\" (km, m, cm, mm)";
+
+    /// Parses `"2.5 m"`.
+    ///
+    /// # Errors
+    /// No length; the error says what was expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let length = Rational::parse(text, LENGTH, Self::EXPECTED)?;
+        Ok(Length {
+            mm: length.to_number(),
+        })
     }
 }
 
@@ -174,6 +207,11 @@ impl fmt::Display for Duration {
 impl fmt::Display for Bandwidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show(self.bits_per_s, RATE, f)
+    }
+}
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m", self.mm / 1000.0)
     }
 }
 impl fmt::Display for RoundedRate {
@@ -262,6 +300,11 @@ impl Rational {
         u64::try_from(self.units / self.scale + up).map_err(|_| refused(text, "is too large", expected))
     }
 
+    /// The nearest number of 53 bits, where both parts have at most that many.
+    fn to_number(&self) -> f64 {
+        self.units as f64 / self.scale as f64
+    }
+
     fn too_fine(&self, text: &str, expected: &str) -> String {
         refused(text, "is finer than this simulator resolves", expected)
     }
@@ -345,7 +388,7 @@ fn eighth(number: &str) -> Option<String> {
 }
 
 fn refused(text: &str, why: &str, expected: &str) -> String {
-    format!("\"{text}\" {why}; expected {expected}")
+    format!("\"{}\" {why}; expected {expected}", shortened(text))
 }
 
 /// A quantity that is a whole number of the smallest unit.
@@ -519,6 +562,34 @@ mod tests {
         assert_eq!(Bytes::parse("100 KB").unwrap().bytes, 100_000);
         assert_eq!(Duration::parse("2.5 ns").unwrap().ps, 2_500);
         assert_eq!(Duration::parse("0 s").unwrap().to_string(), "0 ps");
+    }
+
+    #[test]
+    fn lengths_and_times_of_a_metre_need_not_be_whole() {
+        for (text, mm) in [
+            ("2.3 m", 2300.0),
+            ("230 cm", 2300.0),
+            ("0.5mm", 0.5),
+            ("1.2 km", 1.2e6),
+        ] {
+            assert_eq!(Length::parse(text).unwrap().mm, mm, "{text}");
+        }
+        assert_eq!(Length::parse("2.5 m").unwrap().to_string(), "2.5 m");
+        assert_eq!(Duration::parse_fraction("3.33564 ns").unwrap(), 3335.64);
+        for (text, needle) in [
+            ("3 ns", "has the unknown unit 'ns'"),
+            (
+                "-1 m",
+                "does not start with a number; expected a length such as \"2 m\"",
+            ),
+            (
+                &*format!("{} m", "9".repeat(5000)),
+                "m (5002 characters)\" is too large",
+            ),
+        ] {
+            let message = Length::parse(text).unwrap_err();
+            assert!(message.contains(needle) && message.len() < 300, "{message}");
+        }
     }
 
     #[test]

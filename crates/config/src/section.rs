@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::alias::stands_for;
-use crate::error::{Error, Location, nearest, nearest_key};
+use crate::error::{Error, Location, nearest, nearest_key, shortened};
 use crate::parameter::{DefaultValue, Parameter};
 use crate::quantity::RoundedRate;
 use crate::setting::{Setting, Value};
@@ -599,7 +599,7 @@ fn read_value(path: &str, item: &Spanned<DeValue<'_>>, lines: &Lines) -> Result<
         DeValue::Boolean(b) => Value::Boolean(*b),
         DeValue::Integer(i) => Value::Integer(
             i64::from_str_radix(&i.as_str().replace('_', ""), i.radix())
-                .map_err(|_| fail(format!("{i} does not fit 64 bits")))?,
+                .map_err(|_| fail(format!("{} does not fit 64 bits", shortened(&i.to_string()))))?,
         ),
         DeValue::Float(x) => Value::Float(
             x.as_str()

@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use crate::quantity::{Bandwidth, Bytes, Duration, Power, RoundedRate};
+use crate::error::shortened;
+use crate::quantity::{Bandwidth, Bytes, Duration, Length, Power, RoundedRate};
 use crate::section::Section;
 
 /// A value as written in the file.
@@ -26,12 +27,12 @@ pub enum Value {
 
 impl Value {
     /// The value as a message quotes it: `"text"`, `12`, `a table`.
-    pub(crate) fn quoted(&self) -> String {
+    pub fn quoted(&self) -> String {
         match self {
             Value::Integer(i) => i.to_string(),
             Value::Float(x) => x.to_string(),
             Value::Boolean(b) => b.to_string(),
-            Value::String(s) => format!("\"{s}\""),
+            Value::String(s) => format!("\"{}\"", shortened(s)),
             Value::List(_) => "a list".into(),
             Value::Table(_) => "a table".into(),
             Value::Tables(_) => "a list of tables".into(),
@@ -273,6 +274,7 @@ quantity!(
         }
     },
     Bytes,
+    Length,
     Power
 );
 

@@ -11,7 +11,7 @@ mod idle_path;
 mod setup;
 
 pub use bounds::{Effort, bounds};
-pub use draft::{DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft, draft};
+pub use draft::{DraftCosts, DraftNetwork, DraftRequest, DraftWorkload, Equal, ExperimentDraft, draft};
 pub use error::Error;
 pub use estimate::{WorkEstimate, work};
 pub use setup::collect::{Bins, CollectSetting, MOST_TALLIED, Periods, Series};

@@ -41,11 +41,21 @@ pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
 
 /// An `ExperimentError` with the location of the wrong setting.
 fn of_config(py: Python<'_>, wrong: &config::Error) -> PyErr {
+    located(py, "ExperimentError", wrong.to_string(), wrong)
+}
+
+/// A `SweepError` with the location of the wrong setting. This class puts the location before the message itself.
+pub(crate) fn of_sweep(py: Python<'_>, wrong: &config::Error) -> PyErr {
+    located(py, "SweepError", wrong.message.clone(), wrong)
+}
+
+/// An exception with file, line and key.
+fn located(py: Python<'_>, class: &str, message: String, wrong: &config::Error) -> PyErr {
     let file = wrong.location.as_ref().map(|l| l.file.to_string());
     let line = wrong.location.as_ref().map(|l| l.line).filter(|line| *line > 0);
     let key = Some(wrong.key.clone()).filter(|key| !key.is_empty());
-    match find(py, "ExperimentError") {
-        Ok(class) => PyErr::from_type(class, (wrong.to_string(), file, line, key)),
+    match find(py, class) {
+        Ok(class) => PyErr::from_type(class, (message, file, line, key)),
         Err(broken) => broken,
     }
 }

@@ -3,6 +3,7 @@
 //! The Python package around it adds types, documentation and Arrow tables. Text crosses the border: TOML in, JSON
 //! and paths of Parquet files out. Programs in Python pass their operations one by one.
 
+mod costs;
 mod error;
 mod experiment;
 mod operation;
@@ -19,6 +20,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// FabricSim's simulation core.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::costs::{CostTable, router_kind};
     #[pymodule_export]
     use super::experiment::Experiment;
     #[pymodule_export]

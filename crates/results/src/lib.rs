@@ -14,6 +14,7 @@ mod communication;
 mod compare;
 mod compared_runs;
 mod contribution;
+mod costs;
 mod critical_path;
 mod delivery;
 mod differing_keys;
@@ -59,6 +60,7 @@ pub use communication::{Communication, Sent, carries_data};
 pub use compare::{NETWORK_BOUNDS, compare};
 pub use compared_runs::{ComparedRuns, ComparedValue, compare_runs};
 pub use contribution::PathContribution;
+pub use costs::{BillItem, CableCount, CostTable, Inventory, RouterCount, router_kind};
 pub use critical_path::{
     CRITICAL_PATH_SCHEMA, CriticalPath, CriticalPaths, PathLink, PathRank, PathReason, PathWait,
 };

@@ -80,6 +80,39 @@ pub(crate) fn count(count: u64) -> String {
     grouped
 }
 
+/// `1,234,567`: the nearest whole number, in groups of three.
+pub(crate) fn commas(number: f64) -> String {
+    let digits = format!("{:.0}", number.abs());
+    let mut grouped = String::from(if number < 0.0 && digits != "0" { "-" } else { "" });
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `12.5`, `1e+30`: at most this many significant digits, as `%g` of C prints them.
+pub(crate) fn general(number: f64, digits: usize) -> String {
+    if !number.is_finite() {
+        return number.to_string().to_lowercase();
+    }
+    let without_zeros = |text: String| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    };
+    let scientific = format!("{number:.*e}", digits.saturating_sub(1));
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if exponent < -4 || exponent >= digits as i32 {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", without_zeros(mantissa.into()), exponent.abs());
+    }
+    let decimals = (digits as i32 - 1 - exponent) as usize;
+    without_zeros(format!("{number:.decimals$}"))
+}
+
 /// `12.3 %`.
 pub(crate) fn percent(fraction: f64) -> String {
     format!("{:.1} %", 100.0 * fraction)
@@ -124,6 +157,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn general_numbers_are_those_of_c() {
+        for (number, shown) in [
+            (0.0, "0"),
+            (100.0, "100"),
+            (2.5, "2.5"),
+            (40.372692582, "40.3727"),
+            (999_999.5, "1e+06"),
+            (123_456.0, "123456"),
+            (-0.0001, "-0.0001"),
+            (0.00001, "1e-05"),
+            (1e300, "1e+300"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "nan"),
+        ] {
+            assert_eq!(general(number, 6), shown);
+        }
+        assert_eq!(general(99.987, 4), "99.99");
+    }
+
+    #[test]
     fn numbers_are_short_and_have_their_unit() {
         assert_eq!(time(0.0), "0 ns");
         assert_eq!(time(0.25), "0.25 ns");
@@ -137,6 +190,10 @@ mod tests {
         assert_eq!(rate(4_200_000.0), "4.2 M/s");
         assert_eq!(count(1_234_567).replace('\u{a0}', " "), "1 234 567");
         assert_eq!(count(12), "12");
+        assert_eq!(
+            [0.4, -0.4, 999.5, -1_234_567.0].map(commas),
+            ["0", "0", "1,000", "-1,234,567"]
+        );
         assert_eq!(percent(0.5), "50.0 %");
         assert_eq!(slow_down(1.25), "1.250x");
     }

@@ -362,7 +362,7 @@ class _Conduct:
 
     def _electricity(self, outcome: Outcome, facts: Mapping[str, Any]) -> dict[str, float | None]:
         """Electricity at the mean power of a run, and its sum with the cost of the network."""
-        if self._costs is None or self._costs.electricity is None:
+        if self._costs is None or not self._costs.has_electricity:
             return {}
         cost, electricity = facts.get("network.cost"), None
         try:

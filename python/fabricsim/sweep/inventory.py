@@ -14,12 +14,10 @@ from typing import Any
 
 import pyarrow
 
+from fabricsim import _core
 from fabricsim.sweep.quantity import Quantity
 
 __all__ = ["inventory"]
-
-# "leaf" of "pod 0, leaf 3": the kind of a router, if its name has one.
-_KIND = re.compile(r"([a-z][a-z-]*) \d+$")
 
 
 def inventory(links: pyarrow.Table, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,21 +28,24 @@ def inventory(links: pyarrow.Table, summary: Mapping[str, Any]) -> dict[str, Any
     dict
         ``hosts``; ``nics`` (ports of hosts); ``cables``: ``class``, ``bandwidth_bits_per_s``,
         ``latency_ps``, ``count`` (a half, where a link has no way back); ``routers``: ``kind``, ``ports``
-        (used), ``count``.
+        (used), ``bandwidth_bits_per_s`` (of the fastest port), ``count``.
     """
     network = summary["experiment"]["network"]
     cables: Counter[tuple[str, int]] = Counter()
     ports: Counter[str] = Counter()
+    fastest: dict[str, int] = {}
     nics = 0
     columns = [links.column(name).to_pylist() for name in ("class", "bandwidth_bits_per_s", "from")]
     for kind, bandwidth, begin in zip(*columns, strict=True):
         cables["host" if kind in ("injection", "ejection") else kind, bandwidth] += 1
         nics += kind == "injection"
         if not begin.startswith("host "):
-            ports[begin.rpartition(" port ")[0]] += 1
-    routers: Counter[tuple[str, int]] = Counter()
+            router = begin.rpartition(" port ")[0]
+            ports[router] += 1
+            fastest[router] = max(bandwidth, fastest.get(router, 0))
+    routers: Counter[tuple[str, int, int]] = Counter()
     for router, used in ports.items():
-        routers[_kind(router), used] += 1
+        routers[_kind(router), used, fastest[router]] += 1
     return {
         "hosts": summary["network"]["hosts"],
         "nics": nics,
@@ -58,15 +59,15 @@ def inventory(links: pyarrow.Table, summary: Mapping[str, Any]) -> dict[str, Any
             for (name, bandwidth), count in sorted(cables.items())
         ],
         "routers": [
-            {"kind": kind, "ports": used, "count": count} for (kind, used), count in sorted(routers.items())
+            {"kind": kind, "ports": used, "bandwidth_bits_per_s": bandwidth, "count": count}
+            for (kind, used, bandwidth), count in sorted(routers.items())
         ],
     }
 
 
 def _kind(router: str) -> str:
     named = re.fullmatch(r"router \d+ \((.*)\)", router)
-    kind = _KIND.search(named.group(1)) if named else None
-    return kind.group(1) if kind else "router"
+    return _core.router_kind(named.group(1)) if named else "router"
 
 
 def _latency_ps(network: Mapping[str, Any], name: str) -> int:

@@ -25,10 +25,9 @@ _RATES = {
     **_BITS_PER_SECOND,
     **{f"{unit}/s": 8 * bytes for unit, bytes in _SIZES.items() if unit != "KB"},
 }
-_LENGTHS = {"km": 10**6, "m": 10**3, "cm": 10, "mm": 1}
 _POWERS = {"MW": 10**12, "kW": 10**9, "W": 10**6, "mW": 10**3, "uW": 1}
 # Units with their size in the smallest unit of their kind.
-_KINDS = {"ps": _TIMES, "bps": _RATES, "B": _SIZES, "mm": _LENGTHS, "uW": _POWERS}
+_KINDS = {"ps": _TIMES, "bps": _RATES, "B": _SIZES, "uW": _POWERS}
 # Digits before and after the point. The core computes with 64 bits.
 MOST_DIGITS = 40
 _NUMBER = rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}(?:\.[0-9]{{1,{MOST_DIGITS}}})?"
@@ -61,7 +60,7 @@ class Quantity:
         return self.amount / _KINDS[self.base][self.unit]
 
     def of(self, base: str) -> Fraction | None:
-        """The amount in the smallest unit, if it is of that kind: "ps", "bps", "B", "mm" or "uW"."""
+        """The amount in the smallest unit, if it is of that kind: "ps", "bps", "B" or "uW"."""
         return self.amount if self.base == base else None
 
     def with_amount(self, amount: Fraction) -> Quantity:

@@ -21,7 +21,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["LARGEST", "Section", "nearest", "read", "shortened"]
+__all__ = ["LARGEST", "Section", "nearest", "read", "read_toml", "shortened"]
 
 _NAME = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[\w-]+)"""
 _DOTTED = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
@@ -156,11 +156,7 @@ def read(file: Path) -> Section:
     SweepError
         It is no regular file of at most 64 MiB, cannot be read, or is not TOML.
     """
-    try:
-        text = read_text(file)
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
-        raise SweepError(f"cannot be read: {why}", str(file)) from None
+    text = read_toml(file)
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -178,6 +174,21 @@ def read(file: Path) -> Section:
             "lists or tables are nested too deeply; expected fewer brackets in each other", str(file)
         ) from None
     return Section(file, _lines(text), (), table)
+
+
+def read_toml(file: Path) -> str:
+    """The text of a TOML file.
+
+    Raises
+    ------
+    SweepError
+        It is no regular file of at most 64 MiB, or cannot be read.
+    """
+    try:
+        return read_text(file)
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise SweepError(f"cannot be read: {why}", str(file)) from None
 
 
 def _line_of_digits(text: str) -> int | None:

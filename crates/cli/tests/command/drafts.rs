@@ -134,6 +134,83 @@ fn several_topologies_make_a_sweep_with_its_experiment() {
     }
 }
 
+/// Whole machines of about equal cost, by prices that are named relative to the folder of the sweep.
+#[test]
+fn networks_of_equal_cost_are_below_the_budget() {
+    let mut bench = Bench::new("");
+    let prices = "currency = \"EUR\"\n[[switch]]\nper_port = 20\n[[cable]]\ncost = 10\nper_gbps = 3\n[nic]\ncost = 100\n";
+    bench.write("prices.toml", prices);
+    fs::create_dir_all(bench.path().join("mine")).unwrap();
+    let more = [
+        "--equal",
+        "cost",
+        "--costs",
+        "prices.toml",
+        "--out",
+        "mine/equal.toml",
+        "--force",
+    ];
+    let said = bench.succeeds(&[&small("fat-tree,torus,mesh", "uniform")[..], &more, &["--json"]].concat());
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let budget = said["budget"].as_f64().unwrap();
+    let networks = said["networks"].as_array().unwrap();
+    // All links of the first have 100 Gbps; each cable between routers costs 3 EUR for each Gbps.
+    assert_eq!(networks[0]["cost"].as_f64(), Some(budget));
+    assert_eq!(networks[0]["router_link_bits_per_s"], 100_000_000_000_u64);
+    for network in networks {
+        let rest = budget - network["cost"].as_f64().unwrap();
+        let of_one_mbps = 3.0 * network["cables"].as_f64().unwrap() / 1000.0;
+        assert!((0.0..of_one_mbps).contains(&rest), "{network}: {rest}");
+    }
+    let sweep = fs::read_to_string(bench.path().join("mine/equal.toml")).unwrap();
+    assert!(sweep.contains("\ncosts = \"../prices.toml\" "), "{sweep}");
+    assert!(sweep.contains("--equal cost --costs prices.toml\n"), "{sweep}");
+    assert_eq!(sweep.matches("\n# Cost: ").count(), 3, "{sweep}");
+    // A tenth of the budget buys no torus.
+    let less = format!("{}", (budget / 10.0).round());
+    let arguments = [
+        &small("fat-tree,torus", "uniform")[..],
+        &more,
+        &["--budget", &less],
+    ]
+    .concat();
+    bench.refuses(
+        &arguments,
+        &[
+            "--budget: fat-tree costs at least ",
+            " EUR, with 1 Mbps between routers, and the budget is ",
+        ],
+    );
+    let arguments = [
+        &small("fat-tree,torus", "uniform")[..],
+        &more[..],
+        &["--budget", "100000"],
+    ]
+    .concat();
+    let said = bench.succeeds(&arguments);
+    assert!(
+        said.contains("\ncost     ") && said.contains(" % under the budget, with "),
+        "{said}"
+    );
+    // Prices without the bandwidth, and the same with equal hosts.
+    bench.write("prices.toml", "[[switch]]\nper_port = 20\n[[cable]]\ncost = 10\n");
+    let arguments = [&small("fat-tree,torus", "uniform")[..], &more].concat();
+    bench.refuses(
+        &arguments,
+        &[
+            "no price in prices.toml depends on",
+            "fat-tree costs ",
+            "--equal hosts",
+        ],
+    );
+    let hosts = ["--costs", "prices.toml", "--out", "mine/equal.toml", "--force"];
+    let said = bench.succeeds(&[&small("fat-tree,torus", "uniform")[..], &hosts].concat());
+    assert!(
+        said.contains("\ncost     ") && !said.contains("under the budget"),
+        "{said}"
+    );
+}
+
 /// A recording that is named relative to the folder of the experiment.
 #[test]
 fn the_experiment_of_a_recording_runs_wherever_it_is_written() {
@@ -262,7 +339,22 @@ fn wrong_options_are_named() {
             "torus,mesh",
             "uniform",
             &["--equal", "cost"],
-            &["--equal: equal cost needs prices", "'cable-bandwidth'"],
+            &[
+                "--costs: is missing; equal cost needs prices",
+                "docs/formats/costs.md",
+            ],
+        ),
+        (
+            "torus,mesh",
+            "uniform",
+            &["--budget", "-3", "--equal", "cost", "--costs", "none.toml"],
+            &["--budget: -3 is out of range"],
+        ),
+        (
+            "torus,mesh",
+            "uniform",
+            &["--costs", "none.toml"],
+            &["none.toml: cannot be read: "],
         ),
         (
             "torus,mesh",

@@ -4,10 +4,12 @@
 //! The text names the registered parameters with their defaults, so that it is complete and up to date. Each network of
 //! a draft has been built.
 
+mod cost;
 mod job;
 mod lines;
 mod network;
 mod options;
+mod parts;
 mod request;
 mod sweep;
 
@@ -17,9 +19,10 @@ use topology::{Peer, Port, RouterId, Topology};
 use crate::Experiment;
 use job::JobDraft;
 use options::NetworkOptions;
+use parts::NetworkParts;
 use request::{TrafficHosts, of_option};
 
-pub use request::{DraftNetwork, DraftRequest, DraftWorkload, Equal};
+pub use request::{DraftCosts, DraftNetwork, DraftRequest, DraftWorkload, Equal};
 
 /// Routers whose ports are counted.
 const COUNTED_ROUTERS: u32 = 4096;
@@ -31,6 +34,8 @@ pub struct ExperimentDraft {
     pub experiment: String,
     /// Its networks, in the order of the request.
     pub networks: Vec<DraftNetwork>,
+    /// At equal cost, the most that each network costs.
+    pub budget: Option<f64>,
     /// The sweep up to the name of the experiment file, and the rest; `None` for one topology.
     sweep: Option<(String, String)>,
 }
@@ -64,14 +69,17 @@ pub fn draft(request: &DraftRequest<'_>) -> Result<ExperimentDraft, Error> {
     if let Some(bandwidth) = options.bandwidth {
         network::equalise(&mut networks, options.equal, bandwidth);
     }
+    let budget = cost::settle(&mut networks, &options)?;
     let experiment = network::experiment(&options, &job, &networks, request.command);
     for network in &networks {
         check(&options, &job, network, &experiment, networks.len())?;
     }
-    let sweep = (networks.len() > 1).then(|| sweep::text(&options, &job, &networks, request.command));
+    let sweep = (networks.len() > 1)
+        .then(|| sweep::text(&options, &job, &networks, budget.as_ref(), request.command));
     Ok(ExperimentDraft {
         experiment,
         networks,
+        budget: budget.map(|budget| budget.sum),
         sweep,
     })
 }
@@ -111,6 +119,12 @@ fn built(
         used_ports: used_ports(of_plane.as_ref()),
         bisection_cables: (options.equal == Equal::Bisection).then(|| topology::bisection(of_plane.as_ref())),
         router_link_bits_per_s: options.bandwidth.map(|bandwidth| bandwidth.bits_per_s),
+        cost: None,
+        cost_in_words: None,
+        parts: options
+            .costs
+            .as_ref()
+            .map(|_| NetworkParts::of(&experiment.network)),
         routing: experiment.routing_name().into(),
         sizing: experiment.sizing.clone(),
         classes,

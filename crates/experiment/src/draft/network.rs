@@ -46,7 +46,7 @@ fn size_keys(options: &NetworkOptions<'_>) -> String {
 /// first one for each host. Rounded to Mbps, at least 1.
 pub(super) fn equalise(networks: &mut [DraftNetwork], equal: Equal, bandwidth: Bandwidth) {
     let cables = |network: &DraftNetwork| match equal {
-        Equal::Hosts => None,
+        Equal::Hosts | Equal::Cost => None,
         Equal::Bisection => network.bisection_cables,
         Equal::CableBandwidth => Some(network.cables),
     };

@@ -1,6 +1,7 @@
 //! The options of a request about the network, checked against each other, and the sizes that follow from them.
 
 use config::{Bandwidth, Bytes, Error, nearest};
+use results::CostTable;
 use topology::REGISTRY;
 
 use super::job::JobDraft;
@@ -22,6 +23,9 @@ const MTUS: [u64; 5] = [256, 512, 1024, 2048, 4096];
 /// of a credit.
 const PACKETS_OF_VC: u64 = 4;
 
+/// Greatest budget: as prices of a cost table.
+const MOST_BUDGET: f64 = 1e30;
+
 /// Default of `network.router.buffer` in bytes.
 const DEFAULT_BUFFER: u64 = 100_000;
 
@@ -39,6 +43,17 @@ pub(super) struct NetworkOptions<'a> {
     pub(super) preset: Option<DraftPreset>,
     /// What the topologies have in common.
     pub(super) equal: Equal,
+    /// The prices.
+    pub(super) costs: Option<Prices<'a>>,
+    /// The most that each network costs, if the request says that.
+    pub(super) budget: Option<f64>,
+}
+
+/// A cost table that has been read.
+pub(super) struct Prices<'a> {
+    pub(super) table: CostTable,
+    /// Its path as the sweep names it.
+    pub(super) written: &'a str,
 }
 
 /// A preset by its kind.
@@ -125,6 +140,14 @@ impl<'a> NetworkOptions<'a> {
         }
         let message = "compares topologies, and there is one only; expected several, as in --topology dragonfly,fat-tree";
         refuse_given(topologies.len() < 2 && equal != Equal::Hosts, "--equal", message)?;
+        check_costs(request)?;
+        let costs = request.costs.map(|costs| -> Result<_, Error> {
+            let table = CostTable::load(costs.path)?;
+            Ok(Prices {
+                table,
+                written: costs.written,
+            })
+        });
         Ok(NetworkOptions {
             hosts: job.hosts(),
             radix,
@@ -132,6 +155,8 @@ impl<'a> NetworkOptions<'a> {
             tapering,
             preset,
             equal,
+            costs: costs.transpose()?,
+            budget: request.budget,
         })
     }
 
@@ -182,6 +207,30 @@ pub(super) fn check_numbers(request: &DraftRequest<'_>) -> Result<(), Error> {
                 "{hosts} are too many: a run needs some 6 GB for each million; expected at most {MOST_HOSTS}"
             );
             Err(refused("--hosts", message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The options of costs, against each other and the rest.
+fn check_costs(request: &DraftRequest<'_>) -> Result<(), Error> {
+    let at_equal_cost = request.equal == Equal::Cost;
+    let message = "is missing; equal cost needs prices, and FabricSim has none: expected a cost table \
+                   (docs/formats/costs.md)";
+    refuse_given(at_equal_cost && request.costs.is_none(), "--costs", message)?;
+    let message = "is named in a sweep, and one topology makes none; expected several, as in --topology \
+                   dragonfly,fat-tree";
+    refuse_given(
+        request.costs.is_some() && request.topologies.len() < 2,
+        "--costs",
+        message,
+    )?;
+    let message = "is the sum of equal costs; expected --equal cost with it";
+    refuse_given(request.budget.is_some() && !at_equal_cost, "--budget", message)?;
+    match request.budget {
+        Some(sum) if !(sum > 0.0 && sum <= MOST_BUDGET) => {
+            let message = format!("{sum} is out of range; expected more than 0 and at most {MOST_BUDGET:e}");
+            Err(refused("--budget", message))
         }
         _ => Ok(()),
     }

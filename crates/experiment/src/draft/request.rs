@@ -5,6 +5,7 @@ use std::path::Path;
 use config::{Bandwidth, Error, nearest};
 use serde::Serialize;
 
+use super::parts::NetworkParts;
 use crate::NetworkSizing;
 
 /// What several topologies of a draft have in common, beside the number of hosts.
@@ -16,28 +17,27 @@ pub enum Equal {
     Bisection,
     /// The bandwidth of all cables between routers, for each host.
     CableBandwidth,
+    /// The cost of the network, by a cost table.
+    Cost,
 }
 
 impl Equal {
     /// Names of the variants, in their order.
-    pub const NAMES: [&str; 3] = ["hosts", "bisection", "cable-bandwidth"];
+    pub const NAMES: [&str; 4] = ["hosts", "bisection", "cable-bandwidth", "cost"];
 
     /// The variant of this name.
     ///
     /// # Errors
     /// An unknown name.
     pub fn named(name: &str) -> Result<Equal, Error> {
-        let all = [Equal::Hosts, Equal::Bisection, Equal::CableBandwidth];
-        if let Some(at) = Equal::NAMES.iter().position(|known| *known == name) {
-            return Ok(all[at]);
+        let all = [Equal::Hosts, Equal::Bisection, Equal::CableBandwidth, Equal::Cost];
+        match Equal::NAMES.iter().position(|known| *known == name) {
+            Some(at) => Ok(all[at]),
+            None => {
+                let message = format!("unknown name '{name}'{}", nearest(name, Equal::NAMES));
+                Err(refused("--equal", message))
+            }
         }
-        let message = match name {
-            "cost" => "equal cost needs prices, and FabricSim has none; expected 'cable-bandwidth', or 'hosts' with a \
-                       cost table in the key costs of the sweep, which then shows the cost of each network"
-                .to_string(),
-            _ => format!("unknown name '{name}'{}", nearest(name, Equal::NAMES)),
-        };
-        Err(refused("--equal", message))
     }
 }
 
@@ -61,8 +61,22 @@ pub struct DraftRequest<'a> {
     pub workload: DraftWorkload<'a>,
     /// What the topologies of a sweep have in common.
     pub equal: Equal,
+    /// The prices of a sweep, which [`Equal::Cost`] needs.
+    pub costs: Option<DraftCosts<'a>>,
+    /// With [`Equal::Cost`], the most that each network costs; `None`: the cost of the first one with all links of the
+    /// bandwidth.
+    pub budget: Option<f64>,
     /// The command, for the comment at the top.
     pub command: &'a str,
+}
+
+/// The cost table of a draft.
+#[derive(Clone, Copy, Debug)]
+pub struct DraftCosts<'a> {
+    /// Its file, to read it.
+    pub path: &'a Path,
+    /// The same as the sweep names it.
+    pub written: &'a str,
 }
 
 /// The workload of a draft.
@@ -102,6 +116,9 @@ pub struct DraftNetwork {
     /// own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub router_link_bits_per_s: Option<u64>,
+    /// Its cost; `None` without a cost table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
     /// Routing algorithm.
     pub routing: String,
     /// How it got its size; `None` for a machine.
@@ -116,6 +133,13 @@ pub struct DraftNetwork {
     /// The hosts of its synthetic traffic: as many as wanted, unless the pattern needs all.
     #[serde(skip)]
     pub(super) traffic_hosts: TrafficHosts,
+    /// Its parts; `None` without a cost table.
+    #[serde(skip)]
+    pub(super) parts: Option<NetworkParts>,
+    /// Its cost, also for each host, and at equal cost how far it is below the budget, and its bandwidth; `None`
+    /// without a cost table.
+    #[serde(skip)]
+    pub cost_in_words: Option<String>,
 }
 
 impl DraftNetwork {

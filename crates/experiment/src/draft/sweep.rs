@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::cost::Budget;
 use super::job::JobDraft;
 use super::lines::setting_line;
 use super::network::sizes;
@@ -13,6 +14,7 @@ pub(super) fn text(
     options: &NetworkOptions<'_>,
     job: &JobDraft,
     networks: &[DraftNetwork],
+    budget: Option<&Budget>,
     command: &str,
 ) -> (String, String) {
     let names: Vec<&str> = networks.iter().map(|network| network.topology.as_str()).collect();
@@ -22,7 +24,7 @@ pub(super) fn text(
          docs/formats/sweep.md\n\n",
         job.name(),
         names.join(", "),
-        equal(options, names[0]),
+        equal(options, names[0], budget),
     );
     let name = format!(
         "{} on {} hosts or more, equal {}",
@@ -30,17 +32,22 @@ pub(super) fn text(
         options.hosts,
         Equal::NAMES[options.equal as usize]
     );
+    let costs = match &options.costs {
+        // JSON strings are TOML strings.
+        Some(prices) => format!("costs = {}", serde_json::Value::from(prices.written)),
+        None => "# costs = \"costs.toml\"".into(),
+    };
     let mut after = format!(
         "name = {}\n{}{}\n[[axis]]\nname = \"network\"\n",
         serde_json::Value::from(name),
         setting_line("# seeds = 3", "runs of each point, with other random choices"),
-        setting_line("# costs = \"costs.toml\"", "prices: docs/formats/costs.md"),
+        setting_line(&costs, "prices: docs/formats/costs.md"),
     );
     for network in networks {
         // Writing to a text does not fail.
         let _ = write!(
             after,
-            "\n# {}.\n# {}.\n# Parameters: {}. Routing: {}.\n{}[axis.variants.{}]\n",
+            "\n# {}.\n# {}.\n# Parameters: {}. Routing: {}.\n{}{}[axis.variants.{}]\n",
             network.description,
             sizes(network),
             network
@@ -49,6 +56,10 @@ pub(super) fn text(
                 .map(|sizing| sizing.chosen())
                 .unwrap_or_default(),
             network.routing,
+            network
+                .cost_in_words
+                .as_ref()
+                .map_or(String::new(), |cost| format!("# Cost: {cost}.\n")),
             network
                 .unused_ports()
                 .map_or(String::new(), |message| format!("# {message}.\n")),
@@ -62,9 +73,23 @@ pub(super) fn text(
 }
 
 /// What the topologies have in common, in sentences.
-fn equal(options: &NetworkOptions<'_>, first: &str) -> String {
+fn equal(options: &NetworkOptions<'_>, first: &str, budget: Option<&Budget>) -> String {
     let hosts = options.hosts;
     match options.equal {
+        Equal::Cost => {
+            let budget = options
+                .costs
+                .as_ref()
+                .zip(budget)
+                .map(|(prices, budget)| budget.in_words(&prices.table));
+            let bandwidth = options.bandwidth.map(|bandwidth| bandwidth.to_string());
+            format!(
+                "Each has at least {hosts} hosts, whose links have {}. The budget is {}.\n# The links between routers have \
+                 the greatest bandwidth with which the whole network costs at most that.",
+                bandwidth.unwrap_or_default(),
+                budget.unwrap_or_default()
+            )
+        }
         Equal::Hosts if options.bandwidth.is_none() => {
             format!("Each has at least {hosts} hosts, and the links of the hardware family.")
         }

@@ -18,6 +18,8 @@ fn request<'a>(topologies: &'a [String], workload: &'a str) -> DraftRequest<'a> 
         preset: None,
         workload: DraftWorkload::Named(workload),
         equal: Equal::Hosts,
+        costs: None,
+        budget: None,
         command: "fabricsim new",
     }
 }
@@ -134,9 +136,202 @@ fn topologies_are_compared_at_equal_bisection_or_cable_bandwidth() {
     assert_eq!(of_cables, 66_667_000_000);
 }
 
+/// Prices that depend on the bandwidth: of cables continuously, of switches in two steps.
+const PRICES: &str = r#"
+currency = "EUR"
+[[switch]]
+bandwidth = "200 Gbps"
+per_port = 10
+[[switch]]
+bandwidth = "400 Gbps"
+per_port = 15
+[[cable]]
+class = "host"
+cost = 7
+[[cable]]
+cost = 100
+per_gbps = 2
+[nic]
+cost = 500
+"#;
+
+/// Drafts a fat tree and a torus of 64 hosts or more at equal cost, with these prices.
+fn at_equal_cost(prices: &str, budget: Option<f64>) -> Result<ExperimentDraft, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prices.toml");
+    std::fs::write(&path, prices).unwrap();
+    let topologies = names(&["fat-tree", "torus"]);
+    let request = request(&topologies, "allreduce");
+    draft(&DraftRequest {
+        hosts: Some(64),
+        equal: Equal::Cost,
+        costs: Some(DraftCosts {
+            path: &path,
+            written: "../prices.toml",
+        }),
+        budget,
+        ..request
+    })
+}
+
+#[test]
+fn topologies_are_compared_at_equal_cost() {
+    // The tree has 72 hosts and cables between routers, the torus 64 and 192: so many ports, host cables and NICs.
+    let of_tree = |per_port: f64, cable: f64| 3.0 * 72.0 * per_port + 72.0 * 507.0 + 72.0 * cable;
+    let of_torus = |per_port: f64, cable: f64| 7.0 * 64.0 * per_port + 64.0 * 507.0 + 192.0 * cable;
+    let mbps = |network: &DraftNetwork| network.router_link_bits_per_s.map(|bits| bits / 1_000_000);
+    let drafted = at_equal_cost(PRICES, None).unwrap();
+    let budget = of_tree(10.0, 500.0);
+    assert_eq!(drafted.budget, Some(budget));
+    let [tree, torus] = &drafted.networks[..] else {
+        panic!("two networks")
+    };
+    assert_eq!((mbps(tree), tree.cost), (Some(200_000), Some(budget)));
+    // (74,664 - 56,128) / (192 * 2) Gbps.
+    assert_eq!(mbps(torus), Some(48_270));
+    assert!((torus.cost.unwrap() - of_torus(10.0, 100.0 + 2.0 * 48.27)).abs() < 1e-6);
+    let sweep = drafted.sweep("base.toml").unwrap();
+    for line in [
+        "# Each has at least 64 hosts, whose links have 200 Gbps. The budget is 74,664 EUR, the cost of fat-tree.\n",
+        "\nname = \"allreduce on 64 hosts or more, equal cost\"\n",
+        "\ncosts = \"../prices.toml\"         ",
+        "\n# Cost: 74,664 EUR, 1,037 EUR per host, 0.00 % under the budget, with 200 Gbps between routers.\n",
+        "\n# Cost: 74,664 EUR, 1,167 EUR per host, 0.00 % under the budget, with 48270 Mbps between routers.\n",
+        "\n\"network.links.dimension-2.bandwidth\" = \"48270 Mbps\"\n",
+    ] {
+        assert!(sweep.contains(line), "{line}\n{sweep}");
+    }
+    // No switch is faster than 400 Gbps.
+    let drafted = at_equal_cost(PRICES, Some(200_000.0)).unwrap();
+    let [tree, torus] = &drafted.networks[..] else {
+        panic!("two networks")
+    };
+    assert_eq!(
+        (mbps(tree), tree.cost),
+        (Some(400_000), Some(of_tree(15.0, 900.0)))
+    );
+    assert_eq!(mbps(torus), Some(368_833));
+    // Cables of three speeds.
+    let stepped = |budget| {
+        let drafted = at_equal_cost(STEPPED, Some(budget)).unwrap();
+        drafted.networks.iter().map(mbps).collect::<Vec<_>>()
+    };
+    let gbps = |tree: u64, torus: u64| vec![Some(tree * 1000), Some(torus * 1000)];
+    assert_eq!(stepped(150_000.0), gbps(400, 200));
+    assert_eq!(stepped(of_torus(10.0, 300.0)), gbps(200, 100));
+    assert_eq!(stepped(250_000.0), gbps(400, 400));
+}
+
+/// Cables of three speeds, of which no other is sold.
+const STEPPED: &str = r#"
+[[switch]]
+per_port = 10
+[[cable]]
+class = "host"
+cost = 7
+[[cable]]
+bandwidth = "100 Gbps"
+cost = 300
+[[cable]]
+bandwidth = "200 Gbps"
+cost = 500
+[[cable]]
+bandwidth = "400 Gbps"
+cost = 1000
+[nic]
+cost = 500
+"#;
+
+#[test]
+fn prices_without_equal_cost_are_refused_with_the_costs() {
+    let flat = "currency = \"EUR\"\n[[switch]]\nper_port = 10\n[[cable]]\ncost = 100\n";
+    for (prices, budget, needles) in [
+        (
+            PRICES.to_string(),
+            Some(50_000.0),
+            &[
+                "--budget: torus costs at least 56,128 EUR, with 1 Mbps between routers, and the budget is 50,000 EUR;",
+            ][..],
+        ),
+        (
+            STEPPED.to_string(),
+            None,
+            &[
+                "torus costs at least 94,528, with 100 Gbps between routers, and the budget is 74,664, the cost of fat-tree",
+            ],
+        ),
+        (
+            flat.to_string(),
+            None,
+            &[
+                "--costs: no price in ",
+                "fat-tree costs 16,560 EUR, torus costs 30,080 EUR;",
+                "--equal hosts",
+            ],
+        ),
+        (
+            format!("{flat}[nic]\nper_gbps = 3"),
+            None,
+            &[
+                "--costs: no price in ",
+                "depends on the bandwidth of links between routers",
+            ],
+        ),
+        (
+            format!("{flat}[[cable]]\nbandwidth = \"10 Gbps\"\ncost = 20"),
+            None,
+            &[
+                "--costs: fat-tree costs 16,560 EUR however great the bandwidth between routers",
+                "the cost of fat-tree;",
+            ],
+        ),
+        (
+            PRICES.replace("cost = 100", "class = \"dimension-1\""),
+            Some(1e6),
+            &[
+                "prices.toml: no [[cable]] for links of class '",
+                "with 200 Gbps and no known length (on topology fat-tree)",
+            ],
+        ),
+        (
+            PRICES
+                .replace(
+                    "[[switch]]\nbandwidth = \"400 Gbps\"",
+                    "[[switch]]\nkind = \"leaf\"\nports = 24",
+                )
+                .replace("bandwidth = \"200 Gbps\"", "bandwidth = \"100 Gbps\""),
+            Some(1e6),
+            &[
+                "prices.toml: no [[switch]] for routers of kind '",
+                "of up to 200 Gbps (on topology ",
+            ],
+        ),
+        (
+            PRICES.replace("per_gbps = 2", "per_gbps = -20"),
+            None,
+            &["--budget: the budget is -", "expected more than 0"],
+        ),
+        (
+            PRICES.replace("cost = 7", "cots = 7"),
+            None,
+            &["prices.toml:11: cable.0.cots: unknown key", "'cost'"],
+        ),
+    ] {
+        let error = at_equal_cost(&prices, budget)
+            .err()
+            .expect("is refused")
+            .to_string();
+        for needle in needles {
+            assert!(error.contains(needle), "{error}");
+        }
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
+
 #[test]
 fn wrong_requests_name_the_option() {
     let (torus, two) = (names(&["torus"]), names(&["torus", "torus"]));
+    let both = names(&["torus", "mesh"]);
     let good = request(&torus, "uniform");
     let lumi = DraftRequest {
         preset: Some("lumi"),
@@ -234,6 +429,56 @@ fn wrong_requests_name_the_option() {
                 ..good
             },
             &["--equal: "],
+        ),
+        (
+            DraftRequest {
+                topologies: &both,
+                equal: Equal::Cost,
+                ..good
+            },
+            &["--costs: is missing; equal cost needs prices"],
+        ),
+        (
+            DraftRequest {
+                costs: Some(DraftCosts {
+                    path: "prices.toml".as_ref(),
+                    written: "prices.toml",
+                }),
+                ..good
+            },
+            &["--costs: is named in a sweep, and one topology makes none"],
+        ),
+        (
+            DraftRequest {
+                topologies: &both,
+                costs: Some(DraftCosts {
+                    path: "no/prices.toml".as_ref(),
+                    written: "prices.toml",
+                }),
+                ..good
+            },
+            &["no/prices.toml: cannot be read: "],
+        ),
+        (
+            DraftRequest {
+                topologies: &both,
+                budget: Some(1.0),
+                ..good
+            },
+            &["--budget: is the sum of equal costs"],
+        ),
+        (
+            DraftRequest {
+                topologies: &both,
+                equal: Equal::Cost,
+                costs: Some(DraftCosts {
+                    path: "no/prices.toml".as_ref(),
+                    written: "prices.toml",
+                }),
+                budget: Some(f64::NAN),
+                ..good
+            },
+            &["--budget: NaN is out of range; expected more than 0"],
         ),
         (
             DraftRequest {
