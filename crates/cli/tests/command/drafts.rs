@@ -134,12 +134,15 @@ fn several_topologies_make_a_sweep_with_its_experiment() {
     }
 }
 
+/// Prices of cables that depend on the bandwidth.
+const PRICES: &str =
+    "currency = \"EUR\"\n[[switch]]\nper_port = 20\n[[cable]]\ncost = 10\nper_gbps = 3\n[nic]\ncost = 100\n";
+
 /// Whole machines of about equal cost, by prices that are named relative to the folder of the sweep.
 #[test]
 fn networks_of_equal_cost_are_below_the_budget() {
     let mut bench = Bench::new("");
-    let prices = "currency = \"EUR\"\n[[switch]]\nper_port = 20\n[[cable]]\ncost = 10\nper_gbps = 3\n[nic]\ncost = 100\n";
-    bench.write("prices.toml", prices);
+    bench.write("prices.toml", PRICES);
     fs::create_dir_all(bench.path().join("mine")).unwrap();
     let more = [
         "--equal",
@@ -166,45 +169,44 @@ fn networks_of_equal_cost_are_below_the_budget() {
     assert!(sweep.contains("\ncosts = \"../prices.toml\" "), "{sweep}");
     assert!(sweep.contains("--equal cost --costs prices.toml\n"), "{sweep}");
     assert_eq!(sweep.matches("\n# Cost: ").count(), 3, "{sweep}");
-    // A tenth of the budget buys no torus.
-    let less = format!("{}", (budget / 10.0).round());
-    let arguments = [
-        &small("fat-tree,torus", "uniform")[..],
-        &more,
-        &["--budget", &less],
-    ]
-    .concat();
-    bench.refuses(
-        &arguments,
-        &[
-            "--budget: fat-tree costs at least ",
-            " EUR, with 1 Mbps between routers, and the budget is ",
-        ],
-    );
-    let arguments = [
-        &small("fat-tree,torus", "uniform")[..],
-        &more[..],
-        &["--budget", "100000"],
-    ]
-    .concat();
-    let said = bench.succeeds(&arguments);
+    let more = [&more[..], &["--budget", "100000"]].concat();
+    let said = bench.succeeds(&[&small("fat-tree,torus", "uniform")[..], &more].concat());
     assert!(
         said.contains("\ncost     ") && said.contains(" % under the budget, with "),
         "{said}"
     );
-    // Prices without the bandwidth, and the same with equal hosts.
-    bench.write("prices.toml", "[[switch]]\nper_port = 20\n[[cable]]\ncost = 10\n");
-    let arguments = [&small("fat-tree,torus", "uniform")[..], &more].concat();
+}
+
+#[test]
+fn budgets_and_prices_without_equal_cost_write_nothing() {
+    let mut bench = Bench::new("");
+    bench.write("prices.toml", PRICES);
+    let more = ["--costs", "prices.toml", "--out", "equal.toml"];
+    let both = [&small("fat-tree,torus", "uniform")[..], &more].concat();
+    let at_equal_cost = [&both[..], &["--equal", "cost"]].concat();
     bench.refuses(
-        &arguments,
+        &[&at_equal_cost[..], &["--budget", "1000"]].concat(),
+        &[
+            "--budget: fat-tree costs at least ",
+            " EUR, with 1 Mbps between routers, and the budget is 1,000 EUR;",
+        ],
+    );
+    bench.write("prices.toml", &PRICES.replace("per_gbps", "per_metre"));
+    bench.refuses(
+        &at_equal_cost,
+        &["prices.toml: ", "no known length: expected length.host"],
+    );
+    bench.write("prices.toml", &PRICES.replace("per_gbps = 3", ""));
+    bench.refuses(
+        &at_equal_cost,
         &[
             "no price in prices.toml depends on",
             "fat-tree costs ",
             "--equal hosts",
         ],
     );
-    let hosts = ["--costs", "prices.toml", "--out", "mine/equal.toml", "--force"];
-    let said = bench.succeeds(&[&small("fat-tree,torus", "uniform")[..], &hosts].concat());
+    // The same prices with equal hosts.
+    let said = bench.succeeds(&both);
     assert!(
         said.contains("\ncost     ") && !said.contains("under the budget"),
         "{said}"
