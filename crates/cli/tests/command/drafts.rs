@@ -191,12 +191,12 @@ fn budgets_and_prices_without_equal_cost_write_nothing() {
             " EUR, with 1 Mbps between routers, and the budget is 1,000 EUR;",
         ],
     );
-    bench.write("prices.toml", &PRICES.replace("per_gbps", "per_metre"));
+    bench.write("prices.toml", PRICES.replace("per_gbps", "per_metre"));
     bench.refuses(
         &at_equal_cost,
         &["prices.toml: ", "no known length: expected length.host"],
     );
-    bench.write("prices.toml", &PRICES.replace("per_gbps = 3", ""));
+    bench.write("prices.toml", PRICES.replace("per_gbps = 3", ""));
     bench.refuses(
         &at_equal_cost,
         &[

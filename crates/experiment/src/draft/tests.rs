@@ -318,8 +318,7 @@ fn prices_without_equal_cost_are_refused_with_the_costs() {
         ),
     ] {
         let error = at_equal_cost(&prices, budget)
-            .err()
-            .expect("is refused")
+            .expect_err("is refused")
             .to_string();
         for needle in needles {
             assert!(error.contains(needle), "{error}");
