@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use crate::leg::{FirstLeg, Length, Midway, RunLeg, Watch};
+use crate::leg::{FirstLeg, LegLength, Midway, RunLeg, Watch};
 use crate::run::{Finished, Observer, Run};
 use crate::statistics::{EngineStatistics, GearTime};
 use crate::{Executor, Model, Pace, Partition, Settings, conservative, optimistic, sequential};
@@ -205,7 +205,7 @@ impl Gearbox {
     }
 
     /// The next gear and the length of its leg, after a leg in this one.
-    fn next(&mut self, gear: usize, seen: Seen) -> (usize, Length) {
+    fn next(&mut self, gear: usize, seen: Seen) -> (usize, LegLength) {
         self.per_window = seen.per_window.unwrap_or(self.per_window);
         self.pending = seen.pending;
         self.on_core = seen.on_core;
@@ -221,7 +221,7 @@ impl Gearbox {
             let rest = GUESSED.saturating_sub(seen.whole);
             if rest > WARM {
                 // It ended early, since its leading thread had fewer events than others, or many events wait.
-                return (gear, Length::Time(rest));
+                return (gear, LegLength::Time(rest));
             }
         }
         let is_steady = gear == self.best;
@@ -248,7 +248,7 @@ impl Gearbox {
         }
         let again = || self.cold.filter(|cold| *cold != self.best);
         if let Some(candidate) = self.trials.pop().or_else(again) {
-            return (candidate, Length::Trial(self.trial()));
+            return (candidate, LegLength::Trial(self.trial()));
         }
         self.steady = match std::mem::take(&mut self.has_changed) {
             true => STEADY.min(self.elapsed * PER_RUN),
@@ -261,7 +261,7 @@ impl Gearbox {
         {
             steady /= PER_GROWTH;
         }
-        (self.best, Length::Time(steady))
+        (self.best, LegLength::Time(steady))
     }
 
     /// Length of a trial.
@@ -270,11 +270,11 @@ impl Gearbox {
     }
 
     /// Length of a leg in a gear that was guessed.
-    fn guessed_length(&self, gear: usize) -> Length {
+    fn guessed_length(&self, gear: usize) -> LegLength {
         match gear {
             // It has no windows.
-            0 => Length::Time(GUESSED),
-            _ => Length::Watched(Watch {
+            0 => LegLength::Time(GUESSED),
+            _ => LegLength::Watched(Watch {
                 first_look: FIRST_LOOK,
                 warm: WARM,
                 most: GUESSED,
@@ -340,7 +340,7 @@ pub(crate) fn run<M: Model>(
     let mut gearbox = Gearbox::new(threads.collect(), begin_in, !is_large);
     let first_length = match is_large {
         // A shift of so many LPs takes longer.
-        true => Length::First(FirstLeg {
+        true => LegLength::First(FirstLeg {
             trial: TRIAL,
             waits_per_beginning: WAITS_PER_CONSTRUCTION,
         }),
@@ -358,7 +358,7 @@ pub(crate) fn run<M: Model>(
         };
         let length_of_leg = match run.settings.pace {
             Pace::Measured => length,
-            Pace::Events(events) => Length::Events(events),
+            Pace::Events(events) => LegLength::Events(events),
         };
         let start = std::time::Instant::now();
         let leg = RunLeg::new(midway.take(), partition, length_of_leg, RunLeg::whole(last, stop));
@@ -447,9 +447,11 @@ mod tests {
         (gearbox.best, spent)
     }
 
-    fn time(length: Length) -> Duration {
+    fn time(length: LegLength) -> Duration {
         match length {
-            Length::Time(time) | Length::Trial(time) | Length::Watched(Watch { most: time, .. }) => time,
+            LegLength::Time(time) | LegLength::Trial(time) | LegLength::Watched(Watch { most: time, .. }) => {
+                time
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -634,7 +636,10 @@ mod tests {
             on_core: 1.0,
         };
         assert_eq!(gearbox.next(2, seen(20)).0, ONE_THREAD);
-        assert!(matches!(gearbox.next(ONE_THREAD, seen(1)), (2, Length::Time(_))));
+        assert!(matches!(
+            gearbox.next(ONE_THREAD, seen(1)),
+            (2, LegLength::Time(_))
+        ));
         let young = gearbox.next(2, seen(20));
         assert_eq!(young.0, ONE_THREAD, "{young:?}");
         assert_eq!(gearbox.next(2, seen(64)).0, ONE_THREAD);

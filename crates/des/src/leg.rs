@@ -33,7 +33,7 @@ type PartOfMidway<M> = (Vec<Slot<<M as Model>::Lp>>, Arc<EventLists<M>>);
 
 /// When a leg ends, unless the run does.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Length {
+pub(crate) enum LegLength {
     /// With the run.
     Whole,
     /// After this time.
@@ -81,14 +81,14 @@ pub(crate) struct Watch {
     pub(crate) on_core: f64,
 }
 
-impl Length {
+impl LegLength {
     /// When the leg is over or, of the first one or a watched one, may be. `before`: the time until its first event.
     fn time_after(self, before: Duration) -> Duration {
         match self {
-            Length::Time(time) | Length::First(FirstLeg { trial: time, .. }) => time,
-            Length::Trial(time) => time.max(before),
-            Length::Watched(watch) => watch.first_look,
-            Length::Whole | Length::Events(_) => Duration::MAX,
+            LegLength::Time(time) | LegLength::First(FirstLeg { trial: time, .. }) => time,
+            LegLength::Trial(time) => time.max(before),
+            LegLength::Watched(watch) => watch.first_look,
+            LegLength::Whole | LegLength::Events(_) => Duration::MAX,
         }
     }
 }
@@ -103,7 +103,7 @@ pub(crate) struct RunLeg<M: Model> {
     pub(crate) next: Time,
     /// The earliest stop requested before the leg.
     pub(crate) stop: Time,
-    length: Length,
+    length: LegLength,
     /// When it was made.
     made: Instant,
     /// What the leading thread has measured.
@@ -129,7 +129,7 @@ pub(crate) struct LegMeasured {
 
 /// Decides on the leading thread when a leg ends.
 pub(crate) struct LegTimer {
-    length: Length,
+    length: LegLength,
     /// When it is over, if time decides.
     time: Duration,
     start: Instant,
@@ -161,8 +161,8 @@ impl LegTimer {
     #[inline]
     pub(crate) fn is_over(&mut self, processed: u64, processing: f64) -> bool {
         match self.length {
-            Length::Whole => false,
-            Length::Events(events) => processed >= events,
+            LegLength::Whole => false,
+            LegLength::Events(events) => processed >= events,
             _ => self.is_time_over(processed, processing),
         }
     }
@@ -182,14 +182,16 @@ impl LegTimer {
         }
         let mut most = Duration::MAX;
         match self.length {
-            Length::First(first) => {
+            LegLength::First(first) => {
                 let waited = elapsed.as_secs_f64() - processing;
                 if waited >= (self.before * first.waits_per_beginning).as_secs_f64() {
                     return true;
                 }
             }
-            Length::Trial(_) if self.extensions < EXTENSIONS && self.rises(processed) => self.extensions += 1,
-            Length::Watched(watch) if elapsed < watch.most => {
+            LegLength::Trial(_) if self.extensions < EXTENSIONS && self.rises(processed) => {
+                self.extensions += 1
+            }
+            LegLength::Watched(watch) if elapsed < watch.most => {
                 // There is a question after each window.
                 let per_window = processed * watch.threads as u64 / u64::from(self.questions);
                 let is_warm = elapsed >= watch.warm;
@@ -246,7 +248,7 @@ impl LegTimer {
     /// Events until the next question, of an executor that asks every `events` events.
     pub(crate) fn interval(&self, events: u64) -> u64 {
         match self.length {
-            Length::Events(most) => events.min(most).max(1),
+            LegLength::Events(most) => events.min(most).max(1),
             _ => events,
         }
     }
@@ -260,7 +262,7 @@ impl<M: Model> RunLeg<M> {
             last,
             next: Time::ZERO,
             stop,
-            length: Length::Whole,
+            length: LegLength::Whole,
             made: Instant::now(),
             measured: Mutex::new(None),
             paused: AtomicU64::new(0),
@@ -273,7 +275,7 @@ impl<M: Model> RunLeg<M> {
     pub(crate) fn new(
         midway: Option<Midway<M>>,
         partition: &Partition,
-        length: Length,
+        length: LegLength,
         first: RunLeg<M>,
     ) -> RunLeg<M> {
         let Some(midway) = midway else {
@@ -358,7 +360,7 @@ impl<M: Model> RunLeg<M> {
 mod tests {
     use super::*;
 
-    fn timer(length: Length, before: u64) -> LegTimer {
+    fn timer(length: LegLength, before: u64) -> LegTimer {
         let before = Duration::from_millis(before);
         LegTimer {
             time: length.time_after(before),
@@ -375,11 +377,11 @@ mod tests {
 
     #[test]
     fn a_trial_takes_at_least_as_long_as_the_shift_before_it() {
-        let trial = Length::Trial(Duration::from_millis(8));
+        let trial = LegLength::Trial(Duration::from_millis(8));
         assert_eq!(timer(trial, 2).time, Duration::from_millis(8));
         assert_eq!(timer(trial, 300).time, Duration::from_millis(300));
         assert_eq!(
-            timer(Length::Time(Duration::from_millis(8)), 300).time,
+            timer(LegLength::Time(Duration::from_millis(8)), 300).time,
             Duration::from_millis(8)
         );
     }
@@ -393,7 +395,7 @@ mod tests {
             ([100, 260], false),
             ([0, 10], false),
         ] {
-            let mut trial = timer(Length::Trial(Duration::from_secs(8)), 0);
+            let mut trial = timer(LegLength::Trial(Duration::from_secs(8)), 0);
             trial.questions = QUESTIONS - 1;
             trial.start -= Duration::from_secs(5);
             assert!(!trial.is_over(halves[0], 0.0));
@@ -402,7 +404,7 @@ mod tests {
             assert_eq!(trial.is_over(halves[1], 0.0), is_over, "{halves:?}");
             assert_eq!(trial.time >= Duration::from_secs(18), !is_over);
         }
-        let mut rising = timer(Length::Trial(Duration::from_secs(1)), 0);
+        let mut rising = timer(LegLength::Trial(Duration::from_secs(1)), 0);
         let mut events = 1;
         while !rising.is_over(events, 0.0) {
             rising.questions = QUESTIONS - 1;
@@ -414,7 +416,7 @@ mod tests {
 
     #[test]
     fn the_first_leg_goes_on_until_its_thread_has_waited() {
-        let first = Length::First(FirstLeg {
+        let first = LegLength::First(FirstLeg {
             trial: Duration::ZERO,
             waits_per_beginning: 6,
         });
@@ -479,12 +481,12 @@ mod tests {
                 false,
             ),
         ] {
-            let mut timer = timer(Length::Watched(watch), 0);
+            let mut timer = timer(LegLength::Watched(watch), 0);
             timer.questions = QUESTIONS - 1;
             timer.start -= Duration::from_secs(1);
             assert_eq!(timer.is_over(events, 0.0), is_over, "{events} {watch:?}");
         }
-        let mut timer = timer(Length::Watched(watch), 0);
+        let mut timer = timer(LegLength::Watched(watch), 0);
         let mut seconds = 0;
         while !timer.is_over(1_000_000, 0.0) {
             timer.questions = QUESTIONS - 1;

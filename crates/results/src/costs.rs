@@ -33,8 +33,8 @@ pub struct CostTable {
     pub currency: String,
     /// Printed beside sums; empty for none.
     pub note: String,
-    switches: Vec<Switch>,
-    cables: Vec<Cable>,
+    switches: Vec<SwitchPrice>,
+    cables: Vec<CablePrice>,
     /// Millimetres of a cable by its class.
     lengths_mm: BTreeMap<String, f64>,
     /// Where given, classes without a length have that of their latency.
@@ -47,7 +47,7 @@ pub struct CostTable {
 
 /// An entry `[[switch]]`.
 #[derive(Clone, Debug)]
-struct Switch {
+struct SwitchPrice {
     name: String,
     kind: Option<String>,
     /// Any number, if it is not given.
@@ -60,7 +60,7 @@ struct Switch {
 
 /// An entry `[[cable]]`.
 #[derive(Clone, Debug)]
-struct Cable {
+struct CablePrice {
     name: String,
     classes: Option<Vec<String>>,
     up_to_mm: Option<f64>,
@@ -200,12 +200,12 @@ impl CostTable {
             switches: given
                 .sections("switch")?
                 .iter()
-                .map(Switch::read)
+                .map(SwitchPrice::read)
                 .collect::<Result<_, _>>()?,
             cables: given
                 .sections("cable")?
                 .iter()
-                .map(Cable::read)
+                .map(CablePrice::read)
                 .collect::<Result<_, _>>()?,
             lengths_mm,
             latency_per_metre_ps: latency_per_metre.map(|latency| latency.ps),
@@ -292,11 +292,11 @@ impl CostTable {
     /// Whether the cost of routers, or that of cables of one of the classes, depends on the bandwidth.
     pub fn depends_on_bandwidth<'a>(&self, classes: impl IntoIterator<Item = &'a str>) -> bool {
         let classes: Vec<&str> = classes.into_iter().collect();
-        let is_meant = |cable: &Cable| match &cable.classes {
+        let is_meant = |cable: &CablePrice| match &cable.classes {
             Some(meant) => meant.iter().any(|class| classes.contains(&class.as_str())),
             None => true,
         };
-        let by_bandwidth = |cable: &Cable| {
+        let by_bandwidth = |cable: &CablePrice| {
             cable.bits_per_s.is_some() || cable.per_gbps != 0.0 || cable.per_gbps_metre != 0.0
         };
         self.switches.iter().any(|switch| switch.bits_per_s.is_some())
@@ -325,7 +325,7 @@ impl CostTable {
             bandwidth_bits_per_s: fastest,
             count,
         } = routers;
-        let fitting: Vec<&Switch> = self
+        let fitting: Vec<&SwitchPrice> = self
             .switches
             .iter()
             .filter(|switch| switch.fits(routers))
@@ -355,7 +355,7 @@ impl CostTable {
         let length = self.length_mm(class, cables.latency_ps);
         let metres = length.map(|length| general(length / 1000.0, 6));
         let fitting = self.cables.iter();
-        let fitting: Vec<&Cable> = fitting
+        let fitting: Vec<&CablePrice> = fitting
             .filter(|cable| cable.fits(class, length, bandwidth))
             .collect();
         let shown = || {
@@ -373,7 +373,7 @@ impl CostTable {
             );
             return Err(self.error("", message));
         }
-        let cost = |cable: &Cable| cable.cost_of(length.unwrap_or(0.0), bandwidth);
+        let cost = |cable: &CablePrice| cable.cost_of(length.unwrap_or(0.0), bandwidth);
         // An entry for exactly this class.
         let meant = fitting.iter().filter(|cable| cable.classes.is_some());
         let Some(cable) = cheapest(meant, cost).or_else(|| cheapest(fitting.iter(), cost)) else {
@@ -438,8 +438,8 @@ fn number(section: &Section, key: &str) -> Result<f64, Error> {
         .map_or(0.0, |number| number.0))
 }
 
-impl Switch {
-    fn read(section: &Section) -> Result<Switch, Error> {
+impl SwitchPrice {
+    fn read(section: &Section) -> Result<SwitchPrice, Error> {
         let ports: Option<i64> = section.optional("ports")?;
         if let Some(ports) = ports.filter(|ports| !(1..=MOST_PORTS).contains(ports)) {
             let message = format!("expected at least 1 and at most 1,000,000,000, found {ports}");
@@ -448,7 +448,7 @@ impl Switch {
         let bandwidth: Option<Bandwidth> = section.optional("bandwidth")?;
         let name: Option<String> = section.optional("name")?;
         let by_ports = || ports.map_or("switch".into(), |ports| format!("switch of {ports} ports"));
-        let switch = Switch {
+        let switch = SwitchPrice {
             name: name.filter(|name| !name.is_empty()).unwrap_or_else(by_ports),
             kind: section.optional("kind")?,
             ports: ports.map(i64::unsigned_abs),
@@ -477,8 +477,8 @@ impl Switch {
     }
 }
 
-impl Cable {
-    fn read(section: &Section) -> Result<Cable, Error> {
+impl CablePrice {
+    fn read(section: &Section) -> Result<CablePrice, Error> {
         let kind: Option<String> = section.optional("kind")?;
         if let Some(kind) = kind.as_deref().filter(|kind| !CABLE_KINDS.contains(kind)) {
             return Err(section.unknown_name("kind", kind, CABLE_KINDS));
@@ -488,7 +488,7 @@ impl Cable {
         let classes: Option<ClassNames> = section.optional("class")?;
         let name: Option<String> = section.optional("name")?;
         let by_kind = || kind.map_or("cable".into(), |kind| format!("{kind} cable"));
-        let cable = Cable {
+        let cable = CablePrice {
             name: name.filter(|name| !name.is_empty()).unwrap_or_else(by_kind),
             classes: classes.map(|classes| classes.0),
             up_to_mm: up_to.map(|length| length.mm),
