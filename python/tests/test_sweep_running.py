@@ -544,4 +544,6 @@ def test_an_outcome_is_plain_data(bench: Path) -> None:
 
     sweep.run(write(""), engine=Here(change))
     assert json.loads(json.dumps(kept[0].inventory)) == kept[0].inventory
-    assert kept[0].inventory["routers"] == [{"kind": "router", "ports": 5, "count": 16}]
+    assert kept[0].inventory["routers"] == [
+        {"kind": "router", "ports": 5, "bandwidth_bits_per_s": 100_000_000_000, "count": 16}
+    ]
