@@ -203,6 +203,7 @@ fn toys_work() {
     ranks_send_their_messages(&bench);
     jobs_of_a_trace_start(&bench);
     results_have_table_export_and_section(&bench);
+    models_that_do_not_understand_each_other_are_refused(&bench);
     models_run_on_every_executor(&bench);
     a_killed_run_of_models_goes_on(&bench);
 }
@@ -315,6 +316,24 @@ const MODELS: [(&str, &str); 3] = [
 /// Arguments that select the models of a row.
 fn with_models((router, nic): (&str, &str)) -> String {
     format!("--set network.router.model={router} --set network.nic.model={nic}")
+}
+
+/// The toy that loses packets tells the NIC, which has to understand it.
+fn models_that_do_not_understand_each_other_are_refused(bench: &Bench) {
+    for (models, expected) in [
+        (("toy-lossy", "queued"), "expected model = \"toy-resend\""),
+        (
+            ("toy-queues", "toy-resend"),
+            "expected network.router.model = \"toy-lossy\"",
+        ),
+    ] {
+        let arguments = format!("check traffic.toml {}", with_models(models));
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let output = run(&bench.program, &bench.folder, &arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{models:?}");
+        assert!(error.contains(expected), "{models:?}: {error}");
+    }
 }
 
 /// Shortcuts, audit, load reports, hosts and ranks meet the models on every executor, and all of them agree.

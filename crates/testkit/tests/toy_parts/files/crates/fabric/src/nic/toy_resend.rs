@@ -1,5 +1,5 @@
 //! Toy of a NIC with a receive side and timers: it numbers packets, acknowledges those that arrive, resends those
-//! without acknowledgement, and delivers each once after a processing time.
+//! without acknowledgement or with news of their loss, and delivers each once after a processing time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,7 +10,7 @@ use topology::HostId;
 
 use super::model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing};
 use crate::capabilities::NicCapabilities;
-use crate::router::packet::PacketRouter;
+use crate::router::toy_lossy::{Signal, ToyLossyRouter};
 use crate::{LinkUse, NicSource, Packet, PacketFate};
 
 /// Time until a packet is sent again.
@@ -69,6 +69,21 @@ impl<T: NicReport> ToyResendNic<T> {
         self.serve(now, out);
     }
 
+    /// Sends a packet again, unless it is acknowledged. Returns whether it does.
+    fn repeat<O: NicOutputs<Self>>(&mut self, now: Time, number: u16, out: &mut O) -> bool {
+        let Some(packet) = self.state.unacknowledged.get(&number).copied() else {
+            return false;
+        };
+        let entry = Entry {
+            packet,
+            source: 0,
+            last: false,
+            report: None,
+        };
+        self.enqueue(now, entry, out);
+        true
+    }
+
     /// Sends the first packet, if link and credits allow.
     fn serve<O: NicOutputs<Self>>(&mut self, now: Time, out: &mut O) {
         let state = &mut *self.state;
@@ -106,7 +121,10 @@ impl<T: NicReport> NicModel for ToyResendNic<T> {
         name: "toy-resend",
         summary: "repeats each packet until it is acknowledged",
         parameters: &[],
-        capabilities: NicCapabilities::NONE,
+        capabilities: NicCapabilities {
+            signals_of: Some("toy-lossy"),
+            ..NicCapabilities::NONE
+        },
     };
 
     type Parameters = ();
@@ -114,7 +132,7 @@ impl<T: NicReport> NicModel for ToyResendNic<T> {
     type Undo = Box<State<T>>;
     type State = State<T>;
     type Timer = Timer;
-    type Router = PacketRouter;
+    type Router = ToyLossyRouter;
 
     fn read(_: &Section) -> Result<(), config::Error> {
         Ok(())
@@ -193,14 +211,7 @@ impl<T: NicReport> NicModel for ToyResendNic<T> {
                 None
             }
             Timer::Retry(number) => {
-                let packet = *self.state.unacknowledged.get(&number)?;
-                let entry = Entry {
-                    packet,
-                    source: 0,
-                    last: false,
-                    report: None,
-                };
-                self.enqueue(now, entry, out);
+                self.repeat(now, number, out);
                 None
             }
             Timer::Deliver(packet) => {
@@ -241,6 +252,16 @@ impl<T: NicReport> NicModel for ToyResendNic<T> {
             out.timer(Timer::Deliver(packet), PROCESSING);
         } else {
             out.fate(&packet, PacketFate::Consumed);
+        }
+        None
+    }
+
+    fn signal<O: NicOutputs<Self>>(&mut self, now: Time, signal: Signal, out: &mut O) -> Option<Packet> {
+        self.note(out);
+        if let Signal::Lost(number) = signal
+            && self.repeat(now, number, out)
+        {
+            out.signal(Signal::Repeated, Time::ZERO);
         }
         None
     }

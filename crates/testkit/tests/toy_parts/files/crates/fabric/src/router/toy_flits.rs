@@ -117,9 +117,8 @@ impl Toy for Flits {
     /// From a NIC, whose packets are not delayed.
     fn arrived<O: RouterOutputs<ToyFlitsRouter>>(
         router: &mut ToyFlitsRouter,
-        _: Time,
         packet: Packet,
-        output: u16,
+        (_, output): (u16, u16),
         out: &mut O,
     ) {
         let serialization = router.serialization(output, &packet);

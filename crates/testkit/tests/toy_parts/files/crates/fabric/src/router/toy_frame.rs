@@ -15,16 +15,12 @@ use super::{Arrival, Holding, RouterModel, RouterModelKind, RouterOutputs, Route
 use crate::capabilities::RouterCapabilities;
 use crate::{LinkUse, Packet, Rate};
 
-/// What the toys declare: no credits between routers.
-pub const CAPABILITIES: RouterCapabilities = RouterCapabilities {
-    takes_credits: false,
-    ..RouterCapabilities::NONE
-};
-
 /// A toy model.
 pub trait Toy: Sized + Send + 'static {
     /// Name and summary.
     const KIND: (&'static str, &'static str);
+    /// Whether it sends signals to hosts.
+    const SIGNALS_TO_HOSTS: bool = false;
     /// What it keeps for each port.
     type Link: Clone + Debug + Default + PartialEq + Send + Serialize + DeserializeOwned + 'static;
     /// Content of a timer.
@@ -37,12 +33,11 @@ pub trait Toy: Sized + Send + 'static {
         let _ = (router, out);
     }
 
-    /// A packet has arrived and has been routed.
+    /// A packet has arrived at a port, and has been routed to another one.
     fn arrived<O: RouterOutputs<Framed<Self>>>(
         router: &mut Framed<Self>,
-        now: Time,
         packet: Packet,
-        output: u16,
+        ports: (u16, u16),
         out: &mut O,
     );
 
@@ -136,7 +131,11 @@ impl<T: Toy> RouterModel for Framed<T> {
         name: T::KIND.0,
         summary: T::KIND.1,
         parameters: &[],
-        capabilities: CAPABILITIES,
+        capabilities: RouterCapabilities {
+            takes_credits: false,
+            signals_to_hosts: T::SIGNALS_TO_HOSTS,
+            ..RouterCapabilities::NONE
+        },
     };
 
     type Parameters = ();
@@ -168,7 +167,7 @@ impl<T: Toy> RouterModel for Framed<T> {
 
     fn arrived<O: RouterOutputs<Self>>(
         &mut self,
-        now: Time,
+        _: Time,
         arrival: Arrival,
         context: &RoutingContext<'_>,
         out: &mut O,
@@ -183,7 +182,7 @@ impl<T: Toy> RouterModel for Framed<T> {
             out.credit(input, vc, packet.bytes, Time::ZERO);
         }
         let output = route(self.id, (input, vc), &mut packet, context, &mut out.random());
-        T::arrived(self, now, packet, output, out);
+        T::arrived(self, packet, (input, output), out);
     }
 
     fn credit<O: RouterOutputs<Self>>(&mut self, _: Time, _: u16, _: u8, _: u32, _: &mut O) {}

@@ -1,7 +1,9 @@
-//! Toy of loss: a router drops every fifth packet, and marks every other one.
+//! Toy of loss: a router drops every fifth packet, tells the host that sent it, if that is attached to it, and marks
+//! every other one.
 
 use des::Time;
 use routing::Random;
+use serde::{Deserialize, Serialize};
 
 use super::toy_frame::{Framed, Toy};
 use super::{Never, RouterOutputs};
@@ -11,22 +13,35 @@ pub type ToyLossyRouter = Framed<Lossy>;
 
 pub struct Lossy;
 
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum Signal {
+    /// To a NIC: its packet of this number was dropped.
+    Lost(u16),
+    /// From a NIC: it has sent a packet again that was lost.
+    Repeated,
+}
+
 impl Toy for Lossy {
     const KIND: (&'static str, &'static str) = ("toy-lossy", "drops every fifth packet");
 
-    type Link = ();
+    const SIGNALS_TO_HOSTS: bool = true;
+
+    /// Of a port to a host: packets that its NIC has sent again when it heard of the loss.
+    type Link = u32;
     type Timer = Never;
-    type Signal = Never;
+    type Signal = Signal;
 
     fn arrived<O: RouterOutputs<ToyLossyRouter>>(
         router: &mut ToyLossyRouter,
-        _: Time,
         packet: Packet,
-        output: u16,
+        (input, output): (u16, u16),
         out: &mut O,
     ) {
         let mut packet = packet.on_next_link();
         if out.random().below(5) == 0 {
+            if router.leads_to_host(input) && !packet.is_control() {
+                out.signal(input, Signal::Lost(packet.sequence), Time::ZERO);
+            }
             return out.fate(&packet, PacketFate::Dropped(DropReason::BufferFull));
         }
         packet.set_mark(packet.mark() ^ 1);
@@ -39,20 +54,23 @@ impl Toy for Lossy {
     }
 
     fn signal<O: RouterOutputs<ToyLossyRouter>>(
-        _: &mut ToyLossyRouter,
-        _: u16,
-        signal: Never,
+        router: &mut ToyLossyRouter,
+        port: u16,
+        signal: Signal,
         _: impl FnMut(&mut Packet) -> u16,
         _: &mut O,
     ) {
-        match signal {}
+        match signal {
+            Signal::Repeated => router.links[usize::from(port)] += 1,
+            Signal::Lost(_) => unreachable!("only NICs hear of losses"),
+        }
     }
 
-    fn held((): &()) -> impl Iterator<Item = &Packet> {
+    fn held(_: &u32) -> impl Iterator<Item = &Packet> {
         std::iter::empty()
     }
 
-    fn in_signal(signal: &Never) -> Option<&Packet> {
-        match *signal {}
+    fn in_signal(_: &Signal) -> Option<&Packet> {
+        None
     }
 }

@@ -17,7 +17,9 @@ use routing::{At, Congestion};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
-use super::{Arrival, Holding, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext};
+use super::{
+    Arrival, Holding, Never, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+};
 use crate::capabilities::RouterCapabilities;
 use crate::link::{LinkCounters, StallCounters};
 use crate::{LinkUse, Measured, Packet, Rate};

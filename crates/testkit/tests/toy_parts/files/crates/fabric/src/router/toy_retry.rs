@@ -102,9 +102,8 @@ impl Toy for Retry {
 
     fn arrived<O: RouterOutputs<ToyRetryRouter>>(
         router: &mut ToyRetryRouter,
-        _: Time,
         packet: Packet,
-        output: u16,
+        (_, output): (u16, u16),
         out: &mut O,
     ) {
         Retry::enqueue(router, packet, output, out);
