@@ -165,6 +165,9 @@ class Router(Given):
     credit_delay : Time, such as "50 ns"
         Time from the departure of a packet's tail until its credit starts back to the sender, in addition
         to the latency of the cable, at most 1 s (default: 0 ps).
+    vc_copies : int
+        Model input-queued only: virtual channels of each traffic class for each one that routing needs, 1 to 255
+        (default: 1).
     """
 
     model: Literal["packet", "input-queued", "output-queued"] | None = None
@@ -174,6 +177,7 @@ class Router(Given):
     delay: Time | None = None
     buffer: Size | None = None
     credit_delay: Time | None = None
+    vc_copies: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -49,6 +49,12 @@ pub struct RouterCapabilities {
     pub load_reports: bool,
     /// Whether its outputs choose among traffic classes; networks with several classes need such a model.
     pub traffic_classes: bool,
+    /// Whether it chooses among copies of a virtual channel ([`crate::TrafficClasses::copies_of`]); networks with copies need
+    /// such a model.
+    pub vc_copies: bool,
+    /// Whether it applies its pipeline itself, so that a packet's head arrives when it has passed its cable
+    /// ([`PortSetting::pipeline`](crate::router::PortSetting::pipeline)).
+    pub own_pipeline: bool,
 }
 
 impl RouterCapabilities {
@@ -65,12 +71,17 @@ impl RouterCapabilities {
         load_metrics: false,
         load_reports: false,
         traffic_classes: false,
+        vc_copies: false,
+        own_pipeline: false,
     };
 }
 
 /// What a NIC model declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NicCapabilities {
+    /// When a packet may leave: a NIC that needs space for all of it needs virtual channels behind the injection links
+    /// that hold the largest packet.
+    pub switching: Switching,
     /// Whether each packet is delivered when it arrives ([`NicModel::arrived`](crate::NicModel::arrived)).
     pub accepts_every_arrival: bool,
     /// Whether an arrival has an effect beside the delivery, such as an acknowledgement.
@@ -90,6 +101,7 @@ pub struct NicCapabilities {
 impl NicCapabilities {
     /// A NIC of which nothing is known.
     pub const NONE: NicCapabilities = NicCapabilities {
+        switching: Switching::CutThrough,
         accepts_every_arrival: false,
         needs_arrivals: true,
         sends_only_messages: false,

@@ -1,14 +1,18 @@
 //! Traffic classes: which class sends the next packet on a link.
 //!
-//! A link has one virtual channel (VC) of each class for each VC that routing needs: VC `class * V + v`. So packets of
-//! two classes share the wire, and nothing that waits for credits. Among the classes that have a packet that can leave,
-//! the highest priority goes first. Classes of one priority take turns by deficit round robin.
+//! A link has virtual channels (VCs) of each class for each of the `V` VCs that routing needs: `C` copies, one unless
+//! an experiment says otherwise. Copy `c` of VC `v` is VC `(class * V + v) * C + c`. So packets of two classes share
+//! the wire, and nothing that waits for credits. Copies are alike for routing and for its deadlock proof: a channel of
+//! the proof is all copies together. Among the classes that have a packet that can leave, the highest priority goes
+//! first. Classes of one priority take turns by deficit round robin.
 //!
 //! Source: M. Shreedhar, G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995. A turn adds
 //! `weight` times the largest packet to the deficit of a class. The class sends as long as its deficit is positive, so
 //! the size of its next packet need not be known before the turn. The last packet of a turn may exceed the deficit, and
 //! the next turn has so many bytes less (H. Adiseshu, G. Parulkar, G. Varghese, "A reliable and scalable striping
 //! protocol", SIGCOMM 1996: surplus round robin).
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +23,10 @@ pub const MAX_TRAFFIC_CLASSES: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrafficClasses {
     count: u8,
-    /// VCs of each class: those that routing needs.
+    /// VCs of each class: the copies of those that routing needs.
     vcs: u8,
+    /// Copies of each VC that routing needs.
+    copies: u8,
     /// By class, without the common factor of the classes of its priority, so that turns are short.
     weights: [u8; MAX_TRAFFIC_CLASSES],
     /// Classes of one priority, the highest first.
@@ -80,25 +86,37 @@ impl ClassSet {
 impl TrafficClasses {
     /// One class, with so many VCs.
     pub fn one(vcs: u8) -> TrafficClasses {
-        TrafficClasses::new(vcs, &[(1, 0)]).expect("one class has the VCs of routing")
+        TrafficClasses::new((vcs, 1), &[(1, 0)]).expect("one class has the VCs of routing")
     }
 
-    /// Classes with these weights and priorities, and so many VCs each.
+    /// Classes with these weights and priorities, with so many copies of so many VCs each.
     ///
     /// # Errors
-    /// There are no classes or too many, a weight is 0, or all classes together have more than 255 VCs.
-    pub fn new(vcs: u8, classes: &[(u8, u8)]) -> Result<TrafficClasses, String> {
+    /// There are no classes or too many, a weight or the number of copies is 0, or all classes together have more
+    /// than 255 VCs.
+    pub fn new((vcs, copies): (u8, u8), classes: &[(u8, u8)]) -> Result<TrafficClasses, String> {
         let count = classes.len();
         if !(1..=MAX_TRAFFIC_CLASSES).contains(&count) {
             return Err(format!(
                 "{count} traffic classes; expected 1 to {MAX_TRAFFIC_CLASSES}"
             ));
         }
-        let all_vcs = count * usize::from(vcs);
+        if copies == 0 {
+            return Err("0 copies of each virtual channel; expected at least 1".into());
+        }
+        let all_vcs = count * usize::from(vcs) * usize::from(copies);
         if all_vcs > usize::from(u8::MAX) {
+            let classes = match count {
+                1 => "one traffic class".to_string(),
+                _ => format!("{count} traffic classes"),
+            };
+            let each = match copies {
+                1 => String::new(),
+                _ => format!("{copies} copies of "),
+            };
             return Err(format!(
-                "{count} traffic classes with the {vcs} virtual channels that routing needs have {all_vcs} virtual \
-                 channels; expected at most 255, with fewer classes or routing with fewer virtual channels"
+                "{classes} with {each}the {vcs} virtual channels that routing needs have {all_vcs} virtual channels; \
+                 expected at most 255, with fewer classes, fewer copies or routing with fewer virtual channels"
             ));
         }
         let mut weights = [1; MAX_TRAFFIC_CLASSES];
@@ -118,7 +136,8 @@ impl TrafficClasses {
         }
         Ok(TrafficClasses {
             count: count as u8,
-            vcs,
+            vcs: vcs * copies,
+            copies,
             weights,
             groups,
         })
@@ -151,6 +170,35 @@ impl TrafficClasses {
     #[inline]
     pub fn first_vc(&self, class: u8) -> u8 {
         class * self.vcs
+    }
+
+    /// Copies of each VC that routing needs.
+    #[inline]
+    pub fn copies(&self) -> u8 {
+        self.copies
+    }
+
+    /// The number that routing knows of a VC, without class and copy.
+    #[inline]
+    pub fn routing_vc(&self, vc: u8) -> u8 {
+        let of_class = vc - self.first_vc(self.of_vc(vc));
+        match self.copies {
+            1 => of_class,
+            copies => of_class / copies,
+        }
+    }
+
+    /// The copies of one VC that routing needs, of one class.
+    #[inline]
+    pub fn copies_of(&self, class: u8, routing_vc: u8) -> Range<u8> {
+        let first = self.first_vc(class) + routing_vc * self.copies;
+        first..first + self.copies
+    }
+
+    /// Whether every link has the VCs of routing and no others.
+    #[inline]
+    pub fn has_routing_vcs_only(&self) -> bool {
+        self.is_one() && self.copies == 1
     }
 
     /// Bytes that a turn adds to the deficit of a class; `largest` are those of the largest packet.
@@ -286,7 +334,7 @@ mod tests {
 
     #[test]
     fn classes_of_one_priority_share_bytes_by_weight_whatever_the_sizes() {
-        let classes = TrafficClasses::new(2, &[(3, 0), (1, 0)]).unwrap();
+        let classes = TrafficClasses::new((2, 1), &[(3, 0), (1, 0)]).unwrap();
         assert_eq!(shares(&classes, &[0, 1], [200, 200, 0], 400), [60_000, 20_000, 0]);
         // Packets of 30 B against packets of 200 B: the shares differ by less than a turn and a packet.
         let [heavy, light, _] = shares(&classes, &[0, 1], [30, 200, 0], 9000);
@@ -294,19 +342,19 @@ mod tests {
         // A class that is alone has all packets.
         assert_eq!(shares(&classes, &[1], [200, 200, 0], 100), [0, 20_000, 0]);
         // A common factor of the weights changes nothing.
-        assert_eq!(TrafficClasses::new(2, &[(60, 0), (20, 0)]).unwrap(), classes);
+        assert_eq!(TrafficClasses::new((2, 1), &[(60, 0), (20, 0)]).unwrap(), classes);
     }
 
     #[test]
     fn a_higher_priority_goes_first_whatever_the_weights() {
-        let classes = TrafficClasses::new(1, &[(255, 1), (1, 7), (1, 1)]).unwrap();
+        let classes = TrafficClasses::new((1, 1), &[(255, 1), (1, 7), (1, 1)]).unwrap();
         assert_eq!(shares(&classes, &[0, 1, 2], [200; 3], 100), [0, 20_000, 0]);
         assert_eq!(shares(&classes, &[0, 2], [200; 3], 256), [51_000, 0, 200]);
     }
 
     #[test]
     fn what_is_left_of_a_turn_is_kept_while_packets_wait() {
-        let classes = TrafficClasses::new(1, &[(3, 0), (1, 0)]).unwrap();
+        let classes = TrafficClasses::new((1, 1), &[(3, 0), (1, 0)]).unwrap();
         let mut turns = ClassTurns::new(&classes);
         let mut send = |waiting: &[u8], able: &[u8]| {
             let sets = (set(waiting), set(able));
@@ -328,21 +376,39 @@ mod tests {
 
     #[test]
     fn every_vc_belongs_to_one_class() {
-        let classes = TrafficClasses::new(3, &[(1, 0), (1, 0)]).unwrap();
+        let classes = TrafficClasses::new((3, 1), &[(1, 0), (1, 0)]).unwrap();
         assert_eq!(classes.all_vcs(), 6);
         let of: Vec<u8> = (0..6).map(|vc| classes.of_vc(vc)).collect();
         assert_eq!(of, [0, 0, 0, 1, 1, 1]);
         assert_eq!((classes.first_vc(0), classes.first_vc(1)), (0, 3));
-        let wrong = |vcs, count: usize| TrafficClasses::new(vcs, &vec![(1, 0); count]).unwrap_err();
+        let wrong = |vcs, count: usize| TrafficClasses::new((vcs, 1), &vec![(1, 0); count]).unwrap_err();
         assert!(wrong(1, 9).contains("expected 1 to 8"));
         assert!(wrong(1, 0).contains("expected 1 to 8"));
         assert!(wrong(40, 8).contains("320 virtual channels"));
-        assert!(TrafficClasses::new(1, &[(0, 0)]).is_err());
+        assert!(TrafficClasses::new((1, 1), &[(0, 0)]).is_err());
+    }
+
+    #[test]
+    fn copies_of_a_vc_belong_to_its_class_and_have_its_number_for_routing() {
+        let classes = TrafficClasses::new((3, 2), &[(1, 0), (1, 0)]).unwrap();
+        assert_eq!((classes.all_vcs(), classes.copies()), (12, 2));
+        assert_eq!((classes.copies_of(0, 2), classes.copies_of(1, 1)), (4..6, 8..10));
+        for (class, vc) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)] {
+            for copy in classes.copies_of(class, vc) {
+                assert_eq!((classes.of_vc(copy), classes.routing_vc(copy)), (class, vc));
+            }
+        }
+        assert!(TrafficClasses::new((3, 0), &[(1, 0)]).is_err());
+        let many = TrafficClasses::new((8, 32), &[(1, 0)]).unwrap_err();
+        assert!(
+            many.starts_with("one traffic class with 32 copies of the 8 virtual channels"),
+            "{many}"
+        );
     }
 
     #[test]
     fn turns_of_other_classes_are_refused() {
-        let classes = TrafficClasses::new(1, &[(1, 0), (1, 3), (1, 3)]).unwrap();
+        let classes = TrafficClasses::new((1, 1), &[(1, 0), (1, 3), (1, 3)]).unwrap();
         let turns = ClassTurns::new(&classes);
         assert!(classes.allows(&turns, 200));
         let changes: [fn(&mut ClassTurns); 4] = [
@@ -365,7 +431,7 @@ mod tests {
             choices in prop::collection::vec((any::<u8>(), any::<u8>(), 1u32..=200), 0..60),
         ) {
             let of = classes;
-            let classes = TrafficClasses::new(1, &of).unwrap();
+            let classes = TrafficClasses::new((1, 1), &of).unwrap();
             let all = 0xFF >> (8 - classes.count());
             let first = ClassTurns::new(&classes);
             let (mut turns, mut steps) = (first, Vec::new());

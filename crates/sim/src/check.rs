@@ -196,7 +196,8 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         .sum();
     let router = size_of::<crate::lp::router_lp::RouterLp>() as u64;
     let rails = experiment.network.rails.count();
-    let host = crate::lp::host::bytes_with(network.nic, rails, classes) + 8 * experiment.jobs.len() as u64;
+    let host = crate::lp::host::bytes_with(network.nic, rails, &network.traffic_classes)
+        + 8 * experiment.jobs.len() as u64;
     let host = host + HostSampler::bytes(&plan, u64::from(rails), vcs);
     // State of the kernel per LP: identity, numbering, list heads, counters.
     let per_lp = 64;

@@ -346,6 +346,22 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             ],
         ),
         (
+            "buffer = ",
+            "vc_copies = 0\nbuffer = ",
+            &[
+                "experiment.toml:14: network.router.vc_copies: ",
+                "0 is out of range; expected a whole number from 1 to 255",
+            ],
+        ),
+        (
+            "buffer = ",
+            "vc_copies = 2\nbuffer = ",
+            &[
+                "experiment.toml:13: network.router.model: ",
+                "expected model = \"input-queued\", or vc_copies = 1",
+            ],
+        ),
+        (
             "[network.router]",
             "[network.links.global]\nrouter_delay = \"2 s\"\n[network.router]",
             &[

@@ -73,6 +73,8 @@ pub const ROUTER: &[Parameter] = parameters! {
         "buffer of one input port, divided evenly among its virtual channels, at most 1 GiB");
     time("credit_delay", "0 ps",
         "from the departure of a packet's tail until its credit starts back to the sender, at most 1 s");
+    integer("vc_copies", 1,
+        "virtual channels of each class for each one that routing needs, among which the router model chooses, 1 to 255");
 };
 
 /// Keys of `[network.nic]`, beside those of the NIC model.
@@ -185,7 +187,7 @@ impl NetworkModel {
         let nic_section = section.section("nic")?.declare(NIC);
         let nic = NicParameters::read(nic_section)?;
         check_signals(nic_section, nic.capabilities(), model)?;
-        let (class_names, traffic_classes) = traffic_classes::read(section, routing.vcs(), model)?;
+        let (class_names, traffic_classes) = traffic_classes::read(section, routing.as_ref(), model)?;
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;
         at_most(router, "credit_delay", credit_delay, LONGEST_DELAY)?;
@@ -210,10 +212,11 @@ impl NetworkModel {
             section,
             topology.as_ref(),
             (routing.as_ref(), traffic_classes),
-            (packet, model.capabilities().switching),
+            packet,
+            (model.capabilities().switching, nic.capabilities().switching),
         )?;
-        let routing_and_vcs = (routing.as_ref(), traffic_classes.all_vcs());
-        check_detours(section, topology.as_ref(), routing_and_vcs, &buffers)?;
+        let routing_and_classes = (routing.as_ref(), traffic_classes);
+        check_detours(section, topology.as_ref(), routing_and_classes, &buffers)?;
         let links = speeds.into_iter().zip(buffers).zip(delays);
         let links = links.map(|((speed, buffer), router_delay)| LinkSetting {
             bandwidth: speed.bandwidth,
@@ -326,10 +329,22 @@ impl NetworkModel {
         delay
     }
 
+    /// Time from the start of a packet onto a link of this class until the router at its end handles its head: the
+    /// cable, and the pipeline unless the model applies that itself.
+    #[inline]
+    pub fn until_handled(&self, class: LinkClass) -> Time {
+        let link = &self.links[usize::from(class.0)];
+        match self.model.capabilities().own_pipeline {
+            true => link.latency,
+            false => link.to_router(),
+        }
+    }
+
     /// Shortest time from the start of a packet until a router handles it.
     pub fn nearest_router(&self) -> Time {
-        let links = self.links.iter().map(LinkSetting::to_router);
-        links.min().expect("hosts have links")
+        let classes = (0..self.links.len()).map(|class| LinkClass(class as u8));
+        let times = classes.map(|class| self.until_handled(class));
+        times.min().expect("hosts have links")
     }
 
     /// Least delay of any event between two LPs: the shortest cable.
@@ -344,7 +359,7 @@ impl NetworkModel {
 }
 
 impl LinkSetting {
-    /// Time from the start of a packet until the router at the receiving end handles it: the cable, and the pipeline.
+    /// Time from the start of a packet until it can leave the router at the receiving end: the cable, and the pipeline.
     pub fn to_router(&self) -> Time {
         self.latency + self.router_delay
     }
@@ -400,10 +415,12 @@ fn read_buffers(
     section: &Section,
     topology: &dyn Topology,
     (routing, classes): (&dyn Routing, TrafficClasses),
-    (packet, switching): (PacketFormat, Switching),
+    packet: PacketFormat,
+    (of_router, of_nic): (Switching, Switching),
 ) -> Result<Vec<Bytes>, config::Error> {
     let vcs = u64::from(classes.all_vcs().max(1));
     let packets = u64::from(routing.packets_per_vc());
+    let classes_of_links = topology.link_classes();
     let check_most = |section: &Section, buffer: Bytes| {
         if buffer.bytes > 1 << 30 {
             let message = format!("{buffer} is out of range; expected at most 1 GiB per port");
@@ -411,7 +428,10 @@ fn read_buffers(
         }
         Ok(())
     };
-    let check_least = |section: &Section, buffer: Bytes| {
+    // A NIC sends into the buffers behind host links, and a router into all others.
+    let check_least = |section: &Section, name: &str, buffer: Bytes| {
+        let is_of_host = classes_of_links[0] == name;
+        let switching = if is_of_host { of_nic } else { of_router };
         if switching == Switching::Wormhole {
             return Ok(());
         }
@@ -423,12 +443,14 @@ fn read_buffers(
             1 => "a packet".to_string(),
             _ => format!("the {packets} packets that its routing needs there,"),
         };
-        let of_classes = match classes.count() {
-            1 => String::new(),
-            count => format!(
-                " ({} for each of {count} in network.traffic_class)",
-                routing.vcs()
-            ),
+        let needs = routing.vcs();
+        let of_classes = match (classes.count(), classes.copies()) {
+            (1, 1) => String::new(),
+            (count, 1) => format!(" ({needs} for each of {count} in network.traffic_class)"),
+            (1, copies) => format!(" ({copies} copies of {needs})"),
+            (count, copies) => {
+                format!(" ({copies} copies of {needs} for each of {count} in network.traffic_class)")
+            }
         };
         let bytes = |bytes: u32| Bytes { bytes: bytes.into() };
         let size = match packet.header {
@@ -458,10 +480,10 @@ fn read_buffers(
         };
         let buffer = class.or("buffer", common)?;
         check_most(giver, buffer)?;
-        check_least(giver, buffer)?;
+        check_least(giver, name, buffer)?;
         Ok(buffer)
     };
-    topology.link_classes().into_iter().map(read).collect()
+    classes_of_links.iter().copied().map(read).collect()
 }
 
 /// Refuses routing whose detours no load can begin. Packets that wait for a port are in the input buffers of its
@@ -470,7 +492,7 @@ fn read_buffers(
 fn check_detours(
     section: &Section,
     topology: &dyn Topology,
-    (routing, vcs): (&dyn Routing, u8),
+    (routing, classes): (&dyn Routing, TrafficClasses),
     buffers: &[Bytes],
 ) -> Result<(), config::Error> {
     let Some(threshold) = routing.detour_load() else {
@@ -479,6 +501,8 @@ fn check_detours(
     let buffers = || buffers.iter().map(|buffer| buffer.bytes);
     let (least, most) = (buffers().min().unwrap_or(0), buffers().max().unwrap_or(0));
     let metric = routing.load_metric();
+    // The load of a virtual channel is that of all its copies.
+    let vcs = classes.all_vcs() / classes.copies();
     let behind = |buffer: u64| match metric.scope {
         LoadScope::Port => buffer,
         LoadScope::Vc => buffer / u64::from(vcs.max(1)),

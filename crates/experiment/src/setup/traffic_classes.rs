@@ -1,10 +1,15 @@
-//! The tables `[[network.traffic_class]]`, and the key `job.traffic_class`.
+//! The virtual channels of links: the tables `[[network.traffic_class]]`, the key `job.traffic_class`, and
+//! `network.router.vc_copies`.
 
 use config::{Parameter, Section, parameters};
 use fabric::TrafficClasses;
 use fabric::router::RouterParameters;
+use routing::Routing;
 
 use crate::setup::model_needs::require;
+
+/// The key of `[network.router]` for copies of virtual channels.
+pub const VC_COPIES: &str = "vc_copies";
 
 /// Keys of `[[network.traffic_class]]`.
 pub const TRAFFIC_CLASS: &[Parameter] = parameters! {
@@ -16,14 +21,21 @@ pub const TRAFFIC_CLASS: &[Parameter] = parameters! {
 /// Reads the traffic classes with their names. Without a table all packets have one class, which has no name.
 ///
 /// # Errors
-/// Two classes have one name, a number is out of range, there are too many classes, or the router model has none.
+/// Two classes have one name, a number is out of range, there are too many classes or virtual channels, or the router
+/// model has none.
 pub fn read(
     network: &Section,
-    vcs: u8,
+    routing: &dyn Routing,
     model: RouterParameters,
 ) -> Result<(Vec<String>, TrafficClasses), config::Error> {
+    let router = network.section("router")?;
+    let vcs = (routing.vcs(), read_copies(router, routing, model)?);
     if !network.has("traffic_class") {
-        return Ok((Vec::new(), TrafficClasses::one(vcs)));
+        let classes = TrafficClasses::new(vcs, &[(1, 0)]);
+        return Ok((
+            Vec::new(),
+            classes.map_err(|message| router.error(VC_COPIES, message))?,
+        ));
     }
     let sections = network.sections("traffic_class")?;
     let (mut names, mut classes) = (Vec::new(), Vec::new());
@@ -55,7 +67,7 @@ pub fn read(
         TrafficClasses::new(vcs, &classes).map_err(|message| network.error("traffic_class", message))?;
     if !classes.is_one() {
         require(
-            network.section("router")?,
+            router,
             model,
             |has| has.traffic_classes,
             "reserves its links ahead of time, in the order in which packets arrive, and so cannot let one traffic \
@@ -64,6 +76,40 @@ pub fn read(
         )?;
     }
     Ok((names, classes))
+}
+
+/// Reads the number of copies of each virtual channel that routing needs.
+///
+/// # Errors
+/// The number is out of range, or there are copies and the router model or the routing cannot have any.
+fn read_copies(
+    router: &Section,
+    routing: &dyn Routing,
+    model: RouterParameters,
+) -> Result<u8, config::Error> {
+    let copies: i64 = router.get(VC_COPIES)?;
+    let in_range = u8::try_from(copies).ok().filter(|copies| *copies >= 1);
+    let Some(copies) = in_range else {
+        let message = format!("{copies} is out of range; expected a whole number from 1 to 255");
+        return Err(router.error(VC_COPIES, message));
+    };
+    if copies == 1 {
+        return Ok(1);
+    }
+    if routing.packets_per_vc() > 1 {
+        let message = "routing with bubbles counts the free space of one virtual channel; expected vc_copies = 1, or \
+                       routing without bubbles";
+        return Err(router.error(VC_COPIES, message));
+    }
+    require(
+        router,
+        model,
+        |has| has.vc_copies,
+        "has no queue in which a packet holds up others, so that copies of virtual channels would only divide its \
+         buffers",
+        "vc_copies = 1",
+    )?;
+    Ok(copies)
 }
 
 /// The number of a job's traffic class.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capabilities::NicCapabilities;
 use crate::router::RouterSignal;
-use crate::{LinkUse, router};
+use crate::{LinkUse, TrafficClasses, router};
 
 pub use arbiter::{NIC_ARBITERS, NicArbiter, TurnUndo};
 pub use model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing, SignalOf};
@@ -131,7 +131,7 @@ macro_rules! nic_models {
             }
 
             /// See [`NicModel::more_bytes`].
-            pub fn more_bytes(&self, classes: u8) -> u64 {
+            pub fn more_bytes(&self, classes: &TrafficClasses) -> u64 {
                 match self {
                     $(NicParameters::$name(_) => <$module::$model<()> as NicModel>::more_bytes(classes),)*
                 }
@@ -222,7 +222,7 @@ delegate! {
     fn is_clear() -> bool;
     fn backlog() -> u64;
     fn held_packets() -> u64;
-    fn credits(class: u8) -> u32;
+    fn credits(vc: u8) -> u32;
     fn class_view(class: u8) -> NicClassView;
     fn used(end: Time) -> LinkUse;
     fn is_active(time: Time) -> bool;

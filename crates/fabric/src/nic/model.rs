@@ -50,8 +50,8 @@ pub struct NicSetup {
     pub rate: Rate,
     /// Sizes of packets.
     pub format: PacketFormat,
-    /// Bytes that it may send in each traffic class before the router returns any: the buffer of the class's first
-    /// virtual channel, the only one into which hosts inject.
+    /// Bytes that it may send into a virtual channel before the router returns any. Hosts inject into the copies of the
+    /// first virtual channel of each class ([`TrafficClasses::copies_of`]).
     pub credits: u32,
     /// How sources share the port.
     pub arbiter: NicArbiter,
@@ -66,7 +66,7 @@ pub struct NicSetup {
 pub struct NicClassView {
     /// Bytes that wait to be sent, without headers.
     pub backlog: u64,
-    /// Credits left, in bytes.
+    /// Credits left, in bytes, of all virtual channels into which it injects.
     pub credits: u32,
 }
 
@@ -114,8 +114,8 @@ pub trait NicModel: Sized {
     /// A value is out of range or of a wrong type.
     fn read(section: &Section) -> Result<Self::Parameters, config::Error>;
 
-    /// Memory of a port in bytes beside its own size, with this number of traffic classes.
-    fn more_bytes(classes: u8) -> u64;
+    /// Memory of a port in bytes beside its own size, with these traffic classes.
+    fn more_bytes(classes: &TrafficClasses) -> u64;
 
     /// An idle port.
     fn new(setup: &NicSetup, parameters: Self::Parameters) -> Self;
@@ -129,8 +129,8 @@ pub trait NicModel: Sized {
         out: &mut O,
     );
 
-    /// The router's input buffer has freed `bytes` bytes of a traffic class.
-    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, class: u8, bytes: u32, out: &mut O);
+    /// The router's input buffer has freed `bytes` bytes of a virtual channel.
+    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, vc: u8, bytes: u32, out: &mut O);
 
     /// A timer that was set by [`NicOutputs::timer`] expires. Returns the packet that is delivered now, if any.
     fn timer<O: NicOutputs<Self>>(&mut self, now: Time, timer: Self::Timer, out: &mut O) -> Option<Packet>;
@@ -174,8 +174,8 @@ pub trait NicModel: Sized {
     /// Bytes that wait to be sent, without headers.
     fn backlog(&self) -> u64;
 
-    /// Credits left of a traffic class, in bytes.
-    fn credits(&self, class: u8) -> u32;
+    /// Credits left of a virtual channel into which it injects, in bytes.
+    fn credits(&self, vc: u8) -> u32;
 
     /// What waits of a class, and its credits; zeros without such a class.
     fn class_view(&self, class: u8) -> NicClassView;
@@ -198,14 +198,22 @@ pub trait NicModel: Sized {
 
 /// The outputs of a NIC, and the journal of its undo steps.
 pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
-    /// The packet of `source` starts onto the injection link after `wait`; its tail leaves `serialization` later.
-    /// `last` tells whether it is the last packet of its message on this port.
-    fn depart(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool);
+    /// The packet of `source` starts onto the injection link after `wait`, to VC `vc`; its tail leaves `serialization`
+    /// later. `last` tells whether it is the last packet of its message on this port.
+    fn depart(
+        &mut self,
+        vc: u8,
+        packet: Packet,
+        source: NicSource,
+        wait: Time,
+        serialization: Time,
+        last: bool,
+    );
 
     /// As [`NicOutputs::depart`], for a message of one packet that was not queued.
     #[inline]
-    fn depart_at_once(&mut self, packet: Packet, source: NicSource, wait: Time, serialization: Time) {
-        self.depart(packet, source, wait, serialization, true);
+    fn depart_at_once(&mut self, vc: u8, packet: Packet, source: NicSource, wait: Time, serialization: Time) {
+        self.depart(vc, packet, source, wait, serialization, true);
     }
 
     /// Whether a reservation of the link that begins at this time may be made now.

@@ -12,10 +12,12 @@ use topology::HostId;
 
 use super::arbiter::{NicArbiter, OtherSources, Sending, SourceQueue, TurnUndo};
 use super::model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing};
-use crate::capabilities::NicCapabilities;
+use crate::capabilities::{NicCapabilities, Switching};
 use crate::link::{LinkCounters, StallCounters};
 use crate::router::packet::PacketRouter;
-use crate::{ClassTurnUndo, ClassTurns, LinkUse, Measured, NicSource, Packet, PacketFormat, Rate};
+use crate::{
+    ClassTurnUndo, ClassTurns, LinkUse, Measured, NicSource, Packet, PacketFormat, Rate, TrafficClasses,
+};
 
 use class_queues::ClassQueues;
 
@@ -72,6 +74,11 @@ pub enum QueuedNicUndo<T> {
         /// The class before.
         class: u8,
     },
+    /// The credits of another copy of the VC were loaded.
+    CopyLoaded {
+        /// The copy before.
+        copy: u8,
+    },
     /// The turns of the traffic classes changed.
     ClassTurn(ClassTurnUndo),
     /// The first message went to the end of the queue.
@@ -117,12 +124,14 @@ pub struct NicClassState<T> {
     deficit: u32,
     /// Sources that wait for their turn.
     others: Vec<SourceQueue<Queued<T>>>,
-    credits: u32,
+    /// By copy of the class's first VC.
+    credits: Vec<u32>,
 }
 
 /// One port of a NIC. The [`NicArbiter`] says which source sends; the messages of one source alternate packet by
-/// packet. With several [`TrafficClasses`], each has its own sources and credits, and those of one class are loaded at
-/// a time ([`ClassQueues`]). Packets are delivered on arrival. Under an optimistic executor it may receive a credit for
+/// packet. With several [`TrafficClasses`], each has its own sources and credits, and those of one
+/// class are loaded at a time ([`ClassQueues`]). With several copies of a virtual channel, a packet goes to the one with
+/// most credits, and waits only if no copy has space for it. Packets are delivered on arrival. Under an optimistic executor it may receive a credit for
 /// a packet that it has not sent in this timeline, so its credits wrap. Fields that every packet touches come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
@@ -131,7 +140,7 @@ pub struct QueuedNic<T> {
     measured: Measured,
     busy_until: Time,
     counters: LinkCounters,
-    /// Free bytes in the router's input buffer, of the loaded traffic class.
+    /// Free bytes in the router's input buffer, of the loaded VC.
     credits: u32,
     format: PacketFormat,
     end_point: HostId,
@@ -141,7 +150,7 @@ pub struct QueuedNic<T> {
     source: u16,
     /// Messages of the source whose turn it is. Empty only if no other source waits.
     queue: VecDeque<Queued<T>>,
-    /// `None` with one traffic class, until two sources compete.
+    /// `None` with one VC, until two sources compete.
     others: Option<Box<Others<T>>>,
     /// Bytes in all queues of the loaded traffic class, without headers.
     backlog: u64,
@@ -156,7 +165,7 @@ pub struct QueuedNic<T> {
 struct Others<T> {
     /// Other sources of the loaded traffic class.
     sources: OtherSources<Queued<T>>,
-    /// Other traffic classes; `None` without any.
+    /// Other traffic classes, and copies of VCs; `None` without any.
     classes: Option<ClassQueues<T>>,
 }
 
@@ -186,7 +195,8 @@ impl<T: NicReport> QueuedNic<T> {
         if let Some(report) = message.report {
             out.injected(report, wait + serialization);
         }
-        out.depart_at_once(packet, self.source_of(message), wait, serialization);
+        // A port with several VCs is never clear.
+        out.depart_at_once(0, packet, self.source_of(message), wait, serialization);
     }
 
     /// A packet of a message, at its first link.
@@ -263,8 +273,10 @@ impl<T: NicReport> QueuedNic<T> {
             out.injected(report, serialization);
         }
         let source = self.arbiter.source(self.loaded_class(), job, self.source);
-        out.depart(packet, source, Time::ZERO, serialization, last);
+        let vc = self.loaded_vc();
+        out.depart(vc, packet, source, Time::ZERO, serialization, last);
         if self.others.is_some() {
+            self.load_best_copy(out);
             self.pass_turn(bytes, out);
         }
         if self.has_messages() {
@@ -393,6 +405,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         summary: "queues by source, packets delivered on arrival",
         parameters: &[],
         capabilities: NicCapabilities {
+            switching: Switching::CutThrough,
             accepts_every_arrival: true,
             needs_arrivals: false,
             sends_only_messages: true,
@@ -414,15 +427,15 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         Ok(())
     }
 
-    fn more_bytes(classes: u8) -> u64 {
-        match classes {
-            1 => 0,
-            _ => (size_of::<Others<T>>() as u64) + ClassQueues::<T>::bytes(classes),
+    fn more_bytes(classes: &TrafficClasses) -> u64 {
+        match classes.has_routing_vcs_only() {
+            true => 0,
+            false => (size_of::<Others<T>>() as u64) + ClassQueues::<T>::bytes(classes),
         }
     }
 
     fn new(setup: &NicSetup, (): ()) -> Self {
-        let others = (!setup.traffic_classes.is_one()).then(|| {
+        let others = (!setup.traffic_classes.has_routing_vcs_only()).then(|| {
             Box::new(Others {
                 sources: OtherSources::default(),
                 classes: Some(ClassQueues::new(setup.traffic_classes, setup.credits)),
@@ -490,12 +503,15 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         }
     }
 
-    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, class: u8, bytes: u32, out: &mut O) {
+    fn credit<O: NicOutputs<Self>>(&mut self, now: Time, vc: u8, bytes: u32, out: &mut O) {
         if self.other_classes().is_some() {
-            self.load_class(class, out);
+            self.load_vc(vc, out);
         }
         self.credits = self.credits.wrapping_add(bytes);
         out.note(|| QueuedNicUndo::Credited { bytes });
+        if self.others.is_some() {
+            self.load_best_copy(out);
+        }
         self.serve(now, out);
     }
 
@@ -528,6 +544,9 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             } => self.undo_depart(bytes, busy_until, blocked_since),
             QueuedNicUndo::ClassLoaded { class } => {
                 self.swap_class(class);
+            }
+            QueuedNicUndo::CopyLoaded { copy } => {
+                self.swap_copy(copy);
             }
             QueuedNicUndo::ClassTurn(step) => {
                 if let Some(classes) = self.other_classes_mut() {
@@ -593,9 +612,11 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             }
             _ => false,
         };
+        let copies = self.other_classes().map_or(1, ClassQueues::copies);
+        let fits = fits && state.classes.iter().all(|class| class.credits.len() == copies);
         if !fits {
             return Err(format!(
-                "NIC port {port}: its saved state is that of other traffic classes"
+                "NIC port {port}: its saved state is that of other traffic classes or virtual channels"
             ));
         }
         for (class, saved) in (0..).zip(state.classes) {
@@ -628,8 +649,11 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         self.backlog + others
     }
 
-    fn credits(&self, class: u8) -> u32 {
-        self.credits_of(class)
+    fn credits(&self, vc: u8) -> u32 {
+        self.other_classes().map_or(self.credits, |classes| {
+            let (class, copy) = classes.place(vc);
+            self.credits_of(class, copy)
+        })
     }
 
     fn class_view(&self, class: u8) -> NicClassView {
@@ -637,7 +661,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         match class < count {
             true => NicClassView {
                 backlog: self.backlog_of(class),
-                credits: self.credits_of(class),
+                credits: self.all_credits_of(class),
             },
             false => NicClassView::default(),
         }

@@ -85,6 +85,7 @@ pub(super) fn ports(credits: u32) -> [PortSetting; 4] {
         rate: Rate::bits_per_s(bits),
         to_host,
         credits,
+        pipeline: Time::ZERO,
     };
     let slow = port(false, SLOW);
     [slow, slow, slow, port(true, 2 * SLOW)]

@@ -19,6 +19,9 @@
 //! those of the packets that could be sent, then a packet of the class. Routing sees the VCs of the packet's class,
 //! numbered from 0, and the load of all classes.
 //!
+//! With several copies of each VC that routing needs, a packet gets one when it is routed: that for which fewest
+//! packets of this router wait, of these the one with most credits, of these the first.
+//!
 //! All tails that have crossed at the same time release their ports before any output chooses. Then the free outputs
 //! choose one after the other; the output that chooses first changes by one each time. The matching is maximal.
 //!
@@ -32,7 +35,9 @@
 //! from the decision on and waits for crossbar and link only, never behind a packet that waits for credits. The
 //! channel dependencies are those of the routing algorithm, for all kinds of [`BufferClaim`].
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use config::{Bytes, Parameter, Section, Type, parameters};
 use des::Time;
@@ -348,8 +353,8 @@ struct InputQueuedCongestion<'a> {
     router: &'a InputQueuedRouter,
     now: Time,
     bytes: u32,
-    /// The first VC of the packet's traffic class.
-    first_vc: u8,
+    /// The packet's traffic class.
+    class: u8,
     context: &'a RoutingContext<'a>,
 }
 
@@ -359,9 +364,8 @@ impl Congestion for InputQueuedCongestion<'_> {
     }
 
     fn load_by(&self, metric: LoadMetric, port: Port, vc: u8) -> u64 {
-        self.router
-            .output_load(self.now, port.0, self.first_vc + vc)
-            .by(metric)
+        let vcs = self.router.traffic_classes.copies_of(self.class, vc);
+        self.router.output_load(self.now, port.0, vcs).by(metric)
     }
 
     fn reported_load(&self, slot: usize) -> u64 {
@@ -369,7 +373,8 @@ impl Congestion for InputQueuedCongestion<'_> {
     }
 
     fn free_space(&self, port: Port, vc: u8) -> u64 {
-        let buffer = &self.router.far_buffers[self.router.index(port.0, self.first_vc + vc)];
+        let vc = self.router.best_copy(port.0, self.class, vc);
+        let buffer = &self.router.far_buffers[self.router.index(port.0, vc)];
         if buffer.waiting == 0 && buffer.credits >= self.bytes {
             u64::from(buffer.credits)
         } else {
@@ -385,10 +390,26 @@ impl InputQueuedRouter {
         usize::from(port) * usize::from(self.vcs) + usize::from(vc)
     }
 
-    /// The load of an output, with that of one VC. Visits the packets that are routed to the output.
+    /// The VC of a traffic class that a packet takes which is routed now to a VC of routing, at an output.
+    #[inline]
+    fn best_copy(&self, port: u16, class: u8, routing_vc: u8) -> u8 {
+        let copies = self.traffic_classes.copies_of(class, routing_vc);
+        if copies.len() == 1 {
+            return copies.start;
+        }
+        let rank = |vc: &u8| {
+            let buffer = &self.far_buffers[self.index(port, *vc)];
+            (buffer.waiting, Reverse(buffer.credits))
+        };
+        let first = copies.start;
+        // Of equal ones the first.
+        copies.min_by_key(rank).unwrap_or(first)
+    }
+
+    /// The load of an output, with that of some VCs together. Visits the packets that are routed to the output.
     ///
     /// A packet whose credits are reserved waits in the router until the output takes it.
-    fn output_load(&self, now: Time, port: u16, vc: u8) -> OutputLoad {
+    fn output_load(&self, now: Time, port: u16, vcs: Range<u8>) -> OutputLoad {
         let output = &self.outputs[usize::from(port)];
         let (mut waiting, mut waiting_for_vc, mut reserved_of_vc) = (0u64, 0u64, 0u64);
         for queue in self.requesting(port) {
@@ -397,7 +418,7 @@ impl InputQueuedRouter {
             };
             let bytes = u64::from(self.head(queue).packet.bytes);
             waiting += bytes;
-            if decision.vc == vc {
+            if vcs.contains(&decision.vc) {
                 waiting_for_vc += bytes;
                 if decision.claim == BufferClaim::Reserved {
                     reserved_of_vc += bytes;
@@ -412,8 +433,9 @@ impl InputQueuedRouter {
                 ..OutputLoad::default()
             };
         }
-        let buffer = &self.far_buffers[self.index(port, vc)];
-        let without_credits = u64::from(buffer.size.saturating_sub(buffer.credits));
+        let buffers = &self.far_buffers[self.index(port, vcs.start)..self.index(port, vcs.end)];
+        let without_credits = |buffer: &FarBuffer| u64::from(buffer.size.saturating_sub(buffer.credits));
+        let without_credits: u64 = buffers.iter().map(without_credits).sum();
         OutputLoad {
             all: output.load,
             waiting_for_vc,
@@ -440,11 +462,11 @@ impl InputQueuedRouter {
             ..
         } = self.head(queue).packet;
         // Each traffic class has all VCs of routing, which does not know that there are several.
-        let first_vc = self.traffic_classes.first_vc(self.traffic_classes.of_vc(vc));
+        let class = self.traffic_classes.of_vc(vc);
         let at = At {
             router: self.id,
             input: Port(input),
-            vc: vc - first_vc,
+            vc: self.traffic_classes.routing_vc(vc),
             source,
             destination,
         };
@@ -453,7 +475,7 @@ impl InputQueuedRouter {
             router: self,
             now,
             bytes,
-            first_vc,
+            class,
             context,
         };
         let hop = context.routing.route(at, &mut route, &seen, &mut out.random());
@@ -462,7 +484,7 @@ impl InputQueuedRouter {
         }
         let decision = Decision {
             output: hop.port.0,
-            vc: first_vc + hop.vc,
+            vc: self.best_copy(hop.port.0, class, hop.vc),
             claim: hop.claim,
         };
         self.request(queue, decision);
@@ -956,6 +978,7 @@ impl RouterModel for InputQueuedRouter {
             load_metrics: true,
             load_reports: true,
             traffic_classes: true,
+            vc_copies: true,
             ..RouterCapabilities::NONE
         },
     };

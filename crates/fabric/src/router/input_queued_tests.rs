@@ -37,7 +37,7 @@ fn seen_at(now: Time, router: &InputQueuedRouter, bytes: u32) -> InputQueuedCong
         router,
         now,
         bytes,
-        first_vc: 0,
+        class: 0,
         context,
     }
 }
@@ -85,9 +85,18 @@ fn router_of(credits: u32, parameters: Parameters) -> InputQueuedRouter {
 
 /// A router with two traffic classes of one VC each.
 fn of_classes(credits: u32, parameters: Parameters, classes: &[(u8, u8)]) -> InputQueuedRouter {
+    with(credits, parameters, TrafficClasses::new((1, 1), classes))
+}
+
+/// A router with two copies of the only VC of routing.
+fn of_copies(credits: u32, parameters: Parameters) -> InputQueuedRouter {
+    with(credits, parameters, TrafficClasses::new((1, 2), &[(1, 0)]))
+}
+
+fn with(credits: u32, parameters: Parameters, classes: Result<TrafficClasses, String>) -> InputQueuedRouter {
     let ports = ports(credits);
     let setup = RouterSetup {
-        traffic_classes: TrafficClasses::new(1, classes).expect("two classes"),
+        traffic_classes: classes.expect("two VCs"),
         ..setup(&ports, LARGEST, false)
     };
     InputQueuedRouter::new(&setup, parameters)
@@ -131,7 +140,7 @@ impl Bench {
     }
 
     fn context(&self) -> RoutingContext<'static> {
-        match self.router.traffic_classes.is_one() {
+        match self.router.traffic_classes.has_routing_vcs_only() {
             true => EXPLICIT,
             false => OF_CLASSES,
         }
@@ -466,16 +475,20 @@ pub(crate) enum Op {
 
 /// A router under the reverse check, with little buffer space, ports of two speeds, and a warm-up. With a limit of the
 /// output buffers the crossbar has a speedup.
-struct Subject<const OUTPUT_BUFFER: u32, const CLASSES: usize>(InputQueuedRouter);
+struct Subject<const OUTPUT_BUFFER: u32, const CLASSES: usize, const COPIES: u8>(InputQueuedRouter);
 
-impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Subject<OUTPUT_BUFFER, CLASSES> {
-    const CONTEXT: RoutingContext<'static> = match CLASSES {
-        1 => EXPLICIT,
+impl<const OUTPUT_BUFFER: u32, const CLASSES: usize, const COPIES: u8>
+    Subject<OUTPUT_BUFFER, CLASSES, COPIES>
+{
+    const CONTEXT: RoutingContext<'static> = match (CLASSES, COPIES) {
+        (1, 1) => EXPLICIT,
         _ => OF_CLASSES,
     };
 }
 
-impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Reversible for Subject<OUTPUT_BUFFER, CLASSES> {
+impl<const OUTPUT_BUFFER: u32, const CLASSES: usize, const COPIES: u8> Reversible
+    for Subject<OUTPUT_BUFFER, CLASSES, COPIES>
+{
     type Op = Op;
     type Step = InputQueuedUndo;
     type Output = RecordedOutput<()>;
@@ -489,8 +502,9 @@ impl<const OUTPUT_BUFFER: u32, const CLASSES: usize> Reversible for Subject<OUTP
             },
             size => twice(Arbiter::Random, Some(size)),
         };
-        let mut router = match CLASSES {
-            1 => router_of(300, parameters),
+        let mut router = match (CLASSES, COPIES) {
+            (1, 1) => router_of(300, parameters),
+            (1, _) => of_copies(300, parameters),
             _ => of_classes(300, parameters, &[(3, 0), (1, 0)]),
         };
         router.measured = Measured {
@@ -538,11 +552,40 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #[test]
     fn every_input_can_be_undone_and_saved(script in script(op(), 100_000)) {
-        check::<Subject<0, 1>>(&script)?;
-        check::<Subject<250, 1>>(&script)?;
-        check::<Subject<0, 2>>(&script)?;
-        check::<Subject<250, 2>>(&script)?;
+        check::<Subject<0, 1, 1>>(&script)?;
+        check::<Subject<250, 1, 1>>(&script)?;
+        check::<Subject<0, 2, 1>>(&script)?;
+        check::<Subject<250, 2, 1>>(&script)?;
+        check::<Subject<0, 1, 2>>(&script)?;
     }
+}
+
+/// A packet gets the copy for which fewest packets wait, of these the one with most credits. Together the copies are
+/// the VC that routing knows.
+#[test]
+fn a_packet_gets_a_copy_of_its_vc() {
+    let router = of_copies(150, Parameters::default());
+    let mut bench = Bench::of(router, OF_CLASSES);
+    for input in [0, 1, 3, 0, 1] {
+        bench.arrive_on(0, (input, 1), (2, source(0, BufferClaim::Credit)), 100);
+    }
+    bench.until(Time(1_000_000));
+    let vcs = |bench: &Bench| bench.outputs.departed.iter().map(|d| d.2).collect::<Vec<_>>();
+    // Both copies have credits for one packet. Of the others, those of two inputs are routed: one to each copy.
+    assert_eq!(vcs(&bench), [0, 1]);
+    let view = seen_at(Time(1_000_000), &bench.router, 100);
+    assert_eq!(view.free_space(Port(2), 0), 0, "packets wait for both copies");
+    let metric = |quantity| LoadMetric {
+        quantity,
+        scope: LoadScope::Vc,
+    };
+    assert_eq!(view.load_by(metric(LoadQuantity::Credits), Port(2), 0), 200);
+    // The packet that waits for the second copy goes before that which came before it.
+    bench.credit(1_000_000, 2, 1, 100);
+    bench.until(Time(2_000_000));
+    assert_eq!(vcs(&bench), [0, 1, 1]);
+    let credits: Vec<(u16, u8)> = bench.outputs.credits.iter().map(|c| (c.1, c.2)).collect();
+    assert!(credits.iter().all(|(_, vc)| *vc == 1), "{credits:?}");
 }
 
 /// Packets of two classes from two inputs, and both inputs have both classes. Within a class, inputs take turns.

@@ -45,6 +45,9 @@ pub struct PortSetting {
     pub to_host: bool,
     /// Size of each VC's buffer at the far end, in bytes.
     pub credits: u32,
+    /// For a model that applies its pipeline itself ([`RouterCapabilities::own_pipeline`]): from the arrival of a head
+    /// by this port to its earliest departure.
+    pub pipeline: Time,
 }
 
 /// The settings from which a router of any model is built.
@@ -189,7 +192,8 @@ pub trait RouterModel: Sized {
         let _ = out;
     }
 
-    /// A packet's head has arrived and has passed the router's pipeline.
+    /// A packet's head has arrived. It has passed the router's pipeline, unless the model applies that itself
+    /// ([`RouterCapabilities::own_pipeline`]).
     fn arrived<O: RouterOutputs<Self>>(
         &mut self,
         now: Time,

@@ -178,6 +178,7 @@ fn a_reserved_packet_has_its_credits_from_routing_on() {
         rate: Rate::bits_per_s(bits),
         to_host: false,
         credits: 150,
+        pipeline: Time::ZERO,
     };
     let mut bench = {
         let ports = [port(SLOW), port(2 * SLOW), port(2 * SLOW)];

@@ -72,6 +72,7 @@ impl RouterLp {
                 rate: network.rate(router, Port(port)),
                 to_host: matches!(topology.peer(router, Port(port)), Peer::Host(_)),
                 credits: network.buffer_of_vc(topology.link_class(router, Port(port))),
+                pipeline: network.links[usize::from(topology.link_class(router, Port(port)).0)].router_delay,
             })
             .collect();
         let setup = RouterSetup {
@@ -127,7 +128,7 @@ impl RouterLp {
                 let at = At {
                     router: self.router.id(),
                     input: Port(*port),
-                    vc: *vc - classes.first_vc(classes.of_vc(*vc)),
+                    vc: classes.routing_vc(*vc),
                     source: packet.source,
                     destination: packet.destination,
                 };

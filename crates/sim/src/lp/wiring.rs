@@ -174,7 +174,7 @@ impl Numbering {
                     port: far_port.0,
                     class,
                     flags: LinkFlags(slow),
-                    arrival: link.to_router(),
+                    arrival: network.until_handled(class),
                     credit: link.latency + network.credit_delay,
                 })
             }
@@ -190,7 +190,7 @@ impl Numbering {
             port: port.0,
             class: topology::HOST_LINK,
             flags: LinkFlags(0),
-            arrival: network.nic_injection_delay + link.to_router(),
+            arrival: network.nic_injection_delay + network.until_handled(topology::HOST_LINK),
             credit: link.latency + network.credit_delay,
         }
     }

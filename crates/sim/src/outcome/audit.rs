@@ -164,9 +164,8 @@ fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &Buf
         for rail in 0..simulation.network.rails.count() {
             let (router, port) = simulation.network.attachment(host, rail);
             let what = || format!("injection link of host {} rail {rail}", host.0);
-            for class in 0..classes.count() {
-                let vc = classes.first_vc(class);
-                balance(&what, (router, port.0, vc), state.credits(rail, class))?;
+            for vc in (0..classes.count()).flat_map(|class| classes.copies_of(class, 0)) {
+                balance(&what, (router, port.0, vc), state.credits(rail, vc))?;
             }
         }
     }

@@ -204,6 +204,7 @@ fn toys_work() {
     jobs_of_a_trace_start(&bench);
     results_have_table_export_and_section(&bench);
     models_that_do_not_understand_each_other_are_refused(&bench);
+    a_model_applies_its_own_pipeline(&bench);
     models_run_on_every_executor(&bench);
     a_killed_run_of_models_goes_on(&bench);
 }
@@ -334,6 +335,25 @@ fn models_that_do_not_understand_each_other_are_refused(bench: &Bench) {
         assert_eq!(output.status.code(), Some(2), "{models:?}");
         assert!(error.contains(expected), "{models:?}: {error}");
     }
+}
+
+/// A model with its own pipeline gets heads from the cable, and their time in the pipeline from the settings.
+fn a_model_applies_its_own_pipeline(bench: &Bench) {
+    let latency = |delay: &str| {
+        let summary = bench.json(&format!(
+            "run traffic.toml --json --set network.router.model=toy-queues --set network.router.delay={delay}"
+        ));
+        summary["network"]["latency_ns"]["mean"]
+            .as_f64()
+            .expect("a latency")
+    };
+    let (without, with) = (latency("0ps"), latency("1us"));
+    // A path has one or two routers.
+    let routers = (with - without) / 1000.0;
+    assert!(
+        (0.99..2.05).contains(&routers),
+        "{without} ns without pipelines, {with} ns with them"
+    );
 }
 
 /// Shortcuts, audit, load reports, hosts and ranks meet the models on every executor, and all of them agree.

@@ -35,6 +35,7 @@ fn setup(format: PacketFormat, credits: u32, arbiter: NicArbiter) -> NicSetup {
 #[derive(Default)]
 struct Out {
     departed: Vec<(u32, u32)>,
+    vcs: Vec<u8>,
     wake: Option<Time>,
     injected: Vec<(char, Time)>,
 }
@@ -45,7 +46,8 @@ impl Journal<QueuedNicUndo<char>> for Out {
 }
 
 impl NicOutputs<QueuedNic<char>> for Out {
-    fn depart(&mut self, packet: Packet, _: NicSource, _: Time, _: Time, _: bool) {
+    fn depart(&mut self, vc: u8, packet: Packet, _: NicSource, _: Time, _: Time, _: bool) {
+        self.vcs.push(vc);
         self.departed.push((packet.message, packet.bytes));
     }
     fn timer(&mut self, (): (), after: Time) {
@@ -252,7 +254,7 @@ pub(crate) enum Output {
 }
 
 impl<const KEPT: bool> NicOutputs<QueuedNic<Report>> for UndoRecorder<QueuedNicUndo<Report>, Output, KEPT> {
-    fn depart(&mut self, packet: Packet, _: NicSource, _: Time, serialization: Time, last: bool) {
+    fn depart(&mut self, _: u8, packet: Packet, _: NicSource, _: Time, serialization: Time, last: bool) {
         self.outputs.push(Output::Depart(packet, serialization, last));
     }
     fn timer(&mut self, (): (), after: Time) {
@@ -273,9 +275,13 @@ impl<const KEPT: bool> NicOutputs<QueuedNic<Report>> for UndoRecorder<QueuedNicU
 }
 
 /// A NIC under the reverse check. Without classes all messages have the only one.
-struct Subject<const ARBITER: usize, const HEADER: u32, const CLASSES: usize>(QueuedNic<Report>);
+struct Subject<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8>(
+    QueuedNic<Report>,
+);
 
-impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Subject<ARBITER, HEADER, CLASSES> {
+impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8>
+    Subject<ARBITER, HEADER, CLASSES, COPIES>
+{
     fn assert_backlog(&self) {
         let state = self.0.state();
         let mut all = 0;
@@ -289,8 +295,8 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Subject<ARBI
     }
 }
 
-impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Reversible
-    for Subject<ARBITER, HEADER, CLASSES>
+impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8> Reversible
+    for Subject<ARBITER, HEADER, CLASSES, COPIES>
 {
     type Op = Op;
     type Step = QueuedNicUndo<Report>;
@@ -309,7 +315,7 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Reversible
         };
         let classes = [(3, 0), (1, 1), (1, 0)];
         let setup = NicSetup {
-            traffic_classes: TrafficClasses::new(2, &classes[..CLASSES]).unwrap(),
+            traffic_classes: TrafficClasses::new((2, COPIES), &classes[..CLASSES]).unwrap(),
             measured,
             ..setup(format, 250, arbiter)
         };
@@ -331,7 +337,10 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize> Reversible
                 self.0.send((now, now), &message, out);
             }
             Op::Timer => assert!(self.0.timer(now, (), out).is_none()),
-            Op::Credit(class, bytes) => self.0.credit(now, class % CLASSES as u8, bytes, out),
+            Op::Credit(number, bytes) => {
+                let (class, copy) = (number % CLASSES as u8, number / 3 % COPIES);
+                self.0.credit(now, class * 2 * COPIES + copy, bytes, out);
+            }
         }
         self.assert_backlog();
         out.outputs.push(Output::Backlog(self.0.backlog()));
@@ -375,29 +384,71 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         3 => send,
         5 => Just(Op::Timer),
-        4 => (0u8..3, 0u32..200).prop_map(|(class, bytes)| Op::Credit(class, bytes)),
-        1 => (0u8..3, any::<u32>()).prop_map(|(class, bytes)| Op::Credit(class, bytes)),
+        4 => (0u8..9, 0u32..200).prop_map(|(number, bytes)| Op::Credit(number, bytes)),
+        1 => (0u8..9, any::<u32>()).prop_map(|(number, bytes)| Op::Credit(number, bytes)),
     ]
 }
 
 proptest! {
     #[test]
     fn every_input_can_be_undone_and_saved(script in script(op(), 150_000)) {
-        check::<Subject<0, 0, 1>>(&script)?;
-        check::<Subject<1, 0, 1>>(&script)?;
-        check::<Subject<2, 0, 1>>(&script)?;
-        check::<Subject<0, 30, 1>>(&script)?;
-        check::<Subject<1, 30, 1>>(&script)?;
-        check::<Subject<2, 30, 1>>(&script)?;
+        check::<Subject<0, 0, 1, 1>>(&script)?;
+        check::<Subject<1, 0, 1, 1>>(&script)?;
+        check::<Subject<2, 0, 1, 1>>(&script)?;
+        check::<Subject<0, 30, 1, 1>>(&script)?;
+        check::<Subject<1, 30, 1, 1>>(&script)?;
+        check::<Subject<2, 30, 1, 1>>(&script)?;
     }
 
     #[test]
     fn every_input_can_be_undone_and_saved_with_traffic_classes(script in script(op(), 150_000)) {
-        check::<Subject<0, 0, 3>>(&script)?;
-        check::<Subject<1, 30, 3>>(&script)?;
-        check::<Subject<2, 0, 3>>(&script)?;
-        check::<Subject<1, 0, 2>>(&script)?;
+        check::<Subject<0, 0, 3, 1>>(&script)?;
+        check::<Subject<1, 30, 3, 1>>(&script)?;
+        check::<Subject<2, 0, 3, 1>>(&script)?;
+        check::<Subject<1, 0, 2, 1>>(&script)?;
+        check::<Subject<1, 0, 1, 2>>(&script)?;
+        check::<Subject<2, 30, 2, 3>>(&script)?;
     }
+}
+
+/// With two copies of the VC, packets go to the copy with most credits, and wait only if neither has enough.
+#[test]
+fn packets_go_to_the_copy_of_the_vc_with_most_credits() {
+    let setup = NicSetup {
+        traffic_classes: TrafficClasses::new((3, 2), &[(1, 0)]).unwrap(),
+        ..setup(PacketFormat::without_header(100), 150, NicArbiter::RoundRobin)
+    };
+    let mut nic = QueuedNic::new(&setup, ());
+    let mut out = Out::default();
+    nic.send((Time(0), Time(0)), &message(0, 300, 'a'), &mut out);
+    assert_eq!((nic.credits(0), nic.credits(1)), (50, 150));
+    assert_eq!(nic.class_view(0).credits, 200);
+    assert_eq!(out.wake.take(), Some(Time(100_000)));
+    nic.timer(Time(100_000), (), &mut out);
+    assert_eq!((nic.credits(0), nic.credits(1)), (50, 50));
+    // The third packet waits for credits of either copy.
+    out.wake = None;
+    nic.timer(Time(200_000), (), &mut out);
+    assert_eq!((nic.backlog(), nic.is_active(Time(200_000))), (100, true));
+    nic.credit(Time(250_000), 1, 100, &mut out);
+    assert_eq!((nic.backlog(), nic.credits(0), nic.credits(1)), (0, 50, 50));
+    assert_eq!(out.vcs, [0, 1, 1]);
+    let mut restored = QueuedNic::new(&setup, ());
+    restored.restore(nic.state()).unwrap();
+    assert_eq!(restored.state(), nic.state());
+    let other = QueuedNic::<char>::new(
+        &NicSetup {
+            traffic_classes: TrafficClasses::one(3),
+            ..setup
+        },
+        (),
+    );
+    assert!(
+        restored
+            .restore(other.state())
+            .unwrap_err()
+            .contains("other traffic classes")
+    );
 }
 
 /// Every packet has the header, the last and shortest one, too: on the link, and of the credits. What waits counts

@@ -81,6 +81,8 @@ pub struct MadeMessage {
 pub struct HostDepartureFacts {
     /// Port of the NIC.
     pub rail: u8,
+    /// VC into which the packet goes.
+    pub vc: u8,
     /// What the packet is of.
     pub source: NicSource,
     /// Time until it starts onto the link.
@@ -318,7 +320,7 @@ impl HostCollection {
         context: &mut C,
     ) {
         if self.rare.is_some() {
-            self.trace_departure(simulation, packet, facts, context);
+            self.trace_departure(packet, facts, context);
         }
         let journal = &mut CollectionJournal(&mut *context);
         let counts = counts_of(&mut self.counts, packet.job, journal);
@@ -340,15 +342,12 @@ impl HostCollection {
     #[inline(never)]
     fn trace_departure<C: Context<Simulation>>(
         &mut self,
-        simulation: &Simulation,
         packet: &Packet,
         facts: HostDepartureFacts,
         context: &mut C,
     ) {
         if let Some(tracer) = self.tracer_mut() {
-            let class = simulation.class_of(packet.job);
-            let vc = simulation.network.traffic_classes.first_vc(class);
-            tracer.departed(vc, *packet, facts, context);
+            tracer.departed(facts.vc, *packet, facts, context);
         }
     }
 

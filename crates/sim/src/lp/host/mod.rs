@@ -10,7 +10,7 @@ mod undo;
 
 use des::{Context, Purpose, Time};
 use experiment::EndPoint;
-use fabric::{LinkUse, NicParameters, Packet};
+use fabric::{LinkUse, NicParameters, Packet, TrafficClasses};
 use mpi::Rank;
 use serde::{Deserialize, Serialize};
 use topology::HostId;
@@ -107,9 +107,7 @@ impl Host {
                 self.take_input(simulation, port as u8, PortInput::Packet(packet), context)
             }
             NetEvent::CreditReturned { port, vc, bytes } => {
-                let class = simulation.network.traffic_classes.of_vc(vc);
-                let input = PortInput::Credit { class, bytes };
-                self.take_input(simulation, port as u8, input, context)
+                self.take_input(simulation, port as u8, PortInput::Credit { vc, bytes }, context)
             }
             NetEvent::NicTimer { rail, timer } => {
                 self.take_input(simulation, rail, PortInput::Timer(timer), context)
@@ -281,8 +279,8 @@ impl Host {
     }
 
     /// Credits of one rail for a traffic class, in bytes.
-    pub fn credits(&self, rail: u32, class: u8) -> u32 {
-        self.nic.credits(rail, class)
+    pub fn credits(&self, rail: u32, vc: u8) -> u32 {
+        self.nic.credits(rail, vc)
     }
 
     /// Packets that have arrived at its NIC, and are neither delivered nor consumed yet.
@@ -297,6 +295,6 @@ impl Host {
 }
 
 /// Memory of a host with NICs of this model, this number of rails and traffic classes, in bytes.
-pub fn bytes_with(nic: NicParameters, rails: u32, classes: u8) -> u64 {
+pub fn bytes_with(nic: NicParameters, rails: u32, classes: &TrafficClasses) -> u64 {
     size_of::<Host>() as u64 + rails::bytes_of_more(nic, rails, classes)
 }

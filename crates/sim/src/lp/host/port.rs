@@ -44,10 +44,10 @@ pub struct SendMessage<'a, 'r, 'm, C> {
 pub enum PortInput {
     /// A packet's tail has arrived.
     Packet(Packet),
-    /// Buffer space of a traffic class has become free.
+    /// Buffer space of a virtual channel has become free.
     Credit {
-        /// The class.
-        class: u8,
+        /// The channel.
+        vc: u8,
         /// Bytes.
         bytes: u32,
     },
@@ -85,8 +85,8 @@ impl<C: Context<Simulation>> NicVisitor<Injected> for TakeInput<'_, '_, C> {
         let foreign = "timers and signals of a port are those of its model";
         match self.input {
             PortInput::Packet(packet) => nic.arrived(now, packet, &mut out),
-            PortInput::Credit { class, bytes } => {
-                nic.credit(now, class, bytes, &mut out);
+            PortInput::Credit { vc, bytes } => {
+                nic.credit(now, vc, bytes, &mut out);
                 None
             }
             PortInput::Timer(timer) => nic.timer(now, N::own_timer(timer).expect(foreign), &mut out),
@@ -104,13 +104,9 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, '_, C> {
 
     /// Sends a packet to its router.
     #[inline(always)]
-    fn send(&mut self, packet: Packet, wait: Time) {
-        let classes = &self.simulation.network.traffic_classes;
-        let event = NetEvent::PacketArrived {
-            port: self.link_end.port,
-            vc: classes.first_vc(self.simulation.class_of(packet.job)),
-            packet,
-        };
+    fn send(&mut self, vc: u8, packet: Packet, wait: Time) {
+        let port = self.link_end.port;
+        let event = NetEvent::PacketArrived { port, vc, packet };
         self.context
             .send(self.link_end.lp, wait + self.link_end.arrival, event);
     }
@@ -132,14 +128,23 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
     for PortOutputs<'_, '_, C, N>
 {
     #[inline]
-    fn depart(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time, last: bool) {
+    fn depart(
+        &mut self,
+        vc: u8,
+        mut packet: Packet,
+        source: NicSource,
+        wait: Time,
+        serialization: Time,
+        last: bool,
+    ) {
         let adapter = &mut self.0;
         if !N::MODEL.capabilities.sends_only_messages && packet.is_control() {
             adapter.collection.sent_control(adapter.context);
-            return adapter.send(packet, wait);
+            return adapter.send(vc, packet, wait);
         }
         let facts = HostDepartureFacts {
             rail: adapter.rail,
+            vc,
             source,
             wait,
             serialization,
@@ -148,14 +153,22 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
         adapter
             .collection
             .departed(adapter.simulation, &mut packet, facts, adapter.context);
-        adapter.send(packet, wait);
+        adapter.send(vc, packet, wait);
     }
 
     #[inline]
-    fn depart_at_once(&mut self, mut packet: Packet, source: NicSource, wait: Time, serialization: Time) {
+    fn depart_at_once(
+        &mut self,
+        vc: u8,
+        mut packet: Packet,
+        source: NicSource,
+        wait: Time,
+        serialization: Time,
+    ) {
         let adapter = &mut self.0;
         let facts = HostDepartureFacts {
             rail: adapter.rail,
+            vc,
             source,
             wait,
             serialization,
@@ -165,7 +178,7 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
         adapter
             .collection
             .departed_at_once(adapter.simulation, &mut packet, facts, run, adapter.context);
-        adapter.send(packet, wait);
+        adapter.send(vc, packet, wait);
     }
 
     #[inline]

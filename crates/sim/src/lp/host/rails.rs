@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use des::{Context, Time};
 use experiment::{MAX_RAILS, RailChoice};
-use fabric::{LinkUse, Nic, NicArbiter, NicParameters, NicSetup, NicState, NicUndo, Outgoing, Packet};
+use fabric::{
+    LinkUse, Nic, NicArbiter, NicParameters, NicSetup, NicState, NicUndo, Outgoing, Packet, TrafficClasses,
+};
 use serde::{Deserialize, Serialize};
 use topology::{HOST_LINK, HostId};
 
@@ -308,8 +310,8 @@ impl HostNic {
     }
 
     /// Credits of one rail for a traffic class, in bytes.
-    pub fn credits(&self, rail: u32, class: u8) -> u32 {
-        self.rail(rail).nic.credits(class)
+    pub fn credits(&self, rail: u32, vc: u8) -> u32 {
+        self.rail(rail).nic.credits(vc)
     }
 
     /// Packets that have arrived at a port, and are neither delivered nor consumed yet.
@@ -408,7 +410,7 @@ impl MoreRails {
 }
 
 /// Memory of the rails after the first, and of what a port has beside its own size, in bytes.
-pub fn bytes_of_more(nic: NicParameters, rails: u32, classes: u8) -> u64 {
+pub fn bytes_of_more(nic: NicParameters, rails: u32, classes: &TrafficClasses) -> u64 {
     let of_classes = u64::from(rails) * nic.more_bytes(classes);
     let more = match rails {
         1 => 0,

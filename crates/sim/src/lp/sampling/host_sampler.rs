@@ -1,7 +1,7 @@
 //! Samples a host: its injection links, its NIC queues and its jobs.
 
 use des::Time;
-use experiment::{Bins, JobKind};
+use experiment::{Bins, JobKind, NetworkModel};
 use fabric::{Flow, MAX_TRAFFIC_CLASSES, NicClassView};
 use serde::{Deserialize, Serialize};
 use topology::HostId;
@@ -213,13 +213,16 @@ impl HostSampler {
     }
 }
 
+/// Bytes of the router's buffer for the packets of a traffic class of a host: all copies of the VC together.
+fn capacity(network: &NetworkModel) -> u32 {
+    network.buffer_of_vc(topology::HOST_LINK) * u32::from(network.traffic_classes.copies())
+}
+
 /// Of one traffic class, bytes in use of the router's buffer, and the least number of packets that the bytes in the
 /// queues make.
 fn levels(simulation: &Simulation, class: NicClassView) -> (u32, u32) {
     let network = &simulation.network;
-    let used = network
-        .buffer_of_vc(topology::HOST_LINK)
-        .saturating_sub(class.credits);
+    let used = capacity(network).saturating_sub(class.credits);
     let packets = class.backlog.div_ceil(u64::from(network.packet.payload));
     (used, u32::try_from(packets).unwrap_or(u32::MAX))
 }
@@ -281,7 +284,7 @@ impl HostSamples {
                         link,
                         vc: network.traffic_classes.first_vc(class),
                         levels,
-                        capacity: network.buffer_of_vc(topology::HOST_LINK),
+                        capacity: capacity(network),
                     });
                 }
             }

@@ -187,7 +187,7 @@ mod tests {
                 sends_only_messages: true,
                 final_reservations: true,
                 reports_credit_waits: true,
-                signals_of: None,
+                ..NicCapabilities::NONE
             },
             links: LINKS,
             slots: false,

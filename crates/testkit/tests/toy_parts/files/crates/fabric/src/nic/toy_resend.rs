@@ -11,7 +11,7 @@ use topology::HostId;
 use super::model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing};
 use crate::capabilities::NicCapabilities;
 use crate::router::toy_lossy::{Signal, ToyLossyRouter};
-use crate::{LinkUse, NicSource, Packet, PacketFate};
+use crate::{LinkUse, NicSource, Packet, PacketFate, TrafficClasses};
 
 /// Time until a packet is sent again.
 const PATIENCE: Time = Time(2_000_000);
@@ -108,7 +108,7 @@ impl<T: NicReport> ToyResendNic<T> {
         if let Some(report) = entry.report {
             out.injected(report, serialization);
         }
-        out.depart(packet, source, Time::ZERO, serialization, entry.last);
+        out.depart(0, packet, source, Time::ZERO, serialization, entry.last);
         if !packet.is_control() {
             out.timer(Timer::Retry(packet.sequence), PATIENCE);
         }
@@ -138,7 +138,7 @@ impl<T: NicReport> NicModel for ToyResendNic<T> {
         Ok(())
     }
 
-    fn more_bytes(_: u8) -> u64 {
+    fn more_bytes(_: &TrafficClasses) -> u64 {
         size_of::<State<T>>() as u64
     }
 

@@ -1,13 +1,14 @@
 //! Toy router model: one first-in first-out queue for each output port and virtual channel (VC), of any length.
 //!
-//! A packet is routed when its head arrives, and waits in the queue of its output and VC. A free output sends from
+//! A packet is routed when its head has passed the pipeline, which the model applies itself, and waits in the queue of
+//! its output and VC. A free output sends from
 //! its lowest VC whose first packet has credits. The space in the input buffer becomes free when the tail leaves. So
 //! a packet waits only for packets with the same next channel.
 //!
 //! Not modelled: links of different speeds, which a packet could underrun; reserved space
 //! ([`routing::BufferClaim::Reserved`]) and bubbles; waits; the time for which full buffers block a link.
 //!
-//! An undo step is a copy of the one output that a call changes.
+//! An undo step is a copy of the one output that a call changes, or a step of a pipeline.
 
 use std::collections::VecDeque;
 
@@ -31,7 +32,27 @@ pub struct ToyQueuesRouter {
     measured: Measured,
     /// Speed of each port, and whether it leads to a host.
     ports: Vec<(Rate, bool)>,
+    /// From the arrival of a head by each port until it is routed.
+    pipelines: Vec<Time>,
     outputs: Vec<ToyQueuesOutput>,
+    /// Packets in the pipeline of each port, each with its VC.
+    arriving: Vec<VecDeque<(u8, Packet)>>,
+}
+
+/// The state of a router.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToyQueuesState {
+    outputs: Vec<ToyQueuesOutput>,
+    arriving: Vec<VecDeque<(u8, Packet)>>,
+}
+
+/// What happens after a span.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum ToyQueuesTimer {
+    /// An output becomes free.
+    Free(u16),
+    /// The first packet of an input has passed the pipeline.
+    Passed(u16),
 }
 
 /// An output port: all of it that changes.
@@ -56,11 +77,15 @@ struct Queued {
     input_vc: u8,
 }
 
-/// An undo step: an output before a call.
+/// An undo step.
 #[derive(Clone, Debug)]
-pub struct Undo {
-    port: u16,
-    before: Box<ToyQueuesOutput>,
+pub enum Undo {
+    /// An output before a call.
+    Output(u16, Box<ToyQueuesOutput>),
+    /// A packet entered the pipeline of an input.
+    Entered(u16),
+    /// A packet left the pipeline of an input.
+    Passed(u16, Box<(u8, Packet)>),
 }
 
 /// The congestion that routing sees.
@@ -91,10 +116,7 @@ impl Congestion for ToyQueuesCongestion<'_> {
 
 impl ToyQueuesRouter {
     fn note<O: RouterOutputs<ToyQueuesRouter>>(&self, port: u16, out: &mut O) {
-        out.note(|| Undo {
-            port,
-            before: Box::new(self.outputs[usize::from(port)].clone()),
-        });
+        out.note(|| Undo::Output(port, Box::new(self.outputs[usize::from(port)].clone())));
     }
 
     /// Lets a free output send a packet.
@@ -132,65 +154,21 @@ impl ToyQueuesRouter {
         packet.hops = packet.hops.saturating_add(1);
         out.depart(port, vc as u8, packet, Time::ZERO, serialization);
         out.credit(queued.input, queued.input_vc, packet.bytes, serialization);
-        out.timer(port, serialization);
-    }
-}
-
-impl RouterModel for ToyQueuesRouter {
-    const MODEL: RouterModelKind = RouterModelKind {
-        name: "toy-queues",
-        summary: "a queue of any length for each output port and virtual channel",
-        parameters: &[],
-        capabilities: RouterCapabilities::NONE,
-    };
-
-    type Parameters = ();
-    type Undo = Undo;
-    type State = Vec<ToyQueuesOutput>;
-    /// The output port that becomes free.
-    type Timer = u16;
-    type Signal = Never;
-    type WaitTracker = ();
-
-    fn read(_: &Section) -> Result<(), config::Error> {
-        Ok(())
+        out.timer(ToyQueuesTimer::Free(port), serialization);
     }
 
-    fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
-        let per_vc = size_of::<VecDeque<Queued>>() + size_of::<u32>();
-        size_of::<ToyQueuesOutput>() as u64 + vcs * per_vc as u64
-    }
-
-    fn new(setup: &RouterSetup<'_>, (): ()) -> ToyQueuesRouter {
-        let output = |port: &super::PortSetting| ToyQueuesOutput {
-            busy_until: Time::ZERO,
-            queues: vec![VecDeque::new(); usize::from(setup.vcs)],
-            credits: vec![port.credits; usize::from(setup.vcs)],
-            load: 0,
-            counters: LinkCounters::default(),
-            stalls: StallCounters::default(),
-        };
-        ToyQueuesRouter {
-            id: setup.id,
-            vcs: setup.vcs,
-            measured: setup.measured,
-            ports: setup.ports.iter().map(|port| (port.rate, port.to_host)).collect(),
-            outputs: setup.ports.iter().map(output).collect(),
-        }
-    }
-
-    fn arrived<O: RouterOutputs<Self>>(
+    /// The first packet of an input has passed the pipeline.
+    fn route<O: RouterOutputs<ToyQueuesRouter>>(
         &mut self,
         now: Time,
-        arrival: Arrival,
+        input: u16,
         context: &RoutingContext<'_>,
         out: &mut O,
     ) {
-        let Arrival {
-            input,
-            vc: input_vc,
-            mut packet,
-        } = arrival;
+        let Some((input_vc, mut packet)) = self.arriving[usize::from(input)].pop_front() else {
+            return;
+        };
+        out.note(|| Undo::Passed(input, Box::new((input_vc, packet))));
         let at = At {
             router: self.id,
             input: Port(input),
@@ -217,6 +195,70 @@ impl RouterModel for ToyQueuesRouter {
         });
         self.serve(now, port, out);
     }
+}
+
+impl RouterModel for ToyQueuesRouter {
+    const MODEL: RouterModelKind = RouterModelKind {
+        name: "toy-queues",
+        summary: "a queue of any length for each output port and virtual channel",
+        parameters: &[],
+        capabilities: RouterCapabilities {
+            own_pipeline: true,
+            ..RouterCapabilities::NONE
+        },
+    };
+
+    type Parameters = ();
+    type Undo = Undo;
+    type State = ToyQueuesState;
+    type Timer = ToyQueuesTimer;
+    type Signal = Never;
+    type WaitTracker = ();
+
+    fn read(_: &Section) -> Result<(), config::Error> {
+        Ok(())
+    }
+
+    fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
+        let per_vc = size_of::<VecDeque<Queued>>() + size_of::<u32>();
+        size_of::<ToyQueuesOutput>() as u64 + vcs * per_vc as u64
+    }
+
+    fn new(setup: &RouterSetup<'_>, (): ()) -> ToyQueuesRouter {
+        let output = |port: &super::PortSetting| ToyQueuesOutput {
+            busy_until: Time::ZERO,
+            queues: vec![VecDeque::new(); usize::from(setup.vcs)],
+            credits: vec![port.credits; usize::from(setup.vcs)],
+            load: 0,
+            counters: LinkCounters::default(),
+            stalls: StallCounters::default(),
+        };
+        ToyQueuesRouter {
+            id: setup.id,
+            vcs: setup.vcs,
+            measured: setup.measured,
+            ports: setup.ports.iter().map(|port| (port.rate, port.to_host)).collect(),
+            pipelines: setup.ports.iter().map(|port| port.pipeline).collect(),
+            outputs: setup.ports.iter().map(output).collect(),
+            arriving: vec![VecDeque::new(); setup.ports.len()],
+        }
+    }
+
+    fn arrived<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Arrival { input, vc, packet } = arrival;
+        self.arriving[usize::from(input)].push_back((vc, packet));
+        out.note(|| Undo::Entered(input));
+        match self.pipelines[usize::from(input)] {
+            Time::ZERO => self.route(now, input, context, out),
+            pipeline => out.timer(ToyQueuesTimer::Passed(input), pipeline),
+        }
+    }
 
     fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
         self.note(port, out);
@@ -227,9 +269,20 @@ impl RouterModel for ToyQueuesRouter {
         self.serve(now, port, out);
     }
 
-    fn timer<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, _: &RoutingContext<'_>, out: &mut O) {
-        self.note(port, out);
-        self.serve(now, port, out);
+    fn timer<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        timer: ToyQueuesTimer,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        match timer {
+            ToyQueuesTimer::Free(port) => {
+                self.note(port, out);
+                self.serve(now, port, out);
+            }
+            ToyQueuesTimer::Passed(input) => self.route(now, input, context, out),
+        }
     }
 
     fn signal<O: RouterOutputs<Self>>(
@@ -244,23 +297,34 @@ impl RouterModel for ToyQueuesRouter {
     }
 
     fn undo(&mut self, step: Undo) {
-        self.outputs[usize::from(step.port)] = *step.before;
+        match step {
+            Undo::Output(port, before) => self.outputs[usize::from(port)] = *before,
+            Undo::Entered(input) => {
+                self.arriving[usize::from(input)].pop_back();
+            }
+            Undo::Passed(input, packet) => self.arriving[usize::from(input)].push_front(*packet),
+        }
     }
 
-    fn state(&self) -> Vec<ToyQueuesOutput> {
-        self.outputs.clone()
+    fn state(&self) -> ToyQueuesState {
+        ToyQueuesState {
+            outputs: self.outputs.clone(),
+            arriving: self.arriving.clone(),
+        }
     }
 
-    fn restore(&mut self, state: Vec<ToyQueuesOutput>) -> Result<(), String> {
+    fn restore(&mut self, state: ToyQueuesState) -> Result<(), String> {
         let vcs = usize::from(self.vcs);
         let fits = |output: &ToyQueuesOutput| output.queues.len() == vcs && output.credits.len() == vcs;
-        if state.len() != self.outputs.len() || !state.iter().all(fits) {
+        let ports = self.outputs.len();
+        if (state.outputs.len(), state.arriving.len()) != (ports, ports) || !state.outputs.iter().all(fits) {
             return Err(format!(
                 "router {}: the saved state has other ports or VCs",
                 self.id.0
             ));
         }
-        self.outputs = state;
+        self.outputs = state.outputs;
+        self.arriving = state.arriving;
         Ok(())
     }
 
@@ -272,6 +336,11 @@ impl RouterModel for ToyQueuesRouter {
         let queues = self.outputs.iter().flat_map(|output| &output.queues);
         for queued in queues.flatten() {
             Holding::whole(&queued.packet, (queued.input, queued.input_vc), see);
+        }
+        for (input, packets) in (0..).zip(&self.arriving) {
+            for (vc, packet) in packets {
+                Holding::whole(packet, (input, *vc), see);
+            }
         }
     }
 
