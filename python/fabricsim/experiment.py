@@ -166,8 +166,8 @@ class Router(Given):
         Time from the departure of a packet's tail until its credit starts back to the sender, in addition
         to the latency of the cable, at most 1 s (default: 0 ps).
     vc_copies : int
-        Model input-queued only: virtual channels of each traffic class for each one that routing needs, 1 to 255
-        (default: 1).
+        Model input-queued only: virtual channels of each traffic class for each one that routing needs,
+        1 to 255 (default: 1).
     """
 
     model: Literal["packet", "input-queued", "output-queued"] | None = None
