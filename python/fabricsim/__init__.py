@@ -48,6 +48,7 @@ from fabricsim.program import Program
 from fabricsim.progress import Bar
 from fabricsim.record import Record
 from fabricsim.result import Result, Tables, compare, load
+from fabricsim.session import Delivery, Session
 from fabricsim.simulate import Check, check, list_parts, run, trace_info
 from fabricsim.verdict import Verdict
 
@@ -59,6 +60,7 @@ __all__ = [
     "Collect",
     "Collectives",
     "Compute",
+    "Delivery",
     "Draw",
     "Experiment",
     "ExperimentError",
@@ -80,6 +82,7 @@ __all__ = [
     "Router",
     "Rule",
     "Run",
+    "Session",
     "SweepError",
     "Tables",
     "TraceApplication",

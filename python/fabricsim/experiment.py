@@ -946,12 +946,29 @@ def build(experiment: ExperimentLike, overrides: Mapping[str, Any]) -> _core.Exp
     pairs = override_pairs(overrides)
     if isinstance(experiment, (str, PathLike)):
         return _core.Experiment.load(Path(fspath(experiment)), pairs)
+    text, name, programs = _as_text(experiment)
+    return _core.Experiment.from_toml(text, name, pairs, programs)
+
+
+def open_session(
+    experiment: ExperimentLike, overrides: Mapping[str, Any], hosts: list[int] | None
+) -> _core.Session:
+    """The session in the simulation core. Raises as :func:`build`."""
+    pairs = override_pairs(overrides)
+    if isinstance(experiment, (str, PathLike)):
+        return _core.Session.load(Path(fspath(experiment)), pairs, hosts)
+    text, name, programs = _as_text(experiment)
+    return _core.Session.from_toml(text, name, pairs, programs, hosts)
+
+
+def _as_text(
+    experiment: Experiment | Mapping[str, Any],
+) -> tuple[str, str, dict[str, tuple[Any, Any, list[str], str]]]:
+    """TOML, its name in messages, and the functions of programs."""
     if isinstance(experiment, Experiment):
-        programs = _programs(experiment.jobs)
-        return _core.Experiment.from_toml(experiment.to_toml(), "<Experiment>", pairs, programs)
+        return experiment.to_toml(), "<Experiment>", _programs(experiment.jobs)
     if isinstance(experiment, Mapping):
-        programs = _programs(experiment.get("job", ()))
-        return _core.Experiment.from_toml(dumps(experiment), "<dict>", pairs, programs)
+        return dumps(experiment), "<dict>", _programs(experiment.get("job", ()))
     raise TypeError(f"expected a path, a dict or an Experiment, not {type(experiment).__name__}")
 
 

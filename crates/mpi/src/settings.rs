@@ -38,6 +38,9 @@ pub struct MpiSettings {
     pub control_bytes: u64,
     /// Bytes on the wire of an eager message or rendezvous data beyond its payload.
     pub header_bytes: u64,
+    /// Whether messages between two ranks are received in the order in which they were sent, as MPI requires. No key
+    /// has it.
+    pub keeps_order: bool,
     /// Scaling of computation.
     pub compute: ComputeRule,
     /// Selection of collective algorithms.
@@ -117,6 +120,7 @@ impl MpiSettings {
             nic_gap: time("nic_gap")?,
             control_bytes: size("control_size")?,
             header_bytes: size("header_size")?,
+            keeps_order: true,
             compute: ComputeRule::default(),
             collectives: AlgorithmSelection::read(section.section("collectives")?)?,
         })

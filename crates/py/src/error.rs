@@ -29,6 +29,10 @@ pub(crate) fn of_sim(py: Python<'_>, error: &sim::Error) -> PyErr {
         sim::Error::Interference(_) => "ExperimentError",
         sim::Error::Replay { .. } | sim::Error::Deadlock(_) => "ApplicationError",
         sim::Error::Collect(_) => "ResultError",
+        sim::Error::Session(sim::SessionError::Hosts(_)) => "ExperimentError",
+        sim::Error::Session(wrong) => {
+            return pyo3::exceptions::PyValueError::new_err(wrong.to_string());
+        }
         sim::Error::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         sim::Error::Audit(_)
         | sim::Error::Checkpoint { .. }

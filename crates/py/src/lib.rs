@@ -8,6 +8,7 @@ mod error;
 mod experiment;
 mod operation;
 mod program;
+mod session;
 
 use pyo3::prelude::*;
 
@@ -32,6 +33,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::program::{GivenAnswer, GivenCompleted, program_operations};
+    #[pymodule_export]
+    use super::session::Session;
     #[pymodule_export]
     use super::{
         compare, compare_runs, deliveries, explain, explained_summary, export, list_parts, main, page_script,

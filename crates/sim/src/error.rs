@@ -44,6 +44,9 @@ pub enum Error {
     /// The run cannot use several processes.
     #[error("{0}")]
     Processes(String),
+    /// A session cannot do what it was asked for.
+    #[error("session: {0}")]
+    Session(#[from] SessionError),
     /// Interference cannot be measured.
     #[error("interference of jobs: {0}")]
     Interference(String),
@@ -53,4 +56,32 @@ pub enum Error {
     /// The owner interrupted the run.
     #[error("interrupted; no result was written")]
     Interrupted,
+}
+
+/// Why a [`crate::Session`] cannot do what it was asked for.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// The hosts cannot be those of a session.
+    #[error("{0}")]
+    Hosts(String),
+    /// A time is before that to which the session has advanced.
+    #[error("{at_ps} ps is past, as the session is at {now_ps} ps; expected this time or a later one")]
+    Past {
+        /// The given time.
+        at_ps: u64,
+        /// The time of the session.
+        now_ps: u64,
+    },
+    /// A host has no part in the session.
+    #[error("host {0} has no part in it; expected a host with which it was opened")]
+    NoHost(u32),
+    /// A message has no bytes.
+    #[error("a message of 0 B; expected at least 1 B")]
+    Empty,
+    /// There are no more numbers for messages.
+    #[error("it has 2147483647 messages, the most that it can have")]
+    TooMany,
+    /// The run has ended.
+    #[error("it has ended")]
+    Ended,
 }

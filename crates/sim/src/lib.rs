@@ -2,7 +2,7 @@
 //!
 //! [`run`] wraps the parts of an [`experiment::Experiment`] in logical processes, runs the kernel, checks that nothing
 //! was lost, and returns a [`results::RunResult`]. [`run_in`] also supports several processes and checkpoints.
-//! [`run_with_interference`] also runs each job alone. [`check`] says what an experiment builds and needs.
+//! [`run_with_interference`] also runs each job alone. A [`Session`] is stepped from outside. [`check`] says what an experiment builds and needs.
 
 mod check;
 mod checkpoint;
@@ -12,13 +12,15 @@ mod interference;
 mod lp;
 mod outcome;
 mod run;
+mod session;
 
 pub use check::{CheckReport, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use collect::COLLECTED;
-pub use error::Error;
+pub use error::{Error, SessionError};
 pub use interference::run_with_interference;
 pub use run::{RunContext, RunControl, run, run_in};
+pub use session::{Delivery, Session};
 
 /// Names of the tables that the folder of a running simulation may contain: the description of the network, and the
 /// collected tables.

@@ -81,6 +81,10 @@ impl CreditSetting {
     pub const NAMES: [&str; 2] = ["auto", "each"];
 }
 
+/// Whether an experiment without jobs that end is refused.
+#[derive(Clone, Copy)]
+struct NeedsJobs(bool);
+
 /// Most threads of a process.
 const MOST_THREADS: usize = 1024;
 
@@ -109,6 +113,35 @@ pub struct RunSetting {
     pub credits: CreditSetting,
 }
 
+impl ExperimentSource {
+    /// A TOML text with the file name for messages. Paths in it are relative to the current folder.
+    pub fn of_text(text: &str, file: &str, overrides: Vec<Override>) -> ExperimentSource {
+        ExperimentSource {
+            text: text.into(),
+            file: file.into(),
+            folder: PathBuf::new(),
+            overrides,
+        }
+    }
+
+    /// A TOML file. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of_file(path: &Path, overrides: Vec<Override>) -> Result<ExperimentSource, Error> {
+        let text = config::read_text(path, config::EXPERIMENT_BYTES).map_err(|source| Error::File {
+            path: path.display().to_string(),
+            source,
+        })?;
+        Ok(ExperimentSource {
+            text,
+            file: path.display().to_string(),
+            folder: path.parent().unwrap_or(Path::new("")).to_path_buf(),
+            overrides,
+        })
+    }
+}
+
 impl Experiment {
     /// Reads an experiment file and builds its parts. Paths in the file are relative to its folder.
     ///
@@ -130,18 +163,7 @@ impl Experiment {
         overrides: Vec<Override>,
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {
-        let text = config::read_text(path, config::EXPERIMENT_BYTES).map_err(|source| Error::File {
-            path: path.display().to_string(),
-            source,
-        })?;
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let source = ExperimentSource {
-            text,
-            file: path.display().to_string(),
-            folder,
-            overrides,
-        };
-        Experiment::from_source(source, interpreters)
+        Experiment::from_source(ExperimentSource::of_file(path, overrides)?, interpreters)
     }
 
     /// Builds an experiment again from its source.
@@ -152,7 +174,8 @@ impl Experiment {
         mut source: ExperimentSource,
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {
-        let mut experiment = Experiment::read(&source, interpreters)?;
+        let (mut experiment, jobs) = Experiment::read_parts(&source, interpreters, NeedsJobs(true))?;
+        experiment.jobs = jobs.into();
         // A process with another working directory may resume the run.
         source.folder = std::path::absolute(folder_of(&source.folder)).unwrap_or(source.folder);
         experiment.source = Some(source);
@@ -178,13 +201,24 @@ impl Experiment {
         overrides: &[(String, String)],
         interpreters: Interpreters<'_>,
     ) -> Result<Experiment, Error> {
-        let source = ExperimentSource {
-            text: text.into(),
-            file: file.into(),
-            folder: PathBuf::new(),
-            overrides: overrides.iter().cloned().map(Override::from).collect(),
-        };
-        Experiment::from_source(source, interpreters)
+        let overrides = overrides.iter().cloned().map(Override::from).collect();
+        Experiment::from_source(ExperimentSource::of_text(text, file, overrides), interpreters)
+    }
+
+    /// Builds an experiment with one job more than those of its source, which may have none. The last job is the one
+    /// that `job` makes of the network and the other jobs.
+    ///
+    /// # Errors
+    /// As [`Experiment::from_toml`], and those of `job`.
+    pub fn with_job<E: From<Error>>(
+        source: &ExperimentSource,
+        interpreters: Interpreters<'_>,
+        job: impl FnOnce(&NetworkModel, &[Job]) -> Result<Job, E>,
+    ) -> Result<Experiment, E> {
+        let (mut experiment, mut jobs) = Experiment::read_parts(source, interpreters, NeedsJobs(false))?;
+        jobs.push(job(&experiment.network, &jobs)?);
+        experiment.jobs = jobs.into();
+        Ok(experiment)
     }
 
     /// Name of the routing algorithm.
@@ -194,7 +228,12 @@ impl Experiment {
             .unwrap_or_default()
     }
 
-    fn read(source: &ExperimentSource, interpreters: Interpreters<'_>) -> Result<Experiment, Error> {
+    /// The experiment without jobs, and its jobs.
+    fn read_parts(
+        source: &ExperimentSource,
+        interpreters: Interpreters<'_>,
+        needs_jobs: NeedsJobs,
+    ) -> Result<(Experiment, Vec<Job>), Error> {
         let folder = &source.folder;
         let mut root = Section::from_toml_in(folder, &source.text, &source.file)?;
         for set in &source.overrides {
@@ -232,7 +271,11 @@ impl Experiment {
             false => None,
         };
         let folder = folder_of(folder);
-        let (jobs, schedule) = job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?;
+        let has_jobs = !root.sections("job")?.is_empty() || root.has("job_trace");
+        let (jobs, schedule) = match has_jobs || needs_jobs.0 {
+            true => job::read_jobs(&root, &network, &mpi, run.seed, &folder, interpreters)?,
+            false => (Vec::new(), None),
+        };
         if jobs.iter().all(Job::is_traffic) {
             assumptions.values.retain(|value| !value.key.starts_with("mpi."));
         }
@@ -240,7 +283,10 @@ impl Experiment {
             run.only_forwards(root.section("run")?, &job.name)?;
         }
         let settings = root.finish()?;
-        if run.until.is_none() && jobs.iter().all(|job| matches!(job.kind, JobKind::Traffic(_))) {
+        if needs_jobs.0
+            && run.until.is_none()
+            && jobs.iter().all(|job| matches!(job.kind, JobKind::Traffic(_)))
+        {
             let message =
                 "missing: synthetic traffic never ends by itself; expected a time such as \"100 us\"";
             return Err(root.section("run")?.error("until", message).into());
@@ -255,9 +301,9 @@ impl Experiment {
                            none; expected a job with the key traffic, or false";
             return Err(root.section("collect")?.error("network_latency", message).into());
         }
-        Ok(Experiment {
+        let experiment = Experiment {
             network: Arc::new(network),
-            jobs: jobs.into(),
+            jobs: Arc::new([]),
             run,
             collect,
             power,
@@ -268,7 +314,8 @@ impl Experiment {
             routing_is_default,
             schedule,
             source: None,
-        })
+        };
+        Ok((experiment, jobs))
     }
 }
 

@@ -25,6 +25,7 @@ impl Rank {
             return Err(self.contract_error(format!("it received the unexpected {message:?}")));
         }
         match message.kind {
+            MessageKind::Eager if !self.job.settings.keeps_order => self.deliver(message, now, out),
             MessageKind::Eager | MessageKind::RequestToSend => {
                 let mut next = self.ordering.admit(message, &mut self.journal).then_some(message);
                 while let Some(envelope) = next {

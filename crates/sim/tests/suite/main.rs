@@ -42,6 +42,7 @@ mod rollbacks;
 mod router_models;
 mod sanity;
 mod saturation;
+mod session;
 mod support;
 mod tallies;
 mod traces;

@@ -59,11 +59,11 @@ fn names(table: &Table, column: &str) -> Vec<String> {
     texts(table, column).into_iter().flatten().collect()
 }
 
-fn numbers<'a>(table: &'a Table, column: &str) -> &'a [u64] {
+pub fn numbers<'a>(table: &'a Table, column: &str) -> &'a [u64] {
     table.u64s(column).unwrap_or_else(|| panic!("no column {column}"))
 }
 
-fn ids<'a>(table: &'a Table, column: &str) -> &'a [u32] {
+pub fn ids<'a>(table: &'a Table, column: &str) -> &'a [u32] {
     table.u32s(column).unwrap_or_else(|| panic!("no column {column}"))
 }
 
