@@ -16,6 +16,7 @@ __all__ = [
     "Experiment",
     "Operation",
     "Request",
+    "Session",
     "__version__",
     "begin_collective",
     "begin_collective_of_parts",
