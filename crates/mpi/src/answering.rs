@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::matching::UnexpectedMessage;
 use des::Time;
 use workload::{Answer, Completed, ReceivedMessage};
 
@@ -18,6 +19,10 @@ pub(crate) struct Answering {
     messages: BTreeMap<u32, ReceivedMessage>,
     /// The program's numbers of the requests of which the rank awaits one.
     pub contenders: Vec<u64>,
+    /// Messages that matched probes have taken, by the program's numbers.
+    pub taken: BTreeMap<u64, UnexpectedMessage>,
+    /// The number of the message that a matched probe awaits.
+    pub takes: Option<u64>,
 }
 
 impl Answering {

@@ -136,6 +136,9 @@ impl Expectation<'_> {
             | Operation::Select { .. }
             | Operation::Probe { .. }
             | Operation::Iprobe { .. }
+            | Operation::MatchedProbe { .. }
+            | Operation::ReceiveMatched { .. }
+            | Operation::Cancel { .. }
             | Operation::RepetitionEnd { .. } => {}
         }
         Ok(())

@@ -78,20 +78,44 @@ impl MatchingQueues {
         receive: PostedReceive,
         journal: &mut impl Journal<MatchingChange>,
     ) -> QueueSearch<UnexpectedMessage> {
-        let search = self.probe(&receive.pattern);
+        let search = self.take(&receive.pattern, journal);
+        if search.found.is_none() {
+            self.posted.push_back(receive);
+            journal.note(|| MatchingChange::PostedQueued);
+        }
+        search
+    }
+
+    /// Takes a matching message, if there is one.
+    #[inline]
+    pub fn take(
+        &mut self,
+        pattern: &MatchPattern,
+        journal: &mut impl Journal<MatchingChange>,
+    ) -> QueueSearch<UnexpectedMessage> {
+        let search = self.probe(pattern);
         let taken = search
             .found
             .and_then(|index| self.unexpected.remove(index as usize));
-        match (search.found, taken) {
-            (Some(index), Some(taken)) => journal.note(|| MatchingChange::UnexpectedTaken(index, taken)),
-            _ => {
-                self.posted.push_back(receive);
-                journal.note(|| MatchingChange::PostedQueued);
-            }
+        if let (Some(index), Some(taken)) = (search.found, taken) {
+            journal.note(|| MatchingChange::UnexpectedTaken(index, taken));
         }
         QueueSearch {
             found: taken,
             looked_at: search.looked_at,
+        }
+    }
+
+    /// Removes a posted receive. Returns whether it was posted: one that has matched a message is not.
+    pub fn withdraw(&mut self, handle: u32, journal: &mut impl Journal<MatchingChange>) -> bool {
+        let mut receives = self.posted.iter();
+        let place = receives.position(|receive| receive.handle == handle);
+        match place.and_then(|place| Some((place as u32, self.posted.remove(place)?))) {
+            Some((index, receive)) => {
+                journal.note(|| MatchingChange::PostedTaken(index, receive));
+                true
+            }
+            None => false,
         }
     }
 

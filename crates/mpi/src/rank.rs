@@ -273,7 +273,11 @@ impl Rank {
 
     /// Number of messages that have arrived and match no receive so far.
     pub fn unexpected_messages(&self) -> usize {
-        self.matching.unexpected() + self.ordering.early_count()
+        let taken = self
+            .answering
+            .as_ref()
+            .map_or(0, |answering| answering.taken.len());
+        self.matching.unexpected() + self.ordering.early_count() + taken
     }
 
     /// The first message of the program that has arrived and matches no receive so far: its sender and tag.

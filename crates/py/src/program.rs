@@ -482,6 +482,9 @@ fn table(operation: &Operation) -> serde_json::Value {
         | Operation::Select { call, .. }
         | Operation::Probe { call, .. }
         | Operation::Iprobe { call, .. }
+        | Operation::MatchedProbe { call, .. }
+        | Operation::ReceiveMatched { call, .. }
+        | Operation::Cancel { call, .. }
         | Operation::Collective { call, .. }
         | Operation::Put { call, .. }
         | Operation::Get { call, .. }

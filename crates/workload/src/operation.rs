@@ -321,6 +321,41 @@ pub enum Operation {
         /// Call.
         call: Call,
     },
+    /// Takes a message with this envelope, so that nothing but [`Operation::ReceiveMatched`] receives it: Mprobe and
+    /// Improbe of a program that [reacts](Workload::reacts).
+    MatchedProbe {
+        /// Source rank; `None` for `MPI_ANY_SOURCE`.
+        from: Option<u32>,
+        /// Tag; `None` for `MPI_ANY_TAG`.
+        tag: Option<u32>,
+        /// Communicator.
+        communicator: Communicator,
+        /// The number under which the program has the message, one that no other such message has.
+        message: u64,
+        /// Whether it waits until there is one.
+        blocks: bool,
+        /// Call.
+        call: Call,
+    },
+    /// Receives a message that [`Operation::MatchedProbe`] has taken: Mrecv, and with a request Imrecv.
+    ReceiveMatched {
+        /// The number that the probe gave it.
+        message: u64,
+        /// Size of the buffer in bytes.
+        bytes: u64,
+        /// Request of a non-blocking receive.
+        request: Option<u64>,
+        /// Call.
+        call: Call,
+    },
+    /// Cancels a request of a program that [reacts](Workload::reacts), and answers whether it did: a receive without a
+    /// message is complete then, and its completion has no message. Others go on.
+    Cancel {
+        /// The request.
+        request: u64,
+        /// Call.
+        call: Call,
+    },
     /// Takes part in a collective of all ranks of the communicator.
     Collective {
         /// The collective.
@@ -423,8 +458,8 @@ pub enum Takes {
 pub struct Answer {
     /// Time of the rank, in ps since the start of the run.
     pub now_ps: u64,
-    /// Of [`Operation::Select`] and [`Operation::Iprobe`]: whether there was something to take, or to receive. It is
-    /// true for a selection from no requests.
+    /// Of [`Operation::Select`] and of probes: whether there was something to take, or to receive; of
+    /// [`Operation::Cancel`]: whether it was cancelled. It is true for a selection from no requests.
     pub flag: bool,
     /// Requests that it completed, in the order in which they completed; of a receive or probe without a request, its
     /// message.
@@ -436,7 +471,7 @@ pub struct Answer {
 pub struct Completed {
     /// The request; `None` of a receive or probe without one.
     pub request: Option<u64>,
-    /// The message; `None` of sends, collectives and one-sided communication.
+    /// The message; `None` of sends, collectives, one-sided communication and receives that were cancelled.
     pub message: Option<ReceivedMessage>,
 }
 
@@ -512,7 +547,7 @@ pub trait Workload: Send + Sync {
     }
     /// Whether its programs read their answers ([`Program::answer`]), so that what they do may depend on the
     /// simulation. Such a program is asked for one operation at a time, cannot be asked again, and has
-    /// [`Operation::Select`] and [`Operation::Iprobe`].
+    /// [`Operation::Select`], [`Operation::Iprobe`], matched probes and [`Operation::Cancel`].
     fn reacts(&self) -> bool {
         false
     }

@@ -177,6 +177,7 @@ impl RequestNumbers {
         match &mut operation {
             Operation::Send { request, .. }
             | Operation::Receive { request, .. }
+            | Operation::ReceiveMatched { request, .. }
             | Operation::Collective { request, .. } => {
                 if let Some(number) = request {
                     *number = self.opened(*number);
@@ -191,6 +192,9 @@ impl RequestNumbers {
                     *number = outside;
                 }
             }
+            Operation::Cancel { request, .. } => {
+                *request = self.open.get(request).copied().unwrap_or(*request);
+            }
             // The answer says which it has closed.
             Operation::Select { requests, .. } => {
                 self.awaited.clear();
@@ -201,6 +205,7 @@ impl RequestNumbers {
             Operation::Compute { .. }
             | Operation::Probe { .. }
             | Operation::Iprobe { .. }
+            | Operation::MatchedProbe { .. }
             | Operation::Put { .. }
             | Operation::Get { .. }
             | Operation::Fence { .. }

@@ -209,6 +209,33 @@ impl Rank {
                 let from = from.map(|from| self.peer(call, context, from)).transpose()?;
                 self.begin_iprobe(MatchPattern { context, from, tag }, call, now, out)
             }
+            Operation::MatchedProbe {
+                from,
+                tag,
+                communicator: context,
+                message,
+                blocks,
+                call,
+            } => {
+                self.enter(call, 1);
+                self.member(call, context)?;
+                let from = from.map(|from| self.peer(call, context, from)).transpose()?;
+                let pattern = MatchPattern { context, from, tag };
+                self.begin_matched_probe(pattern, (message, blocks), call, now, out)
+            }
+            Operation::ReceiveMatched {
+                message,
+                bytes,
+                request,
+                call,
+            } => {
+                self.enter(call, 1);
+                self.begin_receive_matched(message, bytes, request, call, now, out)
+            }
+            Operation::Cancel { request, call } => {
+                self.enter(call, 1);
+                self.cancel(request, call)
+            }
             Operation::Collective {
                 collective,
                 communicator,
@@ -276,6 +303,17 @@ impl Rank {
             .map(|request| self.check_unused(info.call, request))
             .transpose()?;
         let handle = self.post(info, capacity, now, out)?;
+        self.own_receive(handle, request, now, out)
+    }
+
+    /// A receive becomes a request of the program, or the rank waits for it.
+    pub(crate) fn own_receive(
+        &mut self,
+        handle: u32,
+        request: Option<u64>,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<CpuStep, ReplayError> {
         if let Some(request) = request {
             self.open.insert(request, handle, &mut self.journal);
             return Ok(CpuStep::Continue);
@@ -639,7 +677,7 @@ impl Rank {
     }
 
     /// Returns the request number if it is not in use.
-    fn check_unused(&self, call: Call, request: u64) -> Result<u64, ReplayError> {
+    pub(crate) fn check_unused(&self, call: Call, request: u64) -> Result<u64, ReplayError> {
         if self.open.contains(request) {
             return Err(ReplayError::RequestInUse {
                 rank: self.rank,

@@ -66,6 +66,7 @@ impl Rank {
         if pattern.fits(&envelope) {
             if self.answering.is_some() {
                 self.tell_probed(&envelope);
+                self.end_matched_probe(&pattern);
             }
             self.wait(0, busy_until);
         } else {

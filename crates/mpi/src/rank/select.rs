@@ -1,7 +1,7 @@
-//! Operations whose end the simulation decides, for programs that read answers: Waitany, Waitsome, the Test family and
-//! Iprobe.
+//! Operations whose end the simulation decides, for programs that read answers: Waitany, Waitsome, the Test family,
+//! Iprobe, matched probes and Cancel.
 //!
-//! Source: MPI 4.1, sections 3.7.3, 3.7.5 "Multiple Completions" and 3.8. Where the standard lets any complete request
+//! Source: MPI 4.1, sections 3.7.3, 3.7.5 "Multiple Completions" and 3.8 "Probe and Cancel". Where the standard lets any complete request
 //! be chosen, the first of the list is, so that a run can be repeated. A test that completes nothing, and an Iprobe,
 //! take `mpi.poll_overhead`, without which a loop of them would stop the time.
 
@@ -9,11 +9,11 @@ use des::Time;
 use workload::{Call, ReceivedMessage, Takes};
 
 use crate::ReplayError;
-use crate::cpu::CpuStep;
-use crate::matching::MatchPattern;
+use crate::cpu::{CpuState, CpuStep};
+use crate::matching::{MatchPattern, PostedReceive, UnexpectedMessage};
 use crate::message::{Message, communicator_of};
 use crate::rank::{Action, Rank};
-use crate::requests::Owner;
+use crate::requests::{Owner, Request, RequestInfo, RequestKind};
 
 impl Rank {
     /// Takes complete requests, or waits for the first.
@@ -102,6 +102,128 @@ impl Rank {
             self.tell(|answering| answering.found());
         }
         self.pay_poll(busy_until, out)
+    }
+
+    /// Looks for a message, and takes it for the program.
+    #[cold]
+    pub(crate) fn begin_matched_probe(
+        &mut self,
+        pattern: MatchPattern,
+        (message, blocks): (u64, bool),
+        call: Call,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<CpuStep, ReplayError> {
+        self.check_answered(call)?;
+        if self
+            .answering
+            .as_ref()
+            .is_some_and(|own| own.taken.contains_key(&message))
+        {
+            return Err(ReplayError::RequestInUse {
+                rank: self.rank,
+                call: call.name(),
+                request: message,
+            });
+        }
+        let search = self.matching.take(&pattern, &mut self.journal);
+        let cost = self.search_cost(search.looked_at);
+        self.add_overhead(cost);
+        let busy_until = self.add_time(now, cost)?;
+        if let Some(found) = search.found {
+            self.tell_probed(&found.message);
+            self.take_for_program(message, found);
+        } else if blocks {
+            self.tell(|answering| answering.takes = Some(message));
+            let probing = CpuState::Probing { pattern, busy_until };
+            self.state.set(probing, &mut self.journal);
+            return Ok(CpuStep::Suspend);
+        }
+        if blocks {
+            self.wait(0, busy_until);
+            return self.finish_wait(now, out);
+        }
+        self.pay_poll(busy_until, out)
+    }
+
+    /// The message for which a probe waited has arrived: a matched probe takes it.
+    #[cold]
+    pub(crate) fn end_matched_probe(&mut self, pattern: &MatchPattern) {
+        if let Some(number) = self.answering.as_mut().and_then(|own| own.takes.take())
+            && let Some(found) = self.matching.take(pattern, &mut self.journal).found
+        {
+            self.take_for_program(number, found);
+        }
+    }
+
+    fn take_for_program(&mut self, number: u64, found: UnexpectedMessage) {
+        self.tell(|answering| {
+            answering.found();
+            answering.taken.insert(number, found);
+        });
+    }
+
+    /// Receives a message that a matched probe has taken.
+    #[cold]
+    pub(crate) fn begin_receive_matched(
+        &mut self,
+        message: u64,
+        capacity: u64,
+        request: Option<u64>,
+        call: Call,
+        now: Time,
+        out: &mut Vec<Action>,
+    ) -> Result<CpuStep, ReplayError> {
+        self.check_answered(call)?;
+        let request = request
+            .map(|request| self.check_unused(call, request))
+            .transpose()?;
+        let taken = self.answering.as_mut().and_then(|own| own.taken.remove(&message));
+        let Some(UnexpectedMessage { message, looked_at }) = taken else {
+            return Err(ReplayError::UnknownRequest {
+                rank: self.rank,
+                call: call.name(),
+                request: message,
+            });
+        };
+        let (context, from, tag) = (message.communicator, Some(message.from), Some(message.tag));
+        let info = RequestInfo {
+            kind: RequestKind::Receive,
+            peer: from,
+            tag,
+            context,
+            call,
+        };
+        let receive = Request {
+            cost: self.job.settings.receive_overhead,
+            ..Request::new(info, Owner::Program)
+        };
+        let handle = self.requests.add(receive, &mut self.journal);
+        self.charge_match(handle, looked_at, Some(&message));
+        let pattern = MatchPattern { context, from, tag };
+        let posted = PostedReceive {
+            pattern,
+            capacity,
+            handle,
+        };
+        self.accept(posted, message, now, out)?;
+        self.own_receive(handle, request, now, out)
+    }
+
+    /// Cancels a receive that has no message yet. The standard lets a send go on (section 3.8.4).
+    #[cold]
+    pub(crate) fn cancel(&mut self, request: u64, call: Call) -> Result<CpuStep, ReplayError> {
+        self.check_answered(call)?;
+        let handle = self.open_request(call, request)?;
+        if self.matching.withdraw(handle, &mut self.journal) {
+            let complete = |request: &mut Request| {
+                request.complete = true;
+                request.cost = Time::ZERO;
+            };
+            self.requests.alter(handle, complete, &mut self.journal);
+            self.tell(|answering| answering.found());
+        }
+        Ok(CpuStep::Continue)
     }
 
     /// Ends an operation that a loop may repeat without end, after what it has paid until `busy_until`.

@@ -269,7 +269,7 @@ fn what_waits_for_any_is_named() {
 #[test]
 fn programs_without_answers_and_wrong_requests_are_errors() {
     let error = run(settings(), fixed(), vec![vec![select(Call::Waitany, &[])]]).map(|_| ());
-    let message = error.unwrap_err().to_string();
+    let message = error.err().expect("an error").to_string();
     assert!(
         message.starts_with("rank 0: MPI_Waitany: the simulation decides what it completes"),
         "{message}"
@@ -278,7 +278,7 @@ fn programs_without_answers_and_wrong_requests_are_errors() {
     let (program, _) = noting(vec![select(Call::Testany, &[4])]);
     let error = run_answering(settings(), fixed(), vec![program]).map(|_| ());
     assert_eq!(
-        error.unwrap_err().to_string(),
+        error.err().expect("an error").to_string(),
         "rank 0: MPI_Testany: request 4 was never opened, or is already completed"
     );
 }
@@ -297,4 +297,154 @@ fn times_do_not_depend_on_reading_answers() {
     let answered = run_answering(settings(), fixed(), vec![program, listed(other())]).unwrap();
     assert_eq!(plain.end(0), answered.end(0));
     assert!(plain.end(0) > Time::ZERO);
+}
+
+fn matched_probe(from: Option<u32>, message: u64, blocks: bool) -> Operation {
+    Operation::MatchedProbe {
+        from,
+        tag: None,
+        communicator: 0,
+        message,
+        blocks,
+        call: if blocks { Call::Probe } else { Call::Iprobe },
+    }
+}
+
+fn receive_matched(message: u64, bytes: u64, request: Option<u64>) -> Operation {
+    Operation::ReceiveMatched {
+        message,
+        bytes,
+        request,
+        call: Call::Recv,
+    }
+}
+
+fn cancel(request: u64) -> Operation {
+    Operation::Cancel {
+        request,
+        call: Call::Other,
+    }
+}
+
+/// The receive after the probe fits both messages, and gets the second one.
+#[test]
+fn a_matched_probe_takes_its_message_from_all_other_receives() {
+    for blocks in [true, false] {
+        let (program, answers) = noting(vec![
+            compute(if blocks { 0 } else { 5000 }),
+            matched_probe(Some(1), 8, blocks),
+            receive(Some(1), None, 100),
+            receive_matched(8, 100, Some(1)),
+            wait(&[1]),
+        ]);
+        let sends = listed(vec![send(0, 7, 100), compute(9000), send(0, 6, 50)]);
+        let outcome = run_answering(settings(), fixed(), vec![program, sends]);
+        outcome.unwrap().assert_clean();
+        let answers = answers.lock().unwrap();
+        let probed = if blocks { 10 + EAGER } else { 5000 + 100 };
+        let second = 10 + 9000 + 10 + 1052 + 20;
+        assert_eq!(answers[2], answer(probed, true, &[completed(None, 1, 7, 100)]));
+        assert_eq!(answers[3], answer(second, false, &[completed(None, 1, 6, 50)]));
+        // The receive costs its overhead when it is awaited.
+        assert_eq!(
+            answers[5],
+            answer(second + 20, false, &[completed(Some(1), 1, 7, 100)])
+        );
+    }
+}
+
+#[test]
+fn a_matched_probe_without_a_message_says_so() {
+    let (program, answers) = noting(vec![matched_probe(None, 8, false), receive_matched(8, 100, None)]);
+    let error = run_answering(settings(), fixed(), vec![program])
+        .err()
+        .expect("an error")
+        .to_string();
+    assert!(error.contains("request 8 was never opened"), "{error}");
+    assert_eq!(answers.lock().unwrap()[1], answer(100, false, &[]));
+    let twice = vec![matched_probe(None, 8, true), matched_probe(None, 8, true)];
+    let sends = listed(vec![send(0, 7, 100), send(0, 7, 100)]);
+    let error = run_answering(settings(), fixed(), vec![noting(twice).0, sends]);
+    assert!(
+        error
+            .err()
+            .expect("an error")
+            .to_string()
+            .contains("request 8 is still open")
+    );
+}
+
+/// The sender of a long message is cleared when the message is received, not when it is found.
+#[test]
+fn a_rendezvous_waits_for_the_receive_of_its_matched_message() {
+    let end = |operations: Vec<Operation>| {
+        let (program, answers) = noting(operations);
+        let outcome = run_answering(
+            settings(),
+            fixed(),
+            vec![program, listed(vec![send(0, 7, 1_000_000)])],
+        );
+        outcome.unwrap().assert_clean();
+        let answers = answers.lock().unwrap();
+        answers.last().unwrap().now_ps
+    };
+    let received = end(vec![compute(20_000), receive(Some(1), None, 1_000_000)]);
+    let mut probed = vec![matched_probe(None, 3, true)];
+    let found = end(vec![
+        matched_probe(None, 3, true),
+        receive_matched(3, 1_000_000, None),
+    ]);
+    assert!(found < received, "{found} {received}");
+    // Until the same time.
+    probed.push(compute(20_000));
+    probed.push(receive_matched(3, 1_000_000, None));
+    let probed = end(probed);
+    assert!(
+        probed > received,
+        "the computation begins when the message is found"
+    );
+}
+
+#[test]
+fn a_receive_is_cancelled_until_it_has_a_message() {
+    let (program, answers) = noting(vec![
+        ireceive(Some(1), None, 100, 1),
+        ireceive(Some(1), None, 100, 2),
+        cancel(1),
+        wait(&[1, 2]),
+        ireceive(Some(1), None, 100, 3),
+        compute(9000),
+        cancel(3),
+        wait(&[3]),
+    ]);
+    let sends = listed(vec![send(0, 7, 100), send(0, 6, 50)]);
+    let outcome = run_answering(settings(), fixed(), vec![program, sends]);
+    outcome.unwrap().assert_clean();
+    let answers = answers.lock().unwrap();
+    assert_eq!(answers[3], answer(0, true, &[]));
+    let of_first = Completed {
+        request: Some(1),
+        message: None,
+    };
+    assert_eq!(answers[4].completed, [of_first, completed(Some(2), 1, 7, 100)]);
+    assert!(!answers[7].flag, "it has its message");
+    assert_eq!(answers[8].completed, [completed(Some(3), 1, 6, 50)]);
+}
+
+#[test]
+fn programs_that_read_no_answers_have_neither() {
+    for operation in [
+        matched_probe(None, 1, true),
+        receive_matched(1, 8, None),
+        cancel(1),
+    ] {
+        let error = run(settings(), fixed(), vec![vec![operation]])
+            .err()
+            .expect("an error")
+            .to_string();
+        assert!(
+            error.contains("reads no answers") || error.contains("reacts"),
+            "{error}"
+        );
+    }
 }

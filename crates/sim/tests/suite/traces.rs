@@ -374,7 +374,11 @@ impl Rank {
             } => self.meet(communicator, request, world),
             Operation::Fence { communicator, .. } => self.meet(communicator, None, world),
             Operation::Put { .. } | Operation::Get { .. } | Operation::RepetitionEnd { .. } => {}
-            Operation::Select { .. } | Operation::Iprobe { .. } => {
+            Operation::Select { .. }
+            | Operation::Iprobe { .. }
+            | Operation::MatchedProbe { .. }
+            | Operation::ReceiveMatched { .. }
+            | Operation::Cancel { .. } => {
                 unreachable!("recordings name what was complete")
             }
             Operation::Probe {

@@ -102,6 +102,12 @@ pub fn match_key(operation: &Operation, rank: u32, communicators: &[Vec<u32>]) -
             tag,
             communicator,
             ..
+        }
+        | Operation::MatchedProbe {
+            from,
+            tag,
+            communicator,
+            ..
         } => Some(MatchKey::Receive(MatchedMessages {
             communicator,
             from: world(communicator, from?)?,
@@ -115,6 +121,8 @@ pub fn match_key(operation: &Operation, rank: u32, communicators: &[Vec<u32>]) -
         Operation::Compute { .. }
         | Operation::Wait { .. }
         | Operation::Select { .. }
+        | Operation::ReceiveMatched { .. }
+        | Operation::Cancel { .. }
         | Operation::RepetitionEnd { .. } => None,
     }
 }

@@ -186,6 +186,7 @@ fn renumber(operation: &mut Operation, offset: Communicator) {
         | Operation::Receive { communicator, .. }
         | Operation::Probe { communicator, .. }
         | Operation::Iprobe { communicator, .. }
+        | Operation::MatchedProbe { communicator, .. }
         | Operation::Collective { communicator, .. }
         | Operation::Put { communicator, .. }
         | Operation::Get { communicator, .. }
@@ -197,6 +198,8 @@ fn renumber(operation: &mut Operation, offset: Communicator) {
         Operation::Compute { .. }
         | Operation::Wait { .. }
         | Operation::Select { .. }
+        | Operation::ReceiveMatched { .. }
+        | Operation::Cancel { .. }
         | Operation::RepetitionEnd { .. } => {}
     }
 }
