@@ -269,7 +269,7 @@ fn what_waits_for_any_is_named() {
 #[test]
 fn programs_without_answers_and_wrong_requests_are_errors() {
     let error = run(settings(), fixed(), vec![vec![select(Call::Waitany, &[])]]).map(|_| ());
-    let message = error.err().expect("an error").to_string();
+    let message = error.unwrap_err().to_string();
     assert!(
         message.starts_with("rank 0: MPI_Waitany: the simulation decides what it completes"),
         "{message}"
@@ -278,7 +278,7 @@ fn programs_without_answers_and_wrong_requests_are_errors() {
     let (program, _) = noting(vec![select(Call::Testany, &[4])]);
     let error = run_answering(settings(), fixed(), vec![program]).map(|_| ());
     assert_eq!(
-        error.err().expect("an error").to_string(),
+        error.unwrap_err().to_string(),
         "rank 0: MPI_Testany: request 4 was never opened, or is already completed"
     );
 }
