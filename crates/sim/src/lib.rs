@@ -2,7 +2,8 @@
 //!
 //! [`run`] wraps the parts of an [`experiment::Experiment`] in logical processes, runs the kernel, checks that nothing
 //! was lost, and returns a [`results::RunResult`]. [`run_in`] also supports several processes and checkpoints.
-//! [`run_with_interference`] also runs each job alone. A [`Session`] is stepped from outside. [`check`] says what an experiment builds and needs.
+//! [`run_with_interference`] also runs each job alone. A [`Session`] is stepped from outside. [`check`] says what an
+//! experiment builds and needs.
 
 mod check;
 mod checkpoint;

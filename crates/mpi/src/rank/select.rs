@@ -1,9 +1,9 @@
 //! Operations whose end the simulation decides, for programs that read answers: Waitany, Waitsome, the Test family,
 //! Iprobe, matched probes and Cancel.
 //!
-//! Source: MPI 4.1, sections 3.7.3, 3.7.5 "Multiple Completions" and 3.8 "Probe and Cancel". Where the standard lets any complete request
-//! be chosen, the first of the list is, so that a run can be repeated. A test that completes nothing, and an Iprobe,
-//! take `mpi.poll_overhead`, without which a loop of them would stop the time.
+//! Source: MPI 4.1, sections 3.7.3, 3.7.5 "Multiple Completions" and 3.8 "Probe and Cancel". Where the standard lets
+//! any complete request be chosen, the first of the list is, so that a run can be repeated. A test that completes
+//! nothing, and an Iprobe, take `mpi.poll_overhead`, without which a loop of them would stop the time.
 
 use des::Time;
 use workload::{Call, ReceivedMessage, Takes};

@@ -153,7 +153,7 @@ fn what_is_sent_may_depend_on_what_was_delivered() {
 fn other_jobs_run_beside_it() {
     let beside = format!(
         "{NETWORK}\n[[job]]\nname = \"noise\"\ntraffic = {{ pattern = \"uniform\", load = 0.8 }}\n\
-         [[job]]\nname = \"ring\"\nworkload = {{ motif = \"ping-pong\", ranks = 2, bytes = \"64 KiB\", iterations = 2 }}\n"
+         [[job]]\nname = \"two\"\nworkload = {{ motif = \"ping-pong\", ranks = 2, bytes = \"64 KiB\" }}\n"
     );
     let mut session = open(&beside);
     assert_eq!(

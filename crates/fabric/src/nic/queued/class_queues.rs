@@ -1,10 +1,10 @@
-//! The traffic classes of a NIC port: each has its own sources, messages and credits, these for each copy of the VC into
-//! which it injects.
+//! The traffic classes of a NIC port: each has its own sources, messages and credits, these for each copy of the VC
+//! into which it injects.
 //!
-//! [`QueuedNic`] works with the queues of one class and the credits of one copy at a time, the loaded ones. So a port of
-//! a network with one class and no copies pays nothing. [`ClassQueues`] holds those of all others. Which class is loaded
-//! has no effect: each input first loads the class that it concerns, and [`TrafficClasses`] say which class sends next.
-//! Of each class, the copy with most credits is loaded, the first one of several.
+//! [`QueuedNic`] works with the queues of one class and the credits of one copy at a time, the loaded ones. So a port
+//! of a network with one class and no copies pays nothing. [`ClassQueues`] holds those of all others. Which class is
+//! loaded has no effect: each input first loads the class that it concerns, and [`TrafficClasses`] say which class
+//! sends next. Of each class, the copy with most credits is loaded, the first one of several.
 
 use std::cmp::Reverse;
 
