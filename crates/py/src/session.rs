@@ -130,7 +130,7 @@ fn ended(py: Python<'_>) -> PyErr {
     error::of_sim(py, &sim::Error::Session(sim::SessionError::Ended))
 }
 
-fn told(deliveries: &[sim::Delivery]) -> Vec<(u32, u64)> {
+fn told(deliveries: &[sim::DeliveredMessage]) -> Vec<(u32, u64)> {
     let told = deliveries
         .iter()
         .map(|delivery| (delivery.message, delivery.time_ps));

@@ -21,7 +21,7 @@ pub use collect::COLLECTED;
 pub use error::{Error, SessionError};
 pub use interference::run_with_interference;
 pub use run::{RunContext, RunControl, run, run_in};
-pub use session::{Delivery, Session};
+pub use session::{DeliveredMessage, Session};
 
 /// Names of the tables that the folder of a running simulation may contain: the description of the network, and the
 /// collected tables.

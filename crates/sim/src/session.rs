@@ -33,7 +33,7 @@ const LAST: u32 = i32::MAX as u32;
 
 /// A message of a session has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delivery {
+pub struct DeliveredMessage {
     /// The number that [`Session::send`] gave it.
     pub message: u32,
     /// The time at which its last byte was at its destination, in ps.
@@ -55,11 +55,11 @@ pub struct Session {
 
 /// What the caller and the programs share.
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
     changed: Condvar,
 }
 
-struct State {
+struct SessionState {
     /// The time to which programs may go on.
     until_ps: u64,
     /// The greatest such time that a program has reached.
@@ -69,7 +69,7 @@ struct State {
     /// By position of the host, number of messages to it.
     expected: Vec<u32>,
     /// In the order in which they happened.
-    deliveries: VecDeque<Delivery>,
+    deliveries: VecDeque<DeliveredMessage>,
     /// No message is added any more.
     closed: bool,
     /// The caller has left.
@@ -114,7 +114,7 @@ impl Session {
         let run = {
             let (shared, control) = (shared.clone(), control.clone());
             std::thread::spawn(move || {
-                // Also after a panic, so that nobody waits for ever.
+                // Also after a panic, so that no caller waits forever.
                 let _end = End(&shared);
                 run(&experiment, &control)
             })
@@ -180,7 +180,7 @@ impl Session {
     ///
     /// # Errors
     /// The time is past; the run has failed, for example because a job cannot go on.
-    pub fn advance(&mut self, until_ps: u64) -> Result<Vec<Delivery>, Error> {
+    pub fn advance(&mut self, until_ps: u64) -> Result<Vec<DeliveredMessage>, Error> {
         self.advance_while(until_ps, || true)
     }
 
@@ -192,12 +192,12 @@ impl Session {
         &mut self,
         until_ps: u64,
         mut goes_on: impl FnMut() -> bool,
-    ) -> Result<Vec<Delivery>, Error> {
+    ) -> Result<Vec<DeliveredMessage>, Error> {
         if until_ps < self.now_ps {
             let (at_ps, now_ps) = (until_ps, self.now_ps);
             return Err(SessionError::Past { at_ps, now_ps }.into());
         }
-        let has_arrived = |state: &State| state.reached_ps.is_some_and(|reached| reached >= until_ps);
+        let has_arrived = |state: &SessionState| state.reached_ps.is_some_and(|reached| reached >= until_ps);
         let mut state = self.shared.lock();
         state.until_ps = until_ps;
         self.shared.changed.notify_all();
@@ -229,7 +229,7 @@ impl Session {
     ///
     /// # Errors
     /// The run has failed.
-    pub fn finish(mut self) -> Result<(Vec<Delivery>, RunResult), Error> {
+    pub fn finish(mut self) -> Result<(Vec<DeliveredMessage>, RunResult), Error> {
         {
             let mut state = self.shared.lock();
             state.closed = true;
@@ -282,16 +282,16 @@ impl Drop for Session {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
         // A panic of the other side leaves a valid state, and is reported by the end of its thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wait<'a>(&self, state: MutexGuard<'a, SessionState>) -> MutexGuard<'a, SessionState> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_a_little<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wait_a_little<'a>(&self, state: MutexGuard<'a, SessionState>) -> MutexGuard<'a, SessionState> {
         let waited = self.changed.wait_timeout(state, STEP);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
@@ -309,7 +309,7 @@ impl Drop for End<'_> {
 
 /// The job of a session on these hosts, and what its programs share.
 fn job(hosts: &[HostId]) -> Result<(Job, Arc<Shared>), Error> {
-    let state = State {
+    let state = SessionState {
         until_ps: 0,
         reached_ps: None,
         waiting: vec![VecDeque::new(); hosts.len()],
@@ -523,7 +523,7 @@ impl Program for Receiver {
                 continue;
             }
             self.received += 1;
-            self.shared.lock().deliveries.push_back(Delivery {
+            self.shared.lock().deliveries.push_back(DeliveredMessage {
                 message: message.tag,
                 time_ps: answer.now_ps,
             });

@@ -36,13 +36,6 @@ const QUOTED: &[(&str, &str, &str, &str, u64)] = &[
         1,
     ),
     (
-        "docs/methods/kernel.md",
-        "every {} events",
-        "des/src/sequential.rs",
-        "CONTROL_INTERVAL",
-        1,
-    ),
-    (
         "docs/methods/collectives.md",
         "have {} KiB",
         "mpi/src/collectives/segments.rs",

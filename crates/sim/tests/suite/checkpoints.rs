@@ -297,6 +297,9 @@ fn programs_in_memory_are_refused_at_the_start() {
     }
 }
 
+/// The first line of a checkpoint.
+const LAYOUT: &[u8] = b"FABRICSIM CHECKPOINT 10\n";
+
 /// The bytes of a valid checkpoint of [`SMALL`].
 fn good() -> Vec<u8> {
     let (_folder, file) = place();
@@ -323,23 +326,22 @@ fn refusal(bytes: &[u8]) -> String {
 #[test]
 fn a_damaged_file_is_refused() {
     let good = good();
-    assert!(
-        good.starts_with(b"FABRICSIM CHECKPOINT 9\n") && good.len() > 2_000,
-        "{}",
-        good.len()
-    );
+    assert!(good.starts_with(LAYOUT) && good.len() > 2_000, "{}", good.len());
     // The file ends early: within the first lines, the head, or the body.
     for length in (30..600).step_by(7).chain([good.len() / 2, good.len() - 1]) {
         assert_eq!(refusal(&good[..length]), "is damaged", "{length} bytes of it");
     }
     // One bit is wrong: in the digest, the length, the experiment, or the run.
-    for place in (23..900).step_by(3).chain([good.len() / 2, good.len() - 1]) {
+    for place in (LAYOUT.len()..900)
+        .step_by(3)
+        .chain([good.len() / 2, good.len() - 1])
+    {
         let mut bytes = good.clone();
         bytes[place] ^= 1 << (place % 8);
         assert_eq!(refusal(&bytes), "is damaged", "byte {place}");
     }
     let unknown = "is not a checkpoint of this version of FabricSim";
-    let other_layout = [b"FABRICSIM CHECKPOINT 1\n", &good[23..]].concat();
+    let other_layout = [b"FABRICSIM CHECKPOINT 1\n", &good[LAYOUT.len()..]].concat();
     for bytes in [&other_layout, &b"Dear diary"[..], b"", &good[..10], &good[1..]] {
         assert_eq!(refusal(bytes), unknown);
     }
@@ -350,7 +352,7 @@ fn a_damaged_file_is_refused() {
 #[test]
 fn another_version_is_refused() {
     let good = good();
-    let (rest, own) = (&good[23 + 65..], env!("CARGO_PKG_VERSION"));
+    let (rest, own) = (&good[LAYOUT.len() + 65..], env!("CARGO_PKG_VERSION"));
     // The text has the length of the real one, so that nothing else changes.
     let other: String = own
         .chars()
@@ -359,7 +361,7 @@ fn another_version_is_refused() {
     let of = |version: &str| format!("\"version\":\"{version}\"").into_bytes();
     let place = rest.windows(of(own).len()).position(|w| w == of(own)).unwrap();
     let rest = [&rest[..place], &of(&other), &rest[place + of(own).len()..]].concat();
-    let bytes = [&good[..23], results::hash(&[&rest]).as_bytes(), b"\n", &rest].concat();
+    let bytes = [LAYOUT, results::hash(&[&rest]).as_bytes(), b"\n", &rest].concat();
     assert_eq!(
         refusal(&bytes),
         format!("was written by version {other} of FabricSim; this is {own}")

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use experiment::ExperimentSource;
 use results::RunResult;
-use sim::{Delivery, Error, Session};
+use sim::{DeliveredMessage, Error, Session};
 
 use crate::support::{experiment, run, table};
 use crate::tracing::{ids, numbers};
@@ -142,7 +142,7 @@ fn what_is_sent_may_depend_on_what_was_delivered() {
         let time_ps = at + 520_000;
         assert_eq!(session.advance(time_ps).expect("it goes on"), []);
         let delivered = session.advance(time_ps + 1).expect("it goes on");
-        assert_eq!(delivered, [Delivery { message, time_ps }]);
+        assert_eq!(delivered, [DeliveredMessage { message, time_ps }]);
         // The answer leaves one picosecond after the delivery.
         (from, to, at) = (to, from, time_ps + 1);
     }

@@ -101,6 +101,7 @@ const OF_THE_MODEL: &[&str] = &[
     "network.preset",
     "network.hardware",
     "network.router.model",
+    "network.router.vc_copies",
     "network.nic.model",
     "network.nic_arbiter",
     "network.planes",
