@@ -49,8 +49,8 @@ pub struct RouterCapabilities {
     pub load_reports: bool,
     /// Whether its outputs choose among traffic classes; networks with several classes need such a model.
     pub traffic_classes: bool,
-    /// Whether it chooses among copies of a virtual channel ([`crate::TrafficClasses::copies_of`]); networks with copies
-    /// need such a model.
+    /// Whether it chooses among copies of a virtual channel ([`crate::TrafficClasses::copies_of`]); networks with
+    /// copies need such a model.
     pub vc_copies: bool,
     /// Whether it applies its pipeline itself, so that a packet's head arrives when it has passed its cable
     /// ([`PortSetting::pipeline`](crate::router::PortSetting::pipeline)).

@@ -131,9 +131,9 @@ pub struct NicClassState<T> {
 /// One port of a NIC. The [`NicArbiter`] says which source sends; the messages of one source alternate packet by
 /// packet. With several [`TrafficClasses`], each has its own sources and credits, and those of one class are loaded at
 /// a time ([`ClassQueues`]). With several copies of a virtual channel, a packet goes to the one with most credits, and
-/// waits only if no copy has space for it. Packets are delivered on arrival. Under an optimistic executor it may receive
-/// a credit for a packet that it has not sent in this timeline, so its credits wrap. Fields that every packet touches
-/// come first.
+/// waits only if no copy has space for it. Packets are delivered on arrival. Under an optimistic executor it may
+/// receive a credit for a packet that it has not sent in this timeline, so its credits wrap. Fields that every packet
+/// touches come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct QueuedNic<T> {
