@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -90,6 +93,21 @@ def test_a_job_that_cannot_go_on_ends_the_session() -> None:
         assert session.hosts == list(range(2, 8))
         with pytest.raises(ApplicationError, match="stuck"):
             session.finish()
+
+
+@pytest.mark.parametrize("how", ["advance", "finish"])
+def test_ctrl_c_ends_a_session(how: str) -> None:
+    traffic = {"pattern": "uniform", "load": 0.5}
+    beside = Experiment(network=NETWORK, jobs=[fabricsim.Job(name="noise", traffic=traffic)])
+    with Session(beside) as session:
+        # Between the ends of its one link a message of 10 TB takes 800 s.
+        session.send(0, 1, 10**13, at_ps=0)
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            session.advance(10**18) if how == "advance" else session.finish()
+        with pytest.raises(ValueError, match="it has ended"):
+            session.advance(10**18)
 
 
 def test_the_example_gives_all_tasks() -> None:

@@ -187,6 +187,17 @@ impl Section {
         &self.path
     }
 
+    /// Removes a key of a table of this section, if it is there.
+    pub fn remove(&mut self, table: &str, key: &str) {
+        if let Some(SectionEntry {
+            value: Value::Table(table),
+            ..
+        }) = self.entries.get_mut(table)
+        {
+            table.entries.remove(key);
+        }
+    }
+
     /// Whether the file or an override gives this key, here or in the table that it is [inherited](Section::inherit)
     /// from.
     pub fn has(&self, key: &str) -> bool {

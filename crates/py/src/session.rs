@@ -67,10 +67,7 @@ impl Session {
     fn advance(&self, py: Python<'_>, until_ps: u64) -> PyResult<Vec<(u32, u64)>> {
         let mut signal = None;
         let deliveries = self.with(py, |session| {
-            session.advance_while(until_ps, || {
-                signal = Python::attach(|py| py.check_signals()).err();
-                signal.is_none()
-            })
+            session.advance_while(until_ps, || no_signal(&mut signal))
         });
         match signal {
             Some(signal) => Err(signal),
@@ -78,11 +75,16 @@ impl Session {
         }
     }
 
-    /// Simulates to the end and writes the result folder. Returns the last deliveries, and the summary as JSON.
+    /// Simulates to the end and writes the result folder. Returns the last deliveries, and the summary as JSON. Signals
+    /// end it.
     fn finish(&self, py: Python<'_>, out: PathBuf) -> PyResult<(Vec<(u32, u64)>, String)> {
         results::may_write(&out).map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
         let session = py.detach(|| self.take()).ok_or_else(|| ended(py))?;
-        let finished = py.detach(|| session.finish());
+        let mut signal = None;
+        let finished = py.detach(|| session.finish_while(|| no_signal(&mut signal)));
+        if let Some(signal) = signal {
+            return Err(signal);
+        }
         let (deliveries, result) = finished.map_err(|e| error::of_sim(py, &e))?;
         py.detach(|| result.write(&out, true))
             .map_err(|e| error::of_class(py, "ResultError", &e.to_string()))?;
@@ -124,6 +126,12 @@ impl Session {
         });
         done.ok_or_else(|| ended(py))?.map_err(|e| error::of_sim(py, &e))
     }
+}
+
+/// Whether there is no signal; otherwise keeps its exception.
+fn no_signal(signal: &mut Option<PyErr>) -> bool {
+    *signal = Python::attach(|py| py.check_signals()).err();
+    signal.is_none()
 }
 
 fn ended(py: Python<'_>) -> PyErr {

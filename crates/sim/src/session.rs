@@ -12,8 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use des::{Executor, Time};
-use experiment::{CreditSetting, Experiment, ExperimentSource, Job, JobKind, NetworkModel, RankJob};
+use des::Time;
+use experiment::{Experiment, ExperimentSource, Job, JobKind, NetworkModel, RankJob};
 use mpi::MpiSettings;
 use results::RunResult;
 use topology::HostId;
@@ -99,17 +99,13 @@ impl Session {
         hosts: Option<&[u32]>,
     ) -> Result<Session, Error> {
         let (mut of_session, mut shared) = (Vec::new(), None);
-        let mut experiment = Experiment::with_job(source, interpreters, |network, jobs| {
+        let experiment = Experiment::for_session(source, interpreters, |network, jobs| {
             of_session = free_hosts(network, jobs, hosts)?;
             let (job, of_job) = job(&of_session)?;
             shared = Some(of_job);
             Ok::<_, Error>(job)
         })?;
         let shared = shared.expect("the job was made");
-        experiment.run.until = None;
-        experiment.run.executor = Executor::Sequential;
-        // A run that is repeated with single credits would ask its programs again.
-        experiment.run.credits = CreditSetting::Each;
         let control = Arc::new(RunControl::new());
         let run = {
             let (shared, control) = (shared.clone(), control.clone());
@@ -229,13 +225,31 @@ impl Session {
     ///
     /// # Errors
     /// The run has failed.
-    pub fn finish(mut self) -> Result<(Vec<DeliveredMessage>, RunResult), Error> {
-        {
-            let mut state = self.shared.lock();
-            state.closed = true;
-            state.until_ps = u64::MAX;
-            self.shared.changed.notify_all();
+    pub fn finish(self) -> Result<(Vec<DeliveredMessage>, RunResult), Error> {
+        self.finish_while(|| true)
+    }
+
+    /// As [`Session::finish`], with `goes_on` as in [`Session::advance_while`].
+    ///
+    /// # Errors
+    /// As [`Session::finish`]; [`Error::Interrupted`].
+    pub fn finish_while(
+        mut self,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<(Vec<DeliveredMessage>, RunResult), Error> {
+        let mut state = self.shared.lock();
+        state.closed = true;
+        state.until_ps = u64::MAX;
+        self.shared.changed.notify_all();
+        while !state.ended {
+            state = self.shared.wait_a_little(state);
+            if !goes_on() {
+                drop(state);
+                self.abandon();
+                return Err(Error::Interrupted);
+            }
         }
+        drop(state);
         let result = self.join()?;
         let deliveries = self.shared.lock().deliveries.drain(..).collect();
         Ok((deliveries, result))

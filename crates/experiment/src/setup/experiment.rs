@@ -205,12 +205,14 @@ impl Experiment {
         Experiment::from_source(ExperimentSource::of_text(text, file, overrides), interpreters)
     }
 
-    /// Builds an experiment with one job more than those of its source, which may have none. The last job is the one
-    /// that `job` makes of the network and the other jobs.
+    /// Builds the experiment of a session: with one job more than those of its source, which may have none. The last
+    /// job is the one that `job` makes of the network and the other jobs. The run has no end of its own, whatever the
+    /// source says, and the sequential executor. Credits return singly, as a run that is repeated with single credits
+    /// would ask the programs again.
     ///
     /// # Errors
     /// As [`Experiment::from_toml`], and those of `job`.
-    pub fn with_job<E: From<Error>>(
+    pub fn for_session<E: From<Error>>(
         source: &ExperimentSource,
         interpreters: Interpreters<'_>,
         job: impl FnOnce(&NetworkModel, &[Job]) -> Result<Job, E>,
@@ -250,6 +252,11 @@ impl Experiment {
         let sizing = sizing::apply(&mut root)?;
         let routing_is_default = !root.gives("network.routing.algorithm");
         // The result prints tables in the order in which they are read.
+        if !needs_jobs.0 {
+            root.remove("run", "until");
+            root.set("run.executor", "\"sequential\"")?;
+            root.set("run.credits", "\"each\"")?;
+        }
         for table in ["network", "mpi", "run", "collect"] {
             root.section(table)?;
         }

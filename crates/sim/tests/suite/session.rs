@@ -155,7 +155,10 @@ fn other_jobs_run_beside_it() {
         "{NETWORK}\n[[job]]\nname = \"noise\"\ntraffic = {{ pattern = \"uniform\", load = 0.8 }}\n\
          [[job]]\nname = \"two\"\nworkload = {{ motif = \"ping-pong\", ranks = 2, bytes = \"64 KiB\" }}\n"
     );
-    let mut session = open(&beside);
+    // The end of the file is not that of the session, for its bins neither.
+    let mut session = open(&format!(
+        "{beside}[run]\nuntil = \"1 us\"\nexecutor = \"optimistic\"\n"
+    ));
     assert_eq!(
         session.hosts().collect::<Vec<_>>(),
         (2..HOSTS).collect::<Vec<_>>()
@@ -175,6 +178,10 @@ fn other_jobs_run_beside_it() {
         "{delivered:?}, alone {alone:?}"
     );
     let (_, result) = session.finish().expect("it ends");
+    assert!(result.summary.run.simulated_ns > 20_000.0);
+    let of_run = &result.summary.experiment["run"];
+    assert!(of_run["until"].is_null(), "{of_run}");
+    assert_eq!(of_run["executor"], "sequential");
     let finished: Vec<bool> = result.summary.jobs.iter().map(|job| job.finished).collect();
     assert_eq!(finished[1..], [true, true]);
 }
