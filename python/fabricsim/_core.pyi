@@ -14,6 +14,7 @@ __all__ = [
     "Completed",
     "CostTable",
     "Experiment",
+    "Message",
     "Operation",
     "Request",
     "Session",
@@ -22,8 +23,10 @@ __all__ = [
     "begin_collective_of_parts",
     "begin_exchange",
     "begin_receive",
+    "begin_receive_matched",
     "begin_send",
     "call_number",
+    "cancel",
     "collective",
     "collective_of_parts",
     "compare",
@@ -36,12 +39,14 @@ __all__ = [
     "export",
     "list_parts",
     "main",
+    "new_communicator",
     "one_sided",
     "page_script",
     "page_style",
     "probe",
     "program_operations",
     "receive",
+    "receive_matched",
     "regenerate_report",
     "router_kind",
     "send",
@@ -123,11 +128,17 @@ class Request(Operation):
     """An operation that goes on while the rank does: yield it, and later wait for it."""
 
 @final
+class Message:
+    """A message that a probe has taken, for its receive."""
+
+@final
 class Completed:
     """A complete request, or the message of a receive or probe."""
 
     @property
     def request(self) -> Request | None: ...
+    @property
+    def message(self) -> Message | None: ...
     @property
     def source(self) -> int | None: ...
     @property
@@ -187,6 +198,10 @@ def send_receive(
     receive: tuple[int | None, _Size, int | None],
     communicator: object,
 ) -> Operation: ...
+def receive_matched(message: Message, bytes: _Size) -> Operation: ...
+def begin_receive_matched(message: Message, bytes: _Size) -> Request: ...
+def cancel(request: Request) -> Operation: ...
+def new_communicator(name: object, members: Iterable[int]) -> Operation: ...
 def wait(call: int, requests: Iterable[Request]) -> Operation: ...
 def probe(call: int, source: int | None, tag: int | None, communicator: object) -> Operation: ...
 def collective(call: int, bytes: _Size, root: int, communicator: object) -> Operation: ...

@@ -28,7 +28,8 @@ These parameters mean the same in all functions:
 ``tag``
     0 to 2147483647. Where a message is received, ``tag=None``: any.
 ``communicator``
-    The name of one that the program's function ``communicators`` gives; None: all ranks of the job.
+    The name of one that the program's function ``communicators`` gives, or that :func:`new_communicator` has
+    made; None: all ranks of the job.
 
 All functions raise ``TypeError`` or ``ValueError`` for a value that is not a number, is negative or too
 large, or has an unknown unit. A rank that the communicator does not have, a communicator that does not exist,
@@ -41,12 +42,13 @@ from collections.abc import Generator, Hashable, Iterable
 from typing import Any, TypeAlias
 
 from fabricsim import _core
-from fabricsim._core import Answer, Completed, Operation, Request
+from fabricsim._core import Answer, Completed, Message, Operation, Request
 
 __all__ = [
     "Answer",
     "Communicator",
     "Completed",
+    "Message",
     "Operation",
     "Operations",
     "Reactions",
@@ -61,6 +63,7 @@ __all__ = [
     "barrier",
     "bcast",
     "bsend",
+    "cancel",
     "compute",
     "exscan",
     "fence",
@@ -79,6 +82,8 @@ __all__ = [
     "igather",
     "igatherv",
     "irecv",
+    "improbe",
+    "imrecv",
     "iprobe",
     "ireduce",
     "ireduce_scatter",
@@ -89,6 +94,9 @@ __all__ = [
     "iscatterv",
     "isend",
     "issend",
+    "mprobe",
+    "mrecv",
+    "new_communicator",
     "probe",
     "put",
     "recv",
@@ -144,6 +152,8 @@ _TESTANY = _number("MPI_Testany")
 _TESTSOME = _number("MPI_Testsome")
 _PROBE = _number("MPI_Probe")
 _IPROBE = _number("MPI_Iprobe")
+_MPROBE = _number("MPI_Mprobe")
+_IMPROBE = _number("MPI_Improbe")
 _PUT = _number("MPI_Put")
 _GET = _number("MPI_Get")
 _WIN_FENCE = _number("MPI_Win_fence")
@@ -326,9 +336,52 @@ def iprobe(
 ) -> Operation:
     """Look for a message that :func:`recv` would receive; the answer's `flag` says whether there is one.
 
-    For programs with ``reacts=True``, as the functions for tests, :func:`waitany` and :func:`waitsome`.
+    For programs with ``reacts=True``, as the functions for tests, :func:`waitany`, :func:`waitsome` and those
+    from here to :func:`new_communicator`.
     """
     return _core.probe(_IPROBE, source, tag, communicator)
+
+
+def mprobe(
+    source: int | None = None, *, tag: int | None = None, communicator: Communicator = None
+) -> Operation:
+    """Wait for a message and take it; `completed` has it as `message`, which :func:`mrecv` receives."""
+    return _core.probe(_MPROBE, source, tag, communicator)
+
+
+def improbe(
+    source: int | None = None, *, tag: int | None = None, communicator: Communicator = None
+) -> Operation:
+    """Take a message if there is one, as :func:`mprobe` does; the answer's `flag` says whether there is."""
+    return _core.probe(_IMPROBE, source, tag, communicator)
+
+
+def mrecv(message: Message, bytes: Size) -> Operation:
+    """Receive a message that :func:`mprobe` or :func:`improbe` has taken."""
+    return _core.receive_matched(message, bytes)
+
+
+def imrecv(message: Message, bytes: Size) -> Request:
+    """Begin an :func:`mrecv`."""
+    return _core.begin_receive_matched(message, bytes)
+
+
+def cancel(request: Request) -> Operation:
+    """Cancel a receive that has no message yet; the answer's `flag` says whether it is cancelled.
+
+    Wait for the request in both cases. A send or a collective goes on.
+    """
+    return _core.cancel(request)
+
+
+def new_communicator(name: Hashable, members: Iterable[int]) -> Operation:
+    """Make a communicator of these ranks of the job, in this order, for `communicator=name` from here on.
+
+    All members make it, with the same name and members, before they use it; the same name with others is
+    another communicator. It takes no time: a program that models ``MPI_Comm_split`` has an :func:`allgather`
+    before it.
+    """
+    return _core.new_communicator(name, members)
 
 
 def put(dest: int, bytes: Size, *, communicator: Communicator = None) -> Operation:

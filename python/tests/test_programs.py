@@ -378,6 +378,7 @@ def test_all_functions_are_tried_here() -> None:
     """The calls of the tests above; a new call needs a test."""
     tried = {"compute", "wait", "waitall", "recv", "irecv", "probe", "sendrecv", "put", "get", "fence"}
     tried |= {"send", "ssend", "bsend", "rsend", "isend", "issend", "ibsend", "irsend"}
+    tried |= {"mprobe", "improbe", "mrecv", "imrecv", "cancel", "new_communicator"}
     tried |= {"iprobe", "waitany", "waitsome", "test", "testall", "testany", "testsome"}
     tried |= {name for name, *_ in COLLECTIVES} | {f"i{name}" for name, *_ in COLLECTIVES}
     assert {name for name in mpi.__all__ if name[0].islower()} == tried
@@ -714,6 +715,113 @@ def test_programs_with_answers_repeat_and_are_not_taken_back(tmp_path: Path) -> 
     asked["mpi"] = {"poll_overhead": "0 ps"}
     with pytest.raises(ExperimentError, match="mpi.poll_overhead: a loop of tests would never end"):
         fabricsim.run(asked)
+
+
+def test_a_message_that_a_probe_took_is_received_by_its_handle() -> None:
+    seen: list[Any] = []
+
+    def program(rank: int, ranks: int) -> Reactions:
+        if rank == 1:
+            for tag, bytes in ((5, 800), (5, 60)):
+                yield mpi.send(0, bytes, tag=tag)
+            yield mpi.recv(0, 1)
+            yield mpi.send(0, 7, tag=6)
+            return
+        first = (yield mpi.mprobe(1, tag=5)).completed[0]
+        second = (yield mpi.recv(None, "1 KB")).completed[0]
+        request = yield mpi.imrecv(first.message, "1 KB")
+        (third,) = (yield mpi.wait(request)).completed
+        seen.append([first.bytes, second.message, second.bytes, third.bytes, third.request is request])
+        nothing = yield mpi.improbe()
+        never = yield mpi.irecv(1, 10, tag=9)
+        cancelled = yield mpi.cancel(never)
+        (ended,) = (yield mpi.wait(never)).completed
+        seen.append([nothing.flag, nothing.completed, cancelled.flag, ended.source])
+        yield mpi.send(1, 1)
+        while not (answer := (yield mpi.improbe())).flag:
+            pass
+        (received,) = (yield mpi.mrecv(answer.completed[0].message, 7)).completed
+        seen.append([received.tag, received.bytes])
+
+    asked = given(program, ranks=2, reacts=True)
+    assert len({fabricsim.run(asked, threads=threads).digest for threads in (1, 2)}) == 1
+    assert seen[:3] == [[800, None, 60, 800, True], [False, [], True, None], [6, 7]] == seen[3:]
+    assert repr(mpi.improbe(3, tag=1)) == "MPI_Improbe(source=3, tag=1)"
+
+
+def test_ranks_make_communicators_while_they_run() -> None:
+    """Those whose task took less time than the mean go on together; who they are is decided by answers."""
+    seen: list[Any] = []
+
+    def program(rank: int, ranks: int) -> Reactions:
+        yield mpi.compute(f"{1 + rank % 3} us")
+        if rank > 0:
+            yield mpi.send(0, 8)
+            members = []
+            for member in range(ranks):
+                if (yield mpi.recv(0, 8)).completed[0].tag:
+                    members.append(member)
+        else:
+            order = []
+            for _ in range(1, ranks):
+                order.append((yield mpi.recv(None, 8)).completed[0].source)
+            members = sorted(order[: ranks // 2])
+            for other in range(1, ranks):
+                for member in range(ranks):
+                    yield mpi.send(other, 8, tag=int(member in members))
+        if rank in members:
+            fast = ("fast", len(members))
+            yield mpi.new_communicator(fast, members)
+            yield mpi.allreduce("1 KiB", communicator=fast)
+            place = members.index(rank)
+            if place == 0:
+                yield mpi.send(len(members) - 1, 24, communicator=fast)
+            elif place == len(members) - 1:
+                got = (yield mpi.recv(None, 24, communicator=fast)).completed[0]
+                seen.append((members, got.source, got.bytes))
+
+    asked = given(program, ranks=9, reacts=True)
+    asked["job"][0]["repetitions"] = 2
+    assert len({fabricsim.run(asked, threads=threads).digest for threads in (1, 2)}) == 1
+    # The second repetition begins before all have ended the first, with other members.
+    assert seen == [([1, 3, 4, 6], 0, 24), ([2, 3, 4, 5], 0, 24)] * 2
+
+
+@pytest.mark.parametrize(
+    ("operations", "error"),
+    [
+        (
+            'new_communicator("a", [1, 2])',
+            r"app.py:5: MPI_Comm_create: this rank is not among the members \[1, 2\]",
+        ),
+        (
+            'new_communicator("all", [0, 1])',
+            "name of the new communicator is the str 'all', which the program has",
+        ),
+        ("new_communicator([], [0, 1])", "MPI_Comm_create: communicator: .*unhashable"),
+        ('new_communicator("a", [0, 9])', "rank 0: MPI_Comm_create: communicator 2 has the member 9"),
+        (
+            'new_communicator("a", [rank, 1 - rank]); yield barrier(communicator="a")',
+            "MPI_Barrier for a message from rank 1, round 0, communicator 2",
+        ),
+        ('barrier(communicator="a")', "MPI_Barrier: there is no communicator 'a'"),
+        ("mrecv(None, 8)", "'None' is not an instance of 'Message'"),
+        ("cancel(irecv(0, 8))", "MPI_Cancel: MPI_Irecv.* is not active"),
+        (
+            "send(1 - rank, 8); it = (yield mprobe()).completed[0].message\n"
+            "        yield mrecv(it, 8); yield mrecv(it, 8)",
+            "MPI_Mrecv: this message was received before",
+        ),
+    ],
+)
+def test_wrong_answers_are_errors(tmp_path: Path, operations: str, error: str) -> None:
+    text = f"""
+    communicators = lambda ranks: {{"all": range(ranks)}}
+    def program(rank, ranks):
+        yield {operations}
+    """
+    with pytest.raises(ApplicationError, match=error):
+        fabricsim.run(file(tmp_path, text, reacts=True, ranks=2))
 
 
 def test_ranks_with_answers_that_disagree_are_named(tmp_path: Path) -> None:

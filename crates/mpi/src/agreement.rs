@@ -277,7 +277,7 @@ pub(crate) fn check_histories(
     program: Option<impl Fn(u32) -> Result<Box<dyn Program>, TraceError>>,
 ) -> Result<(), ReplayError> {
     for context in suspects(job, ranks) {
-        let members = job.members(communicator_of(context)).unwrap_or_default();
+        let members = job.members_of(communicator_of(context));
         let Some(program) = &program else {
             let of = |rank: &u32| ranks.get(*rank as usize).copied().flatten();
             compare_histories(context, &members.iter().map(of).collect::<Vec<_>>())?;
@@ -321,8 +321,8 @@ fn suspects(job: &MpiJob, ranks: &[Option<RankHistories<'_>>]) -> Vec<u32> {
         total.transfers = total.transfers.wrapping_add(history.transfers);
     }
     let agrees = |context: u32, total: &Total| {
-        let members = job.members(communicator_of(context)).map(<[u32]>::len);
-        members == Some(total.members) && total.equal && total.transfers == 0
+        let members = job.members_of(communicator_of(context));
+        members.len() == total.members && total.equal && total.transfers == 0
     };
     let suspects = totals
         .into_iter()

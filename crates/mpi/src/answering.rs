@@ -4,10 +4,13 @@
 //! programs without answers stay as fast as without them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::matching::UnexpectedMessage;
 use des::Time;
 use workload::{Answer, Completed, ReceivedMessage};
+
+use crate::job::Group;
+use crate::matching::UnexpectedMessage;
 
 /// The answer that the rank gathers for its program.
 #[derive(Debug, Default)]
@@ -23,6 +26,8 @@ pub(crate) struct Answering {
     pub taken: BTreeMap<u64, UnexpectedMessage>,
     /// The number of the message that a matched probe awaits.
     pub takes: Option<u64>,
+    /// The communicators that the rank has made, by number.
+    pub made: BTreeMap<u32, Arc<Group>>,
 }
 
 impl Answering {

@@ -10,6 +10,7 @@ use workload::{Call, Counts};
 use crate::agreement::RankCall;
 use crate::collectives::{registered, tag};
 use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
+use crate::job::Group;
 use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, RanksByHost, ReplayError, Round};
 
 /// The schedule of one rank in one collective, without its progress.
@@ -31,8 +32,13 @@ pub(crate) struct CollectiveSchedule {
 }
 
 impl CollectiveSchedule {
-    /// The schedule of a call with valid counts, number `sequence` of its context.
-    pub fn new(job: &MpiJob, context: u32, sequence: u32, rank_call: RankCall) -> CollectiveSchedule {
+    /// The schedule of a call with valid counts in a communicator, given with its context and its number in that.
+    pub fn new(
+        job: &MpiJob,
+        group: &Group,
+        (context, sequence): (u32, u32),
+        rank_call: RankCall,
+    ) -> CollectiveSchedule {
         let RankCall {
             collective,
             call,
@@ -40,7 +46,7 @@ impl CollectiveSchedule {
             counts,
             ..
         } = rank_call;
-        let hosts = job.ranks_by_host(communicator_of(context));
+        let hosts = group.hosts.clone();
         let seen = CollectiveArgs::new(own_call, counts.as_deref()).on_hosts(hosts.as_deref());
         let algorithm = job.settings.collectives.select(collective, call, &seen);
         CollectiveSchedule {
@@ -73,16 +79,18 @@ impl CollectiveSchedule {
 
     /// Gives a saved schedule what the job has.
     pub fn attach(&mut self, job: &MpiJob) {
-        self.hosts = job.ranks_by_host(communicator_of(self.context));
+        let group = job.group(communicator_of(self.context));
+        self.hosts = group.and_then(|group| group.hosts.clone());
     }
 
     /// Whether a saved schedule is consistent with this rank.
     pub fn is_consistent(&self, job: &MpiJob, rank: u32) -> bool {
         let communicator = communicator_of(self.context);
-        let ranks = job.members(communicator).map(<[u32]>::len);
+        let is_own = |group: &Group| {
+            group.size() == self.own_call.ranks && group.rank_in(rank) == Some(self.own_call.rank)
+        };
         self.context & COLLECTIVE_CONTEXT != 0
-            && ranks == Some(self.own_call.ranks as usize)
-            && job.rank_in(communicator, rank) == Some(self.own_call.rank)
+            && job.group(communicator).is_some_and(is_own)
             && self.own_call.root < self.own_call.ranks
     }
 }

@@ -98,6 +98,16 @@ pub enum ReplayError {
         /// Number of communicators of the job.
         known: u32,
     },
+    /// A rank makes a communicator that contradicts the job, or what another member made of it.
+    #[error("rank {rank}: {call}: {what}")]
+    NewCommunicator {
+        /// Rank.
+        rank: u32,
+        /// Name of the call.
+        call: &'static str,
+        /// The contradiction.
+        what: String,
+    },
     /// A call names a communicator that the rank is no member of.
     #[error("rank {rank}: {call}: the rank is not a member of communicator {communicator}")]
     NotAMember {

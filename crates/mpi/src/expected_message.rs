@@ -82,7 +82,7 @@ impl Expectation<'_> {
                 call,
                 ..
             } => {
-                let to = self.job.peer(self.rank, call, communicator, to)?;
+                let to = self.peer(call, communicator, to)?;
                 self.add_two_sided(self.rank, to, bytes, call);
             }
             Operation::Put {
@@ -91,7 +91,7 @@ impl Expectation<'_> {
                 bytes,
                 call,
             } => {
-                let target = self.job.peer(self.rank, call, communicator, target)?;
+                let target = self.peer(call, communicator, target)?;
                 self.add_message(MessageKind::Put, self.rank, target, bytes);
                 self.add_message(MessageKind::PutDone, target, self.rank, bytes);
             }
@@ -101,7 +101,7 @@ impl Expectation<'_> {
                 bytes,
                 call,
             } => {
-                let target = self.job.peer(self.rank, call, communicator, target)?;
+                let target = self.peer(call, communicator, target)?;
                 self.add_message(MessageKind::Get, self.rank, target, bytes);
                 self.add_message(MessageKind::GetData, target, self.rank, bytes);
             }
@@ -119,7 +119,7 @@ impl Expectation<'_> {
                 reduction,
                 call,
             } => {
-                self.job.peer(self.rank, call, communicator, root)?;
+                self.peer(call, communicator, root)?;
                 let rank_call = RankCall {
                     collective,
                     call,
@@ -139,6 +139,7 @@ impl Expectation<'_> {
             | Operation::MatchedProbe { .. }
             | Operation::ReceiveMatched { .. }
             | Operation::Cancel { .. }
+            | Operation::NewCommunicator { .. }
             | Operation::RepetitionEnd { .. } => {}
         }
         Ok(())
@@ -151,13 +152,15 @@ impl Expectation<'_> {
         root: u32,
         bytes: u64,
     ) -> Result<CollectiveCall, ReplayError> {
-        let rank = self.job.member(self.rank, call, communicator)?;
-        Ok(CollectiveCall::new(
-            rank,
-            self.job.size_of(communicator),
-            root,
-            bytes,
-        ))
+        let group = self.job.known(self.rank, call, communicator)?;
+        let rank = group.member(self.rank, call, communicator)?;
+        Ok(CollectiveCall::new(rank, group.size(), root, bytes))
+    }
+
+    /// The rank of the job that is `peer` in the communicator.
+    fn peer(&self, call: Call, communicator: u32, peer: u32) -> Result<u32, ReplayError> {
+        let group = self.job.known(self.rank, call, communicator)?;
+        group.peer(self.rank, call, communicator, peer)
     }
 
     /// The rounds of a collective. `context`: without the bit of collectives.
@@ -166,7 +169,8 @@ impl Expectation<'_> {
         let communicator = context & !WINDOW_CONTEXT;
         let context = context | COLLECTIVE_CONTEXT;
         check_counts(self.rank, context, &rank_call)?;
-        let schedule = CollectiveSchedule::new(self.job, context, 0, rank_call);
+        let group = self.job.known(self.rank, call, communicator)?;
+        let schedule = CollectiveSchedule::new(self.job, group, (context, 0), rank_call);
         let mut round = Round::default();
         for k in 0.. {
             round.clear();
@@ -176,12 +180,12 @@ impl Expectation<'_> {
             self.steps += 1;
             if is_counted_at_receivers(collective) {
                 for receive in &round.receives {
-                    let from = self.job.peer(self.rank, call, communicator, receive.from)?;
+                    let from = self.peer(call, communicator, receive.from)?;
                     self.add_two_sided(from, self.rank, receive.bytes, call);
                 }
             } else {
                 for (to, bytes) in &round.sends {
-                    let to = self.job.peer(self.rank, call, communicator, *to)?;
+                    let to = self.peer(call, communicator, *to)?;
                     self.add_two_sided(self.rank, to, *bytes, call);
                 }
             }
@@ -337,7 +341,8 @@ mod tests {
                     collective: algorithm.collective,
                     ..RankCall::fence(Call::Other, own)
                 };
-                let schedule = CollectiveSchedule::new(&job, COLLECTIVE_CONTEXT, 0, rank_call);
+                let group = job.group(0).unwrap();
+                let schedule = CollectiveSchedule::new(&job, group, (COLLECTIVE_CONTEXT, 0), rank_call);
                 let mut round = Round::default();
                 for k in 0.. {
                     round.clear();

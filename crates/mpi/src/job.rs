@@ -1,7 +1,7 @@
 //! State that all ranks of one application share.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use des::Time;
 use workload::Call;
@@ -9,21 +9,31 @@ use workload::Call;
 use crate::message::WINDOW_CONTEXT;
 use crate::{MpiSettings, RanksByHost, ReplayError};
 
-/// State that all ranks of one application share, read-only.
+/// State that all ranks of one application share, read-only but for the communicators that they make.
 #[derive(Debug)]
 pub struct MpiJob {
     /// Number of ranks.
     pub ranks: u32,
-    /// Ranks of the job in each communicator, in the communicator's order.
-    pub communicators: Arc<[Vec<u32>]>,
     /// Protocol parameters.
     pub settings: MpiSettings,
-    /// Rank in the communicator of each member, by communicator.
-    positions: Vec<Positions>,
-    /// Ranks by host, by communicator; empty where no algorithm of the job needs them.
-    hosts: Vec<Arc<RanksByHost>>,
+    /// The communicators that the job has from the start, by their number.
+    groups: Vec<Group>,
+    /// The communicators that ranks of this process have made, by their number.
+    made: Mutex<BTreeMap<u32, Arc<Group>>>,
+    /// Host of each rank; empty where no algorithm of the job needs them.
+    hosts: Vec<u32>,
     /// Whether a receive pays more than its overhead for the message that it matches.
     matching_takes_time: bool,
+}
+
+/// The members of one communicator.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// Ranks of the job, in the communicator's order.
+    members: Vec<u32>,
+    positions: Positions,
+    /// The members by host, if an algorithm of the job needs them.
+    pub hosts: Option<Arc<RanksByHost>>,
 }
 
 /// Map from a rank of the job to its rank in one communicator.
@@ -32,6 +42,67 @@ enum Positions {
     /// The ranks are equal, as in `MPI_COMM_WORLD`.
     Identity,
     Table(BTreeMap<u32, u32>),
+}
+
+impl Group {
+    /// The members of communicator `number` of a job with this many ranks. The error says what contradicts.
+    fn new(ranks: u32, number: u32, members: Vec<u32>) -> Result<Group, String> {
+        if let Some(stranger) = members.iter().find(|m| **m >= ranks) {
+            return Err(format!(
+                "communicator {number} has the member {stranger}; the job has the ranks 0 to {}",
+                ranks - 1
+            ));
+        }
+        let mut positions = Positions::Identity;
+        if !members.iter().zip(0..).all(|(member, position)| *member == position) {
+            let mut table = BTreeMap::new();
+            for (member, position) in members.iter().zip(0..) {
+                if table.insert(*member, position).is_some() {
+                    return Err(format!("communicator {number} has the member {member} twice"));
+                }
+            }
+            positions = Positions::Table(table);
+        }
+        Ok(Group {
+            members,
+            positions,
+            hosts: None,
+        })
+    }
+
+    pub fn size(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    /// Rank in the communicator of a rank of the job; `None` if it is not a member.
+    pub fn rank_in(&self, rank: u32) -> Option<u32> {
+        match &self.positions {
+            Positions::Identity => (rank < self.size()).then_some(rank),
+            Positions::Table(table) => table.get(&rank).copied(),
+        }
+    }
+
+    /// Rank in the communicator of a rank of the job that calls this.
+    pub fn member(&self, rank: u32, call: Call, communicator: u32) -> Result<u32, ReplayError> {
+        self.rank_in(rank).ok_or_else(|| ReplayError::NotAMember {
+            rank,
+            call: call.name(),
+            communicator,
+        })
+    }
+
+    /// The rank of the job that is `peer` in the communicator, for a call of `rank`.
+    pub fn peer(&self, rank: u32, call: Call, communicator: u32, peer: u32) -> Result<u32, ReplayError> {
+        self.member(rank, call, communicator)?;
+        let found = self.members.get(peer as usize).copied();
+        found.ok_or_else(|| ReplayError::NoSuchRank {
+            rank,
+            call: call.name(),
+            peer,
+            communicator,
+            size: self.size(),
+        })
+    }
 }
 
 impl MpiJob {
@@ -51,18 +122,15 @@ impl MpiJob {
         if communicators.len() >= WINDOW_CONTEXT as usize {
             return Err(ReplayError::Job("2^30 communicators or more".into()));
         }
-        let positions = communicators
-            .iter()
-            .enumerate()
-            .map(|(index, members)| positions(ranks, index, members))
-            .collect::<Result<_, _>>()?;
+        let group = |(members, number): (&Vec<u32>, u32)| Group::new(ranks, number, members.clone());
+        let groups = communicators.iter().zip(0..).map(group).collect::<Result<_, _>>();
         let matching_takes_time =
             settings.matching_overhead > Time::ZERO || settings.receive_copy_bandwidth.is_some();
         Ok(MpiJob {
             ranks,
-            communicators,
             settings,
-            positions,
+            groups: groups.map_err(ReplayError::Job)?,
+            made: Mutex::default(),
             hosts: Vec::new(),
             matching_takes_time,
         })
@@ -78,101 +146,73 @@ impl MpiJob {
     #[must_use]
     pub fn on_hosts(mut self, host_of: impl Fn(u32) -> u32) -> MpiJob {
         if self.settings.collectives.needs_hosts() {
-            let by_host = |members: &Vec<u32>| RanksByHost::new(members.iter().map(|rank| host_of(*rank)));
-            self.hosts = self.communicators.iter().map(by_host).map(Arc::new).collect();
+            self.hosts = (0..self.ranks).map(host_of).collect();
+            for group in &mut self.groups {
+                group.hosts = by_host(&self.hosts, &group.members);
+            }
         }
         self
     }
 
-    /// The ranks of a communicator by host, if an algorithm of the job needs them.
-    pub(crate) fn ranks_by_host(&self, communicator: u32) -> Option<Arc<RanksByHost>> {
-        self.hosts.get(communicator as usize).cloned()
+    /// A communicator that the job has from the start.
+    pub(crate) fn group(&self, communicator: u32) -> Option<&Group> {
+        self.groups.get(communicator as usize)
     }
 
-    /// Members of a communicator; `None` if the job does not have it.
-    pub fn members(&self, communicator: u32) -> Option<&[u32]> {
-        self.communicators.get(communicator as usize).map(Vec::as_slice)
-    }
-
-    /// Rank in the communicator of a rank of the job; `None` if it is not a member.
-    pub fn rank_in(&self, communicator: u32, rank: u32) -> Option<u32> {
-        match self.positions.get(communicator as usize)? {
-            Positions::Identity => (rank < self.members(communicator)?.len() as u32).then_some(rank),
-            Positions::Table(table) => table.get(&rank).copied(),
+    /// The members of a communicator that a rank makes. The error says what contradicts the job, or another rank.
+    pub(crate) fn make_group(&self, communicator: u32, members: Vec<u32>) -> Result<Arc<Group>, String> {
+        let taken = self.groups.len() as u32;
+        if !(taken..WINDOW_CONTEXT).contains(&communicator) {
+            return Err(format!(
+                "the number of a new communicator is {communicator}; expected {taken} to {}",
+                WINDOW_CONTEXT - 1
+            ));
         }
-    }
-
-    /// Number of members of a communicator; 0 if the job does not have it.
-    pub(crate) fn size_of(&self, communicator: u32) -> u32 {
-        self.members(communicator)
-            .map_or(0, |members| members.len() as u32)
-    }
-
-    /// Rank in the communicator of a rank of the job that calls this.
-    pub(crate) fn member(&self, rank: u32, call: Call, communicator: u32) -> Result<u32, ReplayError> {
-        let call = call.name();
-        if self.members(communicator).is_none() {
-            return Err(ReplayError::NoSuchCommunicator {
-                rank,
-                call,
-                communicator,
-                known: self.communicators.len() as u32,
-            });
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = made.get(&communicator) {
+            return match known.members == members {
+                true => Ok(known.clone()),
+                false => Err(format!(
+                    "communicator {communicator} was made before of {} ranks; all its members give the same ranks in \
+                     the same order, here {}",
+                    known.size(),
+                    members.len()
+                )),
+            };
         }
-        let not_a_member = || ReplayError::NotAMember {
+        let mut group = Group::new(self.ranks, communicator, members)?;
+        group.hosts = by_host(&self.hosts, &group.members);
+        let group = Arc::new(group);
+        made.insert(communicator, group.clone());
+        Ok(group)
+    }
+
+    /// Members of a communicator, also of one that ranks have made; none if there is no such communicator.
+    pub(crate) fn members_of(&self, communicator: u32) -> Vec<u32> {
+        if let Some(group) = self.group(communicator) {
+            return group.members.clone();
+        }
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.get(&communicator)
+            .map_or_else(Vec::new, |group| group.members.clone())
+    }
+
+    /// A communicator that the job has from the start, for a call of a rank.
+    pub(crate) fn known(&self, rank: u32, call: Call, communicator: u32) -> Result<&Group, ReplayError> {
+        let none = || ReplayError::NoSuchCommunicator {
             rank,
-            call,
+            call: call.name(),
             communicator,
+            known: self.groups.len() as u32,
         };
-        self.rank_in(communicator, rank).ok_or_else(not_a_member)
-    }
-
-    /// The rank of the job that is `peer` in the communicator, for a call of `rank`.
-    pub(crate) fn peer(
-        &self,
-        rank: u32,
-        call: Call,
-        communicator: u32,
-        peer: u32,
-    ) -> Result<u32, ReplayError> {
-        self.member(rank, call, communicator)?;
-        let members = self.members(communicator).unwrap_or_default();
-        members
-            .get(peer as usize)
-            .copied()
-            .ok_or_else(|| ReplayError::NoSuchRank {
-                rank,
-                call: call.name(),
-                peer,
-                communicator,
-                size: members.len() as u32,
-            })
+        self.group(communicator).ok_or_else(none)
     }
 }
 
-fn positions(ranks: u32, index: usize, members: &[u32]) -> Result<Positions, ReplayError> {
-    if let Some(stranger) = members.iter().find(|m| **m >= ranks) {
-        return Err(ReplayError::Job(format!(
-            "communicator {index} has the member {stranger}; the job has the ranks 0 to {}",
-            ranks - 1
-        )));
-    }
-    if members
-        .iter()
-        .zip(0..)
-        .all(|(member, position)| *member == position)
-    {
-        return Ok(Positions::Identity);
-    }
-    let mut table = BTreeMap::new();
-    for (member, position) in members.iter().zip(0..) {
-        if table.insert(*member, position).is_some() {
-            return Err(ReplayError::Job(format!(
-                "communicator {index} has the member {member} twice"
-            )));
-        }
-    }
-    Ok(Positions::Table(table))
+/// The members of a communicator by host; `None` where the hosts of the ranks are not known.
+fn by_host(hosts: &[u32], members: &[u32]) -> Option<Arc<RanksByHost>> {
+    let of = |rank: &u32| hosts[*rank as usize];
+    (!hosts.is_empty()).then(|| Arc::new(RanksByHost::new(members.iter().map(of))))
 }
 
 #[cfg(test)]
@@ -199,13 +239,32 @@ mod tests {
     #[test]
     fn ranks_are_found_in_their_communicators() {
         let job = job(4, &[&[0, 1, 2, 3], &[3, 1], &[]]).unwrap();
-        assert_eq!(job.rank_in(0, 3), Some(3));
-        assert_eq!(job.rank_in(0, 4), None);
+        let rank_in = |communicator, rank| job.group(communicator)?.rank_in(rank);
+        assert_eq!((rank_in(0, 3), rank_in(0, 4)), (Some(3), None));
         assert_eq!(
-            (job.rank_in(1, 3), job.rank_in(1, 1), job.rank_in(1, 0)),
+            (rank_in(1, 3), rank_in(1, 1), rank_in(1, 0)),
             (Some(0), Some(1), None)
         );
-        assert_eq!((job.rank_in(2, 0), job.rank_in(3, 0)), (None, None));
-        assert_eq!(job.members(1), Some(&[3, 1][..]));
+        assert_eq!((rank_in(2, 0), rank_in(3, 0)), (None, None));
+        assert_eq!(job.members_of(1), [3, 1]);
+    }
+
+    #[test]
+    fn ranks_make_communicators_of_the_same_members() {
+        let job = job(4, &[&[0, 1, 2, 3]]).unwrap();
+        let group = job.make_group(7, vec![3, 1]).unwrap();
+        assert_eq!((group.rank_in(3), group.rank_in(2)), (Some(0), None));
+        assert!(Arc::ptr_eq(&group, &job.make_group(7, vec![3, 1]).unwrap()));
+        assert_eq!(job.members_of(7), [3, 1]);
+        for (number, members, needle) in [
+            (7, vec![1, 3], "communicator 7 was made before of 2 ranks"),
+            (0, vec![1, 3], "the number of a new communicator is 0; expected 1 to 1073741823"),
+            (WINDOW_CONTEXT, vec![1, 3], "expected 1 to"),
+            (8, vec![1, 4], "communicator 8 has the member 4"),
+            (8, vec![1, 1], "member 1 twice"),
+        ] {
+            let message = job.make_group(number, members).unwrap_err();
+            assert!(message.contains(needle), "{message}");
+        }
     }
 }

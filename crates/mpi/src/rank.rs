@@ -374,7 +374,7 @@ impl Rank {
         let communicator = communicator_of(pattern.context);
         let peer = match pattern.from {
             None => "any rank".to_string(),
-            Some(peer) => format!("rank {}", self.job.rank_in(communicator, peer).unwrap_or(peer)),
+            Some(peer) => format!("rank {}", self.rank_in(communicator, peer)),
         };
         let tag = match pattern.tag {
             _ if pattern.context == communicator | WINDOW_CONTEXT => String::new(),

@@ -27,9 +27,10 @@ mod _core {
     use super::experiment::Experiment;
     #[pymodule_export]
     use super::operation::{
-        Operation, Request, begin_collective, begin_collective_of_parts, begin_exchange, begin_receive,
-        begin_send, call_number, collective, collective_of_parts, compute, exchange, one_sided, probe,
-        receive, send, send_receive, wait,
+        Message, Operation, Request, begin_collective, begin_collective_of_parts, begin_exchange,
+        begin_receive, begin_receive_matched, begin_send, call_number, cancel, collective,
+        collective_of_parts, compute, exchange, new_communicator, one_sided, probe, receive, receive_matched,
+        send, send_receive, wait,
     };
     #[pymodule_export]
     use super::program::{GivenAnswer, GivenCompleted, program_operations};

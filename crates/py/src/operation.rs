@@ -3,13 +3,13 @@
 //! Creating an operation checks its numbers, so that the error names the line of the user's program. Yielding it
 //! checks everything that depends on the rank and the communicator.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use workload::{Call, Collective, Counts, Takes, WORLD};
 
 /// Largest tag: the maximum of a signed 32-bit integer.
@@ -31,6 +31,14 @@ pub(crate) struct Operation {
 #[pyclass(frozen, extends = Operation, module = "fabricsim._core")]
 pub(crate) struct Request;
 
+/// A message that :func:`~fabricsim.mpi.mprobe` or :func:`~fabricsim.mpi.improbe` has taken, for
+/// :func:`~fabricsim.mpi.mrecv` and :func:`~fabricsim.mpi.imrecv` of the same rank.
+#[pyclass(frozen, module = "fabricsim._core")]
+pub(crate) struct Message {
+    rank: u32,
+    number: u64,
+}
+
 enum OperationKind {
     Compute {
         ps: u64,
@@ -47,6 +55,13 @@ enum OperationKind {
     Select(Vec<Py<Request>>, Takes, bool),
     Probe(MessageArguments),
     Iprobe(MessageArguments),
+    /// A message to take, and whether it waits for one.
+    MatchedProbe(MessageArguments, bool),
+    /// A message that was taken, and the bytes of the buffer.
+    ReceiveMatched(Py<Message>, u64),
+    Cancel(Py<Request>),
+    /// Name and members of a new communicator.
+    NewCommunicator(Py<PyAny>, Vec<u32>),
     Collective {
         collective: Collective,
         root: u32,
@@ -197,12 +212,13 @@ impl Operation {
             OperationKind::Receive(e)
             | OperationKind::Probe(e)
             | OperationKind::Iprobe(e)
+            | OperationKind::MatchedProbe(e, _)
             | OperationKind::Get(e) => {
                 match e.peer {
                     Some(source) => say("source", &source),
                     None => say("source", &"ANY_SOURCE"),
                 }
-                if !matches!(self.what, OperationKind::Probe(_) | OperationKind::Iprobe(_)) {
+                if matches!(self.what, OperationKind::Receive(_) | OperationKind::Get(_)) {
                     say("bytes", &e.bytes);
                 }
                 if let Some(tag) = e.tag {
@@ -238,6 +254,17 @@ impl Operation {
                 if *root > 0 {
                     say("root", root);
                 }
+            }
+            OperationKind::ReceiveMatched(message, bytes) => {
+                say("source", &message.bind(py).repr()?);
+                say("bytes", bytes);
+            }
+            OperationKind::Cancel(request) => {
+                say("request", &request.bind(py).as_super().get().__repr__(py)?);
+            }
+            OperationKind::NewCommunicator(name, members) => {
+                say("name", &name.bind(py).repr()?);
+                say("members", &format!("{members:?}"));
             }
             OperationKind::Fence => {}
         }
@@ -333,10 +360,54 @@ pub(crate) fn probe(
     Ok(Operation {
         what: match call {
             Call::Probe => OperationKind::Probe(message),
+            Call::Mprobe => OperationKind::MatchedProbe(message, true),
+            Call::Improbe => OperationKind::MatchedProbe(message, false),
             _ => OperationKind::Iprobe(message),
         },
         call,
         communicator,
+    })
+}
+
+/// `MPI_Mrecv`.
+#[pyfunction]
+pub(crate) fn receive_matched(message: Py<Message>, bytes: &Bound<'_, PyAny>) -> PyResult<Operation> {
+    Ok(Operation {
+        what: OperationKind::ReceiveMatched(message, size(bytes)?),
+        call: Call::Mrecv,
+        communicator: None,
+    })
+}
+
+/// `MPI_Imrecv`.
+#[pyfunction]
+pub(crate) fn begin_receive_matched(
+    py: Python<'_>,
+    message: Py<Message>,
+    bytes: &Bound<'_, PyAny>,
+) -> PyResult<Py<Request>> {
+    let receive = receive_matched(message, bytes)?;
+    let call = Call::Imrecv;
+    Operation { call, ..receive }.request(py)
+}
+
+#[pyfunction]
+pub(crate) fn cancel(request: Py<Request>) -> Operation {
+    Operation {
+        what: OperationKind::Cancel(request),
+        call: Call::Cancel,
+        communicator: None,
+    }
+}
+
+/// Makes a communicator of these ranks of the job.
+#[pyfunction]
+pub(crate) fn new_communicator(name: Py<PyAny>, members: &Bound<'_, PyAny>) -> PyResult<Operation> {
+    let members = members.try_iter()?.map(|member| rank(&member?, "member"));
+    Ok(Operation {
+        what: OperationKind::NewCommunicator(name, members.collect::<PyResult<_>>()?),
+        call: Call::CommCreate,
+        communicator: None,
     })
 }
 
@@ -540,6 +611,8 @@ pub(crate) struct Declarations {
     pub(crate) members: Arc<[Vec<u32>]>,
     /// Indices of communicators, by name.
     pub(crate) names: Py<PyDict>,
+    /// Numbers of the communicators that ranks have made while they run, by name and members.
+    pub(crate) made: Py<PyDict>,
     /// Names of the code regions of computations.
     pub(crate) regions: Arc<[String]>,
 }
@@ -549,6 +622,13 @@ pub(crate) struct Translation {
     rank: u32,
     /// Position of this rank in the communicators that it has used.
     positions: BTreeMap<u32, u32>,
+    /// Size of the communicators that this rank has made, by number, and their numbers by name.
+    made: BTreeMap<u32, u64>,
+    made_names: Option<Py<PyDict>>,
+    /// Numbers of the messages that it has taken and not received.
+    taken: BTreeSet<u64>,
+    /// Number of the message that the last operation takes.
+    takes: Option<u64>,
     /// Open requests by address. Each is kept alive here, so that its address stays unique.
     open: BTreeMap<usize, (u64, Py<Request>)>,
     /// Number of the next request.
@@ -562,6 +642,10 @@ impl Translation {
         Translation {
             rank,
             positions: BTreeMap::new(),
+            made: BTreeMap::new(),
+            made_names: None,
+            taken: BTreeSet::new(),
+            takes: None,
             open: BTreeMap::new(),
             next: 0,
             awaited: Vec::new(),
@@ -582,11 +666,15 @@ impl Translation {
             ));
         };
         self.awaited.clear();
+        self.takes = None;
         let py = yielded.py();
         let operation = operation.get();
         let call = operation.call;
         let communicator = self.communicator(py, operation, declared)?;
-        let members = declared.members[communicator as usize].len() as u64;
+        let members = match declared.members.get(communicator as usize) {
+            Some(members) => members.len() as u64,
+            None => self.made.get(&communicator).copied().unwrap_or_default(),
+        };
         let peer = |what: &str, peer: u32| match u64::from(peer) < members {
             true => Ok(peer),
             false => Err(format!(
@@ -658,6 +746,48 @@ impl Translation {
                 communicator,
                 call,
             }),
+            OperationKind::MatchedProbe(e, blocks) => {
+                let message = self.number();
+                self.takes = Some(message);
+                out.push_back(workload::Operation::MatchedProbe {
+                    from: e.peer.map(|from| peer("source", from)).transpose()?,
+                    tag: e.tag,
+                    communicator,
+                    message,
+                    blocks: *blocks,
+                    call,
+                });
+            }
+            OperationKind::ReceiveMatched(message, bytes) => {
+                let &Message { rank, number } = message.get();
+                if rank != self.rank {
+                    return Err(format!(
+                        "{}: rank {rank} has taken this message; expected one that this rank has taken",
+                        call.name()
+                    ));
+                }
+                if !self.taken.remove(&number) {
+                    return Err(format!("{}: this message was received before", call.name()));
+                }
+                out.push_back(workload::Operation::ReceiveMatched {
+                    message: number,
+                    bytes: *bytes,
+                    request,
+                    call,
+                });
+            }
+            OperationKind::Cancel(request) => {
+                let request = self.active(py, call, request)?;
+                out.push_back(workload::Operation::Cancel { request, call });
+            }
+            OperationKind::NewCommunicator(name, members) => {
+                let communicator = self.new_communicator(py, (call, name, members), declared)?;
+                out.push_back(workload::Operation::NewCommunicator {
+                    communicator,
+                    members: members.clone(),
+                    call,
+                });
+            }
             OperationKind::Probe(e) => out.push_back(workload::Operation::Probe {
                 from: e.peer.map(|from| peer("source", from)).transpose()?,
                 tag: e.tag,
@@ -716,6 +846,11 @@ impl Translation {
         let index = match names.get_item(name.bind(py)) {
             Ok(Some(index)) => index.extract::<u32>().map_err(|e| e.to_string())?,
             Ok(None) => {
+                let made = self.made_names.as_ref();
+                let made = made.and_then(|made| made.bind(py).get_item(name.bind(py)).ok().flatten());
+                if let Some(number) = made.and_then(|number| number.extract().ok()) {
+                    return Ok(number);
+                }
                 return Err(format!(
                     "{call}: there is no {}; there are {}",
                     named(py, operation),
@@ -733,6 +868,52 @@ impl Translation {
             self.positions.insert(index, position as u32);
         }
         Ok(index)
+    }
+
+    /// The number of a communicator that this rank makes. All that give its name and members get the same one.
+    fn new_communicator(
+        &mut self,
+        py: Python<'_>,
+        (call, name, members): (Call, &Py<PyAny>, &[u32]),
+        declared: &Declarations,
+    ) -> Result<u32, String> {
+        let (call, name) = (call.name(), name.bind(py));
+        let wrong = |e: PyErr| format!("{call}: communicator: {}", e.value(py));
+        let shown = || described(name);
+        if name.is_none() || declared.names.bind(py).contains(name).map_err(wrong)? {
+            return Err(format!(
+                "{call}: the name of the new communicator is {}, which the program has from the start",
+                shown()
+            ));
+        }
+        let Some(position) = members.iter().position(|member| *member == self.rank) else {
+            return Err(format!("{call}: this rank is not among the members {members:?} of {}", shown()));
+        };
+        let made = declared.made.bind(py);
+        let key = (name, PyTuple::new(py, members).map_err(wrong)?);
+        let number = match made.get_item(&key).map_err(wrong)? {
+            Some(number) => number.extract::<u32>().map_err(wrong)?,
+            None => {
+                let number = (declared.members.len() + made.len()) as u32;
+                made.set_item(&key, number).map_err(wrong)?;
+                number
+            }
+        };
+        let names = self.made_names.get_or_insert_with(|| PyDict::new(py).unbind());
+        names.bind(py).set_item(name, number).map_err(wrong)?;
+        self.positions.insert(number, position as u32);
+        self.made.insert(number, members.len() as u64);
+        Ok(number)
+    }
+
+    /// The message that the last operation has taken.
+    pub(crate) fn taken_message(&mut self) -> Option<Message> {
+        let number = self.takes.take()?;
+        self.taken.insert(number);
+        Some(Message {
+            rank: self.rank,
+            number,
+        })
     }
 
     fn number(&mut self) -> u64 {

@@ -16,7 +16,7 @@ use pyo3::types::iterator::PySendResult;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use workload::{Answer, Operation, Program, TraceError, Workload};
 
-use crate::operation::{Declarations, Request, Translation};
+use crate::operation::{Declarations, Message, Request, Translation};
 use crate::{error, json};
 
 /// Operations that a program generates per acquisition of the interpreter's lock.
@@ -186,6 +186,7 @@ impl PythonWorkload {
             declared: Declarations {
                 members,
                 names: names.unbind(),
+                made: PyDict::new(py).unbind(),
                 regions: source.regions.clone().into(),
             },
             file: source.file.clone(),
@@ -267,8 +268,7 @@ impl RankProgram {
         let Some(answer) = self.answer.take() else {
             return Ok(None);
         };
-        let translation = &mut self.translation;
-        let answer = GivenAnswer::new(py, &answer, |number| translation.completed(py, number))?;
+        let answer = GivenAnswer::new(py, &answer, &mut self.translation)?;
         Ok(Some(Py::new(py, answer)?.into_any()))
     }
 
@@ -381,12 +381,15 @@ pub(crate) struct GivenAnswer {
 
 /// A complete request, or the message of a receive or probe.
 ///
-/// ``request``: None of a receive or probe without one. ``source``, ``tag``, ``bytes``: of its message; None of sends
-/// and collectives.
+/// ``request``: None of a receive or probe without one. ``message``: what :func:`~fabricsim.mpi.mprobe` has taken; None
+/// of others. ``source``, ``tag``, ``bytes``: of its message; None of sends, collectives and receives that were
+/// cancelled.
 #[pyclass(frozen, name = "Completed", module = "fabricsim._core")]
 pub(crate) struct GivenCompleted {
     #[pyo3(get)]
     request: Option<Py<Request>>,
+    #[pyo3(get)]
+    message: Option<Py<Message>>,
     #[pyo3(get)]
     source: Option<u32>,
     #[pyo3(get)]
@@ -399,12 +402,14 @@ impl GivenAnswer {
     fn new(
         py: Python<'_>,
         answer: &Answer,
-        mut request_of: impl FnMut(u64) -> Option<Py<Request>>,
+        translation: &mut Translation,
     ) -> PyResult<GivenAnswer> {
         let completed = answer.completed.iter().map(|completed| {
             let message = completed.message;
+            let taken = translation.taken_message();
             let completed = GivenCompleted {
-                request: completed.request.and_then(&mut request_of),
+                request: completed.request.and_then(|number| translation.completed(py, number)),
+                message: taken.map(|taken| Py::new(py, taken)).transpose()?,
                 source: message.map(|message| message.source),
                 tag: message.map(|message| message.tag),
                 bytes: message.map(|message| message.bytes),
@@ -485,6 +490,7 @@ fn table(operation: &Operation) -> serde_json::Value {
         | Operation::MatchedProbe { call, .. }
         | Operation::ReceiveMatched { call, .. }
         | Operation::Cancel { call, .. }
+        | Operation::NewCommunicator { call, .. }
         | Operation::Collective { call, .. }
         | Operation::Put { call, .. }
         | Operation::Get { call, .. }

@@ -136,6 +136,13 @@ fn attempt(
             executor.name()
         )));
     }
+    if let Some(job) = experiment.jobs.iter().find(|job| count > 1 && job.reacts()) {
+        return Err(Error::Processes(format!(
+            "the programs of job '{}' read answers and cannot be read again in another process; run it in one, on \
+             several threads",
+            job.name
+        )));
+    }
     same_experiment(experiment, context.processes)?;
     let simulation = Simulation::new(experiment, shortcuts);
     let work = ExpectedWork::new(&simulation, count);

@@ -119,6 +119,11 @@ calls! {
     CommSplit = "MPI_Comm_split",
     CommCreate = "MPI_Comm_create",
     CartCreate = "MPI_Cart_create",
+    Mprobe = "MPI_Mprobe",
+    Improbe = "MPI_Improbe",
+    Mrecv = "MPI_Mrecv",
+    Imrecv = "MPI_Imrecv",
+    Cancel = "MPI_Cancel",
 }
 
 impl Call {
@@ -356,6 +361,17 @@ pub enum Operation {
         /// Call.
         call: Call,
     },
+    /// Makes a communicator known to this rank, in a program that [reacts](Workload::reacts): all members make it with
+    /// the same number and members, before they use it. It takes no time; a library that agrees on it sends messages
+    /// of its own.
+    NewCommunicator {
+        /// The number of the communicator, at least that of [`Workload::communicators`] and below 2^30.
+        communicator: Communicator,
+        /// World ranks of the members, in their order.
+        members: Vec<u32>,
+        /// Call.
+        call: Call,
+    },
     /// Takes part in a collective of all ranks of the communicator.
     Collective {
         /// The collective.
@@ -547,7 +563,8 @@ pub trait Workload: Send + Sync {
     }
     /// Whether its programs read their answers ([`Program::answer`]), so that what they do may depend on the
     /// simulation. Such a program is asked for one operation at a time, cannot be asked again, and has
-    /// [`Operation::Select`], [`Operation::Iprobe`], matched probes and [`Operation::Cancel`].
+    /// [`Operation::Select`], [`Operation::Iprobe`], matched probes, [`Operation::Cancel`] and
+    /// [`Operation::NewCommunicator`].
     fn reacts(&self) -> bool {
         false
     }

@@ -206,6 +206,7 @@ impl RequestNumbers {
             | Operation::Probe { .. }
             | Operation::Iprobe { .. }
             | Operation::MatchedProbe { .. }
+            | Operation::NewCommunicator { .. }
             | Operation::Put { .. }
             | Operation::Get { .. }
             | Operation::Fence { .. }

@@ -34,7 +34,8 @@ impl Rank {
         }
         self.histories
             .add(context, &rank_call.arguments(), &mut self.journal);
-        Ok(CollectiveSchedule::new(&self.job, context, sequence, rank_call))
+        let group = self.known(rank_call.call, communicator_of(context))?;
+        Ok(CollectiveSchedule::new(&self.job, group, (context, sequence), rank_call))
     }
 
     /// Starts a blocking collective.

@@ -13,7 +13,7 @@ use crate::path::PackedPath;
 use crate::rank::{Action, Rank};
 use crate::requests::{Owner, RequestKind};
 use crate::statistics::CountedMessage;
-use crate::{CollectiveCall, ReplayError};
+use crate::ReplayError;
 
 impl Rank {
     /// Pays the overhead of a put or get ([`SendOrigin::Put`], [`SendOrigin::Get`]), then issues it.
@@ -116,8 +116,7 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<CpuStep, ReplayError> {
         self.enter(call, 1);
-        let rank = self.member(call, communicator)?;
-        let own_call = CollectiveCall::new(rank, self.size_of(communicator), 0, 0);
+        let own_call = self.own_call(call, communicator, 0, 0)?;
         let window = communicator | WINDOW_CONTEXT;
         let schedule = self.next_schedule(window | COLLECTIVE_CONTEXT, RankCall::fence(call, own_call))?;
         // The barrier posts its first receives now, which costs nothing. Its first send follows the wait.

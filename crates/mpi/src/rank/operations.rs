@@ -8,6 +8,7 @@ use workload::{Call, Operation};
 
 use crate::agreement::RankCall;
 use crate::cpu::{CpuActivity, CpuState, CpuStep, OutgoingSend, SendOrigin};
+use crate::job::Group;
 use crate::matching::{MatchPattern, PostedReceive};
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST};
 use crate::path::PackedPath;
@@ -236,6 +237,14 @@ impl Rank {
                 self.enter(call, 1);
                 self.cancel(request, call)
             }
+            Operation::NewCommunicator {
+                communicator,
+                members,
+                call,
+            } => {
+                self.enter(call, 1);
+                self.make_communicator(communicator, members, call)
+            }
             Operation::Collective {
                 collective,
                 communicator,
@@ -247,16 +256,14 @@ impl Rank {
                 call,
             } => {
                 self.enter(call, 1);
-                let rank = self.member(call, communicator)?;
-                self.peer(call, communicator, root)?;
-                let own_call = CollectiveCall::new(rank, self.size_of(communicator), root, bytes);
+                let own = self.own_call(call, communicator, root, bytes)?;
                 let request = request
                     .map(|request| self.check_unused(call, request))
                     .transpose()?;
                 let own_call = RankCall {
                     collective,
                     call,
-                    own: own_call,
+                    own,
                     counts,
                     reduction,
                     blocks: request.is_none(),
@@ -638,19 +645,54 @@ impl Rank {
         }
     }
 
-    /// Number of ranks in a communicator.
-    pub(crate) fn size_of(&self, communicator: u32) -> u32 {
-        self.job.size_of(communicator)
+    /// The members of a communicator of the job, or of one that this rank has made.
+    #[inline]
+    pub(crate) fn group(&self, communicator: u32) -> Option<&Group> {
+        match self.job.group(communicator) {
+            None => self.made_group(communicator),
+            group => group,
+        }
+    }
+
+    /// The rank in a communicator of a rank of the job; that rank itself if it is not a member.
+    pub(crate) fn rank_in(&self, communicator: u32, rank: u32) -> u32 {
+        let group = self.group(communicator);
+        group.and_then(|group| group.rank_in(rank)).unwrap_or(rank)
+    }
+
+    /// The members of a communicator that the rank calls.
+    #[inline]
+    pub(crate) fn known(&self, call: Call, communicator: u32) -> Result<&Group, ReplayError> {
+        match self.group(communicator) {
+            None => self.job.known(self.rank, call, communicator),
+            Some(group) => Ok(group),
+        }
+    }
+
+    /// The call of this rank in a collective of a communicator.
+    pub(crate) fn own_call(
+        &self,
+        call: Call,
+        communicator: u32,
+        root: u32,
+        bytes: u64,
+    ) -> Result<CollectiveCall, ReplayError> {
+        let group = self.known(call, communicator)?;
+        let rank = group.member(self.rank, call, communicator)?;
+        group.peer(self.rank, call, communicator, root)?;
+        Ok(CollectiveCall::new(rank, group.size(), root, bytes))
     }
 
     /// This rank in the communicator.
     pub(crate) fn member(&self, call: Call, communicator: u32) -> Result<u32, ReplayError> {
-        self.job.member(self.rank, call, communicator)
+        self.known(call, communicator)?
+            .member(self.rank, call, communicator)
     }
 
     /// The rank of the job that is `peer` in the communicator.
     pub(crate) fn peer(&self, call: Call, communicator: u32, peer: u32) -> Result<u32, ReplayError> {
-        self.job.peer(self.rank, call, communicator, peer)
+        let group = self.known(call, communicator)?;
+        group.peer(self.rank, call, communicator, peer)
     }
 
     /// Removes and returns the handle of the program's request, for which the operation waits.

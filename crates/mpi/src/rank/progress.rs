@@ -212,10 +212,7 @@ impl Rank {
         ReplayError::Truncation {
             rank: self.rank,
             call,
-            source_rank: self
-                .job
-                .rank_in(communicator, envelope.from)
-                .unwrap_or(envelope.from),
+            source_rank: self.rank_in(communicator, envelope.from),
             tag: envelope.tag,
             communicator,
             sent: envelope.bytes,

@@ -1,5 +1,5 @@
 //! Operations whose end the simulation decides, for programs that read answers: Waitany, Waitsome, the Test family,
-//! Iprobe, matched probes and Cancel.
+//! Iprobe, matched probes and Cancel; and communicators that they make.
 //!
 //! Source: MPI 4.1, sections 3.7.3, 3.7.5 "Multiple Completions" and 3.8 "Probe and Cancel". Where the standard lets
 //! any complete request be chosen, the first of the list is, so that a run can be repeated. A test that completes
@@ -10,6 +10,7 @@ use workload::{Call, ReceivedMessage, Takes};
 
 use crate::ReplayError;
 use crate::cpu::{CpuState, CpuStep};
+use crate::job::Group;
 use crate::matching::{MatchPattern, PostedReceive, UnexpectedMessage};
 use crate::message::{Message, communicator_of};
 use crate::rank::{Action, Rank};
@@ -226,6 +227,35 @@ impl Rank {
         Ok(CpuStep::Continue)
     }
 
+    /// Makes a communicator known to this rank. It takes no time.
+    #[cold]
+    pub(crate) fn make_communicator(
+        &mut self,
+        communicator: u32,
+        members: Vec<u32>,
+        call: Call,
+    ) -> Result<CpuStep, ReplayError> {
+        self.check_answered(call)?;
+        let group = self.job.make_group(communicator, members);
+        let group = group.map_err(|what| ReplayError::NewCommunicator {
+            rank: self.rank,
+            call: call.name(),
+            what,
+        })?;
+        group.member(self.rank, call, communicator)?;
+        self.tell(|answering| {
+            answering.made.insert(communicator, group);
+        });
+        Ok(CpuStep::Continue)
+    }
+
+    /// The members of a communicator that this rank has made.
+    #[cold]
+    pub(crate) fn made_group(&self, communicator: u32) -> Option<&Group> {
+        let made = &self.answering.as_ref()?.made;
+        made.get(&communicator).map(|group| &**group)
+    }
+
     /// Ends an operation that a loop may repeat without end, after what it has paid until `busy_until`.
     fn pay_poll(&mut self, busy_until: Time, out: &mut Vec<Action>) -> Result<CpuStep, ReplayError> {
         let cost = self.job.settings.poll_overhead;
@@ -278,10 +308,7 @@ impl Rank {
     fn received_message(&self, message: &Message) -> ReceivedMessage {
         let communicator = communicator_of(message.communicator);
         ReceivedMessage {
-            source: self
-                .job
-                .rank_in(communicator, message.from)
-                .unwrap_or(message.from),
+            source: self.rank_in(communicator, message.from),
             tag: message.tag,
             bytes: message.bytes,
         }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use des::Time;
+use mpi::{ALGORITHMS, AlgorithmSelection, MpiJob, Rank, TABLES, TraceEvent, check_agreement};
 use workload::{Answer, Call, Collective, Completed, Operation, Program, ReceivedMessage, Takes, TraceError};
 
 use super::network::*;
@@ -306,7 +307,7 @@ fn matched_probe(from: Option<u32>, message: u64, blocks: bool) -> Operation {
         communicator: 0,
         message,
         blocks,
-        call: if blocks { Call::Probe } else { Call::Iprobe },
+        call: if blocks { Call::Mprobe } else { Call::Improbe },
     }
 }
 
@@ -315,14 +316,14 @@ fn receive_matched(message: u64, bytes: u64, request: Option<u64>) -> Operation 
         message,
         bytes,
         request,
-        call: Call::Recv,
+        call: Call::Mrecv,
     }
 }
 
 fn cancel(request: u64) -> Operation {
     Operation::Cancel {
         request,
-        call: Call::Other,
+        call: Call::Cancel,
     }
 }
 
@@ -437,6 +438,7 @@ fn programs_that_read_no_answers_have_neither() {
         matched_probe(None, 1, true),
         receive_matched(1, 8, None),
         cancel(1),
+        made(1, &[0]),
     ] {
         let error = run(settings(), fixed(), vec![vec![operation]])
             .err()
@@ -447,4 +449,132 @@ fn programs_that_read_no_answers_have_neither() {
             "{error}"
         );
     }
+}
+
+fn made(communicator: u32, members: &[u32]) -> Operation {
+    Operation::NewCommunicator {
+        communicator,
+        members: members.to_vec(),
+        call: Call::CommSplit,
+    }
+}
+
+fn allreduce(communicator: u32, bytes: u64) -> Operation {
+    Operation::Collective {
+        collective: Collective::Allreduce,
+        communicator,
+        root: 0,
+        bytes,
+        counts: None,
+        request: None,
+        reduction: None,
+        call: Call::Allreduce,
+    }
+}
+
+/// Rank 2 says in its message who is a member: whoever sends first is not. Its message in the new communicator comes
+/// before the receiver knows that.
+#[test]
+fn ranks_make_communicators_of_what_they_have_learned() {
+    let sender = |late: u64| {
+        reacting(move |number, answer| {
+            Some(match number {
+                0 => compute(late),
+                1 => send(2, 0, 10),
+                2 => receive(Some(2), None, 100),
+                3 if answer.completed[0].message.unwrap().tag == 1 => made(5, &[2, 1]),
+                4 => Operation::Send {
+                    to: 0,
+                    tag: 9,
+                    communicator: 5,
+                    bytes: 10,
+                    request: None,
+                    call: Call::Send,
+                },
+                5 => allreduce(5, 8),
+                _ => return None,
+            })
+        })
+    };
+    let (chooser, answers) = noting(vec![
+        receive(None, None, 100),
+        receive(None, None, 100),
+        send(0, 0, 10),
+        send(1, 1, 10),
+        compute(9000),
+        made(5, &[2, 1]),
+        Operation::Receive {
+            from: None,
+            tag: None,
+            communicator: 5,
+            bytes: 10,
+            request: None,
+            call: Call::Recv,
+        },
+        allreduce(5, 8),
+    ]);
+    let outcome = run_answering(settings(), fixed(), vec![sender(0), sender(3000), chooser]);
+    outcome.unwrap().assert_clean();
+    let answers = answers.lock().unwrap();
+    assert_eq!(answers[1].completed, [completed(None, 0, 0, 10)]);
+    assert_eq!(answers[6].now_ps, answers[5].now_ps, "it takes no time");
+    // Rank 1 of the job is rank 1 of the communicator, where rank 2 is rank 0.
+    assert_eq!(answers[7].completed, [completed(None, 1, 9, 10)]);
+    assert!(answers[8].now_ps > answers[7].now_ps);
+}
+
+/// The algorithm for ranks that share hosts is selected in communicators of the job and in those that ranks make.
+#[test]
+fn collectives_of_new_communicators_know_the_hosts() {
+    let ends = |communicator: u32, made_by_ranks: bool| {
+        let mut settings = settings();
+        let table = TABLES.iter().find(|table| table.name == "openmpi-5.0").unwrap();
+        settings.collectives = AlgorithmSelection::table(table);
+        let members = vec![3, 1, 2, 0];
+        let world: Vec<u32> = (0..4).collect();
+        let job = MpiJob::new(4, vec![world, members.clone()].into(), settings).unwrap();
+        let program = || {
+            let making = made_by_ranks.then(|| made(communicator, &members));
+            listed(making.into_iter().chain([allreduce(communicator, 800)]).collect())
+        };
+        let job = Arc::new(job.on_hosts(|rank| rank / 2));
+        let outcome = run_job_answering(job.clone(), fixed(), (0..4).map(|_| program()).collect()).unwrap();
+        outcome.assert_clean();
+        let ends: Vec<Time> = (0..4).map(|rank| outcome.end(rank)).collect();
+        let two_level = |(_, _, event): &(u32, Time, TraceEvent)| match event {
+            TraceEvent::SendIssued { algorithm: Some(index), .. } => {
+                ALGORITHMS[usize::from(*index)].name == "two-level"
+            }
+            _ => false,
+        };
+        assert!(outcome.traced.iter().any(two_level));
+        ends
+    };
+    assert_eq!(ends(1, false), ends(9, true));
+}
+
+#[test]
+fn communicators_that_contradict_each_other_are_refused() {
+    for (operations, needle) in [
+        (vec![made(0, &[0])], "rank 0: MPI_Comm_split: the number of a new communicator is 0"),
+        (vec![made(4, &[0, 7])], "rank 0: MPI_Comm_split: communicator 4 has the member 7"),
+        (vec![made(4, &[1])], "rank 0: MPI_Comm_split: the rank is not a member of communicator 4"),
+        (vec![made(4, &[0]), made(4, &[0, 1])], "communicator 4 was made before of 1 ranks"),
+        (vec![allreduce(4, 8)], "there is no communicator 4"),
+    ] {
+        let programs = vec![noting(operations).0, listed(Vec::new())];
+        let error = run_answering(settings(), fixed(), programs).err().expect("an error");
+        assert!(error.to_string().contains(needle), "{error}");
+    }
+}
+
+#[test]
+fn ranks_disagree_about_a_collective_of_a_communicator_that_they_made() {
+    let program = |bytes| noting(vec![made(4, &[1, 0]), allreduce(4, bytes)]).0;
+    let job = Arc::new(MpiJob::new(2, vec![vec![0, 1]].into(), settings()).unwrap());
+    let outcome = run_job_answering(job.clone(), fixed(), vec![program(8), program(16)]).unwrap();
+    let ranks: Vec<Option<&Rank>> = outcome.ranks.iter().map(Some).collect();
+    let programs = None::<fn(u32) -> Result<Box<dyn Program>, TraceError>>;
+    let error = check_agreement(&job, &ranks, programs).unwrap_err().to_string();
+    assert!(error.starts_with("collective 0 of communicator 4: ranks 0 and 1 differ"), "{error}");
 }

@@ -251,7 +251,16 @@ pub fn run_answering(
     programs: Vec<Box<dyn Program>>,
 ) -> Result<Outcome, ReplayError> {
     let ranks = programs.len() as u32;
-    let job = Arc::new(MpiJob::new(ranks, vec![(0..ranks).collect()].into(), settings)?);
+    let job = MpiJob::new(ranks, vec![(0..ranks).collect()].into(), settings)?;
+    run_job_answering(Arc::new(job), delay, programs)
+}
+
+/// The same in a job.
+pub fn run_job_answering(
+    job: Arc<MpiJob>,
+    delay: Delay,
+    programs: Vec<Box<dyn Program>>,
+) -> Result<Outcome, ReplayError> {
     drive_ranks(
         job,
         delay,

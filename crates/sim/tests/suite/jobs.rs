@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use des::Time;
+use des::{Executor, Time};
 use experiment::{Experiment, Job, JobKind, RankJob};
 use mpi::ComputeRule;
 use results::{RunResult, SlowDown};
@@ -166,6 +166,46 @@ fn a_job_that_waits_for_ever_alone_is_told_everywhere() {
     });
     assert!(errors[0].contains("job 'cycle', rank 0"), "{errors:?}");
     assert_eq!(errors[1], Error::Elsewhere.to_string());
+}
+
+/// A workload that says that its programs read answers.
+struct Answered(Arc<dyn Workload>);
+
+impl Workload for Answered {
+    fn ranks(&self) -> u32 {
+        self.0.ranks()
+    }
+
+    fn communicators(&self) -> Arc<[Vec<u32>]> {
+        self.0.communicators()
+    }
+
+    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
+        self.0.program(rank)
+    }
+
+    fn reacts(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn programs_that_read_answers_run_in_one_process() {
+    let mpi = mpi::MpiSettings::default();
+    let workload = Arc::new(Answered(Arc::new(Programs(ping_pong(5, 500)))));
+    let mut experiment = jobs_on(LINE, vec![on_first_hosts(workload, &mpi)]);
+    experiment.run.executor = Executor::Conservative;
+    let errors = ThreadProcess::run(2, |process| {
+        let way = RunContext {
+            processes: process,
+            ..RunContext::default()
+        };
+        let result = run_with_interference(&experiment, &RunControl::new(), &way);
+        result.map(|_| ()).unwrap_err().to_string()
+    });
+    for error in errors {
+        assert!(error.contains("the programs of job 'job' read answers"), "{error}");
+    }
 }
 
 /// A job of these programs on hosts 0, 1, ..., with changes.

@@ -378,7 +378,8 @@ impl Rank {
             | Operation::Iprobe { .. }
             | Operation::MatchedProbe { .. }
             | Operation::ReceiveMatched { .. }
-            | Operation::Cancel { .. } => {
+            | Operation::Cancel { .. }
+            | Operation::NewCommunicator { .. } => {
                 unreachable!("recordings name what was complete")
             }
             Operation::Probe {

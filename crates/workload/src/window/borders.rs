@@ -123,6 +123,7 @@ pub fn match_key(operation: &Operation, rank: u32, communicators: &[Vec<u32>]) -
         | Operation::Select { .. }
         | Operation::ReceiveMatched { .. }
         | Operation::Cancel { .. }
+        | Operation::NewCommunicator { .. }
         | Operation::RepetitionEnd { .. } => None,
     }
 }

@@ -187,6 +187,7 @@ fn renumber(operation: &mut Operation, offset: Communicator) {
         | Operation::Probe { communicator, .. }
         | Operation::Iprobe { communicator, .. }
         | Operation::MatchedProbe { communicator, .. }
+        | Operation::NewCommunicator { communicator, .. }
         | Operation::Collective { communicator, .. }
         | Operation::Put { communicator, .. }
         | Operation::Get { communicator, .. }
