@@ -91,14 +91,19 @@ impl Bench {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("toy-experiments");
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("the folder can be made");
+        for (name, content) in [
+            ("traffic.toml", format!("{NETWORK}{TRAFFIC}")),
+            ("ranks.toml", format!("{NETWORK}{RANKS}")),
+            ("two.toytrace", "toytrace\n0 1 1000\n1 0 50\n".into()),
+            ("jobs.toml", format!("{NETWORK}{TRACE}")),
+            ("three.toyjobs", "0 6 20\n1 6 30\n2 6 10\n".into()),
+        ] {
+            fs::write(folder.join(name), content).expect("writable");
+        }
         Bench {
-            program: Copied::with_toys().build(),
+            program: Copied::with_toys().build(&folder),
             folder,
         }
-    }
-
-    fn file(&self, name: &str, content: &str) {
-        fs::write(self.folder.join(name), content).expect("writable");
     }
 
     fn read(&self, name: &str) -> String {
@@ -193,11 +198,6 @@ workload = { motif = "allreduce", bytes = "8 B", compute = "1 us" }
 #[test]
 fn toys_work() {
     let bench = Bench::new();
-    bench.file("traffic.toml", &format!("{NETWORK}{TRAFFIC}"));
-    bench.file("ranks.toml", &format!("{NETWORK}{RANKS}"));
-    bench.file("two.toytrace", "toytrace\n0 1 1000\n1 0 50\n");
-    bench.file("jobs.toml", &format!("{NETWORK}{TRACE}"));
-    bench.file("three.toyjobs", "0 6 20\n1 6 30\n2 6 10\n");
     toys_are_listed(&bench);
     traffic_goes_to_partners(&bench);
     ranks_send_their_messages(&bench);
@@ -356,7 +356,8 @@ fn a_model_applies_its_own_pipeline(bench: &Bench) {
     );
 }
 
-/// Shortcuts, audit, load reports, hosts and ranks meet the models on every executor, and all of them agree.
+/// Shortcuts, audit, load reports, hosts and ranks meet the models on every executor, and all of them agree. The tests
+/// of the copy have them in several processes.
 fn models_run_on_every_executor(bench: &Bench) {
     for models in MODELS {
         let set = with_models(models);

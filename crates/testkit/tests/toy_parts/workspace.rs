@@ -13,12 +13,14 @@ const VERSION: &str = "0.1.0-toys";
 /// Name of the program, which the linker would otherwise put in the place of `fabricsim`.
 const PROGRAM: &str = "fabricsim-toys";
 
-/// A test without content in the crate of the command. Cargo compiles the program for it, and with it the
-/// dependencies with the features that `make test-rust` has compiled.
-const EMPTY_TEST: &str = "crates/cli/tests/toys.rs";
+/// A test in the crate of the command, of the toys in several processes. Cargo compiles the program for it, and with it
+/// the dependencies with the features that `make test-rust` has compiled.
+const PROCESSES: &str = "crates/cli/tests/toys.rs";
 
-/// Names of the conformance tests that need an edit for each new part.
-const CONFORMANCE: [&str; 5] = [
+/// Names of the tests of the copy: conformance tests that need an edit for each new part, and those of the toys in
+/// several processes.
+const TESTS: [&str; 6] = [
+    "toys_agree_",
     "registry_",
     "every_topology_",
     "every_algorithm_",
@@ -68,18 +70,13 @@ impl Copied {
             copied.put(&file, &with_edits(&file, content));
             written.insert(file);
         }
-        for file in TOYS.iter().flat_map(|toy| toy.files) {
+        for file in TOYS.iter().flat_map(|toy| toy.files).chain([&PROCESSES]) {
             copied.put(
                 Path::new(file),
                 &fs::read(toy_files().join(file)).expect("readable"),
             );
             assert!(written.insert(file.into()), "{file} is there already");
         }
-        copied.put(
-            Path::new(EMPTY_TEST),
-            b"//! Nothing: cargo compiles the program for it.\n",
-        );
-        written.insert(EMPTY_TEST.into());
         let present = ["crates", "docs"].map(|folder| files(&copied.folder, Path::new(folder)));
         for stale in present.iter().flatten().filter(|file| !written.contains(*file)) {
             fs::remove_file(copied.folder.join(stale)).expect("removable");
@@ -96,18 +93,18 @@ impl Copied {
         fs::write(&path, content).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
 
-    /// Compiles the program, and runs those conformance tests that need an edit for each new part. Gives the path of
-    /// the program.
+    /// Compiles the program, and runs [`TESTS`] with the experiments of this folder. Gives the path of the program.
     ///
     /// The crates of the copy are not optimised. They are compiled in a folder of their own, so that other tests that
     /// start cargo meanwhile are not disturbed, with the libraries that the workspace has compiled.
-    pub fn build(&self) -> PathBuf {
+    pub fn build(&self, experiments: &Path) -> PathBuf {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let target = &folder.join("toy-target");
         copy_libraries(&folder.with_file_name("debug"), &target.join("debug"));
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             .current_dir(&self.folder)
+            .env("TOYS", experiments)
             .args([
                 "test",
                 "--offline",
@@ -124,9 +121,9 @@ impl Copied {
             cargo.args(["--config", &format!("{package}.opt-level=0")]);
             cargo.args(["--config", &format!("{package}.debug=false")]);
         }
-        let output = cargo.arg("--").args(CONFORMANCE).output().expect("cargo runs");
+        let output = cargo.arg("--").args(TESTS).output().expect("cargo runs");
         let [tests, messages] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-        let have_run = CONFORMANCE.iter().all(|name| tests.contains(name));
+        let have_run = TESTS.iter().all(|name| tests.contains(name));
         assert!(
             output.status.success() && have_run,
             "the copy fails:\n{messages}\n{tests}"
