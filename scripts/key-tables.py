@@ -82,7 +82,7 @@ UNLISTED = {
     "mpi.collectives.COLLECTIVE.power_of_two",
 }
 
-# Module and class of each table; of an executor or a router model, of its parameters.
+# Module and class of each table; of an executor, or a model of routers or NICs, of its parameters.
 CLASSES = {
     "network": ("experiment", "Network"),
     "network.link": ("experiment", "Link"),
@@ -110,6 +110,7 @@ CLASSES = {
     "power.nic": ("experiment", "Draw"),
     "optimistic": ("experiment", "Optimistic"),
     "input-queued": ("experiment", "Router"),
+    "queued": ("experiment", "Nic"),
 }
 # The class of a pattern is its name.
 WITHOUT_FIELD = {"job.traffic.pattern"}

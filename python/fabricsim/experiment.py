@@ -188,9 +188,15 @@ class Nic(Given):
     ----------
     model : {"queued"}
         Name of the model; ``fabricsim.list_parts("nic-models")`` describes them (default: queued).
+    injection_bandwidth : Rate, such as "100 Gbps"
+        Bandwidth at which a NIC port sends (default: that of its link).
+    memory_bandwidth : Rate, such as "100 Gbps"
+        Bandwidth of the way from a NIC port into memory, in which packets queue (default: no limit).
     """
 
     model: Literal["queued"] | None = None
+    injection_bandwidth: Rate | None = None
+    memory_bandwidth: Rate | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -250,7 +256,7 @@ class Network(Given):
     packet_header : Size, such as "26 B"
         Bytes that every packet has on links and in buffers besides its payload, at most 64 KiB
         (default: 0 B).
-    nic_arbiter : {"round-robin", "deficit-round-robin", "by-message"}
+    nic_arbiter : {"round-robin", "deficit-round-robin", "by-message", "in-order"}
         How ranks and jobs of one host share its NIC (default: round-robin).
     traffic_class : Sequence[TrafficClass]
         The traffic classes, at most eight (default: one class).
@@ -289,7 +295,7 @@ class Network(Given):
     nic: Nic | Table | None = None
     packet: Size | None = None
     packet_header: Size | None = None
-    nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message"] | None = None
+    nic_arbiter: Literal["round-robin", "deficit-round-robin", "by-message", "in-order"] | None = None
     traffic_class: Sequence[TrafficClass | Table] | None = None
     nic_injection_delay: Time | None = None
     nic_reception_delay: Time | None = None

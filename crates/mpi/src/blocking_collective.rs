@@ -9,8 +9,8 @@ use workload::{Call, Counts};
 
 use crate::agreement::RankCall;
 use crate::collectives::{registered, tag};
-use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
 use crate::job::Group;
+use crate::message::{COLLECTIVE_CONTEXT, communicator_of};
 use crate::{CollectiveAlgorithm, CollectiveArgs, CollectiveCall, MpiJob, RanksByHost, ReplayError, Round};
 
 /// The schedule of one rank in one collective, without its progress.

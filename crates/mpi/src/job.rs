@@ -54,7 +54,11 @@ impl Group {
             ));
         }
         let mut positions = Positions::Identity;
-        if !members.iter().zip(0..).all(|(member, position)| *member == position) {
+        if !members
+            .iter()
+            .zip(0..)
+            .all(|(member, position)| *member == position)
+        {
             let mut table = BTreeMap::new();
             for (member, position) in members.iter().zip(0..) {
                 if table.insert(*member, position).is_some() {
@@ -258,7 +262,11 @@ mod tests {
         assert_eq!(job.members_of(7), [3, 1]);
         for (number, members, needle) in [
             (7, vec![1, 3], "communicator 7 was made before of 2 ranks"),
-            (0, vec![1, 3], "the number of a new communicator is 0; expected 1 to 1073741823"),
+            (
+                0,
+                vec![1, 3],
+                "the number of a new communicator is 0; expected 1 to 1073741823",
+            ),
             (WINDOW_CONTEXT, vec![1, 3], "expected 1 to"),
             (8, vec![1, 4], "communicator 8 has the member 4"),
             (8, vec![1, 1], "member 1 twice"),

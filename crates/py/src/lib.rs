@@ -27,7 +27,7 @@ mod _core {
     use super::experiment::Experiment;
     #[pymodule_export]
     use super::operation::{
-        Message, Operation, Request, begin_collective, begin_collective_of_parts, begin_exchange,
+        Operation, Request, TakenMessage, begin_collective, begin_collective_of_parts, begin_exchange,
         begin_receive, begin_receive_matched, begin_send, call_number, cancel, collective,
         collective_of_parts, compute, exchange, new_communicator, one_sided, probe, receive, receive_matched,
         send, send_receive, wait,

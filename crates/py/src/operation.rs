@@ -33,8 +33,8 @@ pub(crate) struct Request;
 
 /// A message that :func:`~fabricsim.mpi.mprobe` or :func:`~fabricsim.mpi.improbe` has taken, for
 /// :func:`~fabricsim.mpi.mrecv` and :func:`~fabricsim.mpi.imrecv` of the same rank.
-#[pyclass(frozen, module = "fabricsim._core")]
-pub(crate) struct Message {
+#[pyclass(frozen, name = "Message", module = "fabricsim._core")]
+pub(crate) struct TakenMessage {
     rank: u32,
     number: u64,
 }
@@ -58,7 +58,7 @@ enum OperationKind {
     /// A message to take, and whether it waits for one.
     MatchedProbe(MessageArguments, bool),
     /// A message that was taken, and the bytes of the buffer.
-    ReceiveMatched(Py<Message>, u64),
+    ReceiveMatched(Py<TakenMessage>, u64),
     Cancel(Py<Request>),
     /// Name and members of a new communicator.
     NewCommunicator(Py<PyAny>, Vec<u32>),
@@ -371,7 +371,7 @@ pub(crate) fn probe(
 
 /// `MPI_Mrecv`.
 #[pyfunction]
-pub(crate) fn receive_matched(message: Py<Message>, bytes: &Bound<'_, PyAny>) -> PyResult<Operation> {
+pub(crate) fn receive_matched(message: Py<TakenMessage>, bytes: &Bound<'_, PyAny>) -> PyResult<Operation> {
     Ok(Operation {
         what: OperationKind::ReceiveMatched(message, size(bytes)?),
         call: Call::Mrecv,
@@ -383,7 +383,7 @@ pub(crate) fn receive_matched(message: Py<Message>, bytes: &Bound<'_, PyAny>) ->
 #[pyfunction]
 pub(crate) fn begin_receive_matched(
     py: Python<'_>,
-    message: Py<Message>,
+    message: Py<TakenMessage>,
     bytes: &Bound<'_, PyAny>,
 ) -> PyResult<Py<Request>> {
     let receive = receive_matched(message, bytes)?;
@@ -759,7 +759,7 @@ impl Translation {
                 });
             }
             OperationKind::ReceiveMatched(message, bytes) => {
-                let &Message { rank, number } = message.get();
+                let &TakenMessage { rank, number } = message.get();
                 if rank != self.rank {
                     return Err(format!(
                         "{}: rank {rank} has taken this message; expected one that this rank has taken",
@@ -887,7 +887,10 @@ impl Translation {
             ));
         }
         let Some(position) = members.iter().position(|member| *member == self.rank) else {
-            return Err(format!("{call}: this rank is not among the members {members:?} of {}", shown()));
+            return Err(format!(
+                "{call}: this rank is not among the members {members:?} of {}",
+                shown()
+            ));
         };
         let made = declared.made.bind(py);
         let key = (name, PyTuple::new(py, members).map_err(wrong)?);
@@ -907,10 +910,10 @@ impl Translation {
     }
 
     /// The message that the last operation has taken.
-    pub(crate) fn taken_message(&mut self) -> Option<Message> {
+    pub(crate) fn taken_message(&mut self) -> Option<TakenMessage> {
         let number = self.takes.take()?;
         self.taken.insert(number);
-        Some(Message {
+        Some(TakenMessage {
             rank: self.rank,
             number,
         })

@@ -16,7 +16,7 @@ use pyo3::types::iterator::PySendResult;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use workload::{Answer, Operation, Program, TraceError, Workload};
 
-use crate::operation::{Declarations, Message, Request, Translation};
+use crate::operation::{Declarations, Request, TakenMessage, Translation};
 use crate::{error, json};
 
 /// Operations that a program generates per acquisition of the interpreter's lock.
@@ -389,7 +389,7 @@ pub(crate) struct GivenCompleted {
     #[pyo3(get)]
     request: Option<Py<Request>>,
     #[pyo3(get)]
-    message: Option<Py<Message>>,
+    message: Option<Py<TakenMessage>>,
     #[pyo3(get)]
     source: Option<u32>,
     #[pyo3(get)]
@@ -399,16 +399,14 @@ pub(crate) struct GivenCompleted {
 }
 
 impl GivenAnswer {
-    fn new(
-        py: Python<'_>,
-        answer: &Answer,
-        translation: &mut Translation,
-    ) -> PyResult<GivenAnswer> {
+    fn new(py: Python<'_>, answer: &Answer, translation: &mut Translation) -> PyResult<GivenAnswer> {
         let completed = answer.completed.iter().map(|completed| {
             let message = completed.message;
             let taken = translation.taken_message();
             let completed = GivenCompleted {
-                request: completed.request.and_then(|number| translation.completed(py, number)),
+                request: completed
+                    .request
+                    .and_then(|number| translation.completed(py, number)),
                 message: taken.map(|taken| Py::new(py, taken)).transpose()?,
                 source: message.map(|message| message.source),
                 tag: message.map(|message| message.tag),

@@ -12,7 +12,7 @@ mod pairs;
 mod tests;
 mod timing;
 
-use fabric::PacketFormat;
+use fabric::{PacketFormat, Rate};
 use results::{Bounds, JobBounds, ZeroLoad};
 use routing::Oblivious;
 use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId, Topology};
@@ -86,7 +86,7 @@ impl Traffic<'_> {
     }
 }
 
-/// Loads of all links, in units of an injection link. Headers of packets are part of them.
+/// Loads of all links, in units of the link of a host. Headers of packets are part of them.
 struct Loads {
     injection: Vec<f64>,
     ejection: Vec<f64>,
@@ -172,7 +172,7 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
     // Without the links between routers, or without a job, the factor is an upper limit.
     let fullest = match (&channels, all_known) {
         (Ok(channels), true) => total.fullest(network, channels),
-        _ => total.fullest_of_hosts(),
+        _ => total.fullest_of_hosts(network),
     };
     let most = fullest.as_ref().and_then(|fullest| {
         let load = |of: &(&Traffic, Loads)| of.0.load * of.1.of_link(fullest.link, &channels);
@@ -238,7 +238,7 @@ fn of_job(
         routers: None,
         most: vec![0; network.links.len()],
     };
-    let hosts = loads.fullest_of_hosts();
+    let hosts = loads.fullest_of_hosts(network);
     bounds.host_throughput = hosts.as_ref().map(|fullest| fullest.factor);
     let mut fullest = hosts;
     match (flow, channels) {
@@ -348,6 +348,15 @@ fn spread_evenly(topology: &dyn Topology, channels: &Channels, destinations: usi
     }
 }
 
+/// Bandwidths at which a NIC sends and receives, in units of that of its link. Its way into memory may be slower than
+/// the link.
+fn capacities_of_nic(network: &NetworkModel) -> (f64, f64) {
+    let time = |rate: Rate| rate.serialization(u32::MAX).ps() as f64;
+    let link = time(network.links[usize::from(HOST_LINK.0)].rate);
+    let memory = network.nic.memory_rate().map_or(link, time);
+    (link / time(network.injection), (link / memory).min(1.0))
+}
+
 /// Bandwidth of a link, in units of an injection link.
 fn capacity(network: &NetworkModel, class: LinkClass) -> f64 {
     let speed = |class: LinkClass| network.links[usize::from(class.0)].bandwidth.bits_per_s as f64;
@@ -386,17 +395,18 @@ impl Loads {
         }
     }
 
-    fn fullest_of_hosts(&self) -> Option<Fullest> {
+    fn fullest_of_hosts(&self, network: &NetworkModel) -> Option<Fullest> {
+        let (sending, receiving) = capacities_of_nic(network);
         let injection = self
             .injection
             .iter()
             .zip(0..)
-            .map(|(load, host)| (Link::Injection(HostId(host)), *load));
+            .map(|(load, host)| (Link::Injection(HostId(host)), *load / sending));
         let ejection = self
             .ejection
             .iter()
             .zip(0..)
-            .map(|(load, host)| (Link::Ejection(HostId(host)), *load));
+            .map(|(load, host)| (Link::Ejection(HostId(host)), *load / receiving));
         Fullest::of(injection.chain(ejection))
     }
 
@@ -411,7 +421,7 @@ impl Loads {
 
     fn fullest(&self, network: &NetworkModel, channels: &Channels) -> Option<Fullest> {
         Fullest::first(
-            self.fullest_of_hosts(),
+            self.fullest_of_hosts(network),
             self.fullest_of_routers(network, channels),
         )
     }
@@ -426,8 +436,9 @@ impl Loads {
         let over = |load: f64, capacity: f64| {
             (load / headers.most_wire - capacity * headers.greatest_payload).max(0.0)
         };
-        let too_much = |loads: &[f64]| loads.iter().map(|load| over(*load, 1.0)).sum::<f64>();
-        let mut excess = too_much(&self.injection).max(too_much(&self.ejection));
+        let (sending, receiving) = capacities_of_nic(network);
+        let too_much = |loads: &[f64], capacity| loads.iter().map(|load| over(*load, capacity)).sum::<f64>();
+        let mut excess = too_much(&self.injection, sending).max(too_much(&self.ejection, receiving));
         let (Some(loads), Some(channels)) = (&self.routers, channels) else {
             return excess;
         };
@@ -479,6 +490,9 @@ impl Fullest {
         };
         let link = match self.link {
             Link::Injection(host) => format!("injection link of host {}", host.0),
+            Link::Ejection(host) if capacities_of_nic(network).1 < 1.0 => {
+                format!("way into memory of host {}", host.0)
+            }
             Link::Ejection(host) => format!("ejection link of host {}", host.0),
             Link::Router(from, port) => {
                 let class = topology.link_classes()[usize::from(topology.link_class(from, port).0)];

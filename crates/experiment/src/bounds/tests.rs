@@ -242,6 +242,39 @@ fn short_ways_give_what_the_long_ones_give() {
     }
 }
 
+/// A NIC that sends at a quarter, and one with a way into memory of a tenth of the bandwidth of its link.
+#[test]
+fn slow_nics_bound_the_traffic_of_their_hosts() {
+    let network = |nic: &str| {
+        network(
+            "kind = \"torus\", sizes = [5, 3]",
+            &format!("algorithm = \"dimension-order\" }}\nnetwork.nic = {{ {nic}"),
+        )
+    };
+    for (nic, limited_by, throughput) in [
+        (
+            "injection_bandwidth = \"25 Gbps\"",
+            "injection link of host",
+            0.25,
+        ),
+        ("memory_bandwidth = \"10 Gbps\"", "way into memory of host", 0.1),
+        ("memory_bandwidth = \"200 Gbps\"", "ejection link of host", 1.0),
+    ] {
+        let network = network(nic);
+        let pattern = pattern(&network, "pattern = \"uniform\"");
+        let (bounds, _) = of(&network, pattern.as_ref(), Effort::CHECK);
+        let found = bounds.host_throughput.unwrap();
+        assert!((found - throughput).abs() < 1e-9, "{nic}: {found}");
+        if throughput < 1.0 {
+            assert!(
+                bounds.limited_by.contains(limited_by),
+                "{nic}: {}",
+                bounds.limited_by
+            );
+        }
+    }
+}
+
 #[test]
 fn a_hot_spot_is_bound_by_its_ejection_link() {
     let network = network(

@@ -1,5 +1,6 @@
 //! Latency of the packets of a message in an idle network: the formulas of `docs/methods/packet.md`, link by link.
 
+use fabric::Rate;
 use topology::{HOST_LINK, HostId, LinkClass, RouterId};
 
 use crate::setup::network::NetworkModel;
@@ -40,7 +41,14 @@ pub fn longest_idle_ps(network: &NetworkModel, bytes: u64) -> u64 {
     let links = u64::from(2 * longest + 2);
     let nics = network.nic_injection_delay + network.nic_reception_delay;
     let path = links * latency + nics.ps();
-    path + network.packet.packets(bytes) * serialization(payload + network.packet.header)
+    let packet = payload + network.packet.header;
+    let of_nics = [Some(network.injection), network.nic.memory_rate()];
+    let of_nics = of_nics
+        .iter()
+        .flatten()
+        .map(|rate| rate.serialization(packet).ps());
+    let slowest = of_nics.fold(serialization(packet), u64::max);
+    path + network.packet.packets(bytes) * slowest
 }
 
 /// Sizes and speeds that determine the latency of the packets of a message.
@@ -53,6 +61,10 @@ pub struct Timing {
     injection_delay: u64,
     /// Delay of the receiving NIC.
     reception_delay: u64,
+    /// The injection link, behind the classes of the network.
+    injection: LinkClass,
+    /// The way of the receiving NIC into memory, the last of the classes; `None` if it takes no time.
+    memory: Option<LinkClass>,
 }
 
 #[derive(Clone, Copy)]
@@ -104,9 +116,27 @@ impl Timing {
                 speed: network.links.iter().position(same).unwrap_or(index) as u8,
             }
         };
+        let mut classes: Vec<ClassTiming> = (0..network.links.len()).map(class).collect();
+        let mut add = |rate: Rate| {
+            let speed = classes.len() as u8;
+            classes.push(ClassTiming {
+                full: rate.serialization(full).ps(),
+                last: rate.serialization(last).ps(),
+                speed,
+                ..class(usize::from(HOST_LINK.0))
+            });
+            LinkClass(speed)
+        };
+        let injection = match network.injection == network.links[usize::from(HOST_LINK.0)].rate {
+            true => HOST_LINK,
+            false => add(network.injection),
+        };
+        let memory = network.nic.memory_rate().map(add);
         Timing {
             packets,
-            classes: (0..network.links.len()).map(class).collect(),
+            classes,
+            injection,
+            memory,
             injection_delay: network.nic_injection_delay.ps(),
             reception_delay: network.nic_reception_delay.ps(),
         }
@@ -118,7 +148,7 @@ impl Timing {
 
     /// Crosses the injection link, until the head of the first packet has passed the first router.
     pub fn injection(&self) -> (Upstream, u64) {
-        let class = self.class(HOST_LINK);
+        let class = self.class(self.injection);
         let behind = Upstream {
             class: class.speed,
             pace: class.full,
@@ -155,11 +185,18 @@ impl Timing {
         (behind, wait + self.class(class).to_router)
     }
 
-    /// Crosses the ejection link, until the tails have arrived.
+    /// Crosses the ejection link and the way into memory, until the tails have arrived.
     pub fn ejection(&self, behind: Upstream) -> Tail {
-        let (behind, wait) = self.onto(behind, HOST_LINK);
-        let class = self.class(HOST_LINK);
-        let before = (wait + class.latency + self.reception_delay) as f64;
+        let (mut behind, wait) = self.onto(behind, HOST_LINK);
+        let mut class = self.class(HOST_LINK);
+        let mut before = wait + class.latency + self.reception_delay;
+        if let Some(memory) = self.memory {
+            let (through, wait) = self.onto(behind, memory);
+            behind = through;
+            class = self.class(memory);
+            before += wait;
+        }
+        let before = before as f64;
         let last = (behind.lag + class.last) as f64;
         if self.packets == 1 {
             return Tail {

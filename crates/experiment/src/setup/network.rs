@@ -80,6 +80,7 @@ pub const ROUTER: &[Parameter] = parameters! {
 /// Keys of `[network.nic]`, beside those of the NIC model.
 pub const NIC: &[Parameter] = parameters! {
     text("model", fabric::nic::DEFAULT_MODEL, "NIC model (fabricsim list nic-models)");
+    computed("injection_bandwidth", Type::Rate, "that of its link", "bandwidth at which a NIC port sends");
 };
 
 const fn bandwidth(default: &'static str, summary: &'static str) -> Parameter {
@@ -127,6 +128,8 @@ pub struct NetworkModel {
     pub plane: Plane,
     /// NIC ports of the hosts.
     pub rails: Rails,
+    /// Bandwidth at which NIC ports send.
+    pub injection: Rate,
     /// Settings by link class.
     pub links: Vec<LinkSetting>,
     /// The traffic classes; one, unless the experiment names several.
@@ -225,7 +228,12 @@ impl NetworkModel {
             buffer: buffer.bytes as u32,
             router_delay,
         });
-        let links = links.collect();
+        let links: Vec<LinkSetting> = links.collect();
+        let injection: Option<Bandwidth> = nic_section.optional("injection_bandwidth")?;
+        if let Some(bandwidth) = injection {
+            check_bandwidth(bandwidth).map_err(|why| nic_section.error("injection_bandwidth", why))?;
+        }
+        let injection = injection.map(|bandwidth| Rate::bits_per_s(bandwidth.bits_per_s));
         let nic_delay = |key: &str| {
             let delay: Duration = section.get(key)?;
             at_most(section, key, delay, LONGEST_DELAY)?;
@@ -237,6 +245,7 @@ impl NetworkModel {
                 rate: Rate::bits_per_s(memory.bandwidth.bits_per_s),
                 latency: memory.latency,
             },
+            injection: injection.unwrap_or(links[usize::from(HOST_LINK.0)].rate),
             topology,
             routing,
             plane,

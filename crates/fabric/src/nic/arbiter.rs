@@ -22,10 +22,12 @@ pub enum NicArbiter {
     /// One packet of each message in turn, whatever its source. With one source all arbiters do this, and this one also
     /// lets the port reserve its link ahead of time ([`NicOutputs::sends_ahead`](crate::NicOutputs::sends_ahead)).
     ByMessage,
+    /// All packets of a message before those of the next one, in the order in which the host hands them over.
+    InOrder,
 }
 
 /// Names of the arbiters in experiments, the default first.
-pub const NIC_ARBITERS: &[&str] = &["round-robin", "deficit-round-robin", "by-message"];
+pub const NIC_ARBITERS: &[&str] = &["round-robin", "deficit-round-robin", "by-message", "in-order"];
 
 impl NicArbiter {
     /// The arbiter of a name of [`NIC_ARBITERS`].
@@ -33,16 +35,17 @@ impl NicArbiter {
         match name {
             "deficit-round-robin" => NicArbiter::DeficitRoundRobin,
             "by-message" => NicArbiter::ByMessage,
+            "in-order" => NicArbiter::InOrder,
             _ => NicArbiter::RoundRobin,
         }
     }
 
     /// The source of a message of this traffic class and job, given by the job's number for it on this host. If
-    /// messages compete, all of a class have one source, which alternates among them.
+    /// messages compete, or follow each other, all of a class have one source.
     #[inline]
     pub fn source(self, traffic_class: u8, job: u16, of_job: u16) -> NicSource {
         match self {
-            NicArbiter::ByMessage => NicSource(traffic_class.into()),
+            NicArbiter::ByMessage | NicArbiter::InOrder => NicSource(traffic_class.into()),
             _ => NicSource(u32::from(job) << 16 | u32::from(of_job)),
         }
     }

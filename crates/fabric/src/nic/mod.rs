@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capabilities::NicCapabilities;
 use crate::router::RouterSignal;
-use crate::{LinkUse, TrafficClasses, router};
+use crate::{LinkUse, Rate, TrafficClasses, router};
 
 pub use arbiter::{NIC_ARBITERS, NicArbiter, TurnUndo};
 pub use model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing, SignalOf};
@@ -126,14 +126,23 @@ macro_rules! nic_models {
             /// What the model declares.
             pub fn capabilities(&self) -> NicCapabilities {
                 match self {
-                    $(NicParameters::$name(_) => <$module::$model<()> as NicModel>::MODEL.capabilities,)*
+                    $(NicParameters::$name(own) => <$module::$model<()> as NicModel>::capabilities(*own),)*
                 }
             }
 
             /// See [`NicModel::more_bytes`].
             pub fn more_bytes(&self, classes: &TrafficClasses) -> u64 {
                 match self {
-                    $(NicParameters::$name(_) => <$module::$model<()> as NicModel>::more_bytes(classes),)*
+                    $(NicParameters::$name(own) => {
+                        <$module::$model<()> as NicModel>::more_bytes(classes, *own)
+                    })*
+                }
+            }
+
+            /// See [`NicModel::memory_rate`].
+            pub fn memory_rate(&self) -> Option<Rate> {
+                match self {
+                    $(NicParameters::$name(own) => <$module::$model<()> as NicModel>::memory_rate(*own),)*
                 }
             }
         }

@@ -46,8 +46,10 @@ pub struct Outgoing<T> {
 pub struct NicSetup {
     /// Its end point.
     pub end_point: HostId,
-    /// Bandwidth of its cable, in both directions.
+    /// Bandwidth at which it sends.
     pub rate: Rate,
+    /// Bandwidth at which packets arrive.
+    pub ejection: Rate,
     /// Sizes of packets.
     pub format: PacketFormat,
     /// Bytes that it may send into a virtual channel before the router returns any. Hosts inject into the copies of the
@@ -78,7 +80,7 @@ pub struct NicModelKind {
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],
-    /// What shortcuts, checks and the audit may rely on.
+    /// What shortcuts, checks and the audit may rely on, with parameters that are not given.
     pub capabilities: NicCapabilities,
 }
 
@@ -114,8 +116,20 @@ pub trait NicModel: Sized {
     /// A value is out of range or of a wrong type.
     fn read(section: &Section) -> Result<Self::Parameters, config::Error>;
 
+    /// What a port with these parameters declares: that of the registry, unless they change it.
+    fn capabilities(parameters: Self::Parameters) -> NicCapabilities {
+        let _ = parameters;
+        Self::MODEL.capabilities
+    }
+
+    /// Bandwidth at which a port passes packets on into memory; `None`: memory takes them as they arrive.
+    fn memory_rate(parameters: Self::Parameters) -> Option<Rate> {
+        let _ = parameters;
+        None
+    }
+
     /// Memory of a port in bytes beside its own size, with these traffic classes.
-    fn more_bytes(classes: &TrafficClasses) -> u64;
+    fn more_bytes(classes: &TrafficClasses, parameters: Self::Parameters) -> u64;
 
     /// An idle port.
     fn new(setup: &NicSetup, parameters: Self::Parameters) -> Self;

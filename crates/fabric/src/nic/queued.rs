@@ -2,13 +2,14 @@
 //! of it.
 
 mod class_queues;
+mod memory;
 
 use std::collections::VecDeque;
 
-use config::Section;
+use config::{Bandwidth, Section, Type, parameters};
 use des::Time;
 use serde::{Deserialize, Serialize};
-use topology::HostId;
+use topology::{HostId, check_bandwidth};
 
 use super::arbiter::{NicArbiter, OtherSources, Sending, SourceQueue, TurnUndo};
 use super::model::{NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing};
@@ -20,6 +21,7 @@ use crate::{
 };
 
 use class_queues::ClassQueues;
+use memory::MemoryQueue;
 
 /// The part of a message that is not sent yet, and what its packets carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +83,15 @@ pub enum QueuedNicUndo<T> {
     },
     /// The turns of the traffic classes changed.
     ClassTurn(ClassTurnUndo),
+    /// A packet took its time on the way into memory.
+    Stored {
+        /// When the way was free before.
+        free: Time,
+        /// Whether it is delivered later.
+        held: bool,
+    },
+    /// A packet was delivered that had waited for memory.
+    Delivered,
     /// The first message went to the end of the queue.
     MovedBack,
     /// The first message was completely sent and left the queue.
@@ -112,6 +123,8 @@ pub struct QueuedNicState<T> {
     blocked_since: Option<Time>,
     counters: LinkCounters,
     stalls: StallCounters,
+    /// When the way into memory is free, and packets on it; `None` without a bandwidth of memory.
+    memory: Option<(Time, u32)>,
 }
 
 /// The mutable state of one traffic class of a [`QueuedNic`].
@@ -131,9 +144,9 @@ pub struct NicClassState<T> {
 /// One port of a NIC. The [`NicArbiter`] says which source sends; the messages of one source alternate packet by
 /// packet. With several [`TrafficClasses`], each has its own sources and credits, and those of one class are loaded at
 /// a time ([`ClassQueues`]). With several copies of a virtual channel, a packet goes to the one with most credits, and
-/// waits only if no copy has space for it. Packets are delivered on arrival. Under an optimistic executor it may
-/// receive a credit for a packet that it has not sent in this timeline, so its credits wrap. Fields that every packet
-/// touches come first.
+/// waits only if no copy has space for it. Packets are delivered on arrival, or when they are in memory. Under an
+/// optimistic executor it may receive a credit for a packet that it has not sent in this timeline, so its credits wrap.
+/// Fields that every packet touches come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct QueuedNic<T> {
@@ -168,6 +181,24 @@ struct Others<T> {
     sources: OtherSources<Queued<T>>,
     /// Other traffic classes, and copies of VCs; `None` without any.
     classes: Option<ClassQueues<T>>,
+    /// `None`: memory takes packets as they arrive.
+    memory: Option<MemoryQueue>,
+}
+
+/// A timer of a [`QueuedNic`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QueuedNicTimer {
+    /// The injection link is free again.
+    Free,
+    /// A packet is in memory.
+    Stored(Packet),
+}
+
+/// The parameters of a [`QueuedNic`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueuedNicParameters {
+    /// Bandwidth of the way into memory; `None`: no limit.
+    pub memory: Option<Rate>,
 }
 
 /// No packet lacks credits.
@@ -251,6 +282,7 @@ impl<T: NicReport> QueuedNic<T> {
         let serialization = self.reserve_link(now, bytes);
         let front = self.queue.front_mut().expect("not empty");
         front.left -= u64::from(payload);
+        let front = *front;
         let Queued {
             destination,
             number,
@@ -258,20 +290,22 @@ impl<T: NicReport> QueuedNic<T> {
             standalone,
             created_at,
             ..
-        } = *front;
+        } = front;
         let packet = self.packet((destination, number, job, standalone), created_at, bytes);
         self.backlog -= u64::from(payload);
-        let queued = self.queue.pop_front().expect("not empty");
-        if self.queue.is_empty() {
-            // The next message reuses this memory, which is still in a cache.
-            self.queue.clear();
-        }
-        out.note(|| queued.undo_departure());
-        let last = queued.left == 0;
-        if !last {
-            self.queue.push_back(queued);
-        } else if let Some(report) = queued.report {
-            out.injected(report, serialization);
+        let last = front.left == 0;
+        if last || self.arbiter != NicArbiter::InOrder {
+            let queued = self.queue.pop_front().expect("not empty");
+            if self.queue.is_empty() {
+                // The next message reuses this memory, which is still in a cache.
+                self.queue.clear();
+            }
+            out.note(|| queued.undo_departure());
+            if !last {
+                self.queue.push_back(queued);
+            } else if let Some(report) = queued.report {
+                out.injected(report, serialization);
+            }
         }
         let source = self.arbiter.source(self.loaded_class(), job, self.source);
         let vc = self.loaded_vc();
@@ -345,7 +379,7 @@ impl<T: NicReport> QueuedNic<T> {
     fn quantum(&self) -> u32 {
         match self.arbiter {
             NicArbiter::DeficitRoundRobin => self.format.largest(),
-            NicArbiter::RoundRobin | NicArbiter::ByMessage => 0,
+            NicArbiter::RoundRobin | NicArbiter::ByMessage | NicArbiter::InOrder => 0,
         }
     }
 
@@ -358,11 +392,45 @@ impl<T: NicReport> QueuedNic<T> {
         Some((&mut self.others.as_mut()?.sources, sending))
     }
 
+    /// A packet's tail has arrived, and goes on into memory. Returns the packet if it is there now.
+    // Not inlined, to keep the code of ports without memory small.
+    #[inline(never)]
+    fn store<O: NicOutputs<Self>>(&mut self, now: Time, packet: Packet, out: &mut O) -> Option<Packet> {
+        let Some(memory) = self.memory_mut() else {
+            return Some(packet);
+        };
+        let stored = memory.stored(now, packet.bytes);
+        let (free, held) = (memory.free, stored > now);
+        memory.free = stored;
+        memory.held = memory.held.wrapping_add(u32::from(held));
+        out.note(|| QueuedNicUndo::Stored { free, held });
+        if !held {
+            return Some(packet);
+        }
+        out.timer(QueuedNicTimer::Stored(packet), stored - now);
+        None
+    }
+
+    fn memory(&self) -> Option<&MemoryQueue> {
+        self.others.as_ref()?.memory.as_ref()
+    }
+
+    fn memory_mut(&mut self) -> Option<&mut MemoryQueue> {
+        self.others.as_mut()?.memory.as_mut()
+    }
+
+    /// Changes the number of packets on their way into memory.
+    fn hold(&mut self, change: impl FnOnce(u32) -> u32) {
+        if let Some(memory) = self.memory_mut() {
+            memory.held = change(memory.held);
+        }
+    }
+
     #[inline]
     fn set_timer<O: NicOutputs<Self>>(&mut self, after: Time, out: &mut O) {
         self.wake_pending = true;
         out.note(|| QueuedNicUndo::TimerSet);
-        out.timer((), after);
+        out.timer(QueuedNicTimer::Free, after);
     }
 
     fn undo_turn(&mut self, step: TurnUndo) {
@@ -403,8 +471,11 @@ impl<T: NicReport> QueuedNic<T> {
 impl<T: NicReport> NicModel for QueuedNic<T> {
     const MODEL: NicModelKind = NicModelKind {
         name: "queued",
-        summary: "queues by source, packets delivered on arrival",
-        parameters: &[],
+        summary: "queues by source, packets delivered on arrival or through a queue into memory",
+        parameters: parameters! {
+            computed("memory_bandwidth", Type::Rate, "no limit",
+                "bandwidth of the way from a NIC port into memory, in which packets queue");
+        },
         capabilities: NicCapabilities {
             switching: Switching::CutThrough,
             accepts_every_arrival: true,
@@ -416,30 +487,53 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         },
     };
 
-    type Parameters = ();
+    type Parameters = QueuedNicParameters;
     type Report = T;
     type Undo = QueuedNicUndo<T>;
     type State = QueuedNicState<T>;
-    /// The injection link is free again.
-    type Timer = ();
+    type Timer = QueuedNicTimer;
     type Router = PacketRouter;
 
-    fn read(_: &Section) -> Result<(), config::Error> {
-        Ok(())
+    fn read(section: &Section) -> Result<QueuedNicParameters, config::Error> {
+        let memory: Option<Bandwidth> = section.optional("memory_bandwidth")?;
+        if let Some(bandwidth) = memory {
+            check_bandwidth(bandwidth).map_err(|why| section.error("memory_bandwidth", why))?;
+        }
+        Ok(QueuedNicParameters {
+            memory: memory.map(|bandwidth| Rate::bits_per_s(bandwidth.bits_per_s)),
+        })
     }
 
-    fn more_bytes(classes: &TrafficClasses) -> u64 {
-        match classes.has_routing_vcs_only() {
-            true => 0,
-            false => (size_of::<Others<T>>() as u64) + ClassQueues::<T>::bytes(classes),
+    fn capabilities(parameters: QueuedNicParameters) -> NicCapabilities {
+        NicCapabilities {
+            accepts_every_arrival: parameters.memory.is_none(),
+            needs_arrivals: parameters.memory.is_some(),
+            ..Self::MODEL.capabilities
         }
     }
 
-    fn new(setup: &NicSetup, (): ()) -> Self {
-        let others = (!setup.traffic_classes.has_routing_vcs_only()).then(|| {
+    fn memory_rate(parameters: QueuedNicParameters) -> Option<Rate> {
+        parameters.memory
+    }
+
+    fn more_bytes(classes: &TrafficClasses, parameters: QueuedNicParameters) -> u64 {
+        let of_classes = match classes.has_routing_vcs_only() {
+            true if parameters.memory.is_none() => return 0,
+            true => 0,
+            false => ClassQueues::<T>::bytes(classes),
+        };
+        size_of::<Others<T>>() as u64 + of_classes
+    }
+
+    fn new(setup: &NicSetup, parameters: QueuedNicParameters) -> Self {
+        let has_classes = !setup.traffic_classes.has_routing_vcs_only();
+        let others = (has_classes || parameters.memory.is_some()).then(|| {
             Box::new(Others {
                 sources: OtherSources::default(),
-                classes: Some(ClassQueues::new(setup.traffic_classes, setup.credits)),
+                classes: has_classes.then(|| ClassQueues::new(setup.traffic_classes, setup.credits)),
+                memory: parameters
+                    .memory
+                    .map(|rate| MemoryQueue::new(setup.ejection, rate)),
             })
         });
         QueuedNic {
@@ -516,7 +610,17 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         self.serve(now, out);
     }
 
-    fn timer<O: NicOutputs<Self>>(&mut self, now: Time, (): (), out: &mut O) -> Option<Packet> {
+    fn timer<O: NicOutputs<Self>>(
+        &mut self,
+        now: Time,
+        timer: QueuedNicTimer,
+        out: &mut O,
+    ) -> Option<Packet> {
+        if let QueuedNicTimer::Stored(packet) = timer {
+            self.hold(|held| held.wrapping_sub(1));
+            out.note(|| QueuedNicUndo::Delivered);
+            return Some(packet);
+        }
         out.note(|| QueuedNicUndo::Woken {
             pending: self.wake_pending,
         });
@@ -525,8 +629,23 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         None
     }
 
+    #[inline(always)]
+    fn arrived<O: NicOutputs<Self>>(&mut self, now: Time, packet: Packet, out: &mut O) -> Option<Packet> {
+        match self.others {
+            None => Some(packet),
+            Some(_) => self.store(now, packet, out),
+        }
+    }
+
     fn undo(&mut self, step: QueuedNicUndo<T>) {
         match step {
+            QueuedNicUndo::Stored { free, held } => {
+                if let Some(memory) = self.memory_mut() {
+                    memory.free = free;
+                    memory.held = memory.held.wrapping_sub(u32::from(held));
+                }
+            }
+            QueuedNicUndo::Delivered => self.hold(|held| held.wrapping_add(1)),
             QueuedNicUndo::Taken { source } => {
                 self.source = source;
                 if let Some(taken) = self.queue.pop_back() {
@@ -585,6 +704,7 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             blocked_since: self.blocked_since(),
             counters: self.counters,
             stalls: self.stalls,
+            memory: self.memory().map(|memory| (memory.free, memory.held)),
         }
     }
 
@@ -619,6 +739,14 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
             return Err(format!(
                 "NIC port {port}: its saved state is that of other traffic classes or virtual channels"
             ));
+        }
+        if self.memory().is_some() != state.memory.is_some() {
+            return Err(format!(
+                "NIC port {port}: its saved state is that of another bandwidth of memory"
+            ));
+        }
+        if let (Some(memory), Some((free, held))) = (self.memory_mut(), state.memory) {
+            (memory.free, memory.held) = (free, held);
         }
         for (class, saved) in (0..).zip(state.classes) {
             self.restore_class(class, saved);
@@ -668,6 +796,10 @@ impl<T: NicReport> NicModel for QueuedNic<T> {
         }
     }
 
+    fn held_packets(&self) -> u64 {
+        self.memory().map_or(0, |memory| memory.held.into())
+    }
+
     fn used(&self, end: Time) -> LinkUse {
         let mut stalls = self.stalls;
         if let Some(since) = self.blocked_since() {
@@ -691,6 +823,7 @@ impl<T> Default for Others<T> {
         Others {
             sources: OtherSources::default(),
             classes: None,
+            memory: None,
         }
     }
 }

@@ -98,6 +98,7 @@ pub(super) fn setup(ports: &[PortSetting], largest_packet: u32, bubbles: bool) -
         vcs: 2,
         traffic_classes: TrafficClasses::one(2),
         ports,
+        injection: Rate::bits_per_s(2 * SLOW),
         largest_packet,
         bubbles,
         measured: Measured::after(Time::ZERO),

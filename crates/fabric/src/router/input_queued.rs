@@ -289,6 +289,8 @@ pub struct InputQueuedRouter {
     traffic_classes: TrafficClasses,
     /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
+    /// Bandwidth at which packets come in from hosts.
+    injection: Rate,
     arbiter: Arbiter,
     speedup: Speedup,
     largest_packet: u32,
@@ -571,10 +573,18 @@ impl InputQueuedRouter {
         if self.one_rate {
             return *arrived;
         }
-        let serialization = |port: usize| -> Time { self.outputs[port].rate.serialization(packet.bytes) };
-        let slow = serialization(queue / usize::from(self.vcs));
-        let fast = serialization(usize::from(decision.output));
+        let input = (queue / usize::from(self.vcs)) as u16;
+        let slow = self.input_rate(input).serialization(packet.bytes);
+        let fast = self.outputs[usize::from(decision.output)]
+            .rate
+            .serialization(packet.bytes);
         *arrived + slow.saturating_sub(fast)
+    }
+
+    /// Bandwidth at which packets come in at a port.
+    fn input_rate(&self, port: u16) -> Rate {
+        let port = &self.outputs[usize::from(port)];
+        if port.to_host { self.injection } else { port.rate }
     }
 
     /// Whether the first packet of a queue has its credits.
@@ -736,12 +746,12 @@ impl InputQueuedRouter {
 
     /// The span in which a packet crosses, if its head arrived at `arrived` at this input and it starts now.
     fn crossing(&self, now: Time, arrived: Time, (input, output): (u16, u16), bytes: u32) -> Time {
-        let [slow, fast] = [input, output].map(|port| &self.outputs[usize::from(port)]);
+        let fast = &self.outputs[usize::from(output)];
         if self.speedup == Speedup::ONE {
             // As it could not underrun, its tail has arrived when it leaves.
             return fast.rate.serialization(bytes);
         }
-        let tail = arrived + slow.rate.serialization(bytes);
+        let tail = arrived + self.input_rate(input).serialization(bytes);
         fast.crossbar.serialization(bytes).max(tail.saturating_sub(now))
     }
 
@@ -1056,6 +1066,7 @@ impl RouterModel for InputQueuedRouter {
             vcs: setup.vcs,
             traffic_classes: classes,
             one_rate: setup.has_one_rate(),
+            injection: setup.injection,
             arbiter: parameters.arbiter,
             speedup: parameters.speedup,
             largest_packet: setup.largest_packet,

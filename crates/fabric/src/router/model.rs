@@ -39,7 +39,7 @@ impl RoutingContext<'_> {
 /// Settings of a router's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSetting {
-    /// Bandwidth of its cable, in both directions.
+    /// Bandwidth of its cable; that of a cable to a host applies to the way to the host.
     pub rate: Rate,
     /// Whether the port leads to a host, which accepts all packets.
     pub to_host: bool,
@@ -61,6 +61,8 @@ pub struct RouterSetup<'a> {
     pub traffic_classes: TrafficClasses,
     /// Its ports.
     pub ports: &'a [PortSetting],
+    /// Bandwidth at which packets come in from hosts.
+    pub injection: Rate,
     /// Bytes of the largest packet.
     pub largest_packet: u32,
     /// Whether routing uses bubble flow control ([`routing::BufferClaim::Bubble`]).
@@ -70,9 +72,11 @@ pub struct RouterSetup<'a> {
 }
 
 impl RouterSetup<'_> {
-    /// Whether all cables have the same speed.
+    /// Whether all cables have the same speed, in both directions.
     pub(super) fn has_one_rate(&self) -> bool {
-        self.ports.iter().all(|p| p.rate == self.ports[0].rate)
+        let is_first = |rate: Rate| rate == self.ports[0].rate;
+        let comes_in = |p: &PortSetting| !p.to_host || is_first(self.injection);
+        self.ports.iter().all(|p| is_first(p.rate) && comes_in(p))
     }
 
     /// One value for each VC of each port.

@@ -7,7 +7,7 @@
 //! output.
 //!
 //! The model is a lower bound of contention. Source: the model SCULPIN of SST/macro (ECP milestone report on SST/macro,
-//! section 3.4), here with the virtual cut-through of the model `packet` and without a queue at the receiving NIC.
+//! section 3.4); the queue of its receiving NIC is [`crate::nic::queued`]'s.
 //!
 //! There is always space behind a link. So routing that reserves space is never refused it, and no packet waits for a
 //! VC. The load that adaptive routing sees is the part of the link's reservations that is to come: bytes that wait, and
@@ -73,6 +73,8 @@ pub struct OutputQueuedRouter {
     id: RouterId,
     /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
+    /// Bandwidth at which packets come in from hosts.
+    injection: Rate,
     measured: Measured,
     outputs: Vec<OutputQueuedOutput>,
     guards: UnderrunGuards,
@@ -116,8 +118,10 @@ impl Congestion for OutputQueuedCongestion<'_> {
 }
 
 impl OutputQueuedRouter {
-    fn serialization(&self, port: u16, bytes: u32) -> Time {
-        self.outputs[usize::from(port)].rate.serialization(bytes)
+    /// Bandwidth at which packets come in at a port.
+    fn input_rate(&self, port: u16) -> Rate {
+        let port = &self.outputs[usize::from(port)];
+        if port.to_host { self.injection } else { port.rate }
     }
 
     /// Routes a packet.
@@ -168,7 +172,7 @@ impl OutputQueuedRouter {
             ..
         } = *routed;
         let bytes = packet.bytes;
-        let arrival = self.serialization(input, bytes);
+        let arrival = self.input_rate(input).serialization(bytes);
         let from_host = self.outputs[usize::from(input)].to_host;
         let output = &mut self.outputs[usize::from(port)];
         let serialization = output.rate.serialization(bytes);
@@ -245,6 +249,7 @@ impl RouterModel for OutputQueuedRouter {
         OutputQueuedRouter {
             id: setup.id,
             one_rate: setup.has_one_rate(),
+            injection: setup.injection,
             measured: setup.measured,
             outputs: setup.ports.iter().map(output).collect(),
             guards: UnderrunGuards::default(),
@@ -263,8 +268,8 @@ impl RouterModel for OutputQueuedRouter {
         let routed = self.route(now, arrival, context, &mut out.random());
         if !self.one_rate {
             let bytes = routed.packet.bytes;
-            let slow = self.serialization(routed.input, bytes);
-            let fast = self.serialization(routed.output, bytes);
+            let slow = self.input_rate(routed.input).serialization(bytes);
+            let fast = self.outputs[usize::from(routed.output)].rate.serialization(bytes);
             if slow > fast {
                 let input = routed.input;
                 if self.guards.keep(&routed) {

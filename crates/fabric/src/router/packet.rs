@@ -197,6 +197,8 @@ pub struct PacketRouter {
     slot: u32,
     /// Whether all cables have one speed, so that no packet can underrun.
     one_rate: bool,
+    /// Bandwidth at which packets come in from hosts.
+    injection: Rate,
     measured: Measured,
     outputs: Vec<PacketOutput>,
     /// Counters by output; empty until the first one is needed.
@@ -414,7 +416,7 @@ impl PacketRouter {
     ) {
         if !self.one_rate {
             let bytes = routed.packet.bytes;
-            let slow = self.outputs[usize::from(routed.input)].rate.serialization(bytes);
+            let slow = self.input_rate(routed.input).serialization(bytes);
             let fast = self.outputs[usize::from(routed.output)].rate.serialization(bytes);
             if slow > fast {
                 self.note_arrival(routed, is_noted, out);
@@ -423,6 +425,12 @@ impl PacketRouter {
             }
         }
         self.ready(now, routed, is_noted, out);
+    }
+
+    /// Bandwidth at which packets come in at a port.
+    fn input_rate(&self, port: u16) -> Rate {
+        let port = &self.outputs[usize::from(port)];
+        if port.to_host { self.injection } else { port.rate }
     }
 
     /// A packet waits for its tail.
@@ -799,6 +807,7 @@ impl RouterModel for PacketRouter {
             vcs: setup.vcs,
             slot: if setup.bubbles { setup.largest_packet } else { 0 },
             one_rate: setup.has_one_rate(),
+            injection: setup.injection,
             measured: setup.measured,
             stalls: Vec::new(),
             outputs: setup.ports.iter().map(output).collect(),

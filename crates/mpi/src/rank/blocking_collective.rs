@@ -35,7 +35,12 @@ impl Rank {
         self.histories
             .add(context, &rank_call.arguments(), &mut self.journal);
         let group = self.known(rank_call.call, communicator_of(context))?;
-        Ok(CollectiveSchedule::new(&self.job, group, (context, sequence), rank_call))
+        Ok(CollectiveSchedule::new(
+            &self.job,
+            group,
+            (context, sequence),
+            rank_call,
+        ))
     }
 
     /// Starts a blocking collective.

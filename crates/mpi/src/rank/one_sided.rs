@@ -6,6 +6,7 @@
 use des::Time;
 use workload::Call;
 
+use crate::ReplayError;
 use crate::agreement::RankCall;
 use crate::cpu::{CpuStep, OutgoingSend, SendOrigin};
 use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
@@ -13,7 +14,6 @@ use crate::path::PackedPath;
 use crate::rank::{Action, Rank};
 use crate::requests::{Owner, RequestKind};
 use crate::statistics::CountedMessage;
-use crate::ReplayError;
 
 impl Rank {
     /// Pays the overhead of a put or get ([`SendOrigin::Put`], [`SendOrigin::Get`]), then issues it.

@@ -542,9 +542,10 @@ fn collectives_of_new_communicators_know_the_hosts() {
         outcome.assert_clean();
         let ends: Vec<Time> = (0..4).map(|rank| outcome.end(rank)).collect();
         let two_level = |(_, _, event): &(u32, Time, TraceEvent)| match event {
-            TraceEvent::SendIssued { algorithm: Some(index), .. } => {
-                ALGORITHMS[usize::from(*index)].name == "two-level"
-            }
+            TraceEvent::SendIssued {
+                algorithm: Some(index),
+                ..
+            } => ALGORITHMS[usize::from(*index)].name == "two-level",
             _ => false,
         };
         assert!(outcome.traced.iter().any(two_level));
@@ -556,14 +557,28 @@ fn collectives_of_new_communicators_know_the_hosts() {
 #[test]
 fn communicators_that_contradict_each_other_are_refused() {
     for (operations, needle) in [
-        (vec![made(0, &[0])], "rank 0: MPI_Comm_split: the number of a new communicator is 0"),
-        (vec![made(4, &[0, 7])], "rank 0: MPI_Comm_split: communicator 4 has the member 7"),
-        (vec![made(4, &[1])], "rank 0: MPI_Comm_split: the rank is not a member of communicator 4"),
-        (vec![made(4, &[0]), made(4, &[0, 1])], "communicator 4 was made before of 1 ranks"),
+        (
+            vec![made(0, &[0])],
+            "rank 0: MPI_Comm_split: the number of a new communicator is 0",
+        ),
+        (
+            vec![made(4, &[0, 7])],
+            "rank 0: MPI_Comm_split: communicator 4 has the member 7",
+        ),
+        (
+            vec![made(4, &[1])],
+            "rank 0: MPI_Comm_split: the rank is not a member of communicator 4",
+        ),
+        (
+            vec![made(4, &[0]), made(4, &[0, 1])],
+            "communicator 4 was made before of 1 ranks",
+        ),
         (vec![allreduce(4, 8)], "there is no communicator 4"),
     ] {
         let programs = vec![noting(operations).0, listed(Vec::new())];
-        let error = run_answering(settings(), fixed(), programs).err().expect("an error");
+        let error = run_answering(settings(), fixed(), programs)
+            .err()
+            .expect("an error");
         assert!(error.to_string().contains(needle), "{error}");
     }
 }
@@ -576,5 +591,8 @@ fn ranks_disagree_about_a_collective_of_a_communicator_that_they_made() {
     let ranks: Vec<Option<&Rank>> = outcome.ranks.iter().map(Some).collect();
     let programs = None::<fn(u32) -> Result<Box<dyn Program>, TraceError>>;
     let error = check_agreement(&job, &ranks, programs).unwrap_err().to_string();
-    assert!(error.starts_with("collective 0 of communicator 4: ranks 0 and 1 differ"), "{error}");
+    assert!(
+        error.starts_with("collective 0 of communicator 4: ranks 0 and 1 differ"),
+        "{error}"
+    );
 }

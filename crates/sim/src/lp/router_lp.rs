@@ -80,6 +80,7 @@ impl RouterLp {
             vcs,
             traffic_classes: network.traffic_classes,
             ports: &ports,
+            injection: network.injection,
             largest_packet: network.packet.largest(),
             bubbles: network.slot() > 0,
             measured: simulation.measured,

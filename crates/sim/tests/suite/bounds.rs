@@ -96,11 +96,35 @@ fn symmetric_networks_can_be_large() {
     assert!((throughput - 2.0).abs() < 0.001, "{throughput}");
 }
 
+/// NICs that send slower or faster than their cables, with a slow and a fast way into memory.
+const OF_NICS: [&str; 2] = [
+    r#"
+[network]
+topology = { kind = "torus", sizes = [4, 3], hosts_per_router = 1 }
+routing = { algorithm = "dimension-order" }
+router = { delay = "77 ns", buffer = "64 KiB" }
+nic = { injection_bandwidth = "40 Gbps", memory_bandwidth = "37 Gbps" }
+nic_reception_delay = "23 ns"
+packet = "1 KiB"
+link = { bandwidth = "100 Gbps", latency = "50 ns" }
+links.dimension-0 = { bandwidth = "60 Gbps", latency = "21 ns" }
+"#,
+    r#"
+[network]
+topology = { kind = "mesh", sizes = [5, 2], hosts_per_router = 2 }
+routing = { algorithm = "dimension-order" }
+router = { model = "input-queued", delay = "50 ns", buffer = "64 KiB" }
+nic = { injection_bandwidth = "300 Gbps", memory_bandwidth = "200 Gbps" }
+packet = "1 KiB"
+link = { bandwidth = "100 Gbps", latency = "50 ns" }
+"#,
+];
+
 /// Two hosts send to each other, in networks whose links have different speeds. Times agree to the picosecond, for
 /// messages of one packet and of several, with a short last packet. All paths between two hosts are alike here.
 #[test]
 fn a_run_without_contention_has_the_latency_computed() {
-    for network in crate::physics::UNEQUAL {
+    for network in crate::physics::UNEQUAL.iter().chain(&OF_NICS) {
         let mut compared = 0;
         for (seed, message) in [(1, 700), (2, 1024), (3, 1025), (4, 2048), (5, 5000), (6, 300)] {
             let text = format!(

@@ -204,7 +204,10 @@ fn programs_that_read_answers_run_in_one_process() {
         result.map(|_| ()).unwrap_err().to_string()
     });
     for error in errors {
-        assert!(error.contains("the programs of job 'job' read answers"), "{error}");
+        assert!(
+            error.contains("the programs of job 'job' read answers"),
+            "{error}"
+        );
     }
 }
 

@@ -32,6 +32,7 @@ mod network_latency;
 mod nic;
 mod pair_series;
 mod pairs;
+mod peer_routers;
 mod physics;
 mod rails;
 mod random_networks;

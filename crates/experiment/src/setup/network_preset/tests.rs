@@ -103,6 +103,8 @@ const OF_THE_MODEL: &[&str] = &[
     "network.router.model",
     "network.router.vc_copies",
     "network.nic.model",
+    "network.nic.injection_bandwidth",
+    "network.nic.memory_bandwidth",
     "network.nic_arbiter",
     "network.planes",
     "network.rail_choice",

@@ -196,7 +196,7 @@ impl<T: NicReport> QueuedNic<T> {
 
     /// Loads a class. Returns the one that was loaded before, if it was another.
     pub(super) fn swap_class(&mut self, class: u8) -> Option<u8> {
-        let Others { sources, classes } = self.others.as_deref_mut()?;
+        let Others { sources, classes, .. } = self.others.as_deref_mut()?;
         let classes = classes.as_mut()?;
         let before = std::mem::replace(&mut classes.loaded, class);
         if before == class {

@@ -19,11 +19,14 @@ impl Random for Undrawn {
     }
 }
 
+const NO_MEMORY: QueuedNicParameters = QueuedNicParameters { memory: None };
+
 /// A port with one traffic class and a link of 8 Gbps: 1000 ps per byte.
 fn setup(format: PacketFormat, credits: u32, arbiter: NicArbiter) -> NicSetup {
     NicSetup {
         end_point: HostId(0),
         rate: Rate::bits_per_s(8_000_000_000),
+        ejection: Rate::bits_per_s(8_000_000_000),
         format,
         credits,
         arbiter,
@@ -50,7 +53,7 @@ impl NicOutputs<QueuedNic<char>> for Out {
         self.vcs.push(vc);
         self.departed.push((packet.message, packet.bytes));
     }
-    fn timer(&mut self, (): (), after: Time) {
+    fn timer(&mut self, _: QueuedNicTimer, after: Time) {
         assert!(self.wake.replace(after).is_none(), "one wake-up at a time");
     }
     fn signal(&mut self, signal: Never, _: Time) {
@@ -94,7 +97,10 @@ fn nic(credits: u32) -> QueuedNic<char> {
 }
 
 fn arbitrated(arbiter: NicArbiter, credits: u32) -> QueuedNic<char> {
-    QueuedNic::new(&setup(PacketFormat::without_header(100), credits, arbiter), ())
+    QueuedNic::new(
+        &setup(PacketFormat::without_header(100), credits, arbiter),
+        NO_MEMORY,
+    )
 }
 
 /// Number and bytes of each packet, if all messages are handed over at time 0.
@@ -106,7 +112,7 @@ fn departures(arbiter: NicArbiter, messages: &[Outgoing<char>]) -> Vec<(u32, u32
     let mut now = Time(0);
     while let Some(after) = out.wake.take() {
         now += after;
-        nic.timer(now, (), &mut out);
+        nic.timer(now, QueuedNicTimer::Free, &mut out);
     }
     assert_eq!(nic.backlog(), 0);
     assert!(nic.is_clear());
@@ -144,7 +150,7 @@ fn messages_alternate_and_report_their_end() {
     let mut now = Time(0);
     while let Some(after) = out.wake.take() {
         now += after;
-        nic.timer(now, (), &mut out);
+        nic.timer(now, QueuedNicTimer::Free, &mut out);
     }
     assert_eq!(out.departed, [(0, 100), (0, 100), (1, 100), (0, 50), (1, 20)]);
     assert_eq!(out.injected, [('a', Time(50_000)), ('b', Time(20_000))]);
@@ -226,7 +232,7 @@ fn without_credit_nothing_leaves_and_the_wait_is_counted() {
     let (mut nic, mut out) = (nic(150), Out::default());
     nic.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
     let after = out.wake.take().unwrap();
-    nic.timer(after, (), &mut out);
+    nic.timer(after, QueuedNicTimer::Free, &mut out);
     assert_eq!((out.departed.len(), nic.credits(0), nic.backlog()), (1, 50, 100));
     nic.credit(Time(130_000), 0, 100, &mut out);
     assert_eq!((out.departed.len(), nic.credits(0), nic.backlog()), (2, 50, 0));
@@ -243,6 +249,10 @@ pub(crate) enum Op {
     Timer,
     /// May be for a packet that was never sent.
     Credit(u8, u32),
+    /// A packet of this size arrives.
+    Arrived(u32),
+    /// It may be another packet than those that arrived.
+    Stored(u32),
 }
 
 #[derive(Debug, PartialEq)]
@@ -250,6 +260,7 @@ pub(crate) enum Output {
     Depart(Packet, Time, bool),
     Timer(Time),
     Injected(Report, Time),
+    Delivered(Option<Packet>),
     Backlog(u64),
 }
 
@@ -257,7 +268,7 @@ impl<const KEPT: bool> NicOutputs<QueuedNic<Report>> for UndoRecorder<QueuedNicU
     fn depart(&mut self, _: u8, packet: Packet, _: NicSource, _: Time, serialization: Time, last: bool) {
         self.outputs.push(Output::Depart(packet, serialization, last));
     }
-    fn timer(&mut self, (): (), after: Time) {
+    fn timer(&mut self, _: QueuedNicTimer, after: Time) {
         self.outputs.push(Output::Timer(after));
     }
     fn signal(&mut self, signal: Never, _: Time) {
@@ -274,7 +285,12 @@ impl<const KEPT: bool> NicOutputs<QueuedNic<Report>> for UndoRecorder<QueuedNicU
     }
 }
 
-/// A NIC under the reverse check. Without classes all messages have the only one.
+fn incoming(bytes: u32) -> Packet {
+    Packet::new(HostId(4), HostId(0), 0, bytes, Time(0), 0)
+}
+
+/// A NIC under the reverse check. Without classes all messages have the only one. With the arbiter `in-order` it has a
+/// way into memory.
 struct Subject<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES: u8>(
     QueuedNic<Report>,
 );
@@ -319,7 +335,8 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES
             measured,
             ..setup(format, 250, arbiter)
         };
-        Subject(QueuedNic::new(&setup, ()))
+        let memory = (arbiter == NicArbiter::InOrder).then(|| Rate::bits_per_s(4_000_000_000));
+        Subject(QueuedNic::new(&setup, QueuedNicParameters { memory }))
     }
 
     fn apply<const KEPT: bool>(
@@ -336,7 +353,18 @@ impl<const ARBITER: usize, const HEADER: u32, const CLASSES: usize, const COPIES
                 };
                 self.0.send((now, now), &message, out);
             }
-            Op::Timer => assert!(self.0.timer(now, (), out).is_none()),
+            Op::Timer => assert!(self.0.timer(now, QueuedNicTimer::Free, out).is_none()),
+            Op::Arrived(bytes) => {
+                let delivered = self.0.arrived(now, incoming(bytes), out);
+                out.outputs.push(Output::Delivered(delivered));
+            }
+            Op::Stored(bytes) => {
+                let packet = incoming(bytes);
+                assert_eq!(
+                    self.0.timer(now, QueuedNicTimer::Stored(packet), out),
+                    Some(packet)
+                );
+            }
             Op::Credit(number, bytes) => {
                 let (class, copy) = (number % CLASSES as u8, number / 3 % COPIES);
                 self.0.credit(now, class * 2 * COPIES + copy, bytes, out);
@@ -386,6 +414,8 @@ fn op() -> impl Strategy<Value = Op> {
         5 => Just(Op::Timer),
         4 => (0u8..9, 0u32..200).prop_map(|(number, bytes)| Op::Credit(number, bytes)),
         1 => (0u8..9, any::<u32>()).prop_map(|(number, bytes)| Op::Credit(number, bytes)),
+        2 => (1u32..150).prop_map(Op::Arrived),
+        1 => (1u32..150).prop_map(Op::Stored),
     ]
 }
 
@@ -398,6 +428,7 @@ proptest! {
         check::<Subject<0, 30, 1, 1>>(&script)?;
         check::<Subject<1, 30, 1, 1>>(&script)?;
         check::<Subject<2, 30, 1, 1>>(&script)?;
+        check::<Subject<3, 0, 1, 1>>(&script)?;
     }
 
     #[test]
@@ -408,6 +439,7 @@ proptest! {
         check::<Subject<1, 0, 2, 1>>(&script)?;
         check::<Subject<1, 0, 1, 2>>(&script)?;
         check::<Subject<2, 30, 2, 3>>(&script)?;
+        check::<Subject<3, 30, 2, 3>>(&script)?;
     }
 }
 
@@ -418,22 +450,22 @@ fn packets_go_to_the_copy_of_the_vc_with_most_credits() {
         traffic_classes: TrafficClasses::new((3, 2), &[(1, 0)]).unwrap(),
         ..setup(PacketFormat::without_header(100), 150, NicArbiter::RoundRobin)
     };
-    let mut nic = QueuedNic::new(&setup, ());
+    let mut nic = QueuedNic::new(&setup, NO_MEMORY);
     let mut out = Out::default();
     nic.send((Time(0), Time(0)), &message(0, 300, 'a'), &mut out);
     assert_eq!((nic.credits(0), nic.credits(1)), (50, 150));
     assert_eq!(nic.class_view(0).credits, 200);
     assert_eq!(out.wake.take(), Some(Time(100_000)));
-    nic.timer(Time(100_000), (), &mut out);
+    nic.timer(Time(100_000), QueuedNicTimer::Free, &mut out);
     assert_eq!((nic.credits(0), nic.credits(1)), (50, 50));
     // The third packet waits for credits of either copy.
     out.wake = None;
-    nic.timer(Time(200_000), (), &mut out);
+    nic.timer(Time(200_000), QueuedNicTimer::Free, &mut out);
     assert_eq!((nic.backlog(), nic.is_active(Time(200_000))), (100, true));
     nic.credit(Time(250_000), 1, 100, &mut out);
     assert_eq!((nic.backlog(), nic.credits(0), nic.credits(1)), (0, 50, 50));
     assert_eq!(out.vcs, [0, 1, 1]);
-    let mut restored = QueuedNic::new(&setup, ());
+    let mut restored = QueuedNic::new(&setup, NO_MEMORY);
     restored.restore(nic.state()).unwrap();
     assert_eq!(restored.state(), nic.state());
     let other = QueuedNic::<char>::new(
@@ -441,7 +473,7 @@ fn packets_go_to_the_copy_of_the_vc_with_most_credits() {
             traffic_classes: TrafficClasses::one(3),
             ..setup
         },
-        (),
+        NO_MEMORY,
     );
     assert!(
         restored
@@ -459,15 +491,15 @@ fn packets_have_their_header_on_the_link_and_of_the_credits() {
         payload: 100,
         header: 30,
     };
-    let mut nic = QueuedNic::new(&setup(format, 265, NicArbiter::RoundRobin), ());
+    let mut nic = QueuedNic::new(&setup(format, 265, NicArbiter::RoundRobin), NO_MEMORY);
     let mut out = Out::default();
     nic.send((Time(0), Time(0)), &message(0, 205, 'a'), &mut out);
     assert_eq!((nic.backlog(), nic.credits(0)), (105, 135));
     assert_eq!(out.wake.take(), Some(Time(130_000)));
-    nic.timer(Time(130_000), (), &mut out);
+    nic.timer(Time(130_000), QueuedNicTimer::Free, &mut out);
     assert_eq!((nic.backlog(), nic.credits(0)), (5, 5));
     assert_eq!(out.wake.take(), Some(Time(130_000)));
-    nic.timer(Time(260_000), (), &mut out);
+    nic.timer(Time(260_000), QueuedNicTimer::Free, &mut out);
     assert_eq!(nic.credits(0), 5, "35 bytes need more credits");
     nic.credit(Time(261_000), 0, 29, &mut out);
     assert_eq!(nic.credits(0), 34);
@@ -486,7 +518,7 @@ fn deficits_count_headers() {
         header: 100,
     };
     let setup = setup(format, u32::MAX, NicArbiter::DeficitRoundRobin);
-    let (mut nic, mut out) = (QueuedNic::new(&setup, ()), Out::default());
+    let (mut nic, mut out) = (QueuedNic::new(&setup, NO_MEMORY), Out::default());
     for number in 0..40 {
         nic.send((Time(0), Time(0)), &of((0, 0), 100 + number, 20), &mut out);
         nic.send((Time(0), Time(0)), &of((1, 0), number, 100), &mut out);
@@ -494,7 +526,7 @@ fn deficits_count_headers() {
     let mut now = Time(0);
     for _ in 0..30 {
         now += out.wake.take().unwrap();
-        nic.timer(now, (), &mut out);
+        nic.timer(now, QueuedNicTimer::Free, &mut out);
     }
     let on_link = |short: bool| -> u32 {
         let packets = out
@@ -524,4 +556,41 @@ fn a_state_that_contradicts_itself_is_refused() {
     assert!(error.contains("without messages"), "{error}");
     fresh.send((Time(0), Time(0)), &message(0, 200, 'a'), &mut out);
     assert_eq!(out.departed, [(0, 100)]);
+}
+
+/// Messages in order, whatever their sources; the others alternate.
+#[test]
+fn in_order_a_message_leaves_before_the_next_one() {
+    let messages = [of((0, 0), 0, 250), of((0, 1), 1, 150), of((0, 0), 2, 100)];
+    let numbers = |arbiter| -> Vec<u32> {
+        let departed = departures(arbiter, &messages);
+        departed.into_iter().map(|(number, _)| number).collect()
+    };
+    assert_eq!(numbers(NicArbiter::InOrder), [0, 0, 0, 1, 1, 2]);
+    // The first packet leaves before the other messages come.
+    assert_eq!(numbers(NicArbiter::ByMessage), [0, 0, 1, 2, 0, 1]);
+}
+
+/// Two packets of 100 B arrive every 100 ns, and take 200 ns each on their way into memory.
+#[test]
+fn packets_queue_on_their_way_into_memory() {
+    let memory = Some(Rate::bits_per_s(4_000_000_000));
+    let setup = setup(PacketFormat::without_header(100), 250, NicArbiter::RoundRobin);
+    let mut nic: QueuedNic<char> = QueuedNic::new(&setup, QueuedNicParameters { memory });
+    let mut out = Out::default();
+    let mut delays = Vec::new();
+    for now in [100_000, 200_000, 900_000] {
+        assert_eq!(nic.arrived(Time(now), incoming(100), &mut out), None);
+        delays.push(out.wake.take().unwrap().ps());
+    }
+    // Heads arrive at 0, 100 and 800 ns.
+    assert_eq!(delays, [100_000, 200_000, 100_000]);
+    assert_eq!(nic.held_packets(), 3);
+    let stored = QueuedNicTimer::Stored(incoming(100));
+    assert_eq!(nic.timer(Time(1_000_000), stored, &mut out), Some(incoming(100)));
+    assert_eq!(nic.held_packets(), 2);
+    let none = QueuedNic::<char>::capabilities(NO_MEMORY);
+    assert!(none.accepts_every_arrival && !none.needs_arrivals);
+    let some = QueuedNic::<char>::capabilities(QueuedNicParameters { memory });
+    assert!(!some.accepts_every_arrival && some.needs_arrivals);
 }

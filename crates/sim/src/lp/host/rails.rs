@@ -370,13 +370,15 @@ impl Rail {
     fn new(simulation: &Simulation, host: HostId, rail: u32) -> Rail {
         let (network, occupants) = (&simulation.network, &simulation.occupants);
         let sources = occupants.ranks(host).count() + occupants.sources(host).count();
-        let arbiter = match sources {
-            0 | 1 => NicArbiter::ByMessage,
-            _ => network.nic_arbiter,
+        let arbiter = match (network.nic_arbiter, sources) {
+            (NicArbiter::InOrder, _) => NicArbiter::InOrder,
+            (_, 0 | 1) => NicArbiter::ByMessage,
+            (arbiter, _) => arbiter,
         };
         let setup = NicSetup {
             end_point: network.rails.end_point(host, rail).0,
-            rate: network.links[usize::from(HOST_LINK.0)].rate,
+            rate: network.injection,
+            ejection: network.links[usize::from(HOST_LINK.0)].rate,
             format: network.packet,
             credits: network.buffer_of_vc(HOST_LINK),
             arbiter,

@@ -138,7 +138,7 @@ impl<T: NicReport> NicModel for ToyResendNic<T> {
         Ok(())
     }
 
-    fn more_bytes(_: &TrafficClasses) -> u64 {
+    fn more_bytes(_: &TrafficClasses, (): ()) -> u64 {
         size_of::<State<T>>() as u64
     }
 
