@@ -147,7 +147,7 @@ class Router(Given):
 
     Parameters
     ----------
-    model : {"packet", "input-queued", "output-queued"}
+    model : {"packet", "input-queued", "output-queued", "analytic"}
         Name of the model; ``fabricsim.list_parts("router-models")`` describes them (default: packet).
     arbiter : {"round-robin", "random"}
         Model input-queued only: how an output selects an input (default: round-robin).
@@ -170,7 +170,7 @@ class Router(Given):
         1 to 255 (default: 1).
     """
 
-    model: Literal["packet", "input-queued", "output-queued"] | None = None
+    model: Literal["packet", "input-queued", "output-queued", "analytic"] | None = None
     arbiter: Literal["round-robin", "random"] | None = None
     speedup: float | None = None
     output_buffer: Size | None = None

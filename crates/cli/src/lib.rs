@@ -212,6 +212,10 @@ struct RunArguments {
     /// Result folder; replaces an earlier result [default: results/NAME for NAME.toml]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Router models (fabricsim list router-models), by commas: run with each, into a folder of its name inside the
+    /// result folder, and print what differs. --set LEVEL:KEY=VALUE sets a key of one level
+    #[arg(long, value_name = "LEVEL", value_delimiter = ',')]
+    levels: Vec<String>,
     /// Also run each job of ranks alone, on the same hosts, and print its slowdown by the other jobs
     #[arg(long, conflicts_with_all = ["checkpoint_every", "checkpoint_every_simulated"])]
     interference: bool,
@@ -516,6 +520,14 @@ impl CommandFailure {
             eprintln!("fabricsim: {}", self.message);
         }
         CommandFailure::silent(self.status)
+    }
+
+    /// The failure, with the part of what was asked before its message.
+    fn within(self, part: &str) -> CommandFailure {
+        CommandFailure {
+            message: format!("{part}{}", self.message),
+            ..self
+        }
     }
 
     fn is_silent(&self) -> bool {

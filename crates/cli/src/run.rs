@@ -1,21 +1,21 @@
-//! `run`, `resume`, `check`, `report`, `compare`.
+//! `run`, on one or several levels, `resume`, `check`, `report`, `compare`.
 
 use std::path::{Path, PathBuf};
 use std::slice;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use cluster::Processes;
 use config::Override;
 use experiment::{Experiment, Interpreters};
-use results::{RepeatedRun, RunningFolder, Summary, WriteError};
+use results::{RepeatedRun, RunResult, RunningFolder, Summary, WriteError};
 use serde_json::json;
 use sim::{Checkpoint, Checkpoints, RunContext, RunControl};
 
 use crate::verify::before_reading;
 use crate::{
-    CheckArguments, CommandFailure, CompareArguments, ExperimentArguments, MachineArguments, ReportArguments,
-    ResumeArguments, RunArguments,
+    CheckArguments, CommandFailure, CompareArguments, ExperimentArguments, INTERRUPTED, MachineArguments,
+    ReportArguments, ResumeArguments, RunArguments,
 };
 use crate::{print, progress};
 
@@ -33,34 +33,114 @@ fn load(
     )?)
 }
 
-pub(crate) fn run(arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), CommandFailure> {
+pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -> Result<(), CommandFailure> {
     let processes = RunProcesses::join()?;
     let out = arguments
         .out
+        .take()
         .unwrap_or_else(|| default_folder(&arguments.experiment.experiment));
-    let file = &arguments.experiment.experiment;
-    let repeated = RepeatedRun::new(
-        file,
-        &arguments.experiment.set_file,
-        &arguments.experiment.set,
-        &out,
-    );
+    if !arguments.levels.is_empty() {
+        return run_levels(processes, arguments, &out, interpreters);
+    }
+    let (experiment, result) = run_into(&processes, &arguments, &out, interpreters)?;
+    let Some(result) = result else { return Ok(()) };
+    let given = &arguments.experiment;
+    let repeated = RepeatedRun::new(&given.experiment, &given.set_file, &given.set, &out);
+    show(&experiment, result, &arguments.machine, (&out, &repeated))
+}
+
+/// Reads the experiment and runs it. The first process has the result.
+fn run_into(
+    processes: &RunProcesses,
+    arguments: &RunArguments,
+    out: &Path,
+    interpreters: Interpreters<'_>,
+) -> Result<(Experiment, Option<RunResult>), CommandFailure> {
     let experiment = processes.agree(|| {
         let experiment = load(&arguments.experiment, arguments.machine.overrides(), interpreters)?;
-        results::may_write(&out).map_err(CommandFailure::wrong_input)?;
+        results::may_write(out).map_err(CommandFailure::wrong_input)?;
         Ok(experiment)
     })?;
     let kind = match arguments.interference {
         true => RunKind::Interference,
         false => RunKind::Whole,
     };
-    execute(
-        &processes,
-        &experiment,
-        kind,
-        &arguments.machine,
-        (&out, &repeated),
-    )
+    let result = execute(processes, &experiment, kind, &arguments.machine, out)?;
+    Ok((experiment, result))
+}
+
+/// Runs the experiment on each level, a router model, into a folder of its name, and shows what differs. The levels
+/// behind one that fails run, too; the status is that of the first one that failed.
+fn run_levels(
+    mut processes: RunProcesses,
+    mut arguments: RunArguments,
+    out: &Path,
+    interpreters: Interpreters<'_>,
+) -> Result<(), CommandFailure> {
+    let levels = std::mem::take(&mut arguments.levels);
+    let set = std::mem::take(&mut arguments.experiment.set);
+    processes.agree(|| check_levels(&levels, &set))?;
+    let (mut results, mut first_failure) = (Vec::new(), None);
+    for level in &levels {
+        // What all levels share comes before what one of them has for itself.
+        let model = ("network.router.model".to_string(), format!("\"{level}\""));
+        let shared = set.iter().filter(|(key, _)| !key.contains(':')).cloned();
+        let own = set.iter().filter_map(|(key, value)| {
+            let key = key.strip_prefix(level.as_str())?.strip_prefix(':')?;
+            Some((key.to_string(), value.clone()))
+        });
+        arguments.experiment.set = shared.chain([model]).chain(own).collect();
+        processes.1 = format!("level {level}: ");
+        match run_into(&processes, &arguments, &out.join(level), interpreters) {
+            Ok((_, result)) => results.extend(result.map(|result| (level.as_str(), result.summary))),
+            Err(failure) if failure.status == INTERRUPTED => return Err(failure),
+            Err(failure) => {
+                first_failure.get_or_insert(failure);
+            }
+        }
+    }
+    if arguments.machine.json {
+        print_summaries(&results)?;
+    } else if !results.is_empty() {
+        print(results::compare(&results));
+        print(format!("results {}", out.display()));
+    }
+    match first_failure {
+        Some(failure) => Err(failure),
+        None => Ok(()),
+    }
+}
+
+/// Checks the names of levels, those before keys included.
+fn check_levels(levels: &[String], set: &[(String, String)]) -> Result<(), CommandFailure> {
+    let known = experiment::listing("router-models").unwrap_or_default();
+    let known: Vec<&str> = known.iter().map(|model| model.name.as_ref()).collect();
+    for (number, level) in levels.iter().enumerate() {
+        if !known.contains(&level.as_str()) {
+            return Err(CommandFailure::wrong_input(format!(
+                "--levels: there is no router model '{level}'; expected some of {}",
+                known.join(", ")
+            )));
+        }
+        if levels[..number].contains(level) {
+            return Err(CommandFailure::wrong_input(format!(
+                "--levels: {level} is given twice"
+            )));
+        }
+    }
+    for (key, value) in set {
+        let Some((level, rest)) = key.split_once(':') else {
+            continue;
+        };
+        if !levels.iter().any(|known| known == level) {
+            return Err(CommandFailure::wrong_input(format!(
+                "--set {key}={value}: {level} is none of the levels {}; expected LEVEL:KEY=VALUE, such as {}:{rest}={value}",
+                levels.join(", "),
+                levels[0]
+            )));
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn resume(
@@ -93,13 +173,11 @@ pub(crate) fn resume(
         };
         print(format!("continues from {time} of simulated time"));
     }
-    execute(
-        &processes,
-        &experiment,
-        RunKind::Rest(&checkpoint),
-        &arguments.machine,
-        (&arguments.folder, &repeated),
-    )
+    let (kind, folder) = (RunKind::Rest(&checkpoint), &arguments.folder);
+    match execute(&processes, &experiment, kind, &arguments.machine, folder)? {
+        Some(result) => show(&experiment, result, &arguments.machine, (folder, &repeated)),
+        None => Ok(()),
+    }
 }
 
 /// The part of an experiment that runs.
@@ -113,18 +191,17 @@ enum RunKind<'a> {
     Interference,
 }
 
-/// Runs an experiment and writes the result into a folder. The commands that the verdict proposes repeat the run.
+/// Runs an experiment and writes the result into a folder. The first process has it.
 fn execute(
     processes: &RunProcesses,
     experiment: &Experiment,
     kind: RunKind<'_>,
     machine: &MachineArguments,
-    (out, repeated): (&Path, &RepeatedRun),
-) -> Result<(), CommandFailure> {
+    out: &Path,
+) -> Result<Option<RunResult>, CommandFailure> {
     let control = Arc::new(RunControl::new());
     let interrupt = control.clone();
-    // Fails only if a handler exists already, as in a second run within one Python process.
-    let _ = ctrlc::set_handler(move || interrupt.stop());
+    stop_on_interrupt(interrupt);
     let checkpoints = machine.every().map(|every| Checkpoints {
         file: out.join(results::CHECKPOINT),
         every,
@@ -158,7 +235,7 @@ fn execute(
     let bar = processes
         .is_first()
         .then(|| progress::show(&control, experiment.run.latest_end().map(|t| t.ps())));
-    let result = processes.agree(|| {
+    processes.agree(|| {
         let result = match kind {
             RunKind::Interference => sim::run_with_interference(experiment, &control, &context),
             RunKind::Whole | RunKind::Rest(_) => sim::run_in(experiment, &control, &context),
@@ -174,10 +251,29 @@ fn execute(
             running.end();
         }
         Ok(result)
-    })?;
-    let Some(result) = result else {
-        return Ok(());
-    };
+    })
+}
+
+/// Lets Ctrl-C stop this run, the latest one of the process.
+fn stop_on_interrupt(control: Arc<RunControl>) {
+    static CURRENT: Mutex<Option<Arc<RunControl>>> = Mutex::new(None);
+    let current = || CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
+    *current() = Some(control);
+    // Fails only if a handler exists already, as in a second run within one process.
+    let _ = ctrlc::set_handler(move || {
+        if let Some(control) = &*current() {
+            control.stop();
+        }
+    });
+}
+
+/// Prints a result. The commands that the verdict proposes repeat the run.
+fn show(
+    experiment: &Experiment,
+    result: RunResult,
+    machine: &MachineArguments,
+    (out, repeated): (&Path, &RepeatedRun),
+) -> Result<(), CommandFailure> {
     if !machine.json
         && let Some(sizing) = &experiment.sizing
     {
@@ -203,20 +299,28 @@ fn execute(
     Ok(())
 }
 
+/// Prints summaries with their names, as JSON.
+fn print_summaries(named: &[(&str, Summary)]) -> Result<(), CommandFailure> {
+    let all: Vec<_> = (named.iter())
+        .map(|(name, summary)| json!({ "name": name, "summary": summary }))
+        .collect();
+    print(serde_json::to_string_pretty(&all).map_err(CommandFailure::failed)?);
+    Ok(())
+}
+
 /// Seconds since 1970.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The processes of a run; the first one prints.
-struct RunProcesses(cluster::ProcessGroup);
+/// The processes of a run; the first one prints. The text is the part of what was asked that they do, for messages.
+struct RunProcesses(cluster::ProcessGroup, String);
 
 impl RunProcesses {
     fn join() -> Result<RunProcesses, CommandFailure> {
-        Ok(RunProcesses(
-            cluster::join().map_err(CommandFailure::wrong_input)?,
-        ))
+        let group = cluster::join().map_err(CommandFailure::wrong_input)?;
+        Ok(RunProcesses(group, String::new()))
     }
 
     fn is_first(&self) -> bool {
@@ -238,7 +342,7 @@ impl RunProcesses {
         match done {
             Ok(done) if values[1] == 1 => Ok(done),
             Err(failure) if values[0] == u64::MAX => Err(failure),
-            Err(failure) if values[0] == reporter => Err(failure.reported()),
+            Err(failure) if values[0] == reporter => Err(failure.within(&self.1).reported()),
             _ => Err(CommandFailure::silent((values[0] & 0xFF) as u8)),
         }
     }
@@ -289,18 +393,13 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), CommandFailure
         let summary = results::explained_summary(folder, &summary).map_err(CommandFailure::wrong_input)?;
         summaries.push((name, summary));
     }
-    if arguments.json {
-        let all: Vec<_> = summaries
-            .iter()
-            .map(|(name, summary)| json!({ "name": name, "summary": summary }))
-            .collect();
-        print(serde_json::to_string_pretty(&all).map_err(CommandFailure::failed)?);
-        return Ok(());
-    }
     let named: Vec<(&str, Summary)> = summaries
         .iter()
         .map(|(name, s)| (name.as_str(), s.clone()))
         .collect();
+    if arguments.json {
+        return print_summaries(&named);
+    }
     print(results::compare(&named));
     if let ([folder], [(_, summary)]) = (arguments.results.as_slice(), named.as_slice())
         && let Some(verdict) = &summary.verdict

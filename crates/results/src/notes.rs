@@ -14,6 +14,7 @@ mod jobs_left_out;
 mod late_detours;
 mod near_saturation;
 mod no_back_pressure;
+mod no_contention;
 mod not_drained;
 mod not_replayed;
 mod not_steady;
@@ -64,6 +65,10 @@ pub const NOTE_KINDS: &[NoteKind] = &[
     NoteKind {
         name: no_back_pressure::NAME,
         find: no_back_pressure::find,
+    },
+    NoteKind {
+        name: no_contention::NAME,
+        find: no_contention::find,
     },
     NoteKind {
         name: late_detours::NAME,

@@ -6,6 +6,7 @@ mod drafts;
 mod explain;
 mod export;
 mod graphs;
+mod levels;
 mod otf2;
 mod right_input;
 mod running;

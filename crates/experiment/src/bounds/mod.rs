@@ -51,6 +51,9 @@ impl Effort {
 /// Relative difference that rounding can explain.
 const ROUNDING: f64 = 1e-9;
 
+/// The router model has no contention between routers.
+const AT_ONCE: &str = "packets are on no link between routers: only links of hosts have a bound";
+
 /// Hosts choose among rails, and a host has several injection links.
 const SEVERAL_RAILS: &str = "hosts have several rails, and bounds are those of one";
 
@@ -147,6 +150,7 @@ pub fn bounds(experiment: &Experiment, effort: Effort) -> Option<Bounds> {
     }
     let hosts = network.hosts() as usize;
     let channels = match network.rails.count() {
+        _ if network.model.capabilities().crosses_at_once => Err(AT_ONCE.into()),
         1 => Channels::new(network.topology.as_ref()),
         _ => Err(SEVERAL_RAILS.into()),
     };

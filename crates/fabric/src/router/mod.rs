@@ -3,6 +3,7 @@
 //! A model implements [`RouterModel`] and has a line in `router_models!` below, from which follow the enums of
 //! all models and their dispatch.
 
+pub mod analytic;
 #[cfg(test)]
 pub(crate) mod bench;
 pub mod input_queued;
@@ -53,9 +54,14 @@ pub trait Registered: RouterModel {
 /// Name of the router model of experiments that name none.
 pub const DEFAULT_MODEL: &str = packet::PacketRouter::MODEL.name;
 
-/// The names of the models that declare something, as a user writes them.
+/// The names of the models that declare something, as a user writes them. A model in which nothing contends declares all
+/// that routing can need, and is no substitute for another one.
 pub fn models_with(has: impl Fn(&RouterCapabilities) -> bool) -> Vec<&'static str> {
-    let models = MODELS.iter().filter(|model| has(&model.capabilities));
+    let contends = |model: &&RouterModelKind| !model.capabilities.crosses_at_once;
+    let models = MODELS
+        .iter()
+        .filter(contends)
+        .filter(|model| has(&model.capabilities));
     models.map(|model| model.name).collect()
 }
 
@@ -305,6 +311,7 @@ macro_rules! router_models {
 
 router_models! {
     $
+    Analytic: analytic::AnalyticRouter,
     InputQueued: input_queued::InputQueuedRouter,
     OutputQueued: output_queued::OutputQueuedRouter,
     Packet: packet::PacketRouter,

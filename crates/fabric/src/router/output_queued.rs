@@ -166,17 +166,33 @@ impl OutputQueuedRouter {
         let RoutedPacket {
             packet,
             input,
-            output: port,
             input_vc,
+            ..
+        } = *routed;
+        let serialization = self.reserve(now, now, routed, out);
+        if self.outputs[usize::from(input)].to_host {
+            let arrival = self.input_rate(input).serialization(packet.bytes);
+            // A packet onto a faster link is here when as much of it is missing as the link carries meanwhile.
+            out.credit(input, input_vc, packet.bytes, arrival.min(serialization));
+        }
+    }
+
+    /// Reserves the link of a packet's output from `ready` on. Returns the time that the packet takes on it.
+    pub(super) fn reserve<M, O>(&mut self, now: Time, ready: Time, routed: &RoutedPacket, out: &mut O) -> Time
+    where
+        M: RouterModel<Undo = OutputQueuedUndo, WaitTracker = PacketWaitTracker>,
+        O: RouterOutputs<M>,
+    {
+        let RoutedPacket {
+            packet,
+            output: port,
             output_vc: vc,
             ..
         } = *routed;
         let bytes = packet.bytes;
-        let arrival = self.input_rate(input).serialization(bytes);
-        let from_host = self.outputs[usize::from(input)].to_host;
         let output = &mut self.outputs[usize::from(port)];
         let serialization = output.rate.serialization(bytes);
-        let start = now.max(output.busy_until);
+        let start = ready.max(output.busy_until);
         let busy_until = std::mem::replace(&mut output.busy_until, start + serialization);
         out.note(|| OutputQueuedUndo::Sent {
             output: port,
@@ -198,10 +214,14 @@ impl OutputQueuedRouter {
             out.observe(packet, (port, vc), observation);
         }
         out.depart(port, vc, packet, start - now, serialization);
-        if from_host {
-            // A packet onto a faster link is here when as much of it is missing as the link carries meanwhile.
-            out.credit(input, input_vc, bytes, arrival.min(serialization));
-        }
+        serialization
+    }
+
+    /// The time by which the head of a packet from a host waits longer for this output than for one as fast as the
+    /// host, so that it cannot underrun.
+    pub(super) fn underrun_guard(&self, output: u16, bytes: u32) -> Time {
+        let slow = self.injection.serialization(bytes);
+        slow.saturating_sub(self.outputs[usize::from(output)].rate.serialization(bytes))
     }
 }
 

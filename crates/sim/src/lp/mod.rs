@@ -16,6 +16,7 @@ pub mod router_lp;
 pub mod sampling;
 mod saved;
 pub mod shortcuts;
+pub mod shortest_paths;
 pub mod simulation;
 pub mod termination_detector;
 pub mod times_by_job;

@@ -94,7 +94,9 @@ impl Ledgers<'_> {
         match (simulation.numbering.identity(event.target), &event.payload) {
             (LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
                 self.packets += 1;
-                self.take(router, *port, *vc, packet.bytes);
+                if simulation.shortest_paths.is_none() {
+                    self.take(router, *port, *vc, packet.bytes);
+                }
             }
             (LpIdentity::Router(router), NetEvent::RouterTimer(timer)) => {
                 timer.for_each_held(&mut |held| self.hold(router, held));

@@ -39,7 +39,7 @@ pub enum LinkTerminal {
 }
 
 /// All links in the order of their numbers: injection links by host and rail, then the links of each router by
-/// port.
+/// port. Without those between routers where packets cross the network at once.
 pub fn links(network: &NetworkModel) -> impl Iterator<Item = LinkEntry<'_>> {
     let topology = network.topology.as_ref();
     let rails = network.rails.count();
@@ -55,6 +55,7 @@ pub fn links(network: &NetworkModel) -> impl Iterator<Item = LinkEntry<'_>> {
         }
     });
     let names = topology.link_classes();
+    let at_once = network.model.capabilities().crosses_at_once;
     let ports =
         |router| (0..topology.ports(RouterId(router))).map(move |port| (RouterId(router), Port(port)));
     let others = (0..topology.routers()).flat_map(ports);
@@ -62,6 +63,7 @@ pub fn links(network: &NetworkModel) -> impl Iterator<Item = LinkEntry<'_>> {
         let class = topology.link_class(router, port);
         let (name, to) = match topology.peer(router, port) {
             Peer::Unwired => return None,
+            Peer::Router(..) if at_once => return None,
             Peer::Host(end_point) => {
                 let (host, rail) = network.rails.host_and_rail(EndPoint(end_point));
                 ("ejection", LinkTerminal::Host(host, rail))

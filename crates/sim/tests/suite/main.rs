@@ -4,6 +4,7 @@
 extern crate fabricsim_sim as sim;
 
 mod agreement;
+mod analytic;
 mod applications;
 mod bound_by;
 mod bounds;

@@ -28,8 +28,8 @@ pub struct NicLinkAdapter<'a, 'r, C> {
     pub context: &'a mut C,
 }
 
-/// The adapter, as a port of model `N` sees it.
-struct PortOutputs<'a, 'r, C, N>(NicLinkAdapter<'a, 'r, C>, PhantomData<N>);
+/// The adapter, as a port of model `N` sees it, and credits that return at once: VC and bytes.
+struct PortOutputs<'a, 'r, C, N>(NicLinkAdapter<'a, 'r, C>, Option<(u8, u32)>, PhantomData<N>);
 
 /// Gives a message to a port. Returns the run, unless the message was added to it.
 pub struct SendMessage<'a, 'r, 'm, C> {
@@ -68,9 +68,11 @@ impl<'r, C: Context<Simulation>> NicVisitor<Injected> for SendMessage<'_, 'r, '_
 
     #[inline(always)]
     fn visit<N: RegisteredNic<Report = Injected>>(self, nic: &mut N) -> Self::Output {
-        let mut out = PortOutputs::<C, N>(self.adapter, PhantomData);
+        let now = self.times.0;
+        let mut out = PortOutputs::<C, N>(self.adapter, None, PhantomData);
         out.0.take(|| nic.source_of(self.message));
         nic.send(self.times, self.message, &mut out);
+        out.return_credits(nic, now);
         out.0.run
     }
 }
@@ -81,9 +83,9 @@ impl<C: Context<Simulation>> NicVisitor<Injected> for TakeInput<'_, '_, C> {
     #[inline(always)]
     fn visit<N: RegisteredNic<Report = Injected>>(self, nic: &mut N) -> Option<Packet> {
         let now = self.adapter.context.now();
-        let mut out = PortOutputs::<C, N>(self.adapter, PhantomData);
+        let mut out = PortOutputs::<C, N>(self.adapter, None, PhantomData);
         let foreign = "timers and signals of a port are those of its model";
-        match self.input {
+        let delivered = match self.input {
             PortInput::Packet(packet) => nic.arrived(now, packet, &mut out),
             PortInput::Credit { vc, bytes } => {
                 nic.credit(now, vc, bytes, &mut out);
@@ -91,6 +93,18 @@ impl<C: Context<Simulation>> NicVisitor<Injected> for TakeInput<'_, '_, C> {
             }
             PortInput::Timer(timer) => nic.timer(now, N::own_timer(timer).expect(foreign), &mut out),
             PortInput::Signal(signal) => nic.signal(now, N::own_signal(signal).expect(foreign), &mut out),
+        };
+        out.return_credits(nic, now);
+        delivered
+    }
+}
+
+impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> PortOutputs<'_, '_, C, N> {
+    /// Gives the port the credits that return at once.
+    #[inline(always)]
+    fn return_credits(&mut self, nic: &mut N, now: Time) {
+        while let Some((vc, bytes)) = self.1.take() {
+            nic.credit(now, vc, bytes, self);
         }
     }
 }
@@ -102,13 +116,37 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, '_, C> {
         self.collection.taken(self.rail, source, self.context);
     }
 
-    /// Sends a packet to its router.
+    /// Sends a packet to its router. Returns the credits that return at once.
     #[inline(always)]
-    fn send(&mut self, vc: u8, packet: Packet, wait: Time) {
+    fn send(&mut self, vc: u8, packet: Packet, wait: Time) -> Option<(u8, u32)> {
+        if self.simulation.shortest_paths.is_some() {
+            return self.send_to_last_router(vc, packet, wait);
+        }
         let port = self.link_end.port;
         let event = NetEvent::PacketArrived { port, vc, packet };
         self.context
             .send(self.link_end.lp, wait + self.link_end.arrival, event);
+        None
+    }
+
+    /// Sends a packet across the network at once, to the port of the last router that leads to its destination.
+    // Not inlined, to keep the code of other networks small.
+    #[inline(never)]
+    fn send_to_last_router(&mut self, vc: u8, mut packet: Packet, wait: Time) -> Option<(u8, u32)> {
+        let simulation = self.simulation;
+        let (network, paths) = (&simulation.network, simulation.shortest_paths.as_ref()?);
+        let first = network.topology.attachment(packet.source).0;
+        let (last, port) = network.topology.attachment(packet.destination);
+        let is_far = |class| simulation.hop_latency.is_far(network, class);
+        let path = paths.between(network, (first, last), is_far);
+        packet.hops = packet.hops.saturating_add(path.links);
+        (0..path.far).for_each(|_| packet.count_far_link());
+        let (port, credits) = (port.0, (vc, packet.bytes));
+        let event = NetEvent::PacketArrived { port, vc: 0, packet };
+        let arrival = wait + self.link_end.arrival + path.latency;
+        self.context
+            .send(simulation.numbering.router(last), arrival, event);
+        Some(credits)
     }
 }
 
@@ -140,7 +178,8 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
         let adapter = &mut self.0;
         if !N::MODEL.capabilities.sends_only_messages && packet.is_control() {
             adapter.collection.sent_control(adapter.context);
-            return adapter.send(vc, packet, wait);
+            self.1 = adapter.send(vc, packet, wait);
+            return;
         }
         let facts = HostDepartureFacts {
             rail: adapter.rail,
@@ -153,7 +192,7 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
         adapter
             .collection
             .departed(adapter.simulation, &mut packet, facts, adapter.context);
-        adapter.send(vc, packet, wait);
+        self.1 = adapter.send(vc, packet, wait);
     }
 
     #[inline]
@@ -178,7 +217,7 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
         adapter
             .collection
             .departed_at_once(adapter.simulation, &mut packet, facts, run, adapter.context);
-        adapter.send(vc, packet, wait);
+        self.1 = adapter.send(vc, packet, wait);
     }
 
     #[inline]
