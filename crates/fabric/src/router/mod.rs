@@ -54,8 +54,8 @@ pub trait Registered: RouterModel {
 /// Name of the router model of experiments that name none.
 pub const DEFAULT_MODEL: &str = packet::PacketRouter::MODEL.name;
 
-/// The names of the models that declare something, as a user writes them. A model in which nothing contends declares all
-/// that routing can need, and is no substitute for another one.
+/// The names of the models that declare something, as a user writes them. A model in which nothing contends declares
+/// all that routing can need, and is no substitute for another one.
 pub fn models_with(has: impl Fn(&RouterCapabilities) -> bool) -> Vec<&'static str> {
     let contends = |model: &&RouterModelKind| !model.capabilities.crosses_at_once;
     let models = MODELS

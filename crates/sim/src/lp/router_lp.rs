@@ -94,11 +94,11 @@ impl RouterLp {
                     Some(if far { link_end.far() } else { link_end })
                 })
                 .collect(),
-            // Where packets pass routers by, nobody asks for loads.
+            // Where packets pass routers by, no router asks for loads.
             load_reports: network
                 .routing
                 .reports()
-                .filter(|_| simulation.shortest_paths.is_none())
+                .filter(|_| simulation.path_latencies.is_none())
                 .map(|reports| Box::new(LoadReports::new(reports))),
             credit_batches: CreditBatches::new(simulation.shortcuts.credit_batching, ports.len(), vcs),
             collection: RouterCollection::new(simulation, router, ports.len()),
@@ -121,7 +121,7 @@ impl RouterLp {
     pub fn prefetch_for(&self, simulation: &Simulation, event: &NetEvent) {
         match event {
             NetEvent::CreditReturned { port, vc, .. } => self.router.prefetch_credit(*port, *vc),
-            NetEvent::PacketArrived { .. } if simulation.shortest_paths.is_some() => {}
+            NetEvent::PacketArrived { .. } if simulation.path_latencies.is_some() => {}
             NetEvent::PacketArrived { port, vc, packet } if self.link_ends.len() > FEW_PORTS => {
                 if simulation.shortcuts.credit_batching.is_on() {
                     self.credit_batches.prefetch_port(*port);

@@ -8,9 +8,9 @@ use fabric::{Measured, Packet};
 
 use crate::Error;
 use crate::lp::hop_latency::HopLatency;
+use crate::lp::path_latencies::PathLatencies;
 use crate::lp::sampling::Plan;
 use crate::lp::shortcuts::Shortcuts;
-use crate::lp::shortest_paths::ShortestPaths;
 use crate::lp::wiring::Numbering;
 
 /// The network and its jobs; read-only during the run.
@@ -22,7 +22,7 @@ pub struct Simulation {
     /// Latencies of paths, from what packets count.
     pub hop_latency: HopLatency,
     /// The paths of packets that cross the network at once; `None` where they go from router to router.
-    pub shortest_paths: Option<ShortestPaths>,
+    pub path_latencies: Option<PathLatencies>,
     /// The measured part of the run.
     pub measured: Measured,
     /// Bytes that each packet has on the wire besides its payload.
@@ -67,8 +67,8 @@ impl Simulation {
             occupants: HostOccupants::new(&experiment.jobs, experiment.network.rails.hosts()),
             numbering: Arc::new(Numbering::new(&experiment.network)),
             hop_latency: HopLatency::new(&experiment.network),
-            shortest_paths: (experiment.network.model.capabilities().crosses_at_once)
-                .then(|| ShortestPaths::new(&experiment.network)),
+            path_latencies: (experiment.network.model.capabilities().crosses_at_once)
+                .then(|| PathLatencies::new(&experiment.network)),
             measured: experiment.run.measured(),
             packet_header: experiment.network.packet.header,
             drains: experiment.run.drains(),

@@ -94,7 +94,7 @@ impl Ledgers<'_> {
         match (simulation.numbering.identity(event.target), &event.payload) {
             (LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
                 self.packets += 1;
-                if simulation.shortest_paths.is_none() {
+                if simulation.path_latencies.is_none() {
                     self.take(router, *port, *vc, packet.bytes);
                 }
             }

@@ -197,8 +197,8 @@ proptest! {
     }
 }
 
-/// Where an ejection port is shared it is no bound: contention elsewhere holds up the long packet of host 0, so that the
-/// short one of host 5 is before it at host 4. `docs/methods/analytic.md` has this example.
+/// Where an ejection port is shared it is no bound: contention elsewhere holds up the long packet of host 0, so that
+/// the short one of host 5 is before it at host 4. `docs/methods/analytic.md` has this example.
 #[test]
 fn a_shared_ejection_port_makes_it_an_estimate() {
     let of = |model: &str| {

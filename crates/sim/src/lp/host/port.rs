@@ -119,7 +119,7 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, '_, C> {
     /// Sends a packet to its router. Returns the credits that return at once.
     #[inline(always)]
     fn send(&mut self, vc: u8, packet: Packet, wait: Time) -> Option<(u8, u32)> {
-        if self.simulation.shortest_paths.is_some() {
+        if self.simulation.path_latencies.is_some() {
             return self.send_to_last_router(vc, packet, wait);
         }
         let port = self.link_end.port;
@@ -134,7 +134,7 @@ impl<C: Context<Simulation>> NicLinkAdapter<'_, '_, C> {
     #[inline(never)]
     fn send_to_last_router(&mut self, vc: u8, mut packet: Packet, wait: Time) -> Option<(u8, u32)> {
         let simulation = self.simulation;
-        let (network, paths) = (&simulation.network, simulation.shortest_paths.as_ref()?);
+        let (network, paths) = (&simulation.network, simulation.path_latencies.as_ref()?);
         let first = network.topology.attachment(packet.source).0;
         let (last, port) = network.topology.attachment(packet.destination);
         let is_far = |class| simulation.hop_latency.is_far(network, class);

@@ -1,8 +1,8 @@
 //! Latencies of shortest paths between routers, for router models that cross the network at once.
 //!
 //! The latency of a path is that of its cables and of the pipelines of the routers at their ends. In networks of more
-//! than [`MOST_ROUTERS`] routers each link between routers counts as the mean of all of them, and the number of links is
-//! the distance of the topology.
+//! than [`MOST_ROUTERS`] routers each link between routers counts as the mean of all of them, and the number of links
+//! is the distance of the topology.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ const MOST_ROUTERS: u32 = 4096;
 
 /// A path between two routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShortestPath {
+pub struct PathLatency {
     /// Latency of its links and of the routers at their ends.
     pub latency: Time,
     /// Number of its links.
@@ -27,7 +27,7 @@ pub struct ShortestPath {
 }
 
 /// Shortest paths from each router.
-pub struct ShortestPaths {
+pub struct PathLatencies {
     /// By router, then by router, once a packet asks; packed, see [`pack`]. Empty in large networks.
     rows: Vec<OnceLock<Box<[u64]>>>,
     /// Mean latency of a link, in large networks.
@@ -37,25 +37,25 @@ pub struct ShortestPaths {
 const LATENCY_BITS: u32 = 48;
 
 /// Latency, links and far links in one word. No path takes 2^48 ps.
-fn pack(path: ShortestPath) -> u64 {
+fn pack(path: PathLatency) -> u64 {
     path.latency.ps() | u64::from(path.links) << LATENCY_BITS | u64::from(path.far) << (LATENCY_BITS + 8)
 }
 
-fn unpack(word: u64) -> ShortestPath {
-    ShortestPath {
+fn unpack(word: u64) -> PathLatency {
+    PathLatency {
         latency: Time(word & ((1 << LATENCY_BITS) - 1)),
         links: (word >> LATENCY_BITS) as u8,
         far: (word >> (LATENCY_BITS + 8)) as u8,
     }
 }
 
-impl ShortestPaths {
+impl PathLatencies {
     /// Those of a network. Nothing is searched yet.
-    pub fn new(network: &NetworkModel) -> ShortestPaths {
+    pub fn new(network: &NetworkModel) -> PathLatencies {
         let topology = network.topology.as_ref();
         let routers = topology.routers();
         if routers <= MOST_ROUTERS {
-            return ShortestPaths {
+            return PathLatencies {
                 rows: (0..routers).map(|_| OnceLock::new()).collect(),
                 mean: Time::ZERO,
             };
@@ -69,7 +69,7 @@ impl ShortestPaths {
                 }
             }
         }
-        ShortestPaths {
+        PathLatencies {
             rows: Vec::new(),
             mean: Time(sum.checked_div(count).unwrap_or(0) as u64),
         }
@@ -82,12 +82,12 @@ impl ShortestPaths {
         network: &NetworkModel,
         (from, to): (RouterId, RouterId),
         is_far: impl Fn(topology::LinkClass) -> bool,
-    ) -> ShortestPath {
+    ) -> PathLatency {
         match self.rows.get(from.0 as usize) {
             Some(row) => unpack(row.get_or_init(|| row_of(network, from, is_far))[to.0 as usize]),
             None => {
                 let links = network.topology.distance(from, to);
-                ShortestPath {
+                PathLatency {
                     latency: Time(self.mean.ps() * u64::from(links)),
                     links: u8::try_from(links).unwrap_or(u8::MAX),
                     far: 0,
@@ -113,7 +113,7 @@ fn row_of(
         if *found != none {
             continue;
         }
-        *found = pack(ShortestPath { latency, links, far });
+        *found = pack(PathLatency { latency, links, far });
         let router = RouterId(router);
         for port in (0..topology.ports(router)).map(Port) {
             let Peer::Router(next, _) = topology.peer(router, port) else {
