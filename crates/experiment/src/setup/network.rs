@@ -129,6 +129,8 @@ pub struct NetworkModel {
     /// NIC ports of the hosts.
     pub rails: Rails,
     /// Bandwidth at which NIC ports send.
+    pub injection_bandwidth: Bandwidth,
+    /// The same as a rate for computations.
     pub injection: Rate,
     /// Settings by link class.
     pub links: Vec<LinkSetting>,
@@ -233,7 +235,7 @@ impl NetworkModel {
         if let Some(bandwidth) = injection {
             check_bandwidth(bandwidth).map_err(|why| nic_section.error("injection_bandwidth", why))?;
         }
-        let injection = injection.map(|bandwidth| Rate::bits_per_s(bandwidth.bits_per_s));
+        let injection = injection.unwrap_or(links[usize::from(HOST_LINK.0)].bandwidth);
         let nic_delay = |key: &str| {
             let delay: Duration = section.get(key)?;
             at_most(section, key, delay, LONGEST_DELAY)?;
@@ -245,7 +247,8 @@ impl NetworkModel {
                 rate: Rate::bits_per_s(memory.bandwidth.bits_per_s),
                 latency: memory.latency,
             },
-            injection: injection.unwrap_or(links[usize::from(HOST_LINK.0)].rate),
+            injection_bandwidth: injection,
+            injection: Rate::bits_per_s(injection.bits_per_s),
             topology,
             routing,
             plane,

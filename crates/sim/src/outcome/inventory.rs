@@ -86,6 +86,10 @@ impl LinkEntry<'_> {
         let (from_kind, from_id, from_port) = self.from.numbers();
         let (to_kind, to_id, to_port) = self.to.numbers();
         let setting = &network.links[usize::from(self.class.0)];
+        let bandwidth = match self.from {
+            LinkTerminal::Host(..) => network.injection_bandwidth,
+            LinkTerminal::Router(..) => setting.bandwidth,
+        };
         LinkRow {
             link: number as u32,
             class: self.name.to_string().into(),
@@ -95,7 +99,7 @@ impl LinkEntry<'_> {
             to_kind: to_kind.into(),
             to_id,
             to_port,
-            bandwidth_bits_per_s: setting.bandwidth.bits_per_s,
+            bandwidth_bits_per_s: bandwidth.bits_per_s,
             latency_ps: setting.latency.ps(),
             ..LinkRow::default()
         }
