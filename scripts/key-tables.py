@@ -24,7 +24,7 @@ import textwrap
 import typing
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -110,6 +110,7 @@ CLASSES = {
     "power.nic": ("experiment", "Draw"),
     "optimistic": ("experiment", "Optimistic"),
     "input-queued": ("experiment", "Router"),
+    "crossbar": ("experiment", "Router"),
     "queued": ("experiment", "Nic"),
 }
 # The class of a pattern is its name.
@@ -669,8 +670,20 @@ def mend_module(text: str, module: str, keys: Sequence[Key]) -> Mended:
 
 
 def field_keys(keys: Iterable[Key]) -> list[Key]:
-    """Those that a class has as fields. The classes of other parts are made from the registry."""
-    return [key for key in keys if key.kind in ("keys", "executors", "router-models", "nic-models")]
+    """Those that a class has as fields. The classes of other parts are made from the registry.
+
+    A field of several parts, such as the arbiter of router models, has the choices of all of them.
+    """
+    fields = [key for key in keys if key.kind in ("keys", "executors", "router-models", "nic-models")]
+    choices: dict[str, list[str]] = {}
+    for key in fields:
+        choices.setdefault(key.path, []).extend(key.choices)
+    return [
+        replace(key, facts={**key.facts, "choices": list(dict.fromkeys(choices[key.path]))})
+        if key.choices
+        else key
+        for key in fields
+    ]
 
 
 # Both

@@ -147,13 +147,30 @@ class Router(Given):
 
     Parameters
     ----------
-    model : {"packet", "input-queued", "output-queued", "analytic"}
+    model : {"packet", "input-queued", "crossbar", "output-queued", "analytic"}
         Name of the model; ``fabricsim.list_parts("router-models")`` describes them (default: packet).
-    arbiter : {"round-robin", "random"}
-        Model input-queued only: how an output selects an input (default: round-robin).
+    arbiter : {"round-robin", "least-recently-used", "age", "random", "islip", "first-come"}
+        Models input-queued (round-robin, random) and crossbar only: how packets cross
+        (default: round-robin).
+    iterations : int
+        Model crossbar only: iterations of the arbiter islip in one cycle, 1 to 64 (default: 1).
+    crossbar : {"per-port", "shared"}
+        Model crossbar only: a crossbar port for each output, or one server for the whole router, with the
+        arbiter first-come (default: per-port).
+    crossbar_bandwidth : Rate, such as "100 Gbps"
+        Model crossbar only: bandwidth of a port of the crossbar, or of all of a shared one
+        (default: speedup times the bandwidth of the fastest link).
     speedup : float
-        Model input-queued only: speed of the crossbar over that of a link, 1 to 1000 with at most six
-        decimals (default: 1.0).
+        Models input-queued and crossbar only: speed of the crossbar over that of a link, 1 to 1000 with at
+        most six decimals (default: 1.0).
+    flit : Size, such as "16 B"
+        Model crossbar only: bytes that cross in one cycle, at most 64 KiB (default: 16 B).
+    vc_output_buffer : Size, such as "16 KiB"
+        Model crossbar only: buffer of one virtual channel of an output port, at most 1 GiB
+        (default: the buffer of a VC behind the link).
+    switching : {"cut-through", "store-and-forward"}
+        Model crossbar only: whether a packet goes on when its head or its tail has arrived
+        (default: cut-through).
     output_buffer : Size, such as "16 KiB"
         Model input-queued only: buffer of an output port, between crossbar and link, at most 1 GiB
         (default: no limit).
@@ -170,9 +187,17 @@ class Router(Given):
         1 to 255 (default: 1).
     """
 
-    model: Literal["packet", "input-queued", "output-queued", "analytic"] | None = None
-    arbiter: Literal["round-robin", "random"] | None = None
+    model: Literal["packet", "input-queued", "crossbar", "output-queued", "analytic"] | None = None
+    arbiter: Literal["round-robin", "random", "least-recently-used", "age", "islip", "first-come"] | None = (
+        None
+    )
+    iterations: int | None = None
+    crossbar: Literal["per-port", "shared"] | None = None
+    crossbar_bandwidth: Rate | None = None
     speedup: float | None = None
+    flit: Size | None = None
+    vc_output_buffer: Size | None = None
+    switching: Literal["cut-through", "store-and-forward"] | None = None
     output_buffer: Size | None = None
     delay: Time | None = None
     buffer: Size | None = None

@@ -162,6 +162,7 @@ pub static NAME_ALIASES: &[Alias] = &[
     // Router models, executors.
     alias(&["cut-through", "vct", "virtual-cut-through"], &["packet"]),
     alias(&["iq", "input-buffered", "voq"], &["input-queued"]),
+    alias(&["pisces", "hr-router", "xbar"], &["crossbar"]),
     alias(&["oq", "ideal", "output-buffered"], &["output-queued"]),
     alias(&["seq", "serial"], &["sequential"]),
     alias(&["cons", "yawns", "parallel"], &["conservative"]),

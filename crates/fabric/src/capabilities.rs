@@ -55,6 +55,8 @@ pub struct RouterCapabilities {
     /// Whether it applies its pipeline itself, so that a packet's head arrives when it has passed its cable
     /// ([`PortSetting::pipeline`](crate::router::PortSetting::pipeline)).
     pub own_pipeline: bool,
+    /// Whether a router receives a packet from another one with its tail (store and forward), and not with its head.
+    pub stores_packets: bool,
     /// Whether a packet goes from its NIC to the last router of its path at once, after the latency of a shortest path,
     /// with credits that return at once. No packet is on a link between routers, and what routing, buffers and credits
     /// have for keys has no effect. The input of an arrival is then the port that leads to the packet's destination.
@@ -77,6 +79,7 @@ impl RouterCapabilities {
         traffic_classes: false,
         vc_copies: false,
         own_pipeline: false,
+        stores_packets: false,
         crosses_at_once: false,
     };
 }

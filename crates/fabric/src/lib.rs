@@ -43,7 +43,9 @@ pub use packet_pool::Previous;
 pub use rate::Rate;
 pub use traffic_classes::{ClassSet, ClassTurnUndo, ClassTurns, MAX_TRAFFIC_CLASSES, TrafficClasses};
 pub use waits::{
-    BufferStay, InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, NicWaitTracker,
-    NicWaitTrackerUndo, PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo, QueuedPacket, Reason,
-    RouterDeparture, Span, SpanList, SpansUndo, VcQueue, Wait, WaitOutputs, WaitTracker, WaitingChange,
+    BufferStay, CrossbarCrossing, CrossbarDeparture, CrossbarObservation, CrossbarSpans, CrossbarWaitTracker,
+    CrossbarWaitTrackerUndo, InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo,
+    NicWaitTracker, NicWaitTrackerUndo, PacketObservation, PacketWaitTracker, PacketWaitTrackerUndo,
+    QueuedPacket, Reason, RouterDeparture, Span, SpanList, SpansUndo, VcQueue, Wait, WaitOutputs,
+    WaitTracker, WaitingChange,
 };

@@ -110,6 +110,22 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "model = \"input-queued\"\noutput_buffer = \"2 GiB\"\nbuffer = ",
             &["network.router.output_buffer: ", "expected at most 1 GiB"],
         ),
+        (
+            "buffer = ",
+            "model = \"crossbar\"\nvc_output_buffer = \"100 B\"\nbuffer = ",
+            &[
+                "experiment.toml:15: network.router.vc_output_buffer: ",
+                "100 B do not hold the largest packet; expected at least 256 B",
+            ],
+        ),
+        (
+            "buffer = ",
+            "model = \"crossbar\"\ncrossbar = \"shared\"\nbuffer = ",
+            &[
+                "experiment.toml:15: network.router.crossbar: ",
+                "expected crossbar = \"per-port\", or arbiter = \"first-come\"",
+            ],
+        ),
         // The model `packet` has no arbiter.
         (
             "buffer = ",

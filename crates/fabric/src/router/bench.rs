@@ -30,6 +30,8 @@ pub(super) struct RecordedOutputs<M: RouterModel> {
     /// The packets of these departures.
     pub(super) packets: Vec<Packet>,
     pub(super) credits: Vec<(u64, u16, u8, u32)>,
+    /// Start, port and content.
+    pub(super) signals: Vec<(u64, u16, String)>,
     draws: BenchDraws,
 }
 
@@ -62,8 +64,9 @@ impl<M: RouterModel> RouterOutputs<M> for RecordedOutputs<M> {
     fn timer(&mut self, timer: M::Timer, after: Time) {
         self.timers.push((self.now + after, timer));
     }
-    fn signal(&mut self, _: u16, signal: M::Signal, _: Time) {
-        unreachable!("no model sends {signal:?}")
+    fn signal(&mut self, port: u16, signal: M::Signal, after: Time) {
+        let sent = (self.now + after).0;
+        self.signals.push((sent, port, format!("{signal:?}")));
     }
     fn fate(&mut self, _: &Packet, fate: PacketFate) {
         unreachable!("no model reports {fate:?}")
@@ -116,6 +119,7 @@ impl<M: RouterModel> Bench<M> {
                 departed: Vec::new(),
                 packets: Vec::new(),
                 credits: Vec::new(),
+                signals: Vec::new(),
                 draws: BenchDraws::default(),
             },
             context,
@@ -155,6 +159,7 @@ pub(super) enum RecordedOutput<Timer> {
     Depart(u16, u8, Packet, Time, Time),
     Credit(u16, u8, u32, Time),
     Timer(Timer, Time),
+    Signal(u16, String, Time),
     Drawn(u32),
 }
 
@@ -173,8 +178,9 @@ impl<M: RouterModel, const KEPT: bool> RouterOutputs<M> for RouterRecorder<M, KE
     fn timer(&mut self, timer: M::Timer, after: Time) {
         self.outputs.push(RecordedOutput::Timer(timer, after));
     }
-    fn signal(&mut self, _: u16, signal: M::Signal, _: Time) {
-        unreachable!("no model sends {signal:?}")
+    fn signal(&mut self, port: u16, signal: M::Signal, after: Time) {
+        let signal = format!("{signal:?}");
+        self.outputs.push(RecordedOutput::Signal(port, signal, after));
     }
     fn fate(&mut self, _: &Packet, fate: PacketFate) {
         unreachable!("no model reports {fate:?}")

@@ -45,6 +45,7 @@ use routing::{At, BufferClaim, Congestion, LoadMetric, Random, RouteState};
 use serde::{Deserialize, Serialize};
 use topology::{Port, RouterId};
 
+use super::arbiter::Arbiter;
 use super::output_buffers::{OutputBuffers, UnsentPacket};
 use super::output_load::OutputLoad;
 use super::{
@@ -60,29 +61,8 @@ use crate::{
     TrafficClasses,
 };
 
-/// The arbitration of an output among packets that could be sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arbiter {
-    /// Round robin: the first input port and VC after the last chosen one.
-    #[default]
-    RoundRobin,
-    /// Uniformly random.
-    Random,
-}
-
-impl Arbiter {
-    /// Names in experiments; the first is the default.
-    pub const NAMES: [&str; 2] = ["round-robin", "random"];
-
-    /// The arbiter of this name.
-    pub fn named(name: &str) -> Option<Arbiter> {
-        match name {
-            "round-robin" => Some(Arbiter::RoundRobin),
-            "random" => Some(Arbiter::Random),
-            _ => None,
-        }
-    }
-}
+/// Names of the arbiters of the model; the first is the default.
+const ARBITERS: [&str; 2] = ["round-robin", "random"];
 
 const OUTPUT_BUFFER: Parameter = Parameter::computed(
     "output_buffer",
@@ -634,7 +614,6 @@ impl InputQueuedRouter {
             }
         }
         let chosen = match self.arbiter {
-            Arbiter::RoundRobin => next.or(first),
             Arbiter::Random if count > 1 => {
                 let number = out.random().below(count) as usize;
                 let goes = |queue: &usize| {
@@ -647,6 +626,8 @@ impl InputQueuedRouter {
                 self.requesting(port).filter(goes).nth(number)
             }
             Arbiter::Random => first,
+            // Round robin: the first input port and VC after the last chosen one.
+            _ => next.or(first),
         };
         self.set_blocked(now, port, !any_credits, out);
         if let Some(queue) = chosen {
@@ -974,7 +955,7 @@ impl RouterModel for InputQueuedRouter {
         summary: "virtual cut-through with credits, a first-in first-out queue for each input port and virtual \
                   channel: head-of-line blocking",
         parameters: parameters! {
-            choice("arbiter", &Arbiter::NAMES, "how an output chooses among inputs");
+            choice("arbiter", &ARBITERS, "how an output chooses among inputs");
             number("speedup", 1.0, "speed of the crossbar over that of a link, 1 to 1000 with at most six decimals");
             OUTPUT_BUFFER;
         },

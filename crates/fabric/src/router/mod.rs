@@ -4,8 +4,11 @@
 //! all models and their dispatch.
 
 pub mod analytic;
+mod arbiter;
 #[cfg(test)]
 pub(crate) mod bench;
+mod bookings;
+pub mod crossbar;
 pub mod input_queued;
 mod model;
 mod output_buffers;
@@ -27,6 +30,7 @@ use crate::capabilities::{PacketLimits, RouterCapabilities};
 use crate::waits::WaitTracker;
 use crate::{Flow, LinkUse};
 
+pub use arbiter::Arbiter;
 pub use model::{
     Arrival, FEW_PORTS, Holding, Never, PortSetting, RouterModel, RouterModelKind, RouterOutputs,
     RouterSetup, RoutingContext,
@@ -169,7 +173,7 @@ macro_rules! router_models {
             /// What the model declares.
             pub fn capabilities(&self) -> RouterCapabilities {
                 match self {
-                    $(RouterParameters::$name(_) => $module::$model::MODEL.capabilities,)*
+                    $(RouterParameters::$name(parameters) => $module::$model::capabilities(parameters),)*
                 }
             }
 
@@ -312,6 +316,7 @@ macro_rules! router_models {
 router_models! {
     $
     Analytic: analytic::AnalyticRouter,
+    Crossbar: crossbar::CrossbarRouter,
     InputQueued: input_queued::InputQueuedRouter,
     OutputQueued: output_queued::OutputQueuedRouter,
     Packet: packet::PacketRouter,

@@ -142,7 +142,7 @@ pub struct RouterModelKind {
     pub summary: &'static str,
     /// Parameters.
     pub parameters: &'static [Parameter],
-    /// What shortcuts, checks and the audit may rely on.
+    /// What it declares, with any parameters.
     pub capabilities: RouterCapabilities,
 }
 
@@ -177,6 +177,12 @@ pub trait RouterModel: Sized {
     /// # Errors
     /// A value is out of range or of a wrong type.
     fn read(section: &Section) -> Result<Self::Parameters, config::Error>;
+
+    /// What shortcuts, checks and the audit may rely on with these parameters.
+    fn capabilities(parameters: &Self::Parameters) -> RouterCapabilities {
+        let _ = parameters;
+        Self::MODEL.capabilities
+    }
 
     /// The sizes of packets, where the parameters limit them.
     fn packet_limits(parameters: &Self::Parameters) -> PacketLimits {
@@ -313,7 +319,8 @@ pub trait RouterModel: Sized {
 /// The outputs of a router, and the journal of its undo steps.
 pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
     /// The packet starts onto the link of `port` after `wait`, to VC `vc`; its tail leaves `serialization` later. A
-    /// host receives it with its tail, a router with its head. A model that does not know the time of the tail
+    /// host receives it with its tail, a router with its head, or with its tail if the model says so
+    /// ([`RouterCapabilities::stores_packets`]). A model that does not know the time of the tail
     /// sends [`RouterModel::Signal`]s between routers, and calls this for a host when the tail leaves.
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, serialization: Time);
 

@@ -11,6 +11,7 @@
 //!
 //! Undo steps work as those of NICs and routers.
 
+mod crossbar;
 mod input_queued;
 mod nic;
 mod packet;
@@ -22,6 +23,10 @@ use des::{Journal, Time};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use crossbar::{
+    CrossbarCrossing, CrossbarDeparture, CrossbarObservation, CrossbarSpans, CrossbarWaitTracker,
+    CrossbarWaitTrackerUndo,
+};
 pub use input_queued::{
     BufferStay, InputQueuedObservation, InputQueuedWaitTracker, InputQueuedWaitTrackerUndo, RouterDeparture,
     SpanList,

@@ -317,7 +317,9 @@ pub(super) fn router(summary: &Summary) -> Vec<Comparison> {
         })
         .into_iter()
         .collect();
-    if router["model"] == "input-queued" && router["speedup"].as_f64() == Some(1.0) {
+    let has_speedup = router["model"] == "input-queued"
+        || (router["model"] == "crossbar" && router["crossbar_bandwidth"].is_null());
+    if has_speedup && router["speedup"].as_f64() == Some(1.0) {
         tries.push(comparison(
             "a crossbar of twice the speed",
             [("network.router.speedup".into(), "2.0".into())],

@@ -245,10 +245,11 @@ pub(super) fn no_full_link(evidence: &Evidence<'_>) -> Option<Finding> {
             blocked.join(", ")
         ));
     }
-    if model == "input-queued" {
-        causes.push(
-            "The router model input-queued has head-of-line blocking: a packet waits behind one that goes elsewhere".into(),
-        );
+    let router = &evidence.summary.experiment["network"]["router"];
+    if model == "input-queued" || (model == "crossbar" && router["arbiter"] != "first-come") {
+        causes.push(format!(
+            "The router model {model} has head-of-line blocking: a packet waits behind one that goes elsewhere"
+        ));
     }
     let tries = comparisons::router(evidence.summary);
     Some(overload.finding(evidence, headline, causes, tries))

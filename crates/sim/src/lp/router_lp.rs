@@ -434,11 +434,6 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
         context.send(context.lp(), after, event);
     }
 
-    #[allow(
-        unreachable_code,
-        unused_variables,
-        reason = "no registered model has signals"
-    )]
     fn signal(&mut self, port: u16, signal: M::Signal, after: Time) {
         let link_end = self.0.link_end(port);
         let event = NetEvent::SignalArrived {

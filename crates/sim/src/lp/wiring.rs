@@ -28,8 +28,8 @@ pub struct LinkEnd {
     /// Class of the link.
     pub class: LinkClass,
     flags: LinkFlags,
-    /// Time from the start of a packet (from its tail, if the far end is a host) until the far end handles it: the
-    /// cable, and the pipeline of the router for this link class. At hosts, also the delays of the NIC.
+    /// Time from the start of a packet (from its tail, if the far end receives it with that) until the far end handles
+    /// it: the cable, and the pipeline of the router for this link class. At hosts, also the delays of the NIC.
     pub arrival: Time,
     /// Time from the release of buffer space until the far end knows: the router's credit delay, and the cable.
     pub credit: Time,
@@ -42,6 +42,7 @@ struct LinkFlags(u8);
 const TO_HOST: u8 = 1;
 const FAR: u8 = 2;
 const SLOW: u8 = 4;
+const WITH_TAIL: u8 = 8;
 
 impl LinkEnd {
     /// Whether the far end is a host.
@@ -78,7 +79,7 @@ impl LinkEnd {
     /// Time from the start of a packet with this serialisation until the far end handles it.
     #[inline]
     pub fn delay(&self, serialization: Time) -> Time {
-        if self.leads_to_host() {
+        if self.flags.0 & (TO_HOST | WITH_TAIL) != 0 {
             serialization + self.arrival
         } else {
             self.arrival
@@ -169,11 +170,15 @@ impl Numbering {
                 } else {
                     0
                 };
+                let with_tail = match network.model.capabilities().stores_packets {
+                    true => WITH_TAIL,
+                    false => 0,
+                };
                 Some(LinkEnd {
                     lp: self.router(far),
                     port: far_port.0,
                     class,
-                    flags: LinkFlags(slow),
+                    flags: LinkFlags(slow | with_tail),
                     arrival: network.until_handled(class),
                     credit: link.latency + network.credit_delay,
                 })

@@ -183,6 +183,7 @@ fn an_application_beside_traffic_goes_on_everywhere() {
 fn what_is_collected_goes_on() {
     goes_on_everywhere("collect-jobs-torus.toml");
     goes_on_everywhere("collect-input-queued.toml");
+    goes_on_everywhere("crossbar-shared-torus.toml");
     goes_on_everywhere("input-queued-traffic-classes.toml");
     goes_on_everywhere("collect-host-latency.toml");
     goes_on_everywhere("collect-network-latency.toml");

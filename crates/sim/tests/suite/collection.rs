@@ -249,7 +249,7 @@ const DRAGONFLY: &str = r#"kind = "dragonfly", hosts_per_router = 2, routers_per
 /// A run that ends at the end of a bin has counted the content of all bins.
 #[test]
 fn every_bin_holds_what_was_counted_in_it() {
-    for router in ["packet", "input-queued", "output-queued"] {
+    for router in ["packet", "input-queued", "output-queued", "crossbar"] {
         let of = |until| {
             let pattern = r#""uniform""#;
             run(&crowded(

@@ -50,6 +50,7 @@ fn nothing_changes_but_the_number_of_events() {
     );
     let output_queued = input_queued.replace("input-queued", "output-queued");
     // Packets wait for the link of a host behind the crossbar.
+    let crossbar = input_queued.replace("input-queued", "crossbar");
     let speedup = input_queued.replace(
         "input-queued\"",
         "input-queued\", speedup = 2, output_buffer = \"2 KiB\"",
@@ -83,6 +84,7 @@ fn nothing_changes_but_the_number_of_events() {
         (&input_queued, &[low], 10),
         (&speedup, &[high], 3),
         (&output_queued, &[high], 30),
+        (&crossbar, &[high], 3),
         (&ugal, &[low, long], 5),
         (&rails, &[low, long], 3),
         (&minimal, &[silent], 15),

@@ -83,9 +83,11 @@ fn unequal() -> impl Iterator<Item = String> {
         let model = format!("router = {{ model = \"{model}\", ");
         move |network: &&str| network.replace("router = { ", &model)
     };
-    // Packets of `analytic` are on no link between routers.
-    let crosses = |model: &&fabric::router::RouterModelKind| !model.capabilities.crosses_at_once;
-    let models = fabric::router::MODELS.iter().filter(crosses);
+    // Packets of `analytic` are on no link between routers. In `crossbar` they wait for cycles, or come in slowly.
+    let same = |model: &&fabric::router::RouterModelKind| {
+        !model.capabilities.crosses_at_once && model.name != "crossbar"
+    };
+    let models = fabric::router::MODELS.iter().filter(same);
     models.flat_map(move |model| UNEQUAL.iter().map(with(model.name)))
 }
 
@@ -194,6 +196,39 @@ fn the_zero_load_latency_of_a_packet_is_that_of_the_formula() {
             lengths.insert(links.len());
         }
         assert!(lengths.len() >= 2, "ways of different lengths were tried");
+    }
+}
+
+/// Heads of booked packets wait for nothing, and tails come as fast as the slowest link carries them. With store and
+/// forward each link and each crossbar, as fast as the fastest link, takes a packet as a whole.
+#[test]
+fn the_zero_load_latency_of_a_booked_packet_is_that_of_its_slowest_link() {
+    for network in UNEQUAL {
+        for switching in ["cut-through", "store-and-forward"] {
+            let model = format!(
+                "router = {{ model = \"crossbar\", arbiter = \"first-come\", switching = \"{switching}\", \
+                 crossbar_bandwidth = \"160 Gbps\", "
+            );
+            let network = network.replace("router = { ", &model);
+            let (experiment, result) = one_message(&network, 0, 11 % hosts(&network), 1024);
+            let network = &experiment.network;
+            let to = HostId(11 % network.hosts());
+            let links = path(network, HostId(0), to);
+            let bytes = 1024 + network.packet.header;
+            let cables: u64 = links.iter().map(|link| link.latency.ps()).sum();
+            let pipelines = links[..links.len() - 1].iter();
+            let pipelines: u64 = pipelines.map(|link| link.router_delay.ps()).sum();
+            let nics = network.nic_injection_delay + network.nic_reception_delay;
+            let times = links.iter().map(|link| link.rate.serialization(bytes).ps());
+            let crossings = (links.len() - 1) as u64 * 8 * u64::from(bytes) * 1000 / 160;
+            let on_links = match switching {
+                "cut-through" => times.max().expect("links"),
+                _ => times.sum::<u64>() + crossings,
+            };
+            let expected = Time(nics.ps() + cables + pipelines + on_links).as_ns();
+            let found = result.summary.network.latency_ns.max;
+            assert_eq!(found, Some(expected), "{switching}: {links:?}");
+        }
     }
 }
 

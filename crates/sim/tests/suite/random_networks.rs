@@ -340,6 +340,13 @@ fn whole_network(least_packet: u32) -> impl Strategy<Value = Network> {
         1 => Just(r#"model = "input-queued", speedup = 1.5"#),
         1 => Just(r#"model = "output-queued""#),
         1 => Just(r#"model = "input-queued", speedup = 2, output_buffer = "OUTPUT B""#),
+        1 => Just(r#"model = "crossbar", arbiter = "islip", iterations = 2"#),
+        1 => Just(r#"model = "crossbar", switching = "store-and-forward", arbiter = "age", flit = "64 B""#),
+        1 => Just(r#"model = "crossbar", arbiter = "least-recently-used", vc_output_buffer = "OUTPUT B""#),
+        1 => Just(r#"model = "crossbar", arbiter = "first-come", vc_output_buffer = "OUTPUT B""#),
+        1 => Just(
+            r#"model = "crossbar", arbiter = "first-come", crossbar = "shared", crossbar_bandwidth = "30 Gbps""#
+        ),
     ];
     let classes = prop_oneof![2 => Just(1u32), 3 => 2u32..4];
     let drawn = (network(), models, speeds, rails(), classes);

@@ -76,6 +76,11 @@ fn tallies_equal_samples_with_all_router_models() {
             true,
         ),
         ("model = \"output-queued\", buffer = \"2 KiB\"", true),
+        ("model = \"crossbar\", buffer = \"2 KiB\"", true),
+        (
+            "model = \"crossbar\", arbiter = \"first-come\", buffer = \"2 KiB\", speedup = 1.5",
+            true,
+        ),
     ] {
         for rails in [1, 2] {
             let result = compare(&format!(

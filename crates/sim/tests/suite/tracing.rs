@@ -262,7 +262,8 @@ fn waits(result: &RunResult) -> BTreeMap<(u32, u32), u64> {
 #[test]
 fn latency_is_that_of_the_empty_network_and_the_waits() {
     let speedup = r#"input-queued", speedup = 1.5, output_buffer = "600 B"#;
-    for model in ["packet", "input-queued", speedup, "output-queued"] {
+    let booked = r#"crossbar", arbiter = "first-come", crossbar_bandwidth = "1 Tbps"#;
+    for model in ["packet", "input-queued", speedup, "output-queued", booked] {
         let text = format!(
             r#"
 [network]

@@ -1,0 +1,1751 @@
+//! The `crossbar` router: buffers of fixed size before and behind a crossbar, with credits for both.
+//!
+//! A packet waits in its input buffer until the buffer of its output port and virtual channel (VC) has space for it. It
+//! crosses, and its credit leaves. It waits in the output buffer until the buffer at the far end of the link has
+//! credits, and starts onto the link. So a packet that waits for credits occupies its output buffer, and neither the
+//! crossbar nor its input.
+//!
+//! The [`Arbiter`] decides how packets cross.
+//!
+//! - With [`Arbiter::FirstCome`] packets cross in the order in which they get their space. A packet is routed when its
+//!   head arrives, and waits for the space of its own output and VC only: there is no head-of-line blocking. Crossbar
+//!   and links are booked in advance ([`Bookings`]): the times at which head and tail leave are known as soon as the
+//!   packet has its space. The crossbar is one server for each output, or one for the whole router.
+//! - With the others, each input port and VC has a first-in first-out queue, and a packet is routed when it is the
+//!   first there (head-of-line blocking). The crossbar works in cycles of one flit. In each cycle idle outputs and idle
+//!   inputs are matched; a packet that has arrived in a cycle takes part from the next one on. It is in the output
+//!   buffer at once, and both ports are busy for the cycles of its flits. A link starts a flit after its packet has
+//!   entered an empty output buffer, or after a credit that it lacked; it serves its VCs round robin. Packets take
+//!   whole flits on links.
+//!
+//! With cut-through the head of a packet goes on before the tail has arrived. With store-and-forward a packet begins to
+//! cross when all of it is there, and starts onto the link when all of it has crossed; a router receives it with its
+//! tail.
+//!
+//! Sources: the router PISCES of SST/macro (arbiter `first-come`, of a crossbar for each router) and `hr_router` of
+//! SST/merlin (arbiters `round-robin` and `least-recently-used`). Not copied of PISCES: small packets do not pass large
+//! ones that wait for the same buffer, and hosts have space for all packets. Not copied of `hr_router`: packets do not
+//! leave before they have come where an output link is faster than an input link.
+//!
+//! A packet in an output buffer waits for the credits of its own VC. A packet in an input buffer waits for the output
+//! buffer of its own VC, or for packets before it in its queue. So the channel dependencies are those of the routing
+//! algorithm. A packet that needs [`BufferClaim::Reserved`] holds its credits from the decision on. Where routing
+//! reserves the space of a VC, it does so for all packets on it, so that none of them waits for credits.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use config::{Bandwidth, Bytes, Parameter, Section, Type, parameters};
+use des::Time;
+use routing::{At, BufferClaim, Congestion, LoadMetric, Random, RouteState};
+use serde::{Deserialize, Serialize};
+use topology::{Port, RouterId};
+
+use super::arbiter::Arbiter;
+use super::bookings::{Booking, Bookings};
+use super::output_load::OutputLoad;
+use super::{
+    Arrival, Holding, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+    Speedup,
+};
+use crate::capabilities::{PacketLimit, PacketLimits, RouterCapabilities};
+use crate::link::{LinkCounters, StallCounters};
+use crate::waits::{CrossbarCrossing, CrossbarDeparture, CrossbarObservation, CrossbarWaitTracker};
+use crate::{LinkUse, Measured, Packet, Rate};
+
+/// Names of the arbiters of the model; the first is the default.
+const ARBITERS: [&str; 6] = [
+    "round-robin",
+    "least-recently-used",
+    "age",
+    "random",
+    "islip",
+    "first-come",
+];
+
+/// Names of [`Switch`] in experiments; the first is the default.
+const SWITCHES: [&str; 2] = ["per-port", "shared"];
+
+/// Names of the ways in which packets are passed on; the first is the default.
+const PASSING: [&str; 2] = ["cut-through", "store-and-forward"];
+
+const OUTPUT_BUFFER: Parameter = Parameter::computed(
+    "vc_output_buffer",
+    Type::Size,
+    "the buffer of a VC behind the link",
+    "buffer of one VC of an output port, at most 1 GiB",
+);
+
+const CROSSBAR_BANDWIDTH: Parameter = Parameter::computed(
+    "crossbar_bandwidth",
+    Type::Rate,
+    "speedup times the bandwidth of the fastest link",
+    "bandwidth of the crossbar: of each port, or of the whole router if it is shared",
+);
+
+const FLIT: Parameter = Parameter::computed(
+    "flit",
+    Type::Size,
+    "16 B",
+    "bytes that cross in one cycle; without meaning for first-come, which has no cycles",
+);
+
+const ITERATIONS: Parameter = Parameter::computed(
+    "iterations",
+    Type::Integer,
+    "1",
+    "iterations of islip in one cycle, 1 to 64",
+);
+
+const DEFAULT_FLIT: u32 = 16;
+const MOST_BYTES: u32 = 1 << 30;
+const MOST_FLIT: u32 = 1 << 16;
+
+/// What a booking of a crossbar occupies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Switch {
+    /// The way to one output port.
+    #[default]
+    PerPort,
+    /// The whole crossbar.
+    Shared,
+}
+
+/// The parameters of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrossbarParameters {
+    /// Which packet crosses.
+    pub arbiter: Arbiter,
+    /// What a packet occupies while it crosses; with the arbiter first-come.
+    pub switch: Switch,
+    /// Speed of the crossbar over that of the fastest link, if `bandwidth` is `None`.
+    pub speedup: Speedup,
+    /// Bandwidth of the crossbar.
+    pub bandwidth: Option<Rate>,
+    /// Bytes of the buffer of a VC of an output port; `None`: as many as behind its link.
+    pub vc_output_buffer: Option<u32>,
+    /// Whether packets are stored before they go on.
+    pub stores: bool,
+    /// Bytes of a flit; without a meaning for the arbiter first-come.
+    pub flit: u32,
+    /// Iterations of iSLIP.
+    pub iterations: u8,
+}
+
+/// No output: the packet is not routed.
+const NO_PORT: u16 = u16::MAX;
+
+/// A timer of a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CrossbarTimer {
+    /// All of a packet from a host has arrived.
+    Stored {
+        /// Input port.
+        input: u16,
+    },
+    /// The head of a packet has crossed.
+    Crossed {
+        /// Part of the crossbar.
+        server: u16,
+    },
+    /// A packet has left an output buffer.
+    Left {
+        /// Output port.
+        output: u16,
+        /// VC.
+        vc: u8,
+    },
+    /// A cycle of the crossbar begins.
+    Cycle,
+    /// A link can take a packet.
+    Link {
+        /// Output port.
+        output: u16,
+    },
+}
+
+/// Precedes a packet that comes in more slowly than its link could carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowPacket {
+    /// Time in which its bytes come in.
+    incoming: Time,
+}
+
+/// A packet in a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrossbarPacket {
+    packet: Packet,
+    /// Arrival time of its head.
+    arrived: Time,
+    /// Time from which nothing before it in its queue held it up.
+    first: Time,
+    /// Time from which it may cross.
+    ready: Time,
+    /// Time at which its head has crossed, or all of it if it is stored there.
+    crossed: Time,
+    /// Time in which its bytes come in where it is.
+    incoming: Time,
+    input: u16,
+    output: u16,
+    input_vc: u8,
+    output_vc: u8,
+    /// Whether its credits are taken.
+    has_reserved: bool,
+}
+
+/// A packet whose time of departure from an output buffer is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeavingPacket {
+    at: Time,
+    bytes: u32,
+}
+
+/// An undo step of a router.
+#[derive(Clone, Debug)]
+pub enum CrossbarUndo {
+    /// A packet went to the end of a list.
+    Pushed(u32),
+    /// The first packet of a list left it.
+    Popped(u32, Box<CrossbarPacket>),
+    /// The first packet of a list was routed; its route state before.
+    Routed(u32, RouteState),
+    /// The first packet of a list may cross from another time on; the time before, and the former `first`.
+    Ready(u32, Time, Time),
+    /// The numbers of an output changed.
+    Output(u16, Box<CrossbarOutputState>),
+    /// The numbers of a buffer changed.
+    Buffer(u32, Box<BufferNumbers>),
+    /// A server was booked.
+    Booked(u16, Box<Bookings>),
+    /// A server without idle stretches was booked: when it was free.
+    BookedNext(u16, Time),
+    /// A packet was noted that will leave an output buffer.
+    Leaves(u32),
+    /// A packet has left an output buffer.
+    Left(u32, LeavingPacket),
+    /// A slow packet was announced at an input.
+    Announced(u16),
+    /// An announced packet has arrived.
+    Came(u16, Time, Time),
+    /// A time of the crossbar's ports or of a link changed.
+    Clock(u32, Time),
+    /// A turn of the arbiter changed.
+    Turn(u32, u64),
+}
+
+const _: () = assert!(size_of::<CrossbarUndo>() <= 32);
+
+/// The numbers of one VC of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferNumbers {
+    /// Free bytes of the output buffer.
+    space: u32,
+    /// Free bytes of the buffer at the far end.
+    credits: u32,
+    /// Bytes of packets of this router that are routed to the VC and have not left.
+    waiting: u64,
+    /// The part of these whose credits are taken.
+    reserved: u32,
+}
+
+/// One VC of an output.
+#[derive(Clone, Debug)]
+struct Buffer {
+    numbers: BufferNumbers,
+    /// Size of the buffer at the far end, a setting.
+    far: u32,
+    /// Packets that hold space until a known time, in order.
+    leaving: VecDeque<LeavingPacket>,
+}
+
+/// The mutable state of an output port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrossbarOutputState {
+    /// Bytes that wait for this port, are in flight, or whose credit has not returned.
+    load: u64,
+    /// Packets that are routed to this port and have not departed.
+    requested: u32,
+    /// End of the last packet on the link.
+    busy_until: Time,
+    /// Time from which the link takes another packet, where the crossbar has cycles: packets take whole flits.
+    free: Time,
+    /// VC that was served last.
+    last_vc: u8,
+    /// Time from which the link idles because no packet has credits. It may be to come.
+    blocked_since: Option<Time>,
+    counters: LinkCounters,
+    stalls: StallCounters,
+}
+
+/// An output port.
+#[derive(Clone, Debug)]
+struct CrossbarOutput {
+    rate: Rate,
+    to_host: bool,
+    /// Pipeline of packets that come in by this port.
+    pipeline: Time,
+    state: CrossbarOutputState,
+}
+
+/// One router.
+#[derive(Clone, Debug)]
+pub struct CrossbarRouter {
+    id: RouterId,
+    vcs: u8,
+    parameters: CrossbarParameters,
+    /// Bandwidth of the crossbar.
+    crossbar: Rate,
+    /// Time of a flit in the crossbar.
+    cycle: Time,
+    /// Bandwidth at which packets come in from hosts.
+    injection: Rate,
+    measured: Measured,
+    outputs: Vec<CrossbarOutput>,
+    /// By output port, then VC.
+    buffers: Vec<Buffer>,
+    /// The links, then the parts of the crossbar; with the arbiter first-come.
+    servers: Vec<Bookings>,
+    /// Lists of packets: see [`CrossbarRouter::waiting_list`] and the functions after it.
+    lists: Vec<VecDeque<CrossbarPacket>>,
+    /// A bit for each input queue with a packet; not with the arbiter first-come.
+    requests: Vec<u64>,
+    /// Times of arrival and spans of packets that come in slowly, by input.
+    slow: Vec<VecDeque<(Time, Time)>>,
+    /// Times: see [`CrossbarRouter::input_clock`] and the functions after it. Not with the arbiter first-come.
+    clocks: Vec<Time>,
+    /// Turns of the arbiter: see [`CrossbarRouter::turns`].
+    turns: Vec<u64>,
+}
+
+/// The mutable state of a router.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrossbarRouterState {
+    outputs: Vec<CrossbarOutputState>,
+    /// By output port, then VC: numbers, and packets that leave.
+    buffers: Vec<(BufferNumbers, VecDeque<LeavingPacket>)>,
+    servers: Vec<Bookings>,
+    lists: Vec<VecDeque<CrossbarPacket>>,
+    /// By input.
+    slow: Vec<VecDeque<(Time, Time)>>,
+    clocks: Vec<Time>,
+    turns: Vec<u64>,
+}
+
+/// The congestion that routing sees.
+struct CrossbarCongestion<'a> {
+    router: &'a CrossbarRouter,
+    now: Time,
+    bytes: u32,
+    context: &'a RoutingContext<'a>,
+}
+
+impl Congestion for CrossbarCongestion<'_> {
+    fn load(&self, port: Port) -> u64 {
+        self.router.load(port.0)
+    }
+
+    fn load_by(&self, metric: LoadMetric, port: Port, vc: u8) -> u64 {
+        self.router.output_load(self.now, port.0, vc).by(metric)
+    }
+
+    fn reported_load(&self, slot: usize) -> u64 {
+        self.context.reported_load(slot)
+    }
+
+    fn free_space(&self, port: Port, vc: u8) -> u64 {
+        let numbers = &self.router.buffers[self.router.index(port.0, vc)].numbers;
+        let none_waits = numbers.waiting == u64::from(numbers.reserved);
+        let is_free = none_waits && numbers.credits >= self.bytes;
+        if is_free { u64::from(numbers.credits) } else { 0 }
+    }
+}
+
+impl CrossbarRouter {
+    /// Index of a VC of a port.
+    #[inline]
+    fn index(&self, port: u16, vc: u8) -> usize {
+        usize::from(port) * usize::from(self.vcs) + usize::from(vc)
+    }
+
+    fn first_come(&self) -> bool {
+        self.parameters.arbiter == Arbiter::FirstCome
+    }
+
+    /// The list of packets that wait for the space of a buffer, with the arbiter first-come; otherwise the queue of an
+    /// input port and VC.
+    #[inline]
+    fn waiting_list(&self, index: usize) -> usize {
+        index
+    }
+
+    /// The list of packets in an output buffer.
+    #[inline]
+    fn output_list(&self, index: usize) -> usize {
+        self.buffers.len() + index
+    }
+
+    /// The list of packets whose heads cross a part of the crossbar.
+    #[inline]
+    fn crossing_list(&self, server: u16) -> usize {
+        2 * self.buffers.len() + usize::from(server)
+    }
+
+    /// The list of packets of a host of which a part has not arrived.
+    #[inline]
+    fn arriving_list(&self, input: u16) -> usize {
+        2 * self.buffers.len() + self.outputs.len() + usize::from(input)
+    }
+
+    /// The time until which an input of the crossbar is busy.
+    #[inline]
+    fn input_clock(&self, input: u16) -> usize {
+        usize::from(input)
+    }
+
+    /// The time until which an output of the crossbar is busy.
+    #[inline]
+    fn output_clock(&self, output: u16) -> usize {
+        self.outputs.len() + usize::from(output)
+    }
+
+    /// The time at which the link of an output takes a packet; the largest time if there is none.
+    #[inline]
+    fn link_clock(&self, output: u16) -> usize {
+        2 * self.outputs.len() + usize::from(output)
+    }
+
+    /// The next cycle in which a packet may cross; the largest time if there is none.
+    #[inline]
+    fn cycle_clock(&self) -> usize {
+        3 * self.outputs.len()
+    }
+
+    fn set_clock<J: des::Journal<CrossbarUndo>>(&mut self, clock: usize, time: Time, journal: &mut J) {
+        let before = std::mem::replace(&mut self.clocks[clock], time);
+        journal.note(|| CrossbarUndo::Clock(clock as u32, before));
+    }
+
+    /// Number of turns of the arbiter. Least recently used: by input port and VC the number of its last win, then the
+    /// number of wins. iSLIP: by output the preferred input, by input the preferred output, then by input the preferred
+    /// VC. Round robin: by input the preferred VC.
+    fn turns(arbiter: Arbiter, ports: usize, vcs: u8) -> Vec<u64> {
+        match arbiter {
+            Arbiter::LeastRecentlyUsed => (0..=(ports * usize::from(vcs)) as u64).collect(),
+            Arbiter::Islip => vec![0; 3 * ports],
+            Arbiter::RoundRobin => vec![0; ports],
+            Arbiter::Age | Arbiter::Random | Arbiter::FirstCome => Vec::new(),
+        }
+    }
+
+    fn set_turn<J: des::Journal<CrossbarUndo>>(&mut self, turn: usize, value: u64, journal: &mut J) {
+        let before = std::mem::replace(&mut self.turns[turn], value);
+        journal.note(|| CrossbarUndo::Turn(turn as u32, before));
+    }
+
+    #[inline]
+    fn note_output<J: des::Journal<CrossbarUndo>>(&self, output: u16, journal: &mut J) {
+        journal
+            .note(|| CrossbarUndo::Output(output, Box::new(self.outputs[usize::from(output)].state.clone())));
+    }
+
+    #[inline]
+    fn note_buffer<J: des::Journal<CrossbarUndo>>(&self, index: usize, journal: &mut J) {
+        journal.note(|| CrossbarUndo::Buffer(index as u32, Box::new(self.buffers[index].numbers)));
+    }
+
+    #[inline]
+    fn push<J: des::Journal<CrossbarUndo>>(&mut self, list: usize, held: CrossbarPacket, journal: &mut J) {
+        self.lists[list].push_back(held);
+        self.set_request(list);
+        journal.note(|| CrossbarUndo::Pushed(list as u32));
+    }
+
+    #[inline]
+    fn pop<J: des::Journal<CrossbarUndo>>(&mut self, list: usize, journal: &mut J) -> Option<CrossbarPacket> {
+        let held = self.lists[list].pop_front()?;
+        self.set_request(list);
+        journal.note(|| CrossbarUndo::Popped(list as u32, Box::new(held)));
+        Some(held)
+    }
+
+    /// The bit of an input queue says whether it has a packet.
+    #[inline]
+    fn set_request(&mut self, list: usize) {
+        if let Some(word) = self.requests.get_mut(list / 64)
+            && list < self.buffers.len()
+        {
+            let bit = 1 << (list % 64);
+            match self.lists[list].is_empty() {
+                true => *word &= !bit,
+                false => *word |= bit,
+            }
+        }
+    }
+
+    /// Bandwidth at which packets come in at a port.
+    fn input_rate(&self, port: u16) -> Rate {
+        let port = &self.outputs[usize::from(port)];
+        if port.to_host { self.injection } else { port.rate }
+    }
+
+    /// The part of the crossbar that leads to an output.
+    fn server(&self, output: u16) -> u16 {
+        match self.parameters.switch {
+            Switch::PerPort => output,
+            Switch::Shared => 0,
+        }
+    }
+
+    /// The bytes of the flits of a packet, where the crossbar has cycles.
+    fn whole_flits(&self, bytes: u32) -> u32 {
+        match self.first_come() {
+            true => bytes,
+            false => bytes
+                .div_ceil(self.parameters.flit)
+                .saturating_mul(self.parameters.flit),
+        }
+    }
+
+    /// Time after `time` for which the link of an output is taken.
+    fn to_come(&self, port: u16, time: Time) -> Time {
+        match self.servers.get(usize::from(port)) {
+            Some(link) => link.to_come(time),
+            None => self.outputs[usize::from(port)]
+                .state
+                .busy_until
+                .saturating_sub(time),
+        }
+    }
+
+    /// The load of an output, with that of a VC.
+    fn output_load(&self, now: Time, port: u16, vc: u8) -> OutputLoad {
+        let output = &self.outputs[usize::from(port)];
+        let of_port = self.index(port, 0)..self.index(port, 0) + usize::from(self.vcs);
+        let waiting: u64 = self.buffers[of_port]
+            .iter()
+            .map(|buffer| buffer.numbers.waiting)
+            .sum();
+        let Buffer { numbers, far, .. } = &self.buffers[self.index(port, vc)];
+        if output.to_host {
+            // Hosts take all packets and return no credits.
+            return OutputLoad {
+                all: output.state.load,
+                waiting_for_vc: numbers.waiting,
+                ..OutputLoad::default()
+            };
+        }
+        OutputLoad {
+            all: output.state.load,
+            waiting_for_vc: numbers.waiting,
+            taken: output.state.load.saturating_sub(waiting),
+            taken_of_vc: u64::from(far.saturating_sub(numbers.credits.wrapping_add(numbers.reserved))),
+            unsent: output.rate.bytes_in(self.to_come(port, now)),
+        }
+    }
+
+    /// Routes a packet.
+    fn route<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        held: &mut CrossbarPacket,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let packet = &mut held.packet;
+        let at = At {
+            router: self.id,
+            input: Port(held.input),
+            vc: held.input_vc,
+            source: packet.source,
+            destination: packet.destination,
+        };
+        let seen = CrossbarCongestion {
+            router: self,
+            now,
+            bytes: packet.bytes,
+            context,
+        };
+        let hop = context
+            .routing
+            .route(at, &mut packet.route, &seen, &mut out.random());
+        (held.output, held.output_vc) = (hop.port.0, hop.vc);
+        let (bytes, index) = (u64::from(packet.bytes), self.index(hop.port.0, hop.vc));
+        self.note_output(hop.port.0, out);
+        let state = &mut self.outputs[usize::from(hop.port.0)].state;
+        state.load = state.load.wrapping_add(bytes);
+        state.requested = state.requested.wrapping_add(1);
+        self.note_buffer(index, out);
+        let numbers = &mut self.buffers[index].numbers;
+        numbers.waiting = numbers.waiting.wrapping_add(bytes);
+        held.has_reserved =
+            hop.claim == BufferClaim::Reserved && !self.outputs[usize::from(hop.port.0)].to_host;
+        if held.has_reserved {
+            debug_assert!(
+                numbers.credits >= packet.bytes,
+                "routing reserves credits that it has seen"
+            );
+            numbers.credits = numbers.credits.wrapping_sub(packet.bytes);
+            numbers.reserved = numbers.reserved.wrapping_add(packet.bytes);
+        }
+        if out.tracks_waits() {
+            out.observe(*packet, (hop.port.0, hop.vc), CrossbarObservation::Routed);
+        }
+    }
+
+    /// A packet has arrived as far as it has to before it can cross.
+    fn received<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        mut held: CrossbarPacket,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        if self.first_come() {
+            self.route(now, &mut held, context, out);
+            (held.first, held.ready) = (held.arrived, now);
+            self.admit(now, held, out);
+        } else {
+            let queue = self.waiting_list(self.index(held.input, held.input_vc));
+            let is_first = self.lists[queue].is_empty();
+            self.push(queue, held, out);
+            if is_first {
+                self.route_first(now, queue, context, out);
+            }
+        }
+    }
+
+    // The arbiter first-come: packets are booked when they have their space.
+
+    /// A packet takes space in its output buffer and crosses, or waits for space.
+    fn admit<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, held: CrossbarPacket, out: &mut O) {
+        let index = self.index(held.output, held.output_vc);
+        self.forget_left(now, index, out);
+        let list = self.waiting_list(index);
+        if self.lists[list].is_empty() && self.buffers[index].numbers.space >= held.packet.bytes {
+            self.cross(now, held, out);
+            return;
+        }
+        if self.lists[list].is_empty() {
+            self.await_space(now, index, out);
+        }
+        self.push(list, held, out);
+    }
+
+    /// Sets a timer for the next packet that leaves an output buffer.
+    fn await_space<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, index: usize, out: &mut O) {
+        if let Some(leaving) = self.buffers[index].leaving.front() {
+            let (output, vc) = (index / usize::from(self.vcs), index % usize::from(self.vcs));
+            let timer = CrossbarTimer::Left {
+                output: output as u16,
+                vc: vc as u8,
+            };
+            out.timer(timer, leaving.at - now);
+        }
+    }
+
+    /// The space of packets that have left an output buffer is free.
+    fn forget_left<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, index: usize, out: &mut O) {
+        while let Some(left) = self.buffers[index]
+            .leaving
+            .front()
+            .copied()
+            .filter(|left| left.at <= now)
+        {
+            self.note_buffer(index, out);
+            let buffer = &mut self.buffers[index];
+            buffer.numbers.space = buffer.numbers.space.wrapping_add(left.bytes);
+            buffer.leaving.pop_front();
+            out.note(|| CrossbarUndo::Left(index as u32, left));
+        }
+    }
+
+    /// Books the crossbar for a packet with space in its output buffer.
+    fn cross<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, mut held: CrossbarPacket, out: &mut O) {
+        let index = self.index(held.output, held.output_vc);
+        let bytes = held.packet.bytes;
+        self.note_buffer(index, out);
+        let space = &mut self.buffers[index].numbers.space;
+        *space = space.wrapping_sub(bytes);
+        let server = self.server(held.output);
+        let part = self.outputs.len() + usize::from(server);
+        let booking = self.book(part as u16, now, self.crossbar, (bytes, held.incoming), out);
+        let wait = booking.head - now;
+        if out.tracks_waits() {
+            let crossing = CrossbarCrossing {
+                server,
+                job: held.packet.job,
+                queue: self.index(held.input, held.input_vc) as u32,
+                wait,
+                span: self.crossbar.serialization(bytes),
+            };
+            let output = (held.output, held.output_vc);
+            out.observe(held.packet, output, CrossbarObservation::Crosses(crossing));
+        }
+        out.credit(held.input, held.input_vc, bytes, wait);
+        held.incoming = booking.tail - booking.head;
+        held.crossed = booking.head;
+        if wait == Time::ZERO {
+            self.reach_output(now, held, out);
+        } else {
+            self.push(self.crossing_list(server), held, out);
+            out.timer(CrossbarTimer::Crossed { server }, wait);
+        }
+    }
+
+    fn book<J: des::Journal<CrossbarUndo>>(
+        &mut self,
+        server: u16,
+        now: Time,
+        rate: Rate,
+        (bytes, incoming): (u32, Time),
+        journal: &mut J,
+    ) -> Booking {
+        let bookings = &mut self.servers[usize::from(server)];
+        journal.note(|| match bookings.is_simple() {
+            true => CrossbarUndo::BookedNext(server, bookings.free()),
+            false => CrossbarUndo::Booked(server, Box::new(bookings.clone())),
+        });
+        match self.parameters.stores {
+            true => bookings.store_and_forward(now, rate, bytes),
+            false => bookings.cut_through(now, rate, bytes, incoming),
+        }
+    }
+
+    /// The head of a packet is in its output buffer.
+    fn reach_output<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        held: CrossbarPacket,
+        out: &mut O,
+    ) {
+        let index = self.index(held.output, held.output_vc);
+        let list = self.output_list(index);
+        if !self.first_come() {
+            self.push(list, held, out);
+            self.await_link(now, held.output, out);
+            return;
+        }
+        if self.lists[list].is_empty() && self.has_credits(index, &held) {
+            self.send_booked(now, held, out);
+        } else {
+            self.push(list, held, out);
+        }
+        self.set_blocked(now, held.output, out);
+    }
+
+    /// Whether a packet for a buffer behind a link has its credits.
+    fn has_credits(&self, index: usize, held: &CrossbarPacket) -> bool {
+        let port = index / usize::from(self.vcs);
+        let credits = self.buffers[index].numbers.credits;
+        held.has_reserved || self.outputs[port].to_host || credits >= held.packet.bytes
+    }
+
+    /// Books the link for a packet with credits.
+    fn send_booked<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        held: CrossbarPacket,
+        out: &mut O,
+    ) {
+        let (output, bytes) = (held.output, held.packet.bytes);
+        let rate = self.outputs[usize::from(output)].rate;
+        let booking = self.book(output, now, rate, (bytes, held.incoming), out);
+        let (wait, on_link) = (booking.head - now, rate.serialization(bytes));
+        let incoming = booking.tail - booking.head;
+        let to_host = self.outputs[usize::from(output)].to_host;
+        if incoming > on_link && !to_host {
+            out.signal(output, SlowPacket { incoming }, wait);
+        }
+        // Stored packets, and those for hosts, arrive with their tails.
+        let start = match to_host || self.parameters.stores {
+            true => booking.tail - on_link,
+            false => booking.head,
+        };
+        self.send(now, held, start, booking.busy, out);
+        let index = self.index(output, held.output_vc);
+        if wait == Time::ZERO {
+            self.note_buffer(index, out);
+            let space = &mut self.buffers[index].numbers.space;
+            *space = space.wrapping_add(bytes);
+            self.use_space(now, index, out);
+        } else {
+            let is_only = self.buffers[index].leaving.is_empty();
+            let at = booking.head;
+            self.buffers[index].leaving.push_back(LeavingPacket { at, bytes });
+            out.note(|| CrossbarUndo::Leaves(index as u32));
+            if is_only && !self.lists[self.waiting_list(index)].is_empty() {
+                self.await_space(now, index, out);
+            }
+        }
+    }
+
+    /// Packets that wait for the space of an output buffer cross while there is space for the first of them.
+    fn use_space<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, index: usize, out: &mut O) {
+        let list = self.waiting_list(index);
+        while let Some(first) = self.lists[list].front()
+            && first.packet.bytes <= self.buffers[index].numbers.space
+        {
+            if let Some(held) = self.pop(list, out) {
+                self.cross(now, held, out);
+            }
+        }
+    }
+
+    // The other arbiters: the crossbar has cycles, and a link takes a packet when it is idle.
+
+    /// Routes the first packet of an input queue, if there is one.
+    fn route_first<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        queue: usize,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Some(mut held) = self.lists[queue].front().copied() else {
+            return;
+        };
+        let before = held.packet.route;
+        out.note(|| CrossbarUndo::Ready(queue as u32, held.ready, held.first));
+        self.route(now, &mut held, context, out);
+        held.first = now;
+        let output = &self.outputs[usize::from(held.output)];
+        let on_link = output.rate.serialization(held.packet.bytes);
+        // With cut-through no byte leaves before it has come.
+        let guard = held.arrived + held.incoming.saturating_sub(on_link);
+        let complete = held.arrived + held.incoming;
+        held.ready = now.max(if self.parameters.stores { complete } else { guard });
+        if let Some(first) = self.lists[queue].front_mut() {
+            *first = held;
+        }
+        out.note(|| CrossbarUndo::Routed(queue as u32, before));
+        let free = self.clocks[self.input_clock(held.input)].max(self.clocks[self.output_clock(held.output)]);
+        self.await_cycle(now, held.ready, free, out);
+    }
+
+    /// The first cycle after a time.
+    fn cycle_after(&self, time: Time) -> Time {
+        Time((time.ps() / self.cycle.ps() + 1) * self.cycle.ps())
+    }
+
+    /// A packet may cross in a cycle after `ready`, and not before `free`, the start of a cycle.
+    fn await_cycle<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        ready: Time,
+        free: Time,
+        out: &mut O,
+    ) {
+        let next = self.cycle_after(ready.max(now)).max(free);
+        let clock = self.cycle_clock();
+        if next < self.clocks[clock] {
+            self.set_clock(clock, next, out);
+            out.timer(CrossbarTimer::Cycle, next - now);
+        }
+    }
+
+    /// The input queues with a packet that can cross now.
+    fn able(&self, now: Time) -> Vec<usize> {
+        let mut able = Vec::new();
+        for (index, word) in self.requests.iter().enumerate() {
+            let mut bits = *word;
+            while bits != 0 {
+                let queue = index * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                if self.can_cross(now, queue) {
+                    able.push(queue);
+                }
+            }
+        }
+        able
+    }
+
+    fn can_cross(&self, now: Time, queue: usize) -> bool {
+        let Some(held) = self.lists[queue].front() else {
+            return false;
+        };
+        let buffer = &self.buffers[self.index(held.output, held.output_vc)];
+        held.ready < now
+            && self.clocks[self.input_clock(held.input)] <= now
+            && self.clocks[self.output_clock(held.output)] <= now
+            && buffer.numbers.space >= held.packet.bytes
+    }
+
+    /// A cycle of the crossbar begins.
+    fn run_cycle<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let clock = self.cycle_clock();
+        if self.clocks[clock] != now {
+            return;
+        }
+        self.set_clock(clock, Time::MAX, out);
+        let able = self.able(now);
+        match self.parameters.arbiter {
+            Arbiter::Islip => self.match_islip(now, able, context, out),
+            _ => {
+                let order = self.ordered(now, able, out);
+                let mut winners = Vec::new();
+                for queue in order {
+                    if self.can_cross(now, queue) {
+                        self.grant(now, queue, context, out);
+                        winners.push(queue);
+                    }
+                }
+                self.won(&winners, out);
+            }
+        }
+        self.await_others(now, out);
+    }
+
+    /// The next cycle in which one of the packets that have not crossed may cross. Those without space wait for it.
+    fn await_others<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, out: &mut O) {
+        let mut next: Option<(Time, Time)> = None;
+        for (index, word) in self.requests.iter().enumerate() {
+            let mut bits = *word;
+            while bits != 0 {
+                let queue = index * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let Some(held) = self.lists[queue].front() else {
+                    continue;
+                };
+                let buffer = &self.buffers[self.index(held.output, held.output_vc)];
+                if buffer.numbers.space < held.packet.bytes {
+                    continue;
+                }
+                let free = self.clocks[self.input_clock(held.input)]
+                    .max(self.clocks[self.output_clock(held.output)]);
+                let at = (held.ready.max(now), free);
+                let cycle = |(ready, free): (Time, Time)| self.cycle_after(ready).max(free);
+                if next.is_none_or(|next| cycle(at) < cycle(next)) {
+                    next = Some(at);
+                }
+            }
+        }
+        if let Some((ready, free)) = next {
+            self.await_cycle(now, ready, free, out);
+        }
+    }
+
+    /// The queues in the order in which the arbiter asks them.
+    fn ordered<O: RouterOutputs<CrossbarRouter>>(
+        &self,
+        now: Time,
+        mut able: Vec<usize>,
+        out: &mut O,
+    ) -> Vec<usize> {
+        let vcs = usize::from(self.vcs);
+        match self.parameters.arbiter {
+            Arbiter::LeastRecentlyUsed => able.sort_unstable_by_key(|queue| self.turns[*queue]),
+            Arbiter::Age => able.sort_unstable_by_key(|queue| {
+                let created = self.lists[*queue].front().map(|held| held.packet.created_at());
+                (created, *queue)
+            }),
+            Arbiter::Random => {
+                for last in (1..able.len()).rev() {
+                    let other = out.random().below(last as u32 + 1) as usize;
+                    able.swap(last, other);
+                }
+            }
+            _ => {
+                // In each cycle another input is asked first, whether a packet waits there or not.
+                let ports = self.outputs.len();
+                let cycles = now.ps() / self.cycle.ps();
+                let first = (cycles.wrapping_sub(1) % ports as u64) as usize;
+                able.sort_unstable_by_key(|queue| {
+                    let (input, vc) = (queue / vcs, queue % vcs);
+                    let preferred = self.turns[input] as usize;
+                    ((input + ports - first) % ports, (vc + vcs - preferred) % vcs)
+                });
+            }
+        }
+        able
+    }
+
+    /// The turns after a cycle, of the queues in the order in which they won.
+    fn won<O: RouterOutputs<CrossbarRouter>>(&mut self, winners: &[usize], out: &mut O) {
+        let vcs = usize::from(self.vcs);
+        match self.parameters.arbiter {
+            Arbiter::LeastRecentlyUsed => {
+                let count = self.turns.len() - 1;
+                // As in hr_router, of the winners of one cycle the first becomes the very last.
+                for queue in winners.iter().rev() {
+                    let wins = self.turns[count];
+                    self.set_turn(*queue, wins, out);
+                    self.set_turn(count, wins + 1, out);
+                }
+            }
+            Arbiter::RoundRobin => {
+                for queue in winners {
+                    self.set_turn(queue / vcs, ((queue % vcs + 1) % vcs) as u64, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// iSLIP: in each iteration each idle output grants one input, each idle input accepts one output. The preferences
+    /// change where a grant of the first iteration was accepted.
+    fn match_islip<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        able: Vec<usize>,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let (ports, vcs) = (self.outputs.len(), usize::from(self.vcs));
+        for iteration in 0..self.parameters.iterations {
+            // By output the granted input.
+            let mut granted: Vec<Option<usize>> = vec![None; ports];
+            let distance = |from: usize, to: u64| (from + ports - to as usize) % ports;
+            let open: Vec<usize> = able
+                .iter()
+                .copied()
+                .filter(|queue| self.can_cross(now, *queue))
+                .collect();
+            for queue in &open {
+                let Some(held) = self.lists[*queue].front() else {
+                    continue;
+                };
+                let (input, output) = (queue / vcs, usize::from(held.output));
+                let preferred = self.turns[output];
+                let best = &mut granted[output];
+                if best.is_none_or(|best| distance(input, preferred) < distance(best, preferred)) {
+                    *best = Some(input);
+                }
+            }
+            // By input the accepted output.
+            let mut accepted: Vec<Option<usize>> = vec![None; ports];
+            for (output, input) in granted.iter().enumerate() {
+                let Some(input) = *input else {
+                    continue;
+                };
+                let preferred = self.turns[ports + input];
+                let best = &mut accepted[input];
+                if best.is_none_or(|best| distance(output, preferred) < distance(best, preferred)) {
+                    *best = Some(output);
+                }
+            }
+            let mut any = false;
+            for (input, output) in accepted.into_iter().enumerate() {
+                let Some(output) = output else {
+                    continue;
+                };
+                // Of several VCs of the input, the preferred one.
+                let preferred = self.turns[2 * ports + input] as usize;
+                let mut queues: Vec<usize> = open
+                    .iter()
+                    .copied()
+                    .filter(|queue| queue / vcs == input)
+                    .filter(|queue| {
+                        let first = self.lists[*queue].front();
+                        first.is_some_and(|held| usize::from(held.output) == output)
+                    })
+                    .collect();
+                queues.sort_unstable_by_key(|queue| (queue % vcs + vcs - preferred) % vcs);
+                let Some(queue) = queues.first().copied() else {
+                    continue;
+                };
+                self.grant(now, queue, context, out);
+                any = true;
+                if iteration == 0 {
+                    self.set_turn(output, ((input + 1) % ports) as u64, out);
+                    self.set_turn(ports + input, ((output + 1) % ports) as u64, out);
+                    self.set_turn(2 * ports + input, ((queue % vcs + 1) % vcs) as u64, out);
+                }
+            }
+            if !any {
+                break;
+            }
+        }
+    }
+
+    /// The first packet of an input queue crosses.
+    fn grant<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        queue: usize,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Some(mut held) = self.pop(queue, out) else {
+            return;
+        };
+        let bytes = held.packet.bytes;
+        let index = self.index(held.output, held.output_vc);
+        self.note_buffer(index, out);
+        let space = &mut self.buffers[index].numbers.space;
+        *space = space.wrapping_sub(bytes);
+        let flits = u64::from(bytes.div_ceil(self.parameters.flit));
+        let span = Time(flits * self.cycle.ps());
+        self.set_clock(self.input_clock(held.input), now + span, out);
+        self.set_clock(self.output_clock(held.output), now + span, out);
+        if out.tracks_waits() {
+            let crossing = CrossbarCrossing {
+                server: held.output,
+                job: held.packet.job,
+                queue: queue as u32,
+                wait: Time::ZERO,
+                span,
+            };
+            let output = (held.output, held.output_vc);
+            out.observe(held.packet, output, CrossbarObservation::Crosses(crossing));
+        }
+        let crossed = now + if self.parameters.stores { span } else { Time::ZERO };
+        out.credit(held.input, held.input_vc, bytes, crossed - now);
+        // The first cycle in which it could have crossed.
+        held.ready = self.cycle_after(held.ready).min(now);
+        self.route_first(now, queue, context, out);
+        held.crossed = crossed;
+        if crossed == now {
+            self.reach_output(now, held, out);
+        } else {
+            let server = held.output;
+            self.push(self.crossing_list(server), held, out);
+            out.timer(CrossbarTimer::Crossed { server }, crossed - now);
+        }
+    }
+
+    /// A packet has entered an output buffer, or its link has a credit: the link takes a packet when it is idle.
+    fn await_link<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, output: u16, out: &mut O) {
+        let clock = self.link_clock(output);
+        if self.clocks[clock] != Time::MAX || self.next_vc(output).is_none() {
+            return;
+        }
+        let CrossbarOutput { rate, state, .. } = &self.outputs[usize::from(output)];
+        let at = match now <= state.free {
+            true => state.free,
+            false => now + rate.serialization(self.parameters.flit),
+        };
+        self.set_clock(clock, at, out);
+        match at == now {
+            true => self.serve_link(now, output, out),
+            false => out.timer(CrossbarTimer::Link { output }, at - now),
+        }
+    }
+
+    /// The VC that a link serves next: the first after the last one with a packet that has credits.
+    fn next_vc(&self, output: u16) -> Option<u8> {
+        let vcs = self.vcs;
+        let last = self.outputs[usize::from(output)].state.last_vc;
+        (1..=vcs).map(|step| (last + step) % vcs).find(|vc| {
+            let index = self.index(output, *vc);
+            let first = self.lists[self.output_list(index)].front();
+            first.is_some_and(|held| self.has_credits(index, held))
+        })
+    }
+
+    /// A link takes a packet.
+    fn serve_link<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, output: u16, out: &mut O) {
+        let clock = self.link_clock(output);
+        if self.clocks[clock] != now {
+            return;
+        }
+        self.set_clock(clock, Time::MAX, out);
+        if let Some(vc) = self.next_vc(output)
+            && let index = self.index(output, vc)
+            && let Some(held) = self.pop(self.output_list(index), out)
+        {
+            self.note_output(output, out);
+            self.outputs[usize::from(output)].state.last_vc = vc;
+            let bytes = held.packet.bytes;
+            let time = self.outputs[usize::from(output)].rate.serialization(bytes);
+            self.send(now, held, now, time, out);
+            self.note_buffer(index, out);
+            let space = &mut self.buffers[index].numbers.space;
+            *space = space.wrapping_add(held.packet.bytes);
+            // A packet that waits for this space may cross in the next cycle.
+            self.await_others(now, out);
+            self.await_link(now, output, out);
+        }
+        self.set_blocked(now, output, out);
+    }
+
+    /// A packet takes its credits and starts onto the link at `start`, which it takes for `busy`.
+    fn send<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        held: CrossbarPacket,
+        start: Time,
+        busy: Time,
+        out: &mut O,
+    ) {
+        let (output, vc, bytes) = (held.output, held.output_vc, held.packet.bytes);
+        let index = self.index(output, vc);
+        let whole_flits = self.whole_flits(bytes);
+        self.note_output(output, out);
+        self.note_buffer(index, out);
+        let measured = self.measured;
+        let CrossbarOutput {
+            rate, to_host, state, ..
+        } = &mut self.outputs[usize::from(output)];
+        let on_link = rate.serialization(bytes);
+        if let Some(since) = state.blocked_since.take() {
+            state.stalls.unblock(since, now.max(since), measured);
+        }
+        state.requested = state.requested.wrapping_sub(1);
+        let link = self.servers.get(usize::from(output)).map(Bookings::free);
+        state.busy_until = link.unwrap_or(start + busy);
+        state.free = start + rate.serialization(whole_flits);
+        let CrossbarOutputState { counters, stalls, .. } = state;
+        counters.depart(start, busy, bytes, measured, || stalls);
+        let numbers = &mut self.buffers[index].numbers;
+        numbers.waiting = numbers.waiting.wrapping_sub(u64::from(bytes));
+        if *to_host {
+            state.load = state.load.wrapping_sub(u64::from(bytes));
+        } else if held.has_reserved {
+            numbers.reserved = numbers.reserved.wrapping_sub(bytes);
+        } else {
+            numbers.credits = numbers.credits.wrapping_sub(bytes);
+        }
+        let packet = held.packet.on_next_link();
+        if out.tracks_waits() {
+            let departure = CrossbarDeparture {
+                server: self.server(output),
+                output,
+                vc,
+                job: packet.job,
+                queue: self.index(held.input, held.input_vc) as u32,
+                arrived: held.arrived,
+                first: held.first,
+                ready: held.ready,
+                crossed: held.crossed,
+                wait: start - now,
+                serialization: on_link,
+            };
+            out.observe(packet, (output, vc), CrossbarObservation::Departs(departure));
+            if start > now {
+                out.observe(packet, (output, vc), CrossbarObservation::Reserved(start - now));
+            }
+        }
+        out.depart(output, vc, packet, start - now, on_link);
+    }
+
+    /// Counts the time during which an idle link had packets, but none with credits.
+    fn set_blocked<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, output: u16, out: &mut O) {
+        let of_port = self.index(output, 0)..self.index(output, 0) + usize::from(self.vcs);
+        let waits = |range: Range<usize>| {
+            range
+                .clone()
+                .any(|index| !self.lists[self.output_list(index)].is_empty())
+        };
+        let blocked = waits(of_port) && (self.first_come() || self.next_vc(output).is_none());
+        let state = &self.outputs[usize::from(output)].state;
+        if blocked == state.blocked_since.is_some() {
+            return;
+        }
+        self.note_output(output, out);
+        let measured = self.measured;
+        let state = &mut self.outputs[usize::from(output)].state;
+        match state.blocked_since.take() {
+            Some(since) => state.stalls.unblock(since, now.max(since), measured),
+            None => state.blocked_since = Some(now.max(state.busy_until)),
+        }
+    }
+
+    /// Checks that a saved state belongs to a router with these settings and does not contradict itself.
+    fn check(&self, state: &CrossbarRouterState) -> Result<(), String> {
+        let id = self.id.0;
+        let own = [
+            self.outputs.len(),
+            self.buffers.len(),
+            self.servers.len(),
+            self.lists.len(),
+            self.slow.len(),
+            self.clocks.len(),
+            self.turns.len(),
+        ];
+        let saved = [
+            state.outputs.len(),
+            state.buffers.len(),
+            state.servers.len(),
+            state.lists.len(),
+            state.slow.len(),
+            state.clocks.len(),
+            state.turns.len(),
+        ];
+        if own != saved {
+            return Err(format!(
+                "router {id}: the saved state is that of a router with other ports, virtual channels or parameters"
+            ));
+        }
+        let ports = self.outputs.len();
+        let fits = |held: &CrossbarPacket, routed: bool| {
+            usize::from(held.input) < ports
+                && held.input_vc < self.vcs
+                && held.packet.bytes > 0
+                && (!routed || (usize::from(held.output) < ports && held.output_vc < self.vcs))
+        };
+        let queues = if self.first_come() { 0 } else { self.buffers.len() };
+        for (list, packets) in state.lists.iter().enumerate() {
+            // Of an input queue only the first packet is routed, of those that arrive none.
+            let all_routed = list >= queues && list < self.arriving_list(0);
+            let good = packets
+                .iter()
+                .enumerate()
+                .all(|(place, held)| fits(held, all_routed || (list < queues && place == 0)));
+            if !good {
+                return Err(format!(
+                    "router {id}: a packet in the saved state has no such port"
+                ));
+            }
+        }
+        let turn = |turn: &u64| {
+            self.parameters.arbiter == Arbiter::LeastRecentlyUsed
+                || *turn < ports.max(usize::from(self.vcs)) as u64
+        };
+        if !state.turns.iter().all(turn)
+            || !state.servers.iter().all(Bookings::is_valid)
+            || state.outputs.iter().any(|output| output.last_vc >= self.vcs)
+        {
+            return Err(format!("router {id}: the saved state contradicts itself"));
+        }
+        Ok(())
+    }
+}
+
+impl RouterModel for CrossbarRouter {
+    const MODEL: RouterModelKind = RouterModelKind {
+        name: "crossbar",
+        summary: "buffers of fixed size before and behind a crossbar with its own bandwidth and arbitration, credits \
+                  for both; cut-through or store-and-forward",
+        parameters: parameters! {
+            choice("arbiter", &ARBITERS, "how packets cross; all but first-come have head-of-line blocking");
+            ITERATIONS;
+            choice("crossbar", &SWITCHES, "one crossbar port for each output, or one server for the whole router (first-come)");
+            CROSSBAR_BANDWIDTH;
+            number("speedup", 1.0, "speed of the crossbar over that of the fastest link, 1 to 1000 with at most six decimals");
+            FLIT;
+            OUTPUT_BUFFER;
+            choice("switching", &PASSING, "whether a packet goes on when its head or its tail has arrived");
+        },
+        capabilities: RouterCapabilities {
+            signals_to_hosts: false,
+            reserved_space: true,
+            load_metrics: true,
+            load_reports: true,
+            ..RouterCapabilities::NONE
+        },
+    };
+
+    type Parameters = CrossbarParameters;
+    type Undo = CrossbarUndo;
+    type State = CrossbarRouterState;
+    type Timer = CrossbarTimer;
+    type Signal = SlowPacket;
+    type WaitTracker = CrossbarWaitTracker;
+
+    fn read(section: &Section) -> Result<CrossbarParameters, config::Error> {
+        let size = |parameter: Parameter, most: u32| -> Result<Option<u32>, config::Error> {
+            let size: Option<Bytes> = section.optional(parameter.name)?;
+            size.map(|size| match u32::try_from(size.bytes) {
+                Ok(bytes) if (1..=most).contains(&bytes) => Ok(bytes),
+                _ => {
+                    let message = format!("{size} is out of range; expected 1 B to {most} B");
+                    Err(section.error(parameter.name, message))
+                }
+            })
+            .transpose()
+        };
+        let arbiter = section.choice("arbiter")?;
+        let arbiter = Arbiter::named(arbiter).expect("one of the names");
+        let first_come = arbiter == Arbiter::FirstCome;
+        let switch = match section.choice("crossbar")? {
+            "shared" => Switch::Shared,
+            _ => Switch::PerPort,
+        };
+        if switch == Switch::Shared && !first_come {
+            let message = "a shared crossbar has no ports among which this arbiter could choose; expected crossbar = \
+                           \"per-port\", or arbiter = \"first-come\"";
+            return Err(section.error("crossbar", message));
+        }
+        let bandwidth: Option<Bandwidth> = section.optional(CROSSBAR_BANDWIDTH.name)?;
+        if let Some(bandwidth) = bandwidth
+            && bandwidth.bits_per_s < Rate::MIN_BITS_PER_S
+        {
+            let message = format!("{bandwidth} is too slow; expected at least 1 Mbps");
+            return Err(section.error(CROSSBAR_BANDWIDTH.name, message));
+        }
+        if bandwidth.is_some() && section.has("speedup") {
+            let message = "both say how fast the crossbar is; expected one of crossbar_bandwidth and speedup";
+            return Err(section.error("speedup", message));
+        }
+        let flit = size(FLIT, MOST_FLIT)?;
+        if flit.is_some() && first_come {
+            let message = "the arbiter first-come has no cycles; expected no flit, or another arbiter";
+            return Err(section.error(FLIT.name, message));
+        }
+        let iterations: Option<u8> = section.optional(ITERATIONS.name)?;
+        match iterations {
+            Some(_) if arbiter != Arbiter::Islip => {
+                let message =
+                    "only the arbiter islip iterates; expected no iterations, or arbiter = \"islip\"";
+                return Err(section.error(ITERATIONS.name, message));
+            }
+            Some(0 | 65..) => {
+                return Err(section.error(ITERATIONS.name, "out of range; expected 1 to 64"));
+            }
+            _ => {}
+        }
+        Ok(CrossbarParameters {
+            arbiter,
+            switch,
+            speedup: Speedup::read(section)?,
+            bandwidth: bandwidth.map(|bandwidth| Rate::bits_per_s(bandwidth.bits_per_s)),
+            vc_output_buffer: size(OUTPUT_BUFFER, MOST_BYTES)?,
+            stores: section.choice("switching")? == PASSING[1],
+            flit: flit.unwrap_or(DEFAULT_FLIT),
+            iterations: iterations.unwrap_or(1),
+        })
+    }
+
+    fn capabilities(parameters: &CrossbarParameters) -> RouterCapabilities {
+        let booked = parameters.arbiter == Arbiter::FirstCome;
+        RouterCapabilities {
+            // A link is not taken from the start to the end of a packet that comes in slowly.
+            final_reservations: !booked,
+            sends_signals: booked,
+            stores_packets: parameters.stores,
+            ..Self::MODEL.capabilities
+        }
+    }
+
+    fn packet_limits(parameters: &CrossbarParameters) -> PacketLimits {
+        let key = OUTPUT_BUFFER.name;
+        PacketLimits {
+            most: parameters
+                .vc_output_buffer
+                .map(|bytes| PacketLimit { bytes, key }),
+            ..PacketLimits::default()
+        }
+    }
+
+    fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
+        let list = size_of::<VecDeque<CrossbarPacket>>();
+        let per_vc = size_of::<Buffer>() + 2 * list + 1 + size_of::<u64>();
+        let port = size_of::<CrossbarOutput>()
+            + 2 * size_of::<Bookings>()
+            + 2 * list
+            + size_of::<VecDeque<(Time, Time)>>()
+            + 3 * size_of::<Time>()
+            + 3 * size_of::<u64>();
+        port as u64 + vcs * per_vc as u64
+    }
+
+    fn new(setup: &RouterSetup<'_>, parameters: CrossbarParameters) -> CrossbarRouter {
+        let ports = setup.ports;
+        let first_come = parameters.arbiter == Arbiter::FirstCome;
+        // The rate with the shortest time for the bytes of a long packet.
+        let fastest = ports.iter().map(|port| port.rate).chain([setup.injection]);
+        let fastest = fastest.min_by_key(|rate| rate.serialization(u32::MAX));
+        let fastest = fastest.expect("the injection rate");
+        let crossbar = parameters.bandwidth.unwrap_or(parameters.speedup.of(fastest));
+        let output = |port: &PortSetting| CrossbarOutput {
+            rate: port.rate,
+            to_host: port.to_host,
+            pipeline: port.pipeline,
+            state: CrossbarOutputState {
+                load: 0,
+                requested: 0,
+                busy_until: Time::ZERO,
+                free: Time::ZERO,
+                last_vc: setup.vcs - 1,
+                blocked_since: None,
+                counters: LinkCounters::default(),
+                stalls: StallCounters::default(),
+            },
+        };
+        let buffers = setup.per_vc(|port| {
+            let size = parameters.vc_output_buffer.unwrap_or(port.credits);
+            Buffer {
+                numbers: BufferNumbers {
+                    space: size,
+                    credits: port.credits,
+                    waiting: 0,
+                    reserved: 0,
+                },
+                far: port.credits,
+                leaving: VecDeque::new(),
+            }
+        });
+        let count = ports.len();
+        CrossbarRouter {
+            id: setup.id,
+            vcs: setup.vcs,
+            parameters,
+            crossbar,
+            cycle: crossbar.serialization(parameters.flit).max(Time(1)),
+            injection: setup.injection,
+            measured: setup.measured,
+            outputs: ports.iter().map(output).collect(),
+            servers: vec![Bookings::default(); if first_come { 2 * count } else { 0 }],
+            lists: vec![VecDeque::new(); 2 * buffers.len() + 2 * count],
+            requests: vec![0; if first_come { 0 } else { buffers.len().div_ceil(64) }],
+            slow: vec![VecDeque::new(); count],
+            clocks: match first_come {
+                true => Vec::new(),
+                false => {
+                    let busy = vec![Time::ZERO; 2 * count];
+                    busy.into_iter().chain(vec![Time::MAX; count + 1]).collect()
+                }
+            },
+            turns: CrossbarRouter::turns(parameters.arbiter, count, setup.vcs),
+            buffers,
+        }
+    }
+
+    // Not inlined, so that this model does not enlarge the dispatch for `packet`.
+    #[inline(never)]
+    fn arrived<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Arrival { input, vc, packet } = arrival;
+        let from_host = self.outputs[usize::from(input)].to_host;
+        let mut incoming = self.input_rate(input).serialization(packet.bytes);
+        if self.parameters.stores && !from_host {
+            // It comes with its tail.
+            incoming = Time::ZERO;
+        }
+        if let Some((_, span)) = self.slow[usize::from(input)]
+            .front()
+            .copied()
+            .filter(|(at, _)| *at <= now)
+        {
+            self.slow[usize::from(input)].pop_front().inspect(|(at, span)| {
+                out.note(|| CrossbarUndo::Came(input, *at, *span));
+            });
+            incoming = span;
+        }
+        let held = CrossbarPacket {
+            packet,
+            arrived: now,
+            first: now,
+            ready: now,
+            crossed: now,
+            incoming,
+            input,
+            output: NO_PORT,
+            input_vc: vc,
+            output_vc: 0,
+            has_reserved: false,
+        };
+        if out.tracks_waits() {
+            out.observe(packet, (0, 0), CrossbarObservation::Arrived);
+        }
+        if self.parameters.stores && self.first_come() && incoming > Time::ZERO {
+            self.push(self.arriving_list(input), held, out);
+            out.timer(CrossbarTimer::Stored { input }, incoming);
+        } else {
+            self.received(now, held, context, out);
+        }
+    }
+
+    #[inline(never)]
+    fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
+        let index = self.index(port, vc);
+        self.note_output(port, out);
+        self.note_buffer(index, out);
+        let load = &mut self.outputs[usize::from(port)].state.load;
+        *load = load.wrapping_sub(u64::from(bytes));
+        let credits = &mut self.buffers[index].numbers.credits;
+        *credits = credits.wrapping_add(bytes);
+        if self.first_come() {
+            let list = self.output_list(index);
+            while let Some(first) = self.lists[list].front()
+                && self.has_credits(index, first)
+            {
+                if let Some(held) = self.pop(list, out) {
+                    self.send_booked(now, held, out);
+                }
+            }
+        } else {
+            self.await_link(now, port, out);
+        }
+        self.set_blocked(now, port, out);
+    }
+
+    #[inline(never)]
+    fn timer<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        timer: CrossbarTimer,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        match timer {
+            CrossbarTimer::Stored { input } => {
+                // None comes only in a timeline that is undone later.
+                if let Some(mut held) = self.pop(self.arriving_list(input), out) {
+                    held.incoming = Time::ZERO;
+                    self.received(now, held, context, out);
+                }
+            }
+            CrossbarTimer::Crossed { server } => {
+                let list = self.crossing_list(server);
+                while let Some(first) = self.lists[list].front()
+                    && first.crossed <= now
+                {
+                    if let Some(held) = self.pop(list, out) {
+                        self.reach_output(now, held, out);
+                    }
+                }
+            }
+            CrossbarTimer::Left { output, vc } => {
+                let index = self.index(output, vc);
+                self.forget_left(now, index, out);
+                self.use_space(now, index, out);
+                if !self.lists[self.waiting_list(index)].is_empty() {
+                    self.await_space(now, index, out);
+                }
+            }
+            CrossbarTimer::Cycle => self.run_cycle(now, context, out),
+            CrossbarTimer::Link { output } => self.serve_link(now, output, out),
+        }
+    }
+
+    fn signal<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        port: u16,
+        signal: SlowPacket,
+        _: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let input = usize::from(port);
+        let arrives = now + self.outputs[input].pipeline;
+        self.slow[input].push_back((arrives, signal.incoming));
+        out.note(|| CrossbarUndo::Announced(port));
+    }
+
+    fn undo(&mut self, step: CrossbarUndo) {
+        match step {
+            CrossbarUndo::Pushed(list) => {
+                self.lists[list as usize].pop_back();
+                self.set_request(list as usize);
+            }
+            CrossbarUndo::Popped(list, held) => {
+                self.lists[list as usize].push_front(*held);
+                self.set_request(list as usize);
+            }
+            CrossbarUndo::Routed(list, before) => {
+                if let Some(held) = self.lists[list as usize].front_mut() {
+                    held.packet.route = before;
+                    (held.output, held.output_vc, held.has_reserved) = (NO_PORT, 0, false);
+                }
+            }
+            CrossbarUndo::Ready(list, ready, first) => {
+                if let Some(held) = self.lists[list as usize].front_mut() {
+                    (held.ready, held.first) = (ready, first);
+                }
+            }
+            CrossbarUndo::Output(output, state) => self.outputs[usize::from(output)].state = *state,
+            CrossbarUndo::Buffer(index, numbers) => self.buffers[index as usize].numbers = *numbers,
+            CrossbarUndo::Booked(server, bookings) => self.servers[usize::from(server)] = *bookings,
+            CrossbarUndo::BookedNext(server, free) => {
+                self.servers[usize::from(server)] = Bookings::until(free);
+            }
+            CrossbarUndo::Leaves(index) => {
+                self.buffers[index as usize].leaving.pop_back();
+            }
+            CrossbarUndo::Left(index, left) => self.buffers[index as usize].leaving.push_front(left),
+            CrossbarUndo::Announced(input) => {
+                self.slow[usize::from(input)].pop_back();
+            }
+            CrossbarUndo::Came(input, at, span) => self.slow[usize::from(input)].push_front((at, span)),
+            CrossbarUndo::Clock(clock, before) => self.clocks[clock as usize] = before,
+            CrossbarUndo::Turn(turn, before) => self.turns[turn as usize] = before,
+        }
+    }
+
+    fn state(&self) -> CrossbarRouterState {
+        CrossbarRouterState {
+            outputs: self.outputs.iter().map(|output| output.state.clone()).collect(),
+            buffers: self
+                .buffers
+                .iter()
+                .map(|buffer| (buffer.numbers, buffer.leaving.clone()))
+                .collect(),
+            servers: self.servers.clone(),
+            lists: self.lists.clone(),
+            slow: self.slow.clone(),
+            clocks: self.clocks.clone(),
+            turns: self.turns.clone(),
+        }
+    }
+
+    fn restore(&mut self, state: CrossbarRouterState) -> Result<(), String> {
+        self.check(&state)?;
+        for (output, saved) in self.outputs.iter_mut().zip(state.outputs) {
+            output.state = saved;
+        }
+        for (buffer, (numbers, leaving)) in self.buffers.iter_mut().zip(state.buffers) {
+            (buffer.numbers, buffer.leaving) = (numbers, leaving);
+        }
+        self.servers = state.servers;
+        self.lists = state.lists;
+        self.slow = state.slow;
+        self.clocks = state.clocks;
+        self.turns = state.turns;
+        (0..self.buffers.len()).for_each(|list| self.set_request(list));
+        Ok(())
+    }
+
+    fn id(&self) -> RouterId {
+        self.id
+    }
+
+    fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
+        let before_the_crossbar = |list: usize| list < self.buffers.len() || list >= self.arriving_list(0);
+        for (list, packets) in self.lists.iter().enumerate() {
+            for held in packets {
+                if before_the_crossbar(list) {
+                    Holding::whole(&held.packet, (held.input, held.input_vc), see);
+                } else {
+                    // The credit for its input buffer is on the way.
+                    see(Holding::Packet(held.packet));
+                }
+            }
+        }
+    }
+
+    /// Bytes that are routed to `port`, are in flight there, or whose credit has not returned.
+    fn load(&self, port: u16) -> u64 {
+        self.outputs[usize::from(port)].state.load
+    }
+
+    /// Includes the credits that routed packets have reserved.
+    fn credits(&self, port: u16, vc: u8) -> u32 {
+        let numbers = &self.buffers[self.index(port, vc)].numbers;
+        numbers.credits.wrapping_add(numbers.reserved)
+    }
+
+    fn used(&self, port: u16, end: Time) -> LinkUse {
+        let state = &self.outputs[usize::from(port)].state;
+        let mut stalls = state.stalls;
+        if let Some(since) = state.blocked_since {
+            stalls.unblock(since, end.max(since), self.measured);
+        }
+        let busy = (end, end + self.to_come(port, end));
+        LinkUse::new(state.counters, stalls, busy, self.measured)
+    }
+
+    /// With head-of-line blocking, counts the first packets of queues only, since the others are not routed yet.
+    fn waiting_at(&self, port: u16) -> u32 {
+        self.outputs[usize::from(port)].state.requested
+    }
+
+    fn is_active(&self, port: u16, time: Time) -> bool {
+        let state = &self.outputs[usize::from(port)].state;
+        state.busy_until > time || state.blocked_since.is_some()
+    }
+}
+
+#[cfg(test)]
+#[path = "crossbar_tests.rs"]
+mod tests;
