@@ -149,7 +149,7 @@ class Router(Given):
     ----------
     model : {"packet", "input-queued", "crossbar", "output-queued", "analytic"}
         Name of the model; ``fabricsim.list_parts("router-models")`` describes them (default: packet).
-    arbiter : {"round-robin", "least-recently-used", "age", "random", "islip", "first-come"}
+    arbiter : {"round-robin", "rotating", "least-recently-used", "age", "random", "islip", "first-come"}
         Models input-queued (round-robin, random) and crossbar only: how packets cross
         (default: round-robin).
     iterations : int
@@ -188,9 +188,10 @@ class Router(Given):
     """
 
     model: Literal["packet", "input-queued", "crossbar", "output-queued", "analytic"] | None = None
-    arbiter: Literal["round-robin", "random", "least-recently-used", "age", "islip", "first-come"] | None = (
-        None
-    )
+    arbiter: (
+        Literal["round-robin", "rotating", "least-recently-used", "age", "random", "islip", "first-come"]
+        | None
+    ) = None
     iterations: int | None = None
     crossbar: Literal["per-port", "shared"] | None = None
     crossbar_bandwidth: Rate | None = None

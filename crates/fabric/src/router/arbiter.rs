@@ -3,9 +3,12 @@
 /// The arbitration among packets that could be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arbiter {
-    /// Round robin.
+    /// Round robin: for each output the first after the one that has won last.
     #[default]
     RoundRobin,
+    /// In each cycle another input is asked first, whichever has won last. An input can win each time where the cycles
+    /// between two turns are a multiple of the inputs.
+    Rotating,
     /// Uniformly random.
     Random,
     /// The input and virtual channel that has won least recently.
@@ -24,6 +27,7 @@ impl Arbiter {
     pub fn named(name: &str) -> Option<Arbiter> {
         Some(match name {
             "round-robin" => Arbiter::RoundRobin,
+            "rotating" => Arbiter::Rotating,
             "random" => Arbiter::Random,
             "least-recently-used" => Arbiter::LeastRecentlyUsed,
             "age" => Arbiter::Age,

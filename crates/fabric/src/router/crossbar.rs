@@ -23,7 +23,7 @@
 //! tail.
 //!
 //! Sources: the router PISCES of SST/macro (arbiter `first-come`, of a crossbar for each router) and `hr_router` of
-//! SST/merlin (arbiters `round-robin` and `least-recently-used`). Not copied of PISCES: small packets do not pass large
+//! SST/merlin (arbiters `rotating` and `least-recently-used`). Not copied of PISCES: small packets do not pass large
 //! ones that wait for the same buffer, and hosts have space for all packets. Not copied of `hr_router`: packets do not
 //! leave before they have come where an output link is faster than an input link.
 //!
@@ -33,7 +33,6 @@
 //! reserves the space of a VC, it does so for all packets on it, so that none of them waits for credits.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use config::{Bandwidth, Bytes, Parameter, Section, Type, parameters};
 use des::Time;
@@ -50,12 +49,14 @@ use super::{
 };
 use crate::capabilities::{PacketLimit, PacketLimits, RouterCapabilities};
 use crate::link::{LinkCounters, StallCounters};
+use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{CrossbarCrossing, CrossbarDeparture, CrossbarObservation, CrossbarWaitTracker};
 use crate::{LinkUse, Measured, Packet, Rate};
 
 /// Names of the arbiters of the model; the first is the default.
-const ARBITERS: [&str; 6] = [
+const ARBITERS: [&str; 7] = [
     "round-robin",
+    "rotating",
     "least-recently-used",
     "age",
     "random",
@@ -193,6 +194,12 @@ pub struct CrossbarPacket {
     has_reserved: bool,
 }
 
+impl AsMut<Packet> for CrossbarPacket {
+    fn as_mut(&mut self) -> &mut Packet {
+        &mut self.packet
+    }
+}
+
 /// A packet whose time of departure from an output buffer is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeavingPacket {
@@ -204,7 +211,7 @@ pub struct LeavingPacket {
 #[derive(Clone, Debug)]
 pub enum CrossbarUndo {
     /// A packet went to the end of a list.
-    Pushed(u32),
+    Pushed(u32, Previous),
     /// The first packet of a list left it.
     Popped(u32, Box<CrossbarPacket>),
     /// The first packet of a list was routed; its route state before.
@@ -265,7 +272,11 @@ pub struct CrossbarOutputState {
     load: u64,
     /// Packets that are routed to this port and have not departed.
     requested: u32,
-    /// End of the last packet on the link.
+    /// Packets in its output buffers.
+    queued: u32,
+    /// Start of the last packet on the link, which may be to come; with the arbiter first-come without a meaning.
+    busy_from: Time,
+    /// End of that packet.
     busy_until: Time,
     /// Time from which the link takes another packet, where the crossbar has cycles: packets take whole flits.
     free: Time,
@@ -300,21 +311,24 @@ pub struct CrossbarRouter {
     /// Bandwidth at which packets come in from hosts.
     injection: Rate,
     measured: Measured,
-    outputs: Vec<CrossbarOutput>,
+    outputs: Box<[CrossbarOutput]>,
     /// By output port, then VC.
-    buffers: Vec<Buffer>,
+    buffers: Box<[Buffer]>,
     /// The links, then the parts of the crossbar; with the arbiter first-come.
-    servers: Vec<Bookings>,
+    servers: Box<[Bookings]>,
     /// Lists of packets: see [`CrossbarRouter::waiting_list`] and the functions after it.
-    lists: Vec<VecDeque<CrossbarPacket>>,
+    lists: Box<[Fifo]>,
+    pool: PacketPool<CrossbarPacket>,
     /// A bit for each input queue with a packet; not with the arbiter first-come.
-    requests: Vec<u64>,
+    requests: Box<[u64]>,
     /// Times of arrival and spans of packets that come in slowly, by input.
-    slow: Vec<VecDeque<(Time, Time)>>,
+    slow: Box<[VecDeque<(Time, Time)>]>,
     /// Times: see [`CrossbarRouter::input_clock`] and the functions after it. Not with the arbiter first-come.
-    clocks: Vec<Time>,
+    clocks: Box<[Time]>,
     /// Turns of the arbiter: see [`CrossbarRouter::turns`].
-    turns: Vec<u64>,
+    turns: Box<[u64]>,
+    /// Queues that are looked at in a cycle; empty between events.
+    able: Vec<usize>,
 }
 
 /// The mutable state of a router.
@@ -427,12 +441,12 @@ impl CrossbarRouter {
 
     /// Number of turns of the arbiter. Least recently used: by input port and VC the number of its last win, then the
     /// number of wins. iSLIP: by output the preferred input, by input the preferred output, then by input the preferred
-    /// VC. Round robin: by input the preferred VC.
+    /// VC. Round robin: by output the preferred input port and VC. Rotating: by input the preferred VC.
     fn turns(arbiter: Arbiter, ports: usize, vcs: u8) -> Vec<u64> {
         match arbiter {
             Arbiter::LeastRecentlyUsed => (0..=(ports * usize::from(vcs)) as u64).collect(),
             Arbiter::Islip => vec![0; 3 * ports],
-            Arbiter::RoundRobin => vec![0; ports],
+            Arbiter::RoundRobin | Arbiter::Rotating => vec![0; ports],
             Arbiter::Age | Arbiter::Random | Arbiter::FirstCome => Vec::new(),
         }
     }
@@ -455,17 +469,29 @@ impl CrossbarRouter {
 
     #[inline]
     fn push<J: des::Journal<CrossbarUndo>>(&mut self, list: usize, held: CrossbarPacket, journal: &mut J) {
-        self.lists[list].push_back(held);
+        let previous = self.pool.push_back(&mut self.lists[list], held);
         self.set_request(list);
-        journal.note(|| CrossbarUndo::Pushed(list as u32));
+        journal.note(|| CrossbarUndo::Pushed(list as u32, previous));
     }
 
     #[inline]
     fn pop<J: des::Journal<CrossbarUndo>>(&mut self, list: usize, journal: &mut J) -> Option<CrossbarPacket> {
-        let held = self.lists[list].pop_front()?;
+        let held = *self.first(list)?;
+        self.pool.pop_front(&mut self.lists[list]);
         self.set_request(list);
         journal.note(|| CrossbarUndo::Popped(list as u32, Box::new(held)));
         Some(held)
+    }
+
+    /// The first packet of a list.
+    #[inline]
+    fn first(&self, list: usize) -> Option<&CrossbarPacket> {
+        self.pool.front(self.lists[list])
+    }
+
+    #[inline]
+    fn first_mut(&mut self, list: usize) -> Option<&mut CrossbarPacket> {
+        self.pool.front_mut(self.lists[list])
     }
 
     /// The bit of an input queue says whether it has a packet.
@@ -508,13 +534,11 @@ impl CrossbarRouter {
 
     /// Time after `time` for which the link of an output is taken.
     fn to_come(&self, port: u16, time: Time) -> Time {
-        match self.servers.get(usize::from(port)) {
-            Some(link) => link.to_come(time),
-            None => self.outputs[usize::from(port)]
-                .state
-                .busy_until
-                .saturating_sub(time),
+        if let Some(link) = self.servers.get(usize::from(port)) {
+            return link.to_come(time);
         }
+        let state = &self.outputs[usize::from(port)].state;
+        state.busy_until.saturating_sub(time.max(state.busy_from))
     }
 
     /// The load of an output, with that of a VC.
@@ -718,19 +742,59 @@ impl CrossbarRouter {
         held: CrossbarPacket,
         out: &mut O,
     ) {
-        let index = self.index(held.output, held.output_vc);
+        let (output, index) = (held.output, self.index(held.output, held.output_vc));
         let list = self.output_list(index);
-        if !self.first_come() {
-            self.push(list, held, out);
-            self.await_link(now, held.output, out);
+        let goes_on = self.lists[list].is_empty() && self.has_credits(index, &held);
+        if goes_on && self.first_come() {
+            self.send_booked(now, held, out);
+            self.set_blocked(
+                now,
+                output,
+                self.outputs[usize::from(output)].state.queued > 0,
+                out,
+            );
             return;
         }
-        if self.lists[list].is_empty() && self.has_credits(index, &held) {
-            self.send_booked(now, held, out);
-        } else {
-            self.push(list, held, out);
+        if goes_on && self.is_next(now, output) {
+            self.send_next(now, held, out);
+            return;
         }
-        self.set_blocked(now, held.output, out);
+        self.note_output(output, out);
+        self.outputs[usize::from(output)].state.queued += 1;
+        self.push(list, held, out);
+        if self.first_come() {
+            out.lacks_credits();
+            self.set_blocked(now, output, true, out);
+        } else {
+            self.await_link(now, output, out);
+        }
+    }
+
+    /// Whether the link of an output is idle, and takes the packet that has just crossed after a flit: no other packet
+    /// can cross to this output before that.
+    fn is_next(&self, now: Time, output: u16) -> bool {
+        let CrossbarOutput { rate, state, .. } = &self.outputs[usize::from(output)];
+        let start = now + rate.serialization(self.parameters.flit);
+        state.queued == 0
+            && state.free < now
+            && self.clocks[self.link_clock(output)] == Time::MAX
+            && self.clocks[self.output_clock(output)] >= start
+    }
+
+    /// A packet that has just crossed starts onto its idle link after a flit.
+    fn send_next<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, held: CrossbarPacket, out: &mut O) {
+        let (output, vc, bytes) = (held.output, held.output_vc, held.packet.bytes);
+        self.note_output(output, out);
+        let CrossbarOutput { rate, state, .. } = &mut self.outputs[usize::from(output)];
+        state.last_vc = vc;
+        let start = now + rate.serialization(self.parameters.flit);
+        let time = rate.serialization(bytes);
+        self.send(now, held, start, time, out);
+        let index = self.index(output, vc);
+        self.buffers[index]
+            .leaving
+            .push_back(LeavingPacket { at: start, bytes });
+        out.note(|| CrossbarUndo::Leaves(index as u32));
     }
 
     /// Whether a packet for a buffer behind a link has its credits.
@@ -782,7 +846,7 @@ impl CrossbarRouter {
     /// Packets that wait for the space of an output buffer cross while there is space for the first of them.
     fn use_space<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, index: usize, out: &mut O) {
         let list = self.waiting_list(index);
-        while let Some(first) = self.lists[list].front()
+        while let Some(first) = self.first(list)
             && first.packet.bytes <= self.buffers[index].numbers.space
         {
             if let Some(held) = self.pop(list, out) {
@@ -801,7 +865,7 @@ impl CrossbarRouter {
         context: &RoutingContext<'_>,
         out: &mut O,
     ) {
-        let Some(mut held) = self.lists[queue].front().copied() else {
+        let Some(mut held) = self.first(queue).copied() else {
             return;
         };
         let before = held.packet.route;
@@ -814,12 +878,12 @@ impl CrossbarRouter {
         let guard = held.arrived + held.incoming.saturating_sub(on_link);
         let complete = held.arrived + held.incoming;
         held.ready = now.max(if self.parameters.stores { complete } else { guard });
-        if let Some(first) = self.lists[queue].front_mut() {
+        if let Some(first) = self.first_mut(queue) {
             *first = held;
         }
         out.note(|| CrossbarUndo::Routed(queue as u32, before));
         let free = self.clocks[self.input_clock(held.input)].max(self.clocks[self.output_clock(held.output)]);
-        self.await_cycle(now, held.ready, free, out);
+        self.await_cycle(now, self.cycle_after(held.ready).max(free), out);
     }
 
     /// The first cycle after a time.
@@ -827,25 +891,24 @@ impl CrossbarRouter {
         Time((time.ps() / self.cycle.ps() + 1) * self.cycle.ps())
     }
 
-    /// A packet may cross in a cycle after `ready`, and not before `free`, the start of a cycle.
-    fn await_cycle<O: RouterOutputs<CrossbarRouter>>(
-        &mut self,
-        now: Time,
-        ready: Time,
-        free: Time,
-        out: &mut O,
-    ) {
-        let next = self.cycle_after(ready.max(now)).max(free);
+    /// A packet may cross in a cycle.
+    fn await_cycle<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, cycle: Time, out: &mut O) {
         let clock = self.cycle_clock();
-        if next < self.clocks[clock] {
-            self.set_clock(clock, next, out);
-            out.timer(CrossbarTimer::Cycle, next - now);
+        if cycle < self.clocks[clock] {
+            self.set_clock(clock, cycle, out);
+            out.timer(CrossbarTimer::Cycle, cycle - now);
         }
     }
 
-    /// The input queues with a packet that can cross now.
-    fn able(&self, now: Time) -> Vec<usize> {
-        let mut able = Vec::new();
+    /// Free bytes of an output buffer.
+    fn space(&self, now: Time, index: usize) -> u32 {
+        let buffer = &self.buffers[index];
+        let left = buffer.leaving.iter().take_while(|leaving| leaving.at <= now);
+        left.fold(buffer.numbers.space, |space, left| space.wrapping_add(left.bytes))
+    }
+
+    /// Adds the input queues with a packet that can cross now.
+    fn find_able(&self, now: Time, able: &mut Vec<usize>) {
         for (index, word) in self.requests.iter().enumerate() {
             let mut bits = *word;
             while bits != 0 {
@@ -856,18 +919,16 @@ impl CrossbarRouter {
                 }
             }
         }
-        able
     }
 
     fn can_cross(&self, now: Time, queue: usize) -> bool {
-        let Some(held) = self.lists[queue].front() else {
+        let Some(held) = self.first(queue) else {
             return false;
         };
-        let buffer = &self.buffers[self.index(held.output, held.output_vc)];
         held.ready < now
             && self.clocks[self.input_clock(held.input)] <= now
             && self.clocks[self.output_clock(held.output)] <= now
-            && buffer.numbers.space >= held.packet.bytes
+            && self.space(now, self.index(held.output, held.output_vc)) >= held.packet.bytes
     }
 
     /// A cycle of the crossbar begins.
@@ -882,65 +943,73 @@ impl CrossbarRouter {
             return;
         }
         self.set_clock(clock, Time::MAX, out);
-        let able = self.able(now);
-        match self.parameters.arbiter {
-            Arbiter::Islip => self.match_islip(now, able, context, out),
-            _ => {
-                let order = self.ordered(now, able, out);
-                let mut winners = Vec::new();
-                for queue in order {
-                    if self.can_cross(now, queue) {
-                        self.grant(now, queue, context, out);
-                        winners.push(queue);
-                    }
+        let mut able = std::mem::take(&mut self.able);
+        self.find_able(now, &mut able);
+        if self.parameters.arbiter == Arbiter::Islip {
+            self.match_islip(now, &able, context, out);
+        } else {
+            self.order(now, &mut able, out);
+            able.retain(|queue| {
+                let wins = self.can_cross(now, *queue);
+                if wins {
+                    self.grant(now, *queue, context, out);
                 }
-                self.won(&winners, out);
-            }
+                wins
+            });
+            self.won(&able, out);
         }
+        able.clear();
+        self.able = able;
         self.await_others(now, out);
     }
 
     /// The next cycle in which one of the packets that have not crossed may cross. Those without space wait for it.
     fn await_others<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, out: &mut O) {
-        let mut next: Option<(Time, Time)> = None;
+        let (mut next, from_now) = (Time::MAX, self.cycle_after(now));
+        if self.clocks[self.cycle_clock()] <= from_now {
+            return;
+        }
         for (index, word) in self.requests.iter().enumerate() {
             let mut bits = *word;
             while bits != 0 {
                 let queue = index * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let Some(held) = self.lists[queue].front() else {
+                let Some(held) = self.first(queue) else {
                     continue;
                 };
-                let buffer = &self.buffers[self.index(held.output, held.output_vc)];
-                if buffer.numbers.space < held.packet.bytes {
-                    continue;
+                let mut ready = held.ready;
+                let index = self.index(held.output, held.output_vc);
+                if self.space(now, index) < held.packet.bytes {
+                    let mut leaving = self.buffers[index].leaving.iter();
+                    match leaving.find(|leaving| leaving.at > now) {
+                        Some(leaving) => ready = ready.max(leaving.at),
+                        None => continue,
+                    }
                 }
-                let free = self.clocks[self.input_clock(held.input)]
-                    .max(self.clocks[self.output_clock(held.output)]);
-                let at = (held.ready.max(now), free);
-                let cycle = |(ready, free): (Time, Time)| self.cycle_after(ready).max(free);
-                if next.is_none_or(|next| cycle(at) < cycle(next)) {
-                    next = Some(at);
-                }
+                let cycle = match ready <= now {
+                    true => from_now,
+                    false => self.cycle_after(ready),
+                };
+                let input = self.clocks[self.input_clock(held.input)];
+                let output = self.clocks[self.output_clock(held.output)];
+                next = next.min(cycle.max(input).max(output));
             }
         }
-        if let Some((ready, free)) = next {
-            self.await_cycle(now, ready, free, out);
+        if next < Time::MAX {
+            self.await_cycle(now, next, out);
         }
     }
 
-    /// The queues in the order in which the arbiter asks them.
-    fn ordered<O: RouterOutputs<CrossbarRouter>>(
-        &self,
-        now: Time,
-        mut able: Vec<usize>,
-        out: &mut O,
-    ) -> Vec<usize> {
+    /// Sorts the queues as the arbiter asks them.
+    fn order<O: RouterOutputs<CrossbarRouter>>(&self, now: Time, able: &mut [usize], out: &mut O) {
+        if able.len() < 2 {
+            return;
+        }
         let vcs = usize::from(self.vcs);
         match self.parameters.arbiter {
             Arbiter::LeastRecentlyUsed => able.sort_unstable_by_key(|queue| self.turns[*queue]),
             Arbiter::Age => able.sort_unstable_by_key(|queue| {
-                let created = self.lists[*queue].front().map(|held| held.packet.created_at());
+                let created = self.first(*queue).map(|held| held.packet.created_at());
                 (created, *queue)
             }),
             Arbiter::Random => {
@@ -949,7 +1018,7 @@ impl CrossbarRouter {
                     able.swap(last, other);
                 }
             }
-            _ => {
+            Arbiter::Rotating => {
                 // In each cycle another input is asked first, whether a packet waits there or not.
                 let ports = self.outputs.len();
                 let cycles = now.ps() / self.cycle.ps();
@@ -960,8 +1029,20 @@ impl CrossbarRouter {
                     ((input + ports - first) % ports, (vc + vcs - preferred) % vcs)
                 });
             }
+            _ => {
+                // For each output the queues after the one that has won last; another output is first in each cycle.
+                let (ports, queues) = (self.outputs.len(), self.buffers.len());
+                let first = (now.ps() / self.cycle.ps() % ports as u64) as usize;
+                able.sort_unstable_by_key(|queue| {
+                    let output = self.first(*queue).map_or(0, |held| usize::from(held.output));
+                    let preferred = self.turns[output] as usize;
+                    (
+                        (output + ports - first) % ports,
+                        (queue + queues - preferred) % queues,
+                    )
+                });
+            }
         }
-        able
     }
 
     /// The turns after a cycle, of the queues in the order in which they won.
@@ -977,7 +1058,7 @@ impl CrossbarRouter {
                     self.set_turn(count, wins + 1, out);
                 }
             }
-            Arbiter::RoundRobin => {
+            Arbiter::Rotating => {
                 for queue in winners {
                     self.set_turn(queue / vcs, ((queue % vcs + 1) % vcs) as u64, out);
                 }
@@ -991,7 +1072,7 @@ impl CrossbarRouter {
     fn match_islip<O: RouterOutputs<CrossbarRouter>>(
         &mut self,
         now: Time,
-        able: Vec<usize>,
+        able: &[usize],
         context: &RoutingContext<'_>,
         out: &mut O,
     ) {
@@ -1006,7 +1087,7 @@ impl CrossbarRouter {
                 .filter(|queue| self.can_cross(now, *queue))
                 .collect();
             for queue in &open {
-                let Some(held) = self.lists[*queue].front() else {
+                let Some(held) = self.first(*queue) else {
                     continue;
                 };
                 let (input, output) = (queue / vcs, usize::from(held.output));
@@ -1040,7 +1121,7 @@ impl CrossbarRouter {
                     .copied()
                     .filter(|queue| queue / vcs == input)
                     .filter(|queue| {
-                        let first = self.lists[*queue].front();
+                        let first = self.first(*queue);
                         first.is_some_and(|held| usize::from(held.output) == output)
                     })
                     .collect();
@@ -1075,6 +1156,7 @@ impl CrossbarRouter {
         };
         let bytes = held.packet.bytes;
         let index = self.index(held.output, held.output_vc);
+        self.forget_left(now, index, out);
         self.note_buffer(index, out);
         let space = &mut self.buffers[index].numbers.space;
         *space = space.wrapping_sub(bytes);
@@ -1092,6 +1174,10 @@ impl CrossbarRouter {
             };
             let output = (held.output, held.output_vc);
             out.observe(held.packet, output, CrossbarObservation::Crosses(crossing));
+        }
+        if self.parameters.arbiter == Arbiter::RoundRobin {
+            let after = (queue + 1) % self.buffers.len();
+            self.set_turn(usize::from(held.output), after as u64, out);
         }
         let crossed = now + if self.parameters.stores { span } else { Time::ZERO };
         out.credit(held.input, held.input_vc, bytes, crossed - now);
@@ -1111,7 +1197,15 @@ impl CrossbarRouter {
     /// A packet has entered an output buffer, or its link has a credit: the link takes a packet when it is idle.
     fn await_link<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, output: u16, out: &mut O) {
         let clock = self.link_clock(output);
-        if self.clocks[clock] != Time::MAX || self.next_vc(output).is_none() {
+        if self.clocks[clock] != Time::MAX || self.outputs[usize::from(output)].state.queued == 0 {
+            return;
+        }
+        let (next, lacks_credits) = self.next_vc(output);
+        if lacks_credits {
+            out.lacks_credits();
+        }
+        self.set_blocked(now, output, next.is_none(), out);
+        if next.is_none() {
             return;
         }
         let CrossbarOutput { rate, state, .. } = &self.outputs[usize::from(output)];
@@ -1126,15 +1220,21 @@ impl CrossbarRouter {
         }
     }
 
-    /// The VC that a link serves next: the first after the last one with a packet that has credits.
-    fn next_vc(&self, output: u16) -> Option<u8> {
-        let vcs = self.vcs;
+    /// The VC that a link serves next: the first after the last one with a packet that has credits. And whether a
+    /// packet lacks them.
+    fn next_vc(&self, output: u16) -> (Option<u8>, bool) {
         let last = self.outputs[usize::from(output)].state.last_vc;
-        (1..=vcs).map(|step| (last + step) % vcs).find(|vc| {
-            let index = self.index(output, *vc);
-            let first = self.lists[self.output_list(index)].front();
-            first.is_some_and(|held| self.has_credits(index, held))
-        })
+        let mut lacks_credits = false;
+        for vc in (last + 1..self.vcs).chain(0..=last) {
+            let index = self.index(output, vc);
+            if let Some(held) = self.first(self.output_list(index)) {
+                if self.has_credits(index, held) {
+                    return (Some(vc), lacks_credits);
+                }
+                lacks_credits = true;
+            }
+        }
+        (None, lacks_credits)
     }
 
     /// A link takes a packet.
@@ -1144,23 +1244,30 @@ impl CrossbarRouter {
             return;
         }
         self.set_clock(clock, Time::MAX, out);
-        if let Some(vc) = self.next_vc(output)
+        let (next, lacks_credits) = self.next_vc(output);
+        if lacks_credits {
+            out.lacks_credits();
+        }
+        if let Some(vc) = next
             && let index = self.index(output, vc)
             && let Some(held) = self.pop(self.output_list(index), out)
         {
             self.note_output(output, out);
-            self.outputs[usize::from(output)].state.last_vc = vc;
+            let CrossbarOutput { rate, state, .. } = &mut self.outputs[usize::from(output)];
+            state.last_vc = vc;
+            state.queued = state.queued.wrapping_sub(1);
             let bytes = held.packet.bytes;
-            let time = self.outputs[usize::from(output)].rate.serialization(bytes);
+            let time = rate.serialization(bytes);
             self.send(now, held, now, time, out);
             self.note_buffer(index, out);
             let space = &mut self.buffers[index].numbers.space;
-            *space = space.wrapping_add(held.packet.bytes);
+            *space = space.wrapping_add(bytes);
             // A packet that waits for this space may cross in the next cycle.
             self.await_others(now, out);
             self.await_link(now, output, out);
+        } else {
+            self.set_blocked(now, output, lacks_credits, out);
         }
-        self.set_blocked(now, output, out);
     }
 
     /// A packet takes its credits and starts onto the link at `start`, which it takes for `busy`.
@@ -1182,11 +1289,13 @@ impl CrossbarRouter {
             rate, to_host, state, ..
         } = &mut self.outputs[usize::from(output)];
         let on_link = rate.serialization(bytes);
+        let of_a_flit = rate.serialization(self.parameters.flit);
         if let Some(since) = state.blocked_since.take() {
             state.stalls.unblock(since, now.max(since), measured);
         }
         state.requested = state.requested.wrapping_sub(1);
         let link = self.servers.get(usize::from(output)).map(Bookings::free);
+        state.busy_from = start;
         state.busy_until = link.unwrap_or(start + busy);
         state.free = start + rate.serialization(whole_flits);
         let CrossbarOutputState { counters, stalls, .. } = state;
@@ -1211,7 +1320,11 @@ impl CrossbarRouter {
                 arrived: held.arrived,
                 first: held.first,
                 ready: held.ready,
-                crossed: held.crossed,
+                crossed: match self.first_come() {
+                    true => held.crossed,
+                    // A flit later it could have started.
+                    false => held.crossed + of_a_flit,
+                },
                 wait: start - now,
                 serialization: on_link,
             };
@@ -1224,14 +1337,13 @@ impl CrossbarRouter {
     }
 
     /// Counts the time during which an idle link had packets, but none with credits.
-    fn set_blocked<O: RouterOutputs<CrossbarRouter>>(&mut self, now: Time, output: u16, out: &mut O) {
-        let of_port = self.index(output, 0)..self.index(output, 0) + usize::from(self.vcs);
-        let waits = |range: Range<usize>| {
-            range
-                .clone()
-                .any(|index| !self.lists[self.output_list(index)].is_empty())
-        };
-        let blocked = waits(of_port) && (self.first_come() || self.next_vc(output).is_none());
+    fn set_blocked<O: RouterOutputs<CrossbarRouter>>(
+        &mut self,
+        now: Time,
+        output: u16,
+        blocked: bool,
+        out: &mut O,
+    ) {
         let state = &self.outputs[usize::from(output)].state;
         if blocked == state.blocked_since.is_some() {
             return;
@@ -1292,11 +1404,18 @@ impl CrossbarRouter {
                 ));
             }
         }
-        let turn = |turn: &u64| {
-            self.parameters.arbiter == Arbiter::LeastRecentlyUsed
-                || *turn < ports.max(usize::from(self.vcs)) as u64
+        let limit = |place: usize| match self.parameters.arbiter {
+            Arbiter::LeastRecentlyUsed => u64::MAX,
+            Arbiter::RoundRobin => self.buffers.len() as u64,
+            Arbiter::Islip if place < 2 * ports => ports as u64,
+            _ => u64::from(self.vcs),
         };
-        if !state.turns.iter().all(turn)
+        let are_turns = state
+            .turns
+            .iter()
+            .enumerate()
+            .all(|(place, turn)| *turn < limit(place));
+        if !are_turns
             || !state.servers.iter().all(Bookings::is_valid)
             || state.outputs.iter().any(|output| output.last_vc >= self.vcs)
         {
@@ -1322,6 +1441,7 @@ impl RouterModel for CrossbarRouter {
             choice("switching", &PASSING, "whether a packet goes on when its head or its tail has arrived");
         },
         capabilities: RouterCapabilities {
+            reports_credit_waits: true,
             signals_to_hosts: false,
             reserved_space: true,
             load_metrics: true,
@@ -1423,7 +1543,7 @@ impl RouterModel for CrossbarRouter {
     }
 
     fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
-        let list = size_of::<VecDeque<CrossbarPacket>>();
+        let list = size_of::<Fifo>();
         let per_vc = size_of::<Buffer>() + 2 * list + 1 + size_of::<u64>();
         let port = size_of::<CrossbarOutput>()
             + 2 * size_of::<Bookings>()
@@ -1449,6 +1569,8 @@ impl RouterModel for CrossbarRouter {
             state: CrossbarOutputState {
                 load: 0,
                 requested: 0,
+                queued: 0,
+                busy_from: Time::ZERO,
                 busy_until: Time::ZERO,
                 free: Time::ZERO,
                 last_vc: setup.vcs - 1,
@@ -1480,19 +1602,21 @@ impl RouterModel for CrossbarRouter {
             injection: setup.injection,
             measured: setup.measured,
             outputs: ports.iter().map(output).collect(),
-            servers: vec![Bookings::default(); if first_come { 2 * count } else { 0 }],
-            lists: vec![VecDeque::new(); 2 * buffers.len() + 2 * count],
-            requests: vec![0; if first_come { 0 } else { buffers.len().div_ceil(64) }],
-            slow: vec![VecDeque::new(); count],
+            servers: vec![Bookings::default(); if first_come { 2 * count } else { 0 }].into(),
+            lists: vec![Fifo::EMPTY; 2 * buffers.len() + 2 * count].into(),
+            pool: PacketPool::default(),
+            requests: vec![0; if first_come { 0 } else { buffers.len().div_ceil(64) }].into(),
+            slow: vec![VecDeque::new(); count].into(),
             clocks: match first_come {
-                true => Vec::new(),
+                true => Box::default(),
                 false => {
                     let busy = vec![Time::ZERO; 2 * count];
                     busy.into_iter().chain(vec![Time::MAX; count + 1]).collect()
                 }
             },
-            turns: CrossbarRouter::turns(parameters.arbiter, count, setup.vcs),
-            buffers,
+            turns: CrossbarRouter::turns(parameters.arbiter, count, setup.vcs).into(),
+            able: Vec::new(),
+            buffers: buffers.into(),
         }
     }
 
@@ -1557,17 +1681,19 @@ impl RouterModel for CrossbarRouter {
         *credits = credits.wrapping_add(bytes);
         if self.first_come() {
             let list = self.output_list(index);
-            while let Some(first) = self.lists[list].front()
+            while let Some(first) = self.first(list)
                 && self.has_credits(index, first)
             {
                 if let Some(held) = self.pop(list, out) {
+                    let queued = &mut self.outputs[usize::from(port)].state.queued;
+                    *queued = queued.wrapping_sub(1);
                     self.send_booked(now, held, out);
                 }
             }
+            self.set_blocked(now, port, self.outputs[usize::from(port)].state.queued > 0, out);
         } else {
             self.await_link(now, port, out);
         }
-        self.set_blocked(now, port, out);
     }
 
     #[inline(never)]
@@ -1588,7 +1714,7 @@ impl RouterModel for CrossbarRouter {
             }
             CrossbarTimer::Crossed { server } => {
                 let list = self.crossing_list(server);
-                while let Some(first) = self.lists[list].front()
+                while let Some(first) = self.first(list)
                     && first.crossed <= now
                 {
                     if let Some(held) = self.pop(list, out) {
@@ -1625,22 +1751,25 @@ impl RouterModel for CrossbarRouter {
 
     fn undo(&mut self, step: CrossbarUndo) {
         match step {
-            CrossbarUndo::Pushed(list) => {
-                self.lists[list as usize].pop_back();
+            CrossbarUndo::Pushed(list, previous) => {
+                self.pool.undo_push_back(&mut self.lists[list as usize], previous);
                 self.set_request(list as usize);
             }
-            CrossbarUndo::Popped(list, held) => {
-                self.lists[list as usize].push_front(*held);
-                self.set_request(list as usize);
+            CrossbarUndo::Popped(list_index, held) => {
+                let (identity, progress) = held.packet.split();
+                self.pool.undo_release(identity);
+                let list = &mut self.lists[list_index as usize];
+                *self.pool.undo_pop_front(list, progress) = *held;
+                self.set_request(list_index as usize);
             }
             CrossbarUndo::Routed(list, before) => {
-                if let Some(held) = self.lists[list as usize].front_mut() {
+                if let Some(held) = self.first_mut(list as usize) {
                     held.packet.route = before;
                     (held.output, held.output_vc, held.has_reserved) = (NO_PORT, 0, false);
                 }
             }
             CrossbarUndo::Ready(list, ready, first) => {
-                if let Some(held) = self.lists[list as usize].front_mut() {
+                if let Some(held) = self.first_mut(list as usize) {
                     (held.ready, held.first) = (ready, first);
                 }
             }
@@ -1671,11 +1800,15 @@ impl RouterModel for CrossbarRouter {
                 .iter()
                 .map(|buffer| (buffer.numbers, buffer.leaving.clone()))
                 .collect(),
-            servers: self.servers.clone(),
-            lists: self.lists.clone(),
-            slow: self.slow.clone(),
-            clocks: self.clocks.clone(),
-            turns: self.turns.clone(),
+            servers: self.servers.to_vec(),
+            lists: self
+                .lists
+                .iter()
+                .map(|list| self.pool.iter(*list).copied().collect())
+                .collect(),
+            slow: self.slow.to_vec(),
+            clocks: self.clocks.to_vec(),
+            turns: self.turns.to_vec(),
         }
     }
 
@@ -1687,11 +1820,17 @@ impl RouterModel for CrossbarRouter {
         for (buffer, (numbers, leaving)) in self.buffers.iter_mut().zip(state.buffers) {
             (buffer.numbers, buffer.leaving) = (numbers, leaving);
         }
-        self.servers = state.servers;
-        self.lists = state.lists;
-        self.slow = state.slow;
-        self.clocks = state.clocks;
-        self.turns = state.turns;
+        self.servers = state.servers.into();
+        self.pool.clear();
+        for (list, packets) in self.lists.iter_mut().zip(state.lists) {
+            *list = Fifo::EMPTY;
+            for held in packets {
+                self.pool.push_back(list, held);
+            }
+        }
+        self.slow = state.slow.into();
+        self.clocks = state.clocks.into();
+        self.turns = state.turns.into();
         (0..self.buffers.len()).for_each(|list| self.set_request(list));
         Ok(())
     }
@@ -1703,7 +1842,7 @@ impl RouterModel for CrossbarRouter {
     fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
         let before_the_crossbar = |list: usize| list < self.buffers.len() || list >= self.arriving_list(0);
         for (list, packets) in self.lists.iter().enumerate() {
-            for held in packets {
+            for held in self.pool.iter(*packets) {
                 if before_the_crossbar(list) {
                     Holding::whole(&held.packet, (held.input, held.input_vc), see);
                 } else {

@@ -644,7 +644,7 @@ fn a_crossbar_with_cycles_is_hr_router() {
         let bytes = |key| case.bytes(key).expect("a size");
         let arbiter = match case.get("arbitration") {
             Some("lru") => "least-recently-used",
-            _ => "round-robin",
+            _ => "rotating",
         };
         let settings = format!(
             "router = {{ model = \"crossbar\", arbiter = \"{arbiter}\", delay = \"0 ps\", \
