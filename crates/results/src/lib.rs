@@ -38,6 +38,7 @@ mod partial;
 mod recording;
 mod repetition;
 mod report;
+mod router_model;
 pub mod rows;
 mod run_result;
 mod running;
@@ -84,6 +85,7 @@ pub use outcome::{BacklogGrowth, JobTotals, LatencyParts, NetworkTotals, Outcome
 pub use recording::{CutSummary, NotReplayed, RecordedGap, RecordingSummary, RecordingTotals};
 pub use repetition::{RepetitionSummary, RepetitionTimes};
 pub use report::{REPORT_BYTES, report};
+pub use router_model::{router_model, waits_for};
 pub use run_result::RunResult;
 pub use running::{Running, RunningFolder, refuse_in_use};
 pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledPart, bounded_slowdown};

@@ -220,7 +220,7 @@ impl ResultFolder {
     }
 
     /// The verdict of the run: the one that `fabricsim compare` prints, with `command` in each comparison and the grade
-    /// of confidence in words as `trust`. Computed from the tables for results of versions without verdicts, and after
+    /// of confidence in words as `trust`, and the router model as `router_model`. Computed from the tables for results of versions without verdicts, and after
     /// `fabricsim explain`. `None` if the run has not ended.
     ///
     /// # Errors
@@ -241,6 +241,7 @@ impl ResultFolder {
             .collect();
         let mut told = serde_json::to_value(&verdict).expect("plain data");
         told["trust"] = verdict.confidence.to_string().into();
+        told["router_model"] = results::router_model(&summary).into();
         for (index, command) in commands.into_iter().enumerate() {
             told["comparisons"][index]["command"] = command.into();
         }

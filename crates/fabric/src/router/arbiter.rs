@@ -3,7 +3,7 @@
 /// The arbitration among packets that could be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arbiter {
-    /// Round robin: for each output the first after the one that has won last.
+    /// Round robin: the first after the one that has won last.
     #[default]
     RoundRobin,
     /// In each cycle another input is asked first, whichever has won last. An input can win each time where the cycles

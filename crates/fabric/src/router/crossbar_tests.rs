@@ -2,7 +2,7 @@ use super::*;
 use crate::reverse_check::{Reversible, check, script};
 use crate::router::bench::{self, RecordedOutput, RouterRecorder, SLOW, credits, packets, ports, setup};
 use proptest::prelude::*;
-use routing::{Hop, LoadQuantity, LoadScope, Routing};
+use routing::{Hop, LoadQuantity, LoadScope, Random, Routing};
 use topology::HostId;
 
 type Bench = bench::Bench<CrossbarRouter>;

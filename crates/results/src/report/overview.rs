@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::html::{HtmlSection, escape, numbers, paragraph, table, words};
-use crate::{JobSummary, RepeatedRun, Summary, Verdict, show};
+use crate::{JobSummary, RepeatedRun, Summary, Verdict, router_model, show};
 
 /// Maximum number of jobs with a card.
 const MOST_CARDS: usize = 8;
@@ -101,6 +101,7 @@ pub(super) fn overview(summary: &Summary) -> HtmlSection {
     body += &pairs(&[
         ("hosts", n.hosts_text()),
         ("routers", show::count(n.routers)),
+        ("router model", router_model(summary).unwrap_or("–".into())),
         ("links (each direction)", show::count(n.links)),
         (
             "mean hops",

@@ -277,3 +277,12 @@ fn short_names_lead_to_the_name_that_is_meant() {
         }
     }
 }
+
+/// Reports and the viewer say what packets wait for.
+#[test]
+fn router_models_are_explained() {
+    for model in fabric::router::MODELS {
+        assert!(results::waits_for(model.name).is_some(), "{}", model.name);
+    }
+    assert_eq!(results::waits_for("toy"), None);
+}

@@ -1,0 +1,27 @@
+//! What packets wait for in a router model, in words.
+
+use crate::Summary;
+
+/// The router model of a run and what a packet waits for in it, such as "packet: links and credits". Of a model
+/// without an explanation the name; `None` if the summary has no name.
+pub fn router_model(summary: &Summary) -> Option<String> {
+    let name = summary.experiment["network"]["router"]["model"].as_str()?;
+    Some(match waits_for(name) {
+        Some(waits) => format!("{name}: packets wait for {waits}"),
+        None => name.into(),
+    })
+}
+
+/// What a packet waits for in the router model of this name; `None` without an explanation.
+pub fn waits_for(model: &str) -> Option<&'static str> {
+    Some(match model {
+        "analytic" => "ports of hosts only, nothing contends between routers",
+        "output-queued" => "links only, with queues without bound",
+        "packet" => "links and credits",
+        "input-queued" => "links, credits, the crossbar, and the packets before them in their queue",
+        "crossbar" => {
+            "output buffers, the crossbar, then links and credits; all arbiters but first-come have queues"
+        }
+        _ => return None,
+    })
+}
