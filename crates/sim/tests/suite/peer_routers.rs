@@ -672,6 +672,33 @@ fn a_crossbar_with_cycles_is_hr_router() {
     });
 }
 
+/// The network `logp` of SST/macro has five more lists, which are not in the file. Its receivers take whole messages in
+/// the order of their tails (`l03_incast`, `l04_incast_tie`, `l07_random`), here packets in the order of their heads; the
+/// network has another bandwidth than the ports of hosts (`l05_slow_network`); messages of at most 256 B take no time at
+/// these (`l06_negligible`).
+///
+/// Messages are posted when the sender of the peer lets them go: there the injection latency occupies it, as no
+/// parameter of LogGP does.
+#[test]
+fn analytic_is_logp_of_sst_macro() {
+    compare("logp.txt", &[], &[], |case| {
+        let latency = |key| case.time_ns(key).expect("a latency");
+        let hops = case.get("logp_hops").expect("hops");
+        let hops: u64 = hops.parse().expect("a number");
+        let all = latency("logp_out_in_latency") + hops * latency("logp_hop_latency");
+        let settings = format!(
+            "router = {{ model = \"analytic\", delay = \"0 ps\", buffer = \"1 GiB\" }}\n\
+             link = {{ bandwidth = \"{}\", latency = \"{} ns\" }}\nnic_arbiter = \"in-order\"",
+            case.get("injection_bandwidth").expect("a bandwidth"),
+            all / 2,
+        );
+        let done = case.run(&settings, None);
+        let differences = done.iter().zip(&case.messages);
+        let differences = differences.map(|(done, message)| *done as f64 - message.done_ps);
+        (differences.collect(), 0.0)
+    });
+}
+
 /// A network of the application points, with one fixed route for each pair of hosts.
 fn application_network(name: &str) -> Case {
     type Links = Vec<(u32, u32)>;
