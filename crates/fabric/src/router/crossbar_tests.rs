@@ -112,7 +112,7 @@ fn a_shared_crossbar_is_one_server() {
     }
     bench.until(Time(1_000_000));
     // 300 B at 2 B/ns, and the first 12.5 ns, in which too few bytes have come.
-    let slow = |ps| format!("SlowPacket {{ incoming: Time({ps}) }}");
+    let slow = |ps| format!("{:?}", SlowPacket::new(Time(ps)));
     let signals = [(0, 2, slow(125_000)), (0, 0, slow(162_500))];
     assert_eq!(bench.outputs.signals, signals);
 }
@@ -126,8 +126,8 @@ fn a_router_is_told_that_a_packet_comes_slowly() {
     bench.arrive(0, 1, 3, 100);
     assert_eq!(bench.departed(2), [(0, 0, 100_000)]);
     assert_eq!(bench.departed(3), [(300_000, 1, 400_000)], "hosts get tails");
-    let signal = "SlowPacket { incoming: Time(400000) }";
-    assert_eq!(bench.outputs.signals, [(0, 2, signal.into())]);
+    let signal = format!("{:?}", SlowPacket::new(Time(400_000)));
+    assert_eq!(bench.outputs.signals, [(0, 2, signal)]);
     // The link carries the packet at the end of the time in which it comes.
     let busy = |until| bench.router.used(2, Time(until)).busy;
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_router_is_told_that_a_packet_comes_slowly() {
     bench.router.signal(
         bench.now,
         1,
-        SlowPacket { incoming },
+        SlowPacket::new(incoming),
         &EXPLICIT,
         &mut bench.outputs,
     );
@@ -433,7 +433,8 @@ impl<const KIND: usize> Reversible for Subject<KIND> {
             Op::Credit(port, vc, bytes) => self.0.credit(now, port, vc, bytes, out),
             Op::Slow(port, ps) => {
                 let incoming = Time(ps);
-                self.0.signal(now, port, SlowPacket { incoming }, &EXPLICIT, out);
+                self.0
+                    .signal(now, port, SlowPacket::new(incoming), &EXPLICIT, out);
             }
             Op::Timer(timer) => {
                 // What expires is due now: the next cycle, and the links.

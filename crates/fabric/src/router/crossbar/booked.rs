@@ -112,7 +112,7 @@ impl CrossbarRouter {
         let incoming = booking.tail - booking.head;
         let to_host = self.outputs[usize::from(output)].to_host;
         if incoming > on_link && !to_host {
-            out.signal(output, SlowPacket { incoming }, wait);
+            out.signal(output, SlowPacket::new(incoming), wait);
         }
         // Stored packets, and those for hosts, arrive with their tails.
         let start = match to_host || self.parameters.stores {
