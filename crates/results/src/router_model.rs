@@ -2,8 +2,8 @@
 
 use crate::Summary;
 
-/// The router model of a run and what a packet waits for in it, such as "packet: links and credits". Of a model
-/// without an explanation the name; `None` if the summary has no name.
+/// The router model of a run and what a packet waits for in it, such as "packet: packets wait for links and credits".
+/// Of a model without an explanation the name; `None` if the summary has no name.
 pub fn router_model(summary: &Summary) -> Option<String> {
     let name = summary.experiment["network"]["router"]["model"].as_str()?;
     Some(match waits_for(name) {
@@ -15,13 +15,11 @@ pub fn router_model(summary: &Summary) -> Option<String> {
 /// What a packet waits for in the router model of this name; `None` without an explanation.
 pub fn waits_for(model: &str) -> Option<&'static str> {
     Some(match model {
-        "analytic" => "ports of hosts only, nothing contends between routers",
-        "output-queued" => "links only, with queues without bound",
+        "analytic" => "ports of hosts only",
+        "output-queued" => "links",
         "packet" => "links and credits",
-        "input-queued" => "links, credits, the crossbar, and the packets before them in their queue",
-        "crossbar" => {
-            "output buffers, the crossbar, then links and credits; all arbiters but first-come have queues"
-        }
+        "input-queued" => "their queue, the crossbar, links and credits",
+        "crossbar" => "output buffers, the crossbar, links and credits",
         _ => return None,
     })
 }

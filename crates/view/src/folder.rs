@@ -219,9 +219,9 @@ impl ResultFolder {
         ended.map(|summary| summary.expect("it was a summary"))
     }
 
-    /// The verdict of the run: the one that `fabricsim compare` prints, with `command` in each comparison and the grade
-    /// of confidence in words as `trust`, and the router model as `router_model`. Computed from the tables for results of versions without verdicts, and after
-    /// `fabricsim explain`. `None` if the run has not ended.
+    /// The verdict of the run: the one that `fabricsim compare` prints, with `command` in each comparison, the grade of
+    /// confidence in words as `trust`, and the router model as `router_model`. Computed from the tables for results of
+    /// versions without verdicts, and after `fabricsim explain`. `None` if the run has not ended.
     ///
     /// # Errors
     /// A table that its rules read, or the explanation, is damaged.

@@ -70,8 +70,7 @@ pub fn read(
             router,
             model,
             |has| has.traffic_classes,
-            "reserves its links ahead of time, in the order in which packets arrive, and so cannot let one traffic \
-             class go before another",
+            "cannot let one traffic class go before another",
             "at most one table [[network.traffic_class]]",
         )?;
     }
@@ -105,8 +104,7 @@ fn read_copies(
         router,
         model,
         |has| has.vc_copies,
-        "has no queue in which a packet holds up others, so that copies of virtual channels would only divide its \
-         buffers",
+        "makes no choice among copies of virtual channels",
         "vc_copies = 1",
     )?;
     Ok(copies)

@@ -673,8 +673,8 @@ fn a_crossbar_with_cycles_is_hr_router() {
 }
 
 /// The network `logp` of SST/macro has five more lists, which are not in the file. Its receivers take whole messages in
-/// the order of their tails (`l03_incast`, `l04_incast_tie`, `l07_random`), here packets in the order of their heads. Its
-/// network has another bandwidth than its ports (`l05_slow_network`). Messages of at most 256 B take no time there
+/// the order of their tails (`l03_incast`, `l04_incast_tie`, `l07_random`), here packets in the order of their heads.
+/// Its network has another bandwidth than its ports (`l05_slow_network`). Messages of at most 256 B take no time there
 /// (`l06_negligible`).
 ///
 /// Messages are posted when the sender of the peer lets them go: there the injection latency occupies it, as no
