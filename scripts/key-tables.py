@@ -672,18 +672,18 @@ def mend_module(text: str, module: str, keys: Sequence[Key]) -> Mended:
 def field_keys(keys: Iterable[Key]) -> list[Key]:
     """Those that a class has as fields. The classes of other parts are made from the registry.
 
-    A field of several parts, such as the arbiter of router models, has the choices of all of them.
+    A field of several parts, such as the arbiter of router models, has the choices of all of them, and the
+    default of the first.
     """
-    fields = [key for key in keys if key.kind in ("keys", "executors", "router-models", "nic-models")]
-    choices: dict[str, list[str]] = {}
-    for key in fields:
-        choices.setdefault(key.path, []).extend(key.choices)
-    return [
-        replace(key, facts={**key.facts, "choices": list(dict.fromkeys(choices[key.path]))})
-        if key.choices
-        else key
-        for key in fields
-    ]
+    kinds = ("keys", "executors", "router-models", "nic-models")
+    fields: dict[tuple[str, str], Key] = {}
+    of_fields = [key for key in keys if key.kind in kinds]
+    for key in of_fields:
+        first = fields.setdefault((key.kind, key.path), key)
+        if key.choices:
+            choices = list(dict.fromkeys([*first.choices, *key.choices]))
+            fields[key.kind, key.path] = replace(first, facts={**first.facts, "choices": choices})
+    return [fields[key.kind, key.path] for key in of_fields]
 
 
 # Both

@@ -134,7 +134,14 @@ def test_the_verdict_comes_first_and_leads_to_its_links_and_times(
     words = page.inner_text(f"{box} summary strong").replace("\u00a0", " ")
     assert words == "One link is full for 20 % of the time."
     assert headline.bounding_box()["y"] < page.locator(NETWORK).bounding_box()["y"]
-    assert page.locator(f"{box} dt").all_inner_texts() == ["where", "when", "why", "try", "trust"]
+    assert page.locator(f"{box} dt").all_inner_texts() == [
+        "where",
+        "when",
+        "why",
+        "try",
+        "router model",
+        "trust",
+    ]
     shows(page, box, "medium: a note")
     places = page.locator(f"{box} dd")
     assert places.nth(2).inner_text() == "MPI calls" and places.nth(2).locator("button").count() == 0

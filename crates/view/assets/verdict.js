@@ -66,8 +66,8 @@ export function verdictBox({ verdict, missing }, { links, moment }) {
   );
   add("why", verdict.causes.map(tied));
   add("try", verdict.comparisons.map(comparison));
-  add("trust", [verdict.trust]);
   add("router model", verdict.router_model ? [verdict.router_model] : []);
+  add("trust", [verdict.trust]);
   const second = verdict.places[0]?.found ?? verdict.causes[0];
   const summary = element("summary", [
     element("strong", tied(verdict.headline)),
