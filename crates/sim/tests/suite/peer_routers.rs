@@ -531,7 +531,7 @@ const MIXED: &str = "crossbar and links have different arbitrators";
 const OTHER_BYTE: &str = "a packet that is later by one byte takes another idle stretch";
 
 /// Cases of PISCES with rules that are left out, and why. Without arbitrators (`null`), with unlimited bandwidth, there
-/// are 12 more, which are not in the file.
+/// are 13 more, which are not in the file.
 const PISCES_LEFT_OUT: [(&str, &str); 14] = [
     (
         "p17_long_link_ct",
