@@ -18,7 +18,7 @@ impl CrossbarRouter {
         journal.note(|| CrossbarUndo::Clock(clock as u32, before));
     }
 
-    /// Number of turns of the arbiter. Least recently used: by input port and VC the number of its last win, then the
+    /// The first turns of the arbiter. Least recently used: by input port and VC the number of its last win, then the
     /// number of wins. iSLIP: by output the preferred input, by input the preferred output, then by input the preferred
     /// VC. Round robin: by output port and VC the preferred input port and VC, then by output the
     /// preferred VC. Rotating: by input the preferred VC.
