@@ -34,8 +34,33 @@ impl Control {
         self.events.load(Relaxed)
     }
 
+    /// A run begins at this time. Successive runs may share a control.
+    pub(crate) fn begin(&self, at: Time) {
+        self.now_ps.store(at.0, Relaxed);
+        self.events.store(0, Relaxed);
+    }
+
+    /// All events before this time have been executed. Executors that follow each other in a run know this time with
+    /// different accuracy, so an earlier one than that already reported counts for nothing.
     pub(crate) fn report(&self, now: Time, events: u64) {
-        self.now_ps.store(now.0, Relaxed);
+        self.now_ps.fetch_max(now.0, Relaxed);
         self.events.store(events, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_run_never_decreases() {
+        let control = Control::default();
+        control.begin(Time(500));
+        control.report(Time(900), 3);
+        // An executor that takes over knows less.
+        control.report(Time::ZERO, 4);
+        assert_eq!((control.now(), control.events()), (Time(900), 4));
+        control.begin(Time(200));
+        assert_eq!((control.now(), control.events()), (Time(200), 0), "the next run");
     }
 }

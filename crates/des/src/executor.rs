@@ -37,6 +37,7 @@ impl<M: Model> Run<'_, M> {
         let first = self
             .from
             .map_or((Time::ZERO, Time::MAX), |snapshot| (snapshot.time, snapshot.stop));
+        self.control.begin(first.0);
         let leg = RunLeg::whole(first.0, first.1);
         match executor {
             Executor::Sequential => sequential::run(self, &leg, observer),

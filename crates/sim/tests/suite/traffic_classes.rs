@@ -282,6 +282,9 @@ fn wrong_classes_are_refused() {
     let small = network.replace("64 KiB", "400 B");
     let packet = network.replace("input-queued", "packet");
     let output_queued = network.replace("input-queued", "output-queued");
+    let crossbar = network.replace("input-queued", "crossbar");
+    let no_classes = "this router model cannot let one traffic class go before another; \
+                      expected model = \"input-queued\", or at most one table [[network.traffic_class]]";
     let cases = [
         (
             &network,
@@ -335,13 +338,9 @@ fn wrong_classes_are_refused() {
             "",
             "network.router.buffer: 400 B per input port are 200 B for each of 2 virtual channels (1 for each of 2 in network.traffic_class), less than a packet of 256 B; expected at least 512 B",
         ),
-        (&packet, &two, "", "in the order in which packets arrive"),
-        (
-            &output_queued,
-            &two,
-            "",
-            "expected model = \"input-queued\", or at most one table [[network.traffic_class]]",
-        ),
+        (&packet, &two, "", no_classes),
+        (&output_queued, &two, "", no_classes),
+        (&crossbar, &two, "", no_classes),
     ];
     for (network, classes, job, expected) in cases {
         let error = error(network, classes, job);
