@@ -168,6 +168,9 @@ class Router(Given):
     vc_output_buffer : Size, such as "16 KiB"
         Model crossbar only: buffer of one virtual channel of an output port, at most 1 GiB
         (default: the buffer of a VC behind the link).
+    queues : {"per-vc", "per-output"}
+        Model crossbar only: one queue for each VC of an input port, or one for each VC and output
+        (default: per-vc).
     switching : {"cut-through", "store-and-forward"}
         Model crossbar only: whether a packet goes on when its head or its tail has arrived
         (default: cut-through).
@@ -198,6 +201,7 @@ class Router(Given):
     speedup: float | None = None
     flit: Size | None = None
     vc_output_buffer: Size | None = None
+    queues: Literal["per-vc", "per-output"] | None = None
     switching: Literal["cut-through", "store-and-forward"] | None = None
     output_buffer: Size | None = None
     delay: Time | None = None

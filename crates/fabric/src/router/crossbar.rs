@@ -12,10 +12,12 @@
 //!   and links are booked in advance ([`Bookings`]): the times at which head and tail leave are known as soon as the
 //!   packet has its space. The crossbar is one server for each output, or one for the whole router.
 //! - With the others, each input port and VC has a first-in first-out queue, and a packet is routed when it is the
-//!   first there (head-of-line blocking). The crossbar works in cycles of one flit. In each cycle idle outputs and idle
-//!   inputs are matched; a packet that has arrived in a cycle takes part from the next one on. It is in the output
-//!   buffer at once, and both ports are busy for the cycles of its flits. A link starts a flit after its packet has
-//!   entered an empty output buffer, or after a credit that it lacked; it serves its VCs round robin. Packets take
+//!   first there (head-of-line blocking); or one such queue for each output, and a packet is routed when its head
+//!   arrives (virtual output queues: Y. Tamir and G. L. Frazier, "High-performance multi-queue buffers for VLSI
+//!   communications switches", ISCA 1988). The crossbar works in cycles of one flit. In each cycle idle outputs and
+//!   idle inputs are matched; a packet that has arrived in a cycle takes part from the next one on. It is in the
+//!   output buffer at once, and both ports are busy for the cycles of its flits. A link starts a flit after its packet
+//!   has entered an empty output buffer, or after a credit that it lacked; it serves its VCs round robin. Packets take
 //!   whole flits on links.
 //!
 //! With cut-through the head of a packet goes on before the tail has arrived. With store-and-forward a packet begins to
@@ -72,6 +74,9 @@ const SWITCHES: [&str; 2] = ["per-port", "shared"];
 
 /// Names of the ways in which packets are passed on; the first is the default.
 const PASSING: [&str; 2] = ["cut-through", "store-and-forward"];
+
+/// Names of the divisions of an input buffer into queues; the first is the default.
+const QUEUES: [&str; 2] = ["per-vc", "per-output"];
 
 const OUTPUT_BUFFER: Parameter = Parameter::computed(
     "vc_output_buffer",
@@ -130,6 +135,8 @@ pub struct CrossbarParameters {
     pub vc_output_buffer: Option<u32>,
     /// Whether packets are stored before they go on.
     pub stores: bool,
+    /// Whether each input VC has a queue for each output, so that packets only wait for their own output.
+    pub queue_per_output: bool,
     /// Bytes of a flit; without a meaning for the arbiter first-come.
     pub flit: u32,
     /// Iterations of iSLIP.
@@ -323,6 +330,8 @@ pub struct CrossbarRouter {
     crossbar: Rate,
     /// Time of a flit in the crossbar.
     cycle: Time,
+    /// Queues of a VC of an input port.
+    queues_per_vc: usize,
     /// Bandwidth at which packets come in from hosts.
     injection: Rate,
     measured: Measured,
@@ -400,29 +409,52 @@ impl CrossbarRouter {
         self.parameters.arbiter == Arbiter::FirstCome
     }
 
-    /// The list of packets that wait for the space of a buffer, with the arbiter first-come; otherwise the queue of an
-    /// input port and VC.
+    /// The list of packets that wait for the space of a buffer, with the arbiter first-come.
     #[inline]
     fn waiting_list(&self, index: usize) -> usize {
         index
     }
 
+    /// Number of input queues; with the arbiter first-come, of the lists of packets that wait for space.
+    #[inline]
+    fn queues(&self) -> usize {
+        self.buffers.len() * self.queues_per_vc
+    }
+
+    /// The list of the packets in an input queue; with the arbiter first-come there are none. Only with a queue for
+    /// each output the packet has to be routed.
+    #[inline]
+    fn queue_of(&self, held: &CrossbarPacket) -> usize {
+        let of_vc = self.index(held.input, held.input_vc) * self.queues_per_vc;
+        match self.parameters.queue_per_output {
+            true => of_vc + usize::from(held.output),
+            false => of_vc,
+        }
+    }
+
+    /// The input port and VC of an input queue.
+    #[inline]
+    fn input_of(&self, queue: usize) -> (usize, usize) {
+        let (index, vcs) = (queue / self.queues_per_vc, usize::from(self.vcs));
+        (index / vcs, index % vcs)
+    }
+
     /// The list of packets in an output buffer.
     #[inline]
     fn output_list(&self, index: usize) -> usize {
-        self.buffers.len() + index
+        self.queues() + index
     }
 
     /// The list of packets whose heads cross a part of the crossbar.
     #[inline]
     fn crossing_list(&self, server: u16) -> usize {
-        2 * self.buffers.len() + usize::from(server)
+        self.queues() + self.buffers.len() + usize::from(server)
     }
 
     /// The list of packets of a host of which a part has not arrived.
     #[inline]
     fn arriving_list(&self, input: u16) -> usize {
-        2 * self.buffers.len() + self.outputs.len() + usize::from(input)
+        self.queues() + self.buffers.len() + self.outputs.len() + usize::from(input)
     }
 
     /// The time until which an input of the crossbar is busy.
@@ -491,7 +523,7 @@ impl CrossbarRouter {
     #[inline]
     fn set_request(&mut self, list: usize) {
         if let Some(word) = self.requests.get_mut(list / 64)
-            && list < self.buffers.len()
+            && list < self.queues_per_vc * self.buffers.len()
         {
             let bit = 1 << (list % 64);
             match self.lists[list].is_empty() {
@@ -622,11 +654,14 @@ impl CrossbarRouter {
             (held.first, held.ready) = (held.arrived, now);
             self.admit(now, held, out);
         } else {
-            let queue = self.waiting_list(self.index(held.input, held.input_vc));
+            if self.parameters.queue_per_output {
+                self.route(now, &mut held, context, out);
+            }
+            let queue = self.queue_of(&held);
             let is_first = self.lists[queue].is_empty();
             self.push(queue, held, out);
             if is_first {
-                self.route_first(now, queue, context, out);
+                self.begin_first(now, queue, context, out);
             }
         }
     }
@@ -809,14 +844,15 @@ impl CrossbarRouter {
                 && held.packet.bytes > 0
                 && (!routed || (usize::from(held.output) < ports && held.output_vc < self.vcs))
         };
-        let queues = if self.first_come() { 0 } else { self.buffers.len() };
+        let queues = if self.first_come() { 0 } else { self.queues() };
+        let per_output = self.parameters.queue_per_output;
         for (list, packets) in state.lists.iter().enumerate() {
-            // Of an input queue only the first packet is routed, of those that arrive none.
-            let all_routed = list >= queues && list < self.arriving_list(0);
-            let good = packets
-                .iter()
-                .enumerate()
-                .all(|(place, held)| fits(held, all_routed || (list < queues && place == 0)));
+            // Of the input queue of a VC only the first packet is routed, of those that arrive none.
+            let all_routed = (list >= queues || per_output) && list < self.arriving_list(0);
+            let good = packets.iter().enumerate().all(|(place, held)| {
+                fits(held, all_routed || (list < queues && place == 0))
+                    && (list >= queues || self.queue_of(held) == list)
+            });
             if !good {
                 return Err(format!(
                     "router {id}: a packet in the saved state has no such port"
@@ -825,7 +861,7 @@ impl CrossbarRouter {
         }
         let limit = |place: usize| match self.parameters.arbiter {
             Arbiter::LeastRecentlyUsed => u64::MAX,
-            Arbiter::RoundRobin if place < self.buffers.len() => self.buffers.len() as u64,
+            Arbiter::RoundRobin if place < self.buffers.len() => self.queues() as u64,
             Arbiter::Islip if place < 2 * ports => ports as u64,
             _ => u64::from(self.vcs),
         };
@@ -850,13 +886,14 @@ impl RouterModel for CrossbarRouter {
         summary: "buffers of fixed size before and behind a crossbar with its own bandwidth and arbitration, credits \
                   for both; cut-through or store-and-forward",
         parameters: parameters! {
-            choice("arbiter", &ARBITERS, "how packets cross; all but first-come have head-of-line blocking");
+            choice("arbiter", &ARBITERS, "how packets cross; all but first-come need queues = \"per-output\" to have no head-of-line blocking");
             ITERATIONS;
             choice("crossbar", &SWITCHES, "one crossbar port for each output, or one server for the whole router (first-come)");
             CROSSBAR_BANDWIDTH;
             number("speedup", 1.0, "speed of the crossbar over that of the fastest link, 1 to 1000 with at most six decimals");
             FLIT;
             OUTPUT_BUFFER;
+            choice("queues", &QUEUES, "one queue for each VC of an input port, or one for each VC and output");
             choice("switching", &PASSING, "whether a packet goes on when its head or its tail has arrived");
         },
         capabilities: RouterCapabilities {
@@ -928,6 +965,15 @@ impl RouterModel for CrossbarRouter {
             }
             _ => {}
         }
+        let queue_per_output = section.choice("queues")? == QUEUES[1];
+        if queue_per_output && matches!(arbiter, Arbiter::FirstCome | Arbiter::Rotating) {
+            let why = match first_come {
+                true => "with first-come, packets wait for their own output only, without queues",
+                false => "the arbiter rotating asks each VC of an input for one packet",
+            };
+            let message = format!("{why}; expected queues = \"per-vc\", or another arbiter");
+            return Err(section.error("queues", message));
+        }
         Ok(CrossbarParameters {
             arbiter,
             switch,
@@ -935,6 +981,7 @@ impl RouterModel for CrossbarRouter {
             bandwidth: bandwidth.map(|bandwidth| Rate::bits_per_s(bandwidth.bits_per_s)),
             vc_output_buffer: size(OUTPUT_BUFFER, MOST_BYTES)?,
             stores: section.choice("switching")? == PASSING[1],
+            queue_per_output,
             flit: flit.unwrap_or(DEFAULT_FLIT),
             iterations: iterations.unwrap_or(1),
         })
@@ -1012,19 +1059,22 @@ impl RouterModel for CrossbarRouter {
             }
         });
         let count = ports.len();
+        let queues_per_vc = if parameters.queue_per_output { count } else { 1 };
+        let queues = buffers.len() * queues_per_vc;
         CrossbarRouter {
             id: setup.id,
             vcs: setup.vcs,
             parameters,
             crossbar,
             cycle: crossbar.serialization(parameters.flit).max(Time(1)),
+            queues_per_vc,
             injection: setup.injection,
             measured: setup.measured,
             outputs: ports.iter().map(output).collect(),
             servers: vec![Bookings::default(); if first_come { 2 * count } else { 0 }].into(),
-            lists: vec![Fifo::EMPTY; 2 * buffers.len() + 2 * count].into(),
+            lists: vec![Fifo::EMPTY; queues + buffers.len() + 2 * count].into(),
             pool: PacketPool::default(),
-            requests: vec![0; if first_come { 0 } else { buffers.len().div_ceil(64) }].into(),
+            requests: vec![0; if first_come { 0 } else { queues.div_ceil(64) }].into(),
             slow: vec![VecDeque::new(); count].into(),
             clocks: match first_come {
                 true => Box::default(),
@@ -1033,7 +1083,7 @@ impl RouterModel for CrossbarRouter {
                     busy.into_iter().chain(vec![Time::MAX; count + 1]).collect()
                 }
             },
-            turns: CrossbarRouter::turns(parameters.arbiter, count, setup.vcs).into(),
+            turns: CrossbarRouter::turns(parameters.arbiter, (count, queues), setup.vcs).into(),
             able: Vec::new(),
             buffers: buffers.into(),
         }
@@ -1250,7 +1300,7 @@ impl RouterModel for CrossbarRouter {
         self.slow = state.slow.into();
         self.clocks = state.clocks.into();
         self.turns = state.turns.into();
-        (0..self.buffers.len()).for_each(|list| self.set_request(list));
+        (0..self.queues()).for_each(|list| self.set_request(list));
         Ok(())
     }
 
@@ -1259,7 +1309,7 @@ impl RouterModel for CrossbarRouter {
     }
 
     fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
-        let before_the_crossbar = |list: usize| list < self.buffers.len() || list >= self.arriving_list(0);
+        let before_the_crossbar = |list: usize| list < self.queues() || list >= self.arriving_list(0);
         for (list, packets) in self.lists.iter().enumerate() {
             for held in self.pool.iter(*packets) {
                 if before_the_crossbar(list) {
@@ -1293,7 +1343,7 @@ impl RouterModel for CrossbarRouter {
         LinkUse::new(state.counters, stalls, busy, self.measured)
     }
 
-    /// With head-of-line blocking, counts the first packets of queues only, since the others are not routed yet.
+    /// With head-of-line blocking, counts only the first packets of queues, since the others are not routed yet.
     fn waiting_at(&self, port: u16) -> u32 {
         self.outputs[usize::from(port)].state.requested
     }

@@ -267,6 +267,22 @@ fn queues_have_head_of_line_blocking() {
     );
 }
 
+#[test]
+fn with_a_queue_for_each_output_packets_wait_for_their_own_output_only() {
+    for arbiter in ["round-robin", "islip", "age", "least-recently-used", "random"] {
+        let text = format!("{ROUND_ROBIN}\narbiter = \"{arbiter}\"\nqueues = \"per-output\"");
+        let mut bench = bench(&text);
+        bench.arrive(1_000, 0, 2, 200);
+        bench.arrive(12_000, 1, 2, 100);
+        bench.arrive(13_000, 1, 0, 100);
+        let waiting = [0, 2].map(|output| bench.router.waiting_at(output));
+        assert_eq!(waiting, [1, 1], "both of input 1 are routed, {arbiter}");
+        // From the cycle at 20 ns on; its input is busy until 120 ns, the output of the other until 210 ns.
+        assert_eq!(bench.departed(0), [(30_000, 1, 130_000)], "{arbiter}");
+        assert_eq!(bench.departed(2)[1], (220_000, 1, 320_000), "{arbiter}");
+    }
+}
+
 /// Which of three inputs goes first, and who after that.
 fn order(arbiter: &str) -> Vec<u32> {
     let text = format!("arbiter = \"{arbiter}\"\nflit = \"10 B\"\nvc_output_buffer = \"400 B\"");
@@ -371,6 +387,11 @@ fn parameters_that_contradict_each_other_are_refused() {
         ),
         ("crossbar_bandwidth = \"1 kbps\"", "expected at least 1 Mbps"),
         ("vc_output_buffer = \"2 GiB\"", "expected 1 B to"),
+        (
+            "arbiter = \"first-come\"\nqueues = \"per-output\"",
+            "expected queues = \"per-vc\", or another arbiter",
+        ),
+        ("arbiter = \"rotating\"\nqueues = \"per-output\"", "asks each VC"),
     ];
     for (text, expected) in refused {
         let error = read(text).unwrap_err();
@@ -392,7 +413,7 @@ enum Op {
 /// A router under the reverse check, with ports of two speeds, and a warm-up. The number selects parameters.
 struct Subject<const KIND: usize>(CrossbarRouter);
 
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 11] = [
     "arbiter = \"first-come\"\nvc_output_buffer = \"300 B\"\ncrossbar = \"shared\"",
     "arbiter = \"first-come\"\ncrossbar_bandwidth = \"3 Gbps\"",
     "arbiter = \"first-come\"\nswitching = \"store-and-forward\"\nvc_output_buffer = \"300 B\"",
@@ -401,6 +422,9 @@ const KINDS: [&str; 8] = [
     "arbiter = \"islip\"\niterations = 3\nflit = \"32 B\"",
     "flit = \"8 B\"",
     "arbiter = \"rotating\"\nvc_output_buffer = \"300 B\"",
+    "queues = \"per-output\"\nvc_output_buffer = \"300 B\"",
+    "arbiter = \"least-recently-used\"\nqueues = \"per-output\"\nflit = \"8 B\"",
+    "arbiter = \"islip\"\nqueues = \"per-output\"\nswitching = \"store-and-forward\"",
 ];
 
 impl<const KIND: usize> Reversible for Subject<KIND> {
@@ -500,6 +524,9 @@ proptest! {
         check::<Subject<5>>(&script)?;
         check::<Subject<6>>(&script)?;
         check::<Subject<7>>(&script)?;
+        check::<Subject<8>>(&script)?;
+        check::<Subject<9>>(&script)?;
+        check::<Subject<10>>(&script)?;
     }
 }
 

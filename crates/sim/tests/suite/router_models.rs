@@ -72,6 +72,58 @@ fn a_speedup_multiplies_the_throughput_of_a_switch_until_the_links_limit_it() {
     assert!(least < small, "{least}");
 }
 
+/// Throughput of a switch with first-in first-out queues by number of ports, with a random winner (Karol, Hluchyj and
+/// Morgan 1987, table I).
+const KAROL: [(u32, f64); 7] = [
+    (2, 0.75),
+    (3, 0.6825),
+    (4, 0.6553),
+    (5, 0.6399),
+    (6, 0.6302),
+    (7, 0.6234),
+    (8, 0.6184),
+];
+
+#[test]
+fn a_crossbar_with_one_queue_for_each_input_has_karol_s_throughput_by_ports() {
+    for (ports, expected) in KAROL {
+        for arbiter in ["random", "round-robin"] {
+            let crossbar = format!("model = \"crossbar\", arbiter = \"{arbiter}\", flit = \"32 B\"");
+            let accepted = switch(ports, &format!("{crossbar}, buffer = \"64 KiB\""), 1.0).accepted;
+            println!("{ports} ports, {arbiter}: {accepted:.4}, expected {expected:.4}");
+            assert!(
+                (accepted / expected - 1.0).abs() < 0.015,
+                "{ports} ports, {arbiter}"
+            );
+        }
+    }
+}
+
+/// iSLIP with one iteration serves uniform traffic fully (N. McKeown 1999, section III), and with more iterations it
+/// waits less below saturation. An arbiter that matches greedily does so, too.
+#[test]
+fn a_crossbar_with_a_queue_for_each_output_passes_uniform_traffic() {
+    let voq = "model = \"crossbar\", flit = \"32 B\", queues = \"per-output\", buffer = \"1 MiB\"";
+    let arbiters = [
+        "arbiter = \"islip\"",
+        "arbiter = \"islip\", iterations = 4",
+        "arbiter = \"round-robin\"",
+    ];
+    let latencies = arbiters.map(|arbiter| {
+        let [high, full] = [0.9, 1.0].map(|load| switch(16, &format!("{voq}, {arbiter}"), load));
+        let latency = high.latency;
+        println!("{arbiter}: {latency:.3} ns at 0.9; {:.4} at 1", full.accepted);
+        assert!(full.accepted > 0.95, "{arbiter}: {}", full.accepted);
+        assert!(
+            (high.accepted / 0.9 - 1.0).abs() < 0.01,
+            "{arbiter}: {}",
+            high.accepted
+        );
+        latency
+    });
+    assert!(latencies[1] < 0.5 * latencies[0], "{latencies:?}");
+}
+
 /// From `output-queued` down each model lets packets wait for more.
 #[test]
 fn each_model_of_the_hierarchy_is_slower_than_the_one_before() {

@@ -107,6 +107,7 @@ const OF_THE_MODEL: &[&str] = &[
     "network.router.crossbar_bandwidth",
     "network.router.flit",
     "network.router.vc_output_buffer",
+    "network.router.queues",
     "network.router.switching",
     "network.router.vc_copies",
     "network.nic.model",

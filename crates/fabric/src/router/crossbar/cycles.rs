@@ -18,13 +18,13 @@ impl CrossbarRouter {
         journal.note(|| CrossbarUndo::Clock(clock as u32, before));
     }
 
-    /// The first turns of the arbiter. Least recently used: by input port and VC the number of its last win, then the
-    /// number of wins. iSLIP: by output the preferred input, by input the preferred output, then by input the preferred
-    /// VC. Round robin: by output port and VC the preferred input port and VC, then by output the
-    /// preferred VC. Rotating: by input the preferred VC.
-    pub(super) fn turns(arbiter: Arbiter, ports: usize, vcs: u8) -> Vec<u64> {
+    /// The first turns of the arbiter. Least recently used: by input queue the number of its last win, then the number
+    /// of wins. iSLIP: by output the preferred input, by input the preferred output, then by input the preferred VC.
+    /// Round robin: by output port and VC the preferred input queue, then by output the preferred VC. Rotating: by
+    /// input the preferred VC.
+    pub(super) fn turns(arbiter: Arbiter, (ports, queues): (usize, usize), vcs: u8) -> Vec<u64> {
         match arbiter {
-            Arbiter::LeastRecentlyUsed => (0..=(ports * usize::from(vcs)) as u64).collect(),
+            Arbiter::LeastRecentlyUsed => (0..=queues as u64).collect(),
             Arbiter::Islip => vec![0; 3 * ports],
             Arbiter::RoundRobin => vec![0; ports * usize::from(vcs) + ports],
             Arbiter::Rotating => vec![0; ports],
@@ -69,8 +69,9 @@ impl CrossbarRouter {
         out.note(|| CrossbarUndo::Leaves(index as u32));
     }
 
-    /// Routes the first packet of an input queue, if there is one.
-    pub(super) fn route_first<O: RouterOutputs<CrossbarRouter>>(
+    /// The first packet of an input queue, if there is one, begins to wait for its output. In the queue of a VC it is
+    /// routed now.
+    pub(super) fn begin_first<O: RouterOutputs<CrossbarRouter>>(
         &mut self,
         now: Time,
         queue: usize,
@@ -82,8 +83,10 @@ impl CrossbarRouter {
         };
         let before = held.packet.route;
         out.note(|| CrossbarUndo::Ready(queue as u32, held.ready, held.first));
-        self.route(now, &mut held, context, out);
-        held.first = now;
+        if !self.parameters.queue_per_output {
+            self.route(now, &mut held, context, out);
+            held.first = now;
+        }
         let output = &self.outputs[usize::from(held.output)];
         let on_link = output.rate.serialization(held.packet.bytes);
         // With cut-through no byte leaves before it has come.
@@ -93,7 +96,9 @@ impl CrossbarRouter {
         if let Some(first) = self.first_mut(queue) {
             *first = held;
         }
-        out.note(|| CrossbarUndo::Routed(queue as u32, before));
+        if !self.parameters.queue_per_output {
+            out.note(|| CrossbarUndo::Routed(queue as u32, before));
+        }
         let free = self.clocks[self.input_clock(held.input)].max(self.clocks[self.output_clock(held.output)]);
         self.await_cycle(now, self.cycle_after(held.ready).max(free), out);
     }
@@ -236,7 +241,7 @@ impl CrossbarRouter {
                 let cycles = now.ps() / self.cycle.ps();
                 let first = (cycles.wrapping_sub(1) % ports as u64) as usize;
                 able.sort_unstable_by_key(|queue| {
-                    let (input, vc) = (queue / vcs, queue % vcs);
+                    let (input, vc) = self.input_of(*queue);
                     let preferred = self.turns[input] as usize;
                     ((input + ports - first) % ports, (vc + vcs - preferred) % vcs)
                 });
@@ -245,7 +250,7 @@ impl CrossbarRouter {
                 // For each output the VC after the one that has won last, and for each VC the queue after the one that
                 // has won last: packets of one VC take no turns of those of another. Another output is first in each
                 // cycle.
-                let (ports, queues) = (self.outputs.len(), self.buffers.len());
+                let (ports, queues) = (self.outputs.len(), self.queues());
                 let first = (now.ps() / self.cycle.ps() % ports as u64) as usize;
                 able.sort_unstable_by_key(|queue| {
                     let of = self.first(*queue);
@@ -253,7 +258,7 @@ impl CrossbarRouter {
                         (usize::from(held.output), usize::from(held.output_vc))
                     });
                     let preferred = self.turns[output * vcs + vc] as usize;
-                    let preferred_vc = self.turns[queues + output] as usize;
+                    let preferred_vc = self.turns[ports * vcs + output] as usize;
                     (
                         (output + ports - first) % ports,
                         (vc + vcs - preferred_vc) % vcs,
@@ -266,7 +271,6 @@ impl CrossbarRouter {
 
     /// The turns after a cycle, of the queues in the order in which they won.
     fn won<O: RouterOutputs<CrossbarRouter>>(&mut self, winners: &[usize], out: &mut O) {
-        let vcs = usize::from(self.vcs);
         match self.parameters.arbiter {
             Arbiter::LeastRecentlyUsed => {
                 let count = self.turns.len() - 1;
@@ -279,7 +283,9 @@ impl CrossbarRouter {
             }
             Arbiter::Rotating => {
                 for queue in winners {
-                    self.set_turn(queue / vcs, ((queue % vcs + 1) % vcs) as u64, out);
+                    let (input, vc) = self.input_of(*queue);
+                    let next = (vc as u64 + 1) % u64::from(self.vcs);
+                    self.set_turn(input, next, out);
                 }
             }
             _ => {}
@@ -309,7 +315,7 @@ impl CrossbarRouter {
                 let Some(held) = self.first(*queue) else {
                     continue;
                 };
-                let (input, output) = (queue / vcs, usize::from(held.output));
+                let (input, output) = (usize::from(held.input), usize::from(held.output));
                 let preferred = self.turns[output];
                 let best = &mut granted[output];
                 if best.is_none_or(|best| distance(input, preferred) < distance(best, preferred)) {
@@ -335,17 +341,12 @@ impl CrossbarRouter {
                 };
                 // Of several VCs of the input, the preferred one.
                 let preferred = self.turns[2 * ports + input] as usize;
-                let mut queues: Vec<usize> = open
-                    .iter()
-                    .copied()
-                    .filter(|queue| queue / vcs == input)
-                    .filter(|queue| {
-                        let first = self.first(*queue);
-                        first.is_some_and(|held| usize::from(held.output) == output)
-                    })
-                    .collect();
-                queues.sort_unstable_by_key(|queue| (queue % vcs + vcs - preferred) % vcs);
-                let Some(queue) = queues.first().copied() else {
+                let of_pair = open.iter().copied().filter(|queue| {
+                    let ports = |held: &CrossbarPacket| (usize::from(held.input), usize::from(held.output));
+                    self.first(*queue).map(ports) == Some((input, output))
+                });
+                let vc = |queue: &usize| self.input_of(*queue).1;
+                let Some(queue) = of_pair.min_by_key(|queue| (vc(queue) + vcs - preferred) % vcs) else {
                     continue;
                 };
                 self.grant(now, queue, context, out);
@@ -353,7 +354,11 @@ impl CrossbarRouter {
                 if iteration == 0 {
                     self.set_turn(output, ((input + 1) % ports) as u64, out);
                     self.set_turn(ports + input, ((output + 1) % ports) as u64, out);
-                    self.set_turn(2 * ports + input, ((queue % vcs + 1) % vcs) as u64, out);
+                    self.set_turn(
+                        2 * ports + input,
+                        ((self.input_of(queue).1 + 1) % vcs) as u64,
+                        out,
+                    );
                 }
             }
             if !any {
@@ -387,7 +392,7 @@ impl CrossbarRouter {
             let crossing = CrossbarCrossing {
                 server: held.output,
                 job: held.packet.job,
-                queue: queue as u32,
+                queue: self.index(held.input, held.input_vc) as u32,
                 wait: Time::ZERO,
                 span,
             };
@@ -395,16 +400,16 @@ impl CrossbarRouter {
             out.observe(held.packet, output, CrossbarObservation::Crosses(crossing));
         }
         if self.parameters.arbiter == Arbiter::RoundRobin {
-            let queues = self.buffers.len();
+            let (buffers, queues) = (self.buffers.len(), self.queues());
             self.set_turn(index, ((queue + 1) % queues) as u64, out);
             let next_vc = (held.output_vc + 1) % self.vcs;
-            self.set_turn(queues + usize::from(held.output), next_vc.into(), out);
+            self.set_turn(buffers + usize::from(held.output), next_vc.into(), out);
         }
         let crossed = now + if self.parameters.stores { span } else { Time::ZERO };
         out.credit(held.input, held.input_vc, bytes, crossed - now);
         // The first cycle in which it could have crossed.
         held.ready = self.cycle_after(held.ready).min(now);
-        self.route_first(now, queue, context, out);
+        self.begin_first(now, queue, context, out);
         held.crossed = crossed;
         if crossed == now {
             self.reach_output(now, held, out);
