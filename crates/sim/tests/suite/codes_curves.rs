@@ -1,8 +1,9 @@
-//! `par` on dragonflies against latency-load curves of CODES (dragonfly-dally, `prog-adaptive`), which stand beside the
-//! repository. Share of packets with a detour, routers and latency, below saturation.
+//! Dragonflies against latency-load curves of CODES (dragonfly-dally, `minimal` and `prog-adaptive`), which stand beside
+//! the repository. Share of packets with a detour, routers and latency, below saturation.
 //!
-//! CODES stores and forwards each packet at every router, and its NIC takes constant times, which no router here has.
-//! Both are added to the latency here. `studies/codes-curves` compares more routings and networks.
+//! CODES stores and forwards each packet at every router: a router model that does so too agrees within 1 %. `packet`
+//! passes heads on, so a serialization for each router is added. The NIC of CODES takes a constant time, which is added
+//! in both cases. `studies/codes-curves` compares more routings and networks.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -65,21 +66,33 @@ fn packets(result: &RunResult, class: &str) -> f64 {
     of_class.map(|(_, packets)| *packets as f64).sum()
 }
 
-/// The experiment of a point of a curve, with this traffic.
-fn text(curve: &Curve, load: f64, traffic: &str) -> String {
+/// Time of the NIC of CODES, with the mean of what it draws, in ns.
+const NIC: f64 = 11.01 + 0.5;
+
+/// Passes packets on as CODES does, in which nothing takes time but links and delays.
+const STORED: &str = r#"model = "crossbar", arbiter = "first-come", switching = "store-and-forward", crossbar_bandwidth = "1000 Tbps""#;
+
+/// The experiment of a point of a curve, with this router model and this traffic.
+fn text(curve: &Curve, load: f64, model: &str, traffic: &str) -> String {
     let weight = match curve.parameters.get("route_scoring_metric").map(String::as_str) {
         Some("alpha") => 1,
         _ => 2,
+    };
+    let routing = match curve.text("routing") {
+        "minimal" => r#"algorithm = "minimal""#.to_string(),
+        _ => format!(
+            r#"algorithm = "par", intermediate = "group", paths = "adaptive", detours = "linked", bias = "0 B", weight = {weight}"#
+        ),
     };
     let of = |key| curve.text(key);
     format!(
         r#"
 [network]
 topology = {{ kind = "dragonfly", groups = {groups}, routers_per_group = {routers}, hosts_per_router = {hosts}, global_links_per_router = {links}, arrangement = "palmtree" }}
-routing = {{ algorithm = "par", intermediate = "group", paths = "adaptive", detours = "linked", bias = "0 B", weight = {weight} }}
+routing = {{ {routing} }}
 link = {{ bandwidth = "100 Gbps", latency = "10 ns" }}
 links = {{ local = {{ latency = "{local} ns" }}, global = {{ latency = "{global} ns" }} }}
-router = {{ delay = "{delay} ns", buffer = "64 KiB" }}
+router = {{ {model}, delay = "{delay} ns", buffer = "64 KiB" }}
 packet = "256 B"
 [[job]]
 traffic = {{ {traffic}, load = {load} }}
@@ -102,17 +115,24 @@ series = "off"
     )
 }
 
-/// Compares the points of a curve up to a load that are below saturation in CODES.
-fn compare(name: &str, up_to: f64) {
+/// A curve beside the repository, if it is there.
+fn curve(name: &str) -> Option<Curve> {
     let path = root().join(format!("../shared/routers/codes/curves/{name}.csv"));
     if !path.is_file() {
         testkit::skipped!(
             "{} is missing; clone the curves beside the repository",
             path.display()
         );
-        return;
+        return None;
     }
-    let curve = Curve::read(&path);
+    Some(Curve::read(&path))
+}
+
+/// Compares the points of a curve up to a load that are below saturation in CODES.
+fn compare(name: &str, up_to: f64) {
+    let Some(curve) = curve(name) else {
+        return;
+    };
     let traffic = match curve.text("traffic") {
         "uniform" => r#"pattern = "uniform""#,
         "next_group_random" => r#"pattern = "shift", unit = "groups", to = "random""#,
@@ -130,13 +150,18 @@ fn compare(name: &str, up_to: f64) {
         if point["accepted"] < SATURATED * point["offered"] {
             continue;
         }
-        let result = run(&experiment(&text(&curve, point["load"], traffic)));
+        let result = run(&experiment(&text(
+            &curve,
+            point["load"],
+            r#"model = "packet""#,
+            traffic,
+        )));
         let network = &result.summary.network;
         let ours = packets(&result, "global") / packets(&result, "ejection") - direct;
         let theirs =
             point["global_bytes_mean"] * links("global") / (point["eject_bytes_mean"] * hosts) - direct;
         let routers = network.mean_hops.expect("packets arrived") - 1.0;
-        let latency = network.latency_ns.mean.expect("packets arrived") + 11.01 + 0.5 + routers * 20.48;
+        let latency = network.latency_ns.mean.expect("packets arrived") + NIC + routers * 20.48;
         let line = format!(
             "{name} at {}: detours {ours:.3}, CODES {theirs:.3}; routers {routers:.3}, {:.3}; latency {latency:.1}, {:.1} ns",
             point["load"], point["hops_mean"], point["latency_mean_ns"]
@@ -147,6 +172,33 @@ fn compare(name: &str, up_to: f64) {
         compared += 1;
     }
     assert!(compared > 0, "{name}: no load below saturation");
+}
+
+/// At 10 and 50 % of the load, on 72 hosts, and at 30 and 60 % on 1,056.
+#[test]
+fn routers_that_store_packets_have_the_latency_of_codes() {
+    for (name, loads) in [
+        ("d72_minimal_uniform", [0.1, 0.5]),
+        ("d1056_minimal_uniform", [0.3, 0.6]),
+    ] {
+        let Some(curve) = curve(name) else {
+            return;
+        };
+        for load in loads {
+            let point = curve.points.iter().find(|point| point["load"] == load);
+            let theirs = point.expect("the load is there")["latency_mean_ns"];
+            let traffic = r#"pattern = "uniform""#;
+            let network = run(&experiment(&text(&curve, load, STORED, traffic)))
+                .summary
+                .network;
+            let ours = network.latency_ns.mean.expect("packets arrived") + NIC;
+            println!("{name} at {load}: {ours:.1} and {theirs:.1} ns");
+            assert!(
+                (ours / theirs - 1.0).abs() < 0.01,
+                "{name} at {load}: {ours:.1} and {theirs:.1} ns"
+            );
+        }
+    }
 }
 
 #[test]
