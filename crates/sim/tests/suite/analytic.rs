@@ -227,3 +227,70 @@ fn a_shared_ejection_port_makes_it_an_estimate() {
     let (analytic, packet) = (of("analytic"), of("packet"));
     assert!(packet + 200_000 < analytic, "{packet} {analytic}");
 }
+
+/// Schedules of LogGOPSim (spcl/LogGOPSim) with the end of each rank, in ns, with one CPU for each rank, L = 2,500 ns,
+/// o = 1,500 ns, g = G = 8 ns, all messages eager.
+const LOGGOPSIM: &str = include_str!("../references/loggopsim.txt");
+
+/// The schedules in which ranks end at other times, and why.
+const LOGGOPSIM_DIFFERS: [(&str, &str); 5] = [
+    (
+        "scatter_12_4000",
+        "the CPU waits until the bytes of the message before are sent",
+    ),
+    (
+        "gather_8_500_at_once",
+        "the CPU of the receiver is busy while the bytes of a message come",
+    ),
+    (
+        "tree_down_14",
+        "the CPU waits until the bytes of the message before are sent",
+    ),
+    (
+        "tree_down_16",
+        "the CPU waits until the bytes of the message before are sent",
+    ),
+    (
+        "tree_up_12",
+        "a message takes the CPU when it comes, before the computation that is next",
+    ),
+];
+
+#[test]
+fn schedules_end_as_in_loggopsim() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for case in LOGGOPSIM.split("case ").skip(1) {
+        let (name, rest) = case.split_once('\n').expect("a name");
+        let (schedule, ends) = rest.split_once("ends ").expect("ends");
+        let expected: Vec<u64> = ends
+            .split_whitespace()
+            .map(|end| end.parse().expect("ns"))
+            .collect();
+        let path = folder.path().join(format!("{name}.goal"));
+        std::fs::write(&path, schedule).expect("written");
+        // LogGP counts all bytes of a message but the first; here L is shorter by that one.
+        let text = format!(
+            "[network]\n\
+             topology = {{ kind = \"hyperx\", shape = [1], hosts_per_router = 16 }}\n\
+             routing = {{ algorithm = \"minimal\" }}\n\
+             router = {{ model = \"analytic\", delay = \"2000 ns\", buffer = \"1 MiB\" }}\n\
+             link = {{ bandwidth = \"1 Gbps\", latency = \"246 ns\" }}\n\
+             packet = \"128 KiB\"\n\
+             [mpi]\n\
+             send_overhead = \"1500 ns\"\nreceive_overhead = \"1500 ns\"\nheader_size = \"0 B\"\neager_threshold = \"1 GiB\"\n\
+             [[job]]\nworkload = {{ goal = \"{}\" }}\n",
+            path.display()
+        );
+        let result = run(&crate::support::experiment(&text));
+        let ends: Vec<u64> = numbers(table(&result, "ranks"), "time_ps")
+            .iter()
+            .map(|ps| ps / 1000)
+            .collect();
+        let reason = LOGGOPSIM_DIFFERS.iter().find(|(differs, _)| *differs == name);
+        println!("{name}: {ends:?}, LogGOPSim {expected:?}");
+        match reason {
+            None => assert_eq!(ends, expected, "{name}"),
+            Some((_, why)) => assert_ne!(ends, expected, "{name} is equal; this is left out because {why}"),
+        }
+    }
+}
