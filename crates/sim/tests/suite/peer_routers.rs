@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -699,43 +700,55 @@ fn analytic_is_logp_of_sst_macro() {
     });
 }
 
+/// The numbers in the name of a network.
+fn sizes_in(name: &str) -> Vec<u32> {
+    let parts = name.split(|c: char| !c.is_ascii_digit());
+    parts.filter_map(|part| part.parse().ok()).collect()
+}
+
 /// A network of the application points, with one fixed route for each pair of hosts.
 fn application_network(name: &str) -> Case {
     type Links = Vec<(u32, u32)>;
-    /// The next switch, by switch and that of the destination.
-    type Next = Box<dyn Fn(u32, u32) -> u32>;
-    let (switches, hosts_of, mut links, next): (u32, u32, Links, Next) = match name {
-        "torus4x4x4" => {
-            let at = |switch: u32| [switch % 4, switch / 4 % 4, switch / 16];
-            let switch = |[x, y, z]: [u32; 3]| x + 4 * (y + 4 * z);
+    /// The next switch, by switch and that of the destination, and the host.
+    type Next = Box<dyn Fn(u32, u32, u32) -> u32>;
+    let kind = &name[..name.find(|c: char| c.is_ascii_digit()).expect("sizes")];
+    let sizes = sizes_in(name);
+    let (switches, hosts_of, mut links, next): (u32, u32, Links, Next) = match kind {
+        "torus" => {
+            let [x, y, z] = [sizes[0], sizes[1], sizes[2]];
+            let size = [x, y, z];
+            let at = move |switch: u32| [switch % x, switch / x % y, switch / x / y];
+            let switch = move |[a, b, c]: [u32; 3]| a + x * (b + y * c);
             let up = move |from: u32, dimension: usize, by: u32| {
                 let mut place = at(from);
-                place[dimension] = (place[dimension] + by) % 4;
+                place[dimension] = (place[dimension] + by) % size[dimension];
                 switch(place)
             };
-            let links = (0..64).flat_map(|from| (0..3).map(move |dimension| (from, up(from, dimension, 1))));
+            let count = x * y * z;
+            let links =
+                (0..count).flat_map(|from| (0..3).map(move |dimension| (from, up(from, dimension, 1))));
             // x first; half way round upwards.
-            let next = move |from: u32, to: u32| {
+            let next = move |from: u32, to: u32, _: u32| {
                 let (here, there) = (at(from), at(to));
                 let dimension = (0..3).find(|d| here[*d] != there[*d]).expect("another switch");
-                let upwards = (there[dimension] + 4 - here[dimension]) % 4 <= 2;
-                up(from, dimension, if upwards { 1 } else { 3 })
+                let size = size[dimension];
+                let upwards = (there[dimension] + size - here[dimension]) % size <= size / 2;
+                up(from, dimension, if upwards { 1 } else { size - 1 })
             };
-            (64, 1, links.collect(), Box::new(next))
+            (count, 1, links.collect(), Box::new(next))
         }
-        "hyperx4x4c4" => {
-            let pairs = |from: u32| (from + 1..16).filter(move |to| from % 4 == to % 4 || from / 4 == to / 4);
-            let links = (0..16).flat_map(|from| pairs(from).map(move |to| (from, to)));
-            let next = |from: u32, to: u32| {
-                if from % 4 == to % 4 {
-                    to
-                } else {
-                    from / 4 * 4 + to % 4
-                }
+        "hyperx" => {
+            let (x, count) = (sizes[0], sizes[0] * sizes[1]);
+            let pairs =
+                |from: u32| (from + 1..count).filter(move |to| from % x == to % x || from / x == to / x);
+            let links = (0..count).flat_map(|from| pairs(from).map(move |to| (from, to)));
+            let next = move |from: u32, to: u32, _: u32| match from % x == to % x {
+                true => to,
+                false => from / x * x + to % x,
             };
-            (16, 4, links.collect(), Box::new(next))
+            (count, sizes[2], links.collect(), Box::new(next))
         }
-        "dragonfly2_4_2" => {
+        "dragonfly" => {
             // Global link j of a group is at its router j / 2.
             let router =
                 |group: u32, other: u32| group * 4 + (if other < group { other } else { other - 1 }) / 2;
@@ -743,7 +756,7 @@ fn application_network(name: &str) -> Case {
                 (0..4).flat_map(move |a| (a + 1..4).map(move |b| (group * 4 + a, group * 4 + b)))
             });
             let global = (0..9u32).flat_map(|a| (a + 1..9).map(move |b| (router(a, b), router(b, a))));
-            let next = move |from: u32, to: u32| {
+            let next = move |from: u32, to: u32, _: u32| {
                 let (own, other) = (from / 4, to / 4);
                 if own == other {
                     return to;
@@ -758,34 +771,31 @@ fn application_network(name: &str) -> Case {
             (36, 2, local.chain(global).collect(), Box::new(next))
         }
         _ => {
-            let links = (0..16).flat_map(|leaf| (16..24).map(move |spine| (leaf, spine)));
-            (
-                16,
-                8,
-                links.collect(),
-                Box::new(|_, _| unreachable!("by destination")),
-            )
+            // Leaves, then spines, to one of which a host is reached.
+            let (leaves, spines) = (sizes[0], sizes[1]);
+            let links = (0..leaves).flat_map(|leaf| (0..spines).map(move |spine| (leaf, leaves + spine)));
+            let next = move |from: u32, to: u32, host: u32| match from < leaves {
+                true => leaves + host % spines,
+                false => to,
+            };
+            (leaves, sizes[2], links.collect(), Box::new(next))
         }
     };
     links
         .iter_mut()
         .for_each(|(a, b)| (*a, *b) = (*a.min(b), *a.max(b)));
     let hosts: Vec<u32> = (0..switches * hosts_of).map(|host| host / hosts_of).collect();
+    let all_switches = links.iter().map(|(_, b)| b + 1).max().expect("links");
     let mut routes = BTreeMap::new();
     for (host, to) in (0u32..).zip(hosts.iter().copied()) {
-        for from in (0..switches).filter(|from| *from != to) {
-            let step = match name.starts_with("fattree") {
-                true => 16 + host % 8,
-                false => next(from, to),
-            };
-            routes.insert((from, host), step);
-        }
-        if name.starts_with("fattree") {
-            (16..24).for_each(|spine| _ = routes.insert((spine, host), to));
+        for from in (0..all_switches).filter(|from| *from != to) {
+            routes.insert((from, host), next(from, to, host));
         }
     }
     let vcs = match name {
         "torus4x4x4" => 7,
+        "torus8x8x4" => 11,
+        "torus8x8x8" => 13,
         "dragonfly2_4_2" => 4,
         _ => 3,
     };
@@ -803,7 +813,7 @@ fn application_network(name: &str) -> Case {
 }
 
 /// Messages that are all posted at time 0: to up to 26 neighbours in a grid of ranks that is not periodic, or to all.
-fn application_messages(network: &str, traffic: &str, hosts: u32) -> Vec<ListedMessage> {
+fn application_messages(traffic: &str, hosts: u32) -> Vec<ListedMessage> {
     let message = |from: u32, to: u32, bytes: u64| ListedMessage {
         at_ps: 0,
         from,
@@ -815,10 +825,12 @@ fn application_messages(network: &str, traffic: &str, hosts: u32) -> Vec<ListedM
         let of_host = |from| (1..hosts).map(move |step| message(from, (from + step) % hosts, 4096));
         return (0..hosts).flat_map(of_host).collect();
     }
-    let sizes: [i64; 3] = match network {
-        "dragonfly2_4_2" => [6, 4, 3],
-        "fattree16x8_8" => [8, 4, 4],
-        _ => [4, 4, 4],
+    let sizes: [i64; 3] = match hosts {
+        64 => [4, 4, 4],
+        72 => [6, 4, 3],
+        128 => [8, 4, 4],
+        256 => [8, 8, 4],
+        _ => [8, 8, 8],
     };
     let mut messages = Vec::new();
     for from in 0..i64::from(hosts) {
@@ -845,16 +857,29 @@ fn application_messages(network: &str, traffic: &str, hosts: u32) -> Vec<ListedM
     messages
 }
 
-/// Halo exchanges and all-to-alls on networks of 64 to 128 hosts: the last and the mean completion within 1 %. In one
-/// point, an all-to-all in the HyperX with an ample crossbar, the last message of PISCES is 1.4 % later.
 #[test]
 fn applications_take_as_long_as_in_sst_macro() {
+    compare_applications(0..=128);
+}
+
+#[test]
+#[ignore = "make test-long runs it"]
+fn applications_of_256_and_512_hosts_take_as_long_as_in_sst_macro() {
+    compare_applications(129..=512);
+}
+
+/// Halo exchanges and all-to-alls on networks with so many hosts: the last and the mean completion within 1 %. In two
+/// points, in the HyperX with PISCES, the last message is 1.3 to 1.4 % earlier or later.
+fn compare_applications(hosts: RangeInclusive<usize>) {
     let text = include_str!("../references/sst_applications.csv");
     let mut wrong = Vec::new();
     for row in text.lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
         let mut case = application_network(cells[0]);
-        case.messages = application_messages(cells[0], cells[1], case.hosts.len() as u32);
+        if !hosts.contains(&case.hosts.len()) {
+            continue;
+        }
+        case.messages = application_messages(cells[1], case.hosts.len() as u32);
         let vcs = case.vc_count();
         let (router, nic) = match cells[2] {
             "sculpin" => (
@@ -883,7 +908,11 @@ fn applications_take_as_long_as_in_sst_macro() {
         let mean = done.iter().sum::<u64>() as f64 / done.len() as f64 / 1e6;
         let off = |own: f64, cell: &str| own / cell.parse::<f64>().expect("a time") - 1.0;
         let off = [off(last, cells[4]), off(mean, cells[5])];
-        let limit = match row.starts_with("hyperx4x4c4,all-to-all,pisces cut_through,1000,") {
+        let is_less_exact = [
+            "hyperx4x4c4,all-to-all,pisces cut_through,1000,",
+            "hyperx8x8c4,halo,pisces cut_through,100,",
+        ];
+        let limit = match is_less_exact.iter().any(|start| row.starts_with(start)) {
             true => 0.015,
             false => 0.01,
         };
