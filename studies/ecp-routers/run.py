@@ -1,0 +1,449 @@
+"""The runs of SST/macro, SST/Merlin and CODES with the routers of these simulators, beside `packet`.
+
+After the milestone report of the Exascale Computing Project on network topologies. See README.md;
+``studies/study.py`` has the options. Networks, codes and parameters are those of the study ecp-topologies.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+TOPOLOGY_STUDY = HERE.parent / "ecp-topologies"
+sys.path[:0] = [str(HERE.parent), str(TOPOLOGY_STUDY)]
+import networks  # noqa: E402
+from networks import CODES, LOCAL, PAR, PLACEMENTS, SIZES, SMALL_HALO, TOPOLOGIES, experiment  # noqa: E402
+from study import (  # noqa: E402
+    Case,
+    Check,
+    Row,
+    Study,
+    at_least,
+    at_most,
+    markdown,
+    number,
+    read_table,
+    select,
+    topology_colour,
+)
+
+TREE, HYPERX, DRAGONFLY, PLUS = TOPOLOGIES
+PACKET = "packet"
+SCULPIN, IN_ORDER = "SCULPIN", "SCULPIN, in order"
+LRU, ROTATING = "hr_router", "hr_router, rotating"
+STORED = "CODES"
+MEMORY = 'nic = { memory_bandwidth = "200 Gbps" }'
+CYCLES = 'speedup = 1.5, flit = "16 B", '
+# Keys of the router, and more keys of the network.
+ROUTERS = {
+    PACKET: ("", ""),
+    SCULPIN: ('model = "output-queued", ', MEMORY),
+    IN_ORDER: ('model = "output-queued", ', MEMORY + '\nnic_arbiter = "in-order"'),
+    LRU: ('model = "crossbar", arbiter = "least-recently-used", ' + CYCLES, ""),
+    ROTATING: ('model = "crossbar", arbiter = "rotating", ' + CYCLES, ""),
+    STORED: (
+        'model = "crossbar", arbiter = "first-come", crossbar_bandwidth = "1000 Tbps", '
+        'switching = "store-and-forward", ',
+        "",
+    ),
+}
+# The routings that the report states, by simulator. The study of the topologies has the same text for each
+# but progressive adaptive routing in the HyperX.
+MACRO, MINIMAL, MERLIN, OF_CODES = "SST/macro, adaptive", "SST/macro, minimal", "Merlin", "CODES"
+ROUTINGS = {
+    MACRO: {
+        TREE: 'algorithm = "scatter"',
+        HYPERX: 'algorithm = "par", bias = "{par_bias}"',
+        DRAGONFLY: PAR + LOCAL,
+        PLUS: PAR,
+    },
+    MINIMAL: networks.ROUTINGS[networks.MINIMAL],
+    MERLIN: networks.ROUTINGS[networks.MERLIN],
+    OF_CODES: networks.ROUTINGS[networks.ADAPTIVE] | networks.ROUTINGS[networks.MINIMAL_ADAPTIVE],
+}
+OWN = {MACRO: SCULPIN, MINIMAL: SCULPIN, MERLIN: LRU, OF_CODES: STORED}
+
+
+def case(
+    routing: str, topology: str, size: str, placement: str, code: str, router: str, small: bool = False
+) -> Case:
+    columns = {
+        "routing": routing,
+        "topology": topology,
+        "size": size,
+        "placement": placement,
+        "code": code,
+        "router": router,
+    }
+    keys, more = ROUTERS[router]
+    text = experiment(
+        topology,
+        size,
+        200,
+        ROUTINGS[routing][topology],
+        SMALL_HALO if small else CODES[code],
+        placement,
+        more,
+        router=keys,
+    )
+    return Case(columns, text, ("--threads", "1"))
+
+
+def cases(smoke: bool) -> list[Case]:
+    if smoke:
+        return [
+            case(MINIMAL, TREE, "8K", "linear", "halo", router, True) for router in (PACKET, SCULPIN, LRU)
+        ]
+    others = (HYPERX, DRAGONFLY, PLUS)
+    found = []
+
+    def add(
+        routing: str,
+        topologies: tuple[str, ...],
+        sizes: tuple[str, ...] = ("8K",),
+        code: str = "halo",
+        router: str = "",
+        placements: list[str] = PLACEMENTS,
+    ) -> None:
+        found.extend(
+            case(routing, topology, size, placement, code, router or OWN[routing])
+            for topology in topologies
+            for size in sizes
+            for placement in placements
+        )
+
+    every = tuple(SIZES)
+    for code in ("halo", "all-to-all"):
+        # Scatter in the fat tree is in both sets.
+        add(MINIMAL, (TREE,), every, code)
+        add(MACRO, others, code=code)
+        add(MACRO, (HYPERX,), code=code, router=PACKET)
+        add(MACRO, (DRAGONFLY,), every[1:], code)
+        add(MINIMAL, others, every, code)
+    add(MERLIN, tuple(TOPOLOGIES))
+    add(MERLIN, (TREE,), ("8K", "32K"), "sweep", PACKET)
+    add(MERLIN, (TREE,), ("8K", "32K"), "sweep")
+    add(OF_CODES, tuple(TOPOLOGIES))
+    add(OF_CODES, tuple(TOPOLOGIES), code="all-to-all")
+    add(MERLIN, tuple(TOPOLOGIES), router=ROTATING)
+    add(MINIMAL, (TREE,), router=IN_ORDER)
+    add(MACRO, others, router=IN_ORDER)
+    # Whether the program has the times of the other study still.
+    add(MINIMAL, (TREE, DRAGONFLY), router=PACKET, placements=["linear"])
+    return found
+
+
+def measure(summary: dict, _folder: Path | None) -> dict[str, object]:
+    job, network = summary["jobs"][0], summary["network"]
+    shares = {link["class"]: link["share"] for link in job["bound_by"]["links"]}
+    inside = sum(share for kind, share in shares.items() if kind not in ("injection", "ejection"))
+    return {
+        "time_us": f"{job['time_ns'] / 1000:.2f}",
+        "mpi_us": f"{job['mpi_ns'] / 1000:.2f}",
+        "links_between_routers_share": f"{inside:.3f}",
+        "packet_hops": network["packet_hops"],
+        "cpu_s": f"{summary['run']['cpu_s']:.1f}",
+    }
+
+
+def _other_study(routing: str, topology: str) -> str:
+    """The routings of ecp-topologies that are the same for this network."""
+    if routing == OF_CODES and topology == HYPERX:
+        return networks.MINIMAL_ADAPTIVE
+    return routing if routing == MERLIN else networks.MINIMAL if routing == MINIMAL else networks.ADAPTIVE
+
+
+def time(
+    rows: list[Row],
+    routing: str,
+    topology: str,
+    router: str = "",
+    code: str = "halo",
+    placement: str = "linear",
+    size: str = "8K",
+) -> float:
+    """The time in microseconds with the simulator's own router, or with the one that is named.
+
+    Times with ``packet`` that the study of the topologies has were not run here.
+    """
+    router = router or OWN[routing]
+    columns = {"topology": topology, "size": size, "placement": placement, "code": code}
+    if routing == MACRO and topology == TREE:
+        routing = MINIMAL
+    run_here = (routing, topology) == (MACRO, HYPERX) or code == "sweep"
+    if router == PACKET and not run_here:
+        old = {"routing": _other_study(routing, topology), "gbps": 200, "variant": "base"}
+        return number(read_table(TOPOLOGY_STUDY), "time_us", **columns, **old)
+    return number(rows, "time_us", routing=routing, router=router, **columns)
+
+
+def ratio(rows: list[Row], routing: str, router: str, one: str, other: str, **columns: str) -> float:
+    """The time on one network over that on another."""
+    return time(rows, routing, one, router, **columns) / time(rows, routing, other, router, **columns)
+
+
+# A claim: simulator with routings, statement, what is compared, limit as text, the values of a router, and
+# whether they are as the claim says.
+Claim = tuple[str, str, str, str, Callable[[str], list[float]], Callable[[list[float]], bool]]
+DEGRADED, BAD, PATHOLOGICAL, BEST, ALIKE = 1.1, 1.3, 2.0, 1.1, 1.02
+SLOWER = (1.3, 1.5)
+
+
+def claims(rows: list[Row]) -> list[Claim]:
+    """The claims of the report that compare networks, sizes or placements."""
+    found: list[Claim] = []
+
+    def over_tree(
+        routing: str, topology: str, sizes: tuple[str, ...], **of: str
+    ) -> Callable[[str], list[float]]:
+        return lambda router: [
+            ratio(rows, routing, router, topology, TREE, size=size, **of) for size in sizes
+        ]
+
+    patterns = [(code, placement) for code in ("halo", "all-to-all") for placement in PLACEMENTS]
+    every = tuple(SIZES)
+    for code, placement in patterns:
+        of = {"code": code, "placement": placement}
+        found.append(
+            (
+                MACRO,
+                "dragonfly degrades at 16K and 32K",
+                f"{code}, {placement}: over fat tree, 8K, 16K, 32K",
+                f"16K and 32K: at least {DEGRADED} times that of 8K",
+                over_tree(MACRO, DRAGONFLY, every, **of),
+                lambda values: min(values[1:]) >= DEGRADED * values[0],
+            )
+        )
+    for statement, topology, sizes, limit in (
+        ("Dragonfly+ is bad at 32K", PLUS, ("32K",), BAD),
+        ("HyperX is bad at 8K and 16K", HYPERX, ("8K", "16K"), BAD),
+        ("dragonfly is pathological", DRAGONFLY, every, PATHOLOGICAL),
+    ):
+        for code, placement in patterns:
+            found.append(
+                (
+                    MINIMAL,
+                    statement,
+                    f"{code}, {placement}: over fat tree, {', '.join(sizes)}",
+                    f"at least {limit}",
+                    over_tree(MINIMAL, topology, sizes, code=code, placement=placement),
+                    lambda values, limit=limit: min(values) >= limit,
+                )
+            )
+
+    def others(routing: str, placement: str, topologies: tuple[str, ...]) -> Callable[[str], list[float]]:
+        return lambda router: [
+            ratio(rows, routing, router, topology, TREE, placement=placement) for topology in topologies
+        ]
+
+    found += [
+        (
+            MERLIN,
+            "fat tree is clearly best with linear placement",
+            f"halo, linear, 8K: {HYPERX}, {DRAGONFLY}, {PLUS} over fat tree",
+            f"at least {BEST}",
+            others(MERLIN, "linear", (HYPERX, DRAGONFLY, PLUS)),
+            lambda values: min(values) >= BEST,
+        ),
+        (
+            MERLIN,
+            "dragonfly and HyperX are often better with random placement",
+            f"halo, random, 8K: {HYPERX}, {DRAGONFLY} over fat tree",
+            "below 1",
+            others(MERLIN, "random", (HYPERX, DRAGONFLY)),
+            lambda values: max(values) < 1,
+        ),
+        (
+            MERLIN,
+            "40 % slower from 8K to 32K",
+            "sweep, fat tree: 32K over 8K, linear, random",
+            f"{SLOWER[0]} to {SLOWER[1]}",
+            lambda router: [
+                time(rows, MERLIN, TREE, router, "sweep", placement, "32K")
+                / time(rows, MERLIN, TREE, router, "sweep", placement)
+                for placement in PLACEMENTS
+            ],
+            lambda values: all(SLOWER[0] <= value <= SLOWER[1] for value in values),
+        ),
+        (
+            OF_CODES,
+            "HyperX is bad with linear placement",
+            "halo, linear, 8K: over fat tree",
+            f"at least {BEST}",
+            others(OF_CODES, "linear", (HYPERX,)),
+            lambda values: min(values) >= BEST,
+        ),
+        (
+            OF_CODES,
+            "HyperX is best with random placement",
+            f"halo, random, 8K: over {TREE}, {DRAGONFLY}, {PLUS}",
+            "below 1",
+            lambda router: [
+                ratio(rows, OF_CODES, router, HYPERX, other, placement="random")
+                for other in (TREE, DRAGONFLY, PLUS)
+            ],
+            lambda values: max(values) < 1,
+        ),
+        (
+            OF_CODES,
+            "Dragonfly+ is at least as good as dragonfly",
+            "halo, 8K: over dragonfly, linear, random",
+            f"at most {ALIKE}",
+            lambda router: [
+                ratio(rows, OF_CODES, router, PLUS, DRAGONFLY, placement=placement)
+                for placement in PLACEMENTS
+            ],
+            lambda values: max(values) <= ALIKE,
+        ),
+    ]
+    for routing in (MACRO, MERLIN, OF_CODES):
+        found.append(
+            (
+                routing,
+                "random placement costs",
+                f"halo, 8K: random over linear, {', '.join(TOPOLOGIES)}",
+                "above 1",
+                lambda router, routing=routing: [
+                    time(rows, routing, topology, router, placement="random")
+                    / time(rows, routing, topology, router)
+                    for topology in TOPOLOGIES
+                ],
+                lambda values: min(values) > 1,
+            )
+        )
+    return found
+
+
+def _claims_table(rows: list[Row]) -> str:
+    lines = []
+    for routing, statement, compared, limit, values_of, holds in claims(rows):
+        line = [routing, statement, compared, limit]
+        verdicts = []
+        for router in (PACKET, OWN[routing]):
+            values = values_of(router)
+            line.append(", ".join(f"{value:.2f}" for value in values))
+            verdicts.append("yes" if holds(values) else "no")
+        lines.append([*line, *verdicts])
+    header = ["simulator", "claim", "compared", "it holds if", PACKET, "own router"]
+    return markdown([*header, f"holds with {PACKET}", "with own router"], lines)
+
+
+def _times_table(rows: list[Row]) -> str:
+    """Time with `packet`, with the simulator's own router, and their ratio."""
+    lines = []
+    for routing, codes in (
+        (MACRO, ("halo", "all-to-all")),
+        (MINIMAL, ("halo", "all-to-all")),
+        (MERLIN, ("halo", "sweep")),
+        (OF_CODES, ("halo", "all-to-all")),
+    ):
+        for code in codes:
+            for size in SIZES:
+                for placement in PLACEMENTS:
+                    line = []
+                    for topology in TOPOLOGIES:
+                        columns = {"code": code, "placement": placement, "size": size}
+                        known = MINIMAL if (routing, topology) == (MACRO, TREE) else routing
+                        here = select(rows, routing=known, topology=topology, router=OWN[routing], **columns)
+                        if not here:
+                            line.append("")
+                            continue
+                        own = time(rows, routing, topology, **columns)
+                        packet = time(rows, routing, topology, PACKET, **columns)
+                        line.append(f"{packet:,.1f}, {own:,.1f}, {own / packet:.2f}")
+                    if any(line):
+                        lines.append([routing, OWN[routing], code, size, placement, *line])
+    return markdown(["routings of", "router", "code", "hosts", "placement", *TOPOLOGIES], lines)
+
+
+def _variants_table(rows: list[Row]) -> str:
+    lines = []
+    for routing, router in ((MERLIN, ROTATING), (MACRO, IN_ORDER)):
+        for placement in PLACEMENTS:
+            values = [
+                time(rows, routing, topology, router, placement=placement)
+                / time(rows, routing, topology, placement=placement)
+                for topology in TOPOLOGIES
+            ]
+            lines.append([f"{router} over {OWN[routing]}", placement, *(f"{value:.3f}" for value in values)])
+    return markdown(["halo, 8K", "placement", *TOPOLOGIES], lines)
+
+
+def _again(rows: list[Row]) -> list[float]:
+    """Times with `packet` of the program of this study over those in the study of the topologies."""
+    return [
+        number(rows, "time_us", routing=MINIMAL, topology=topology, router=PACKET)
+        / time(rows, MINIMAL, topology, PACKET)
+        for topology in (TREE, DRAGONFLY)
+    ]
+
+
+def checks(rows: list[Row], smoke: bool) -> list[Check]:
+    if smoke:
+        packet, sculpin, crossbar = (float(row["time_us"]) for row in rows)
+        return [
+            at_most("fat tree, linear: SCULPIN over packet", sculpin / packet, 1.02),
+            at_least("fat tree, linear: hr_router over packet", crossbar / packet, 0.98),
+        ]
+    return []
+
+
+def blocks(rows: list[Row]) -> dict[str, str]:
+    return {
+        "times": _times_table(rows),
+        "claims": _claims_table(rows),
+        "variants": _variants_table(rows),
+    }
+
+
+def figures(rows: list[Row], folder: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+
+    sets = [
+        (MACRO, "halo"),
+        (MACRO, "all-to-all"),
+        (MINIMAL, "halo"),
+        (MINIMAL, "all-to-all"),
+        (MERLIN, "halo"),
+        (OF_CODES, "halo"),
+        (OF_CODES, "all-to-all"),
+    ]
+    figure, panel = plt.subplots(figsize=(10, 4.6))
+    for place, (routing, code) in enumerate(sets):
+        for beside, topology in enumerate(TOPOLOGIES):
+            x = place + 0.18 * (beside - 1.5)
+            values = []
+            for placement in PLACEMENTS:
+                of = {"code": code, "placement": placement}
+                own = time(rows, routing, topology, **of)
+                values.append(own / time(rows, routing, topology, PACKET, **of))
+            colour = topology_colour(topology)
+            panel.plot([x, x], values, color=colour, linewidth=1)
+            panel.plot(x, values[0], "o", color=colour)
+            panel.plot(x, values[1], "D", color=colour, markerfacecolor="white")
+    panel.axhline(1, color="#888888", linewidth=1)
+    labels = [f"{routing}\n{code}\n({OWN[routing]})" for routing, code in sets]
+    panel.set_xticks(range(len(sets)), labels)
+    panel.set_ylabel("8,192 hosts: time over that with packet")
+    panel.grid(axis="y", color="#DDDDDD")
+    handles = [
+        Line2D([], [], marker="o", linestyle="", color=topology_colour(name), label=name)
+        for name in TOPOLOGIES
+    ]
+    handles += [
+        Line2D([], [], marker="o", linestyle="", color="black", label="linear placement"),
+        Line2D(
+            [], [], marker="D", linestyle="", color="black", markerfacecolor="white", label="random placement"
+        ),
+    ]
+    figure.legend(handles=handles, loc="upper center", ncols=6, frameon=False)
+    figure.tight_layout(rect=(0, 0, 1, 0.93))
+    figure.savefig(folder / "ratios.png", dpi=100)
+
+
+if __name__ == "__main__":
+    Study(HERE, cases, measure, checks, blocks, figures).main()
