@@ -4,6 +4,7 @@ After the milestone report of the Exascale Computing Project on network topologi
 ``studies/study.py`` has the options. Networks, codes and parameters are those of the study ecp-topologies.
 """
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,8 +31,11 @@ from study import (  # noqa: E402
 TREE, HYPERX, DRAGONFLY, PLUS = TOPOLOGIES
 PACKET = "packet"
 SCULPIN, IN_ORDER = "SCULPIN", "SCULPIN, in order"
-LRU, ROTATING = "hr_router", "hr_router, rotating"
+LRU, ROTATING, BY_VC = "hr_router", "hr_router, rotating", "hr_router, loads of VCs"
 STORED = "CODES"
+# The NIC of Merlin's stack takes time for each message that the report does not state.
+NIC_1US, NIC_2US = "hr_router, NIC 1 us", "hr_router, NIC 2 us"
+NIC = 'nic_injection_delay = "{0} ns"\nnic_reception_delay = "{0} ns"'
 MEMORY = 'nic = { memory_bandwidth = "200 Gbps" }'
 CYCLES = 'speedup = 1.5, flit = "16 B", '
 # Keys of the router, and more keys of the network.
@@ -40,6 +44,9 @@ ROUTERS = {
     SCULPIN: ('model = "output-queued", ', MEMORY),
     IN_ORDER: ('model = "output-queued", ', MEMORY + '\nnic_arbiter = "in-order"'),
     LRU: ('model = "crossbar", arbiter = "least-recently-used", ' + CYCLES, ""),
+    NIC_1US: ('model = "crossbar", arbiter = "least-recently-used", ' + CYCLES, NIC.format(500)),
+    NIC_2US: ('model = "crossbar", arbiter = "least-recently-used", ' + CYCLES, NIC.format(1000)),
+    BY_VC: ('model = "crossbar", arbiter = "least-recently-used", ' + CYCLES, ""),
     ROTATING: ('model = "crossbar", arbiter = "rotating", ' + CYCLES, ""),
     STORED: (
         'model = "crossbar", arbiter = "first-come", crossbar_bandwidth = "1000 Tbps", '
@@ -61,16 +68,29 @@ ROUTINGS = {
     MERLIN: networks.ROUTINGS[networks.MERLIN],
     OF_CODES: networks.ROUTINGS[networks.ADAPTIVE] | networks.ROUTINGS[networks.MINIMAL_ADAPTIVE],
 }
-OWN = {MACRO: SCULPIN, MINIMAL: SCULPIN, MERLIN: LRU, OF_CODES: STORED}
+# The load that Merlin compares: the queue of the packet's virtual channel.
+QUEUE_OF_VC = ', metric = "queue", metric_scope = "vc"'
+# The same with one gateway for each pair of hosts and group, whatever its load.
+HASHED = "SST/macro, hashed"
+ROUTINGS[HASHED] = {DRAGONFLY: PAR.replace('"adaptive"', '"hashed"') + LOCAL}
+OWN = {MACRO: SCULPIN, HASHED: SCULPIN, MINIMAL: SCULPIN, MERLIN: LRU, OF_CODES: STORED}
 
 
 def case(
-    routing: str, topology: str, size: str, placement: str, code: str, router: str, small: bool = False
+    routing: str,
+    topology: str,
+    size: str,
+    placement: str,
+    code: str,
+    router: str,
+    gbps: int = 200,
+    small: bool = False,
 ) -> Case:
     columns = {
         "routing": routing,
         "topology": topology,
         "size": size,
+        "gbps": gbps,
         "placement": placement,
         "code": code,
         "router": router,
@@ -79,8 +99,8 @@ def case(
     text = experiment(
         topology,
         size,
-        200,
-        ROUTINGS[routing][topology],
+        gbps,
+        ROUTINGS[routing][topology] + (QUEUE_OF_VC if router == BY_VC else ""),
         SMALL_HALO if small else CODES[code],
         placement,
         more,
@@ -92,7 +112,8 @@ def case(
 def cases(smoke: bool) -> list[Case]:
     if smoke:
         return [
-            case(MINIMAL, TREE, "8K", "linear", "halo", router, True) for router in (PACKET, SCULPIN, LRU)
+            case(MINIMAL, TREE, "8K", "linear", "halo", router, small=True)
+            for router in (PACKET, SCULPIN, LRU)
         ]
     others = (HYPERX, DRAGONFLY, PLUS)
     found = []
@@ -104,9 +125,10 @@ def cases(smoke: bool) -> list[Case]:
         code: str = "halo",
         router: str = "",
         placements: list[str] = PLACEMENTS,
+        gbps: int = 200,
     ) -> None:
         found.extend(
-            case(routing, topology, size, placement, code, router or OWN[routing])
+            case(routing, topology, size, placement, code, router or OWN[routing], gbps)
             for topology in topologies
             for size in sizes
             for placement in placements
@@ -122,10 +144,18 @@ def cases(smoke: bool) -> list[Case]:
         add(MINIMAL, others, every, code)
     add(MERLIN, tuple(TOPOLOGIES))
     add(MERLIN, (TREE,), ("8K", "32K"), "sweep", PACKET)
-    add(MERLIN, (TREE,), ("8K", "32K"), "sweep")
+    for router in (LRU, NIC_1US, NIC_2US):
+        add(MERLIN, (TREE,), ("8K", "32K"), "sweep", router)
     add(OF_CODES, tuple(TOPOLOGIES))
     add(OF_CODES, tuple(TOPOLOGIES), code="all-to-all")
+    add(HASHED, (DRAGONFLY,), every)
     add(MERLIN, tuple(TOPOLOGIES), router=ROTATING)
+    add(MERLIN, others, router=BY_VC)
+    # Equal injection bandwidth of a rank.
+    for router in (PACKET, LRU):
+        add(MERLIN, tuple(TOPOLOGIES), gbps=800, router=router)
+        add(MERLIN, tuple(TOPOLOGIES), ("32K",), router=router)
+        add(MERLIN, (TREE,), code="sweep", gbps=800, router=router)
     add(MINIMAL, (TREE,), router=IN_ORDER)
     add(MACRO, others, router=IN_ORDER)
     # Whether the program has the times of the other study still.
@@ -146,6 +176,11 @@ def measure(summary: dict, _folder: Path | None) -> dict[str, object]:
     }
 
 
+@functools.cache
+def _topology_rows() -> list[Row]:
+    return read_table(TOPOLOGY_STUDY)
+
+
 def _other_study(routing: str, topology: str) -> str:
     """The routings of ecp-topologies that are the same for this network."""
     if routing == OF_CODES and topology == HYPERX:
@@ -161,19 +196,21 @@ def time(
     code: str = "halo",
     placement: str = "linear",
     size: str = "8K",
+    gbps: int = 200,
 ) -> float:
     """The time in microseconds with the simulator's own router, or with the one that is named.
 
     Times with ``packet`` that the study of the topologies has were not run here.
     """
     router = router or OWN[routing]
-    columns = {"topology": topology, "size": size, "placement": placement, "code": code}
+    columns = {"topology": topology, "size": size, "placement": placement, "code": code, "gbps": gbps}
     if routing == MACRO and topology == TREE:
         routing = MINIMAL
     run_here = (routing, topology) == (MACRO, HYPERX) or code == "sweep"
+    run_here |= routing == MERLIN and (size == "32K" or gbps == 800)
     if router == PACKET and not run_here:
-        old = {"routing": _other_study(routing, topology), "gbps": 200, "variant": "base"}
-        return number(read_table(TOPOLOGY_STUDY), "time_us", **columns, **old)
+        old = {"routing": _other_study(routing, topology), "variant": "base"}
+        return number(_topology_rows(), "time_us", **columns, **old)
     return number(rows, "time_us", routing=routing, router=router, **columns)
 
 
@@ -342,7 +379,7 @@ def _times_table(rows: list[Row]) -> str:
                 for placement in PLACEMENTS:
                     line = []
                     for topology in TOPOLOGIES:
-                        columns = {"code": code, "placement": placement, "size": size}
+                        columns = {"code": code, "placement": placement, "size": size, "gbps": 200}
                         known = MINIMAL if (routing, topology) == (MACRO, TREE) else routing
                         here = select(rows, routing=known, topology=topology, router=OWN[routing], **columns)
                         if not here:
