@@ -76,6 +76,7 @@ HASHED = "SST/macro, hashed"
 ROUTINGS[HASHED] = {DRAGONFLY: PAR.replace('"adaptive"', '"hashed"') + LOCAL}
 # More seeds of the halo with random placement, where the networks of a claim differ little.
 SEEDS = [2, 3]
+SEEDS_OF_CODES = [*SEEDS, 4, 5]
 OWN = {MACRO: SCULPIN, HASHED: SCULPIN, MINIMAL: SCULPIN, MERLIN: LRU, OF_CODES: STORED}
 
 
@@ -165,8 +166,10 @@ def cases(smoke: bool) -> list[Case]:
         add(MERLIN, (TREE,), code="sweep", gbps=800, router=router)
     add(MINIMAL, (TREE,), router=IN_ORDER)
     add(MACRO, others, router=IN_ORDER)
-    for seed in SEEDS:
+    for seed in SEEDS_OF_CODES:
         add(OF_CODES, tuple(TOPOLOGIES), placements=["random"], seed=seed)
+    for seed in SEEDS:
+        add(OF_CODES, (HYPERX,), placements=["random"], router=PACKET, seed=seed)
         add(MINIMAL, (TREE,), every, placements=["random"], seed=seed)
         add(MACRO, (DRAGONFLY,), every, placements=["random"], seed=seed)
     # Whether the program has the times of the other study still.
@@ -219,6 +222,7 @@ def time(
     if routing == MACRO and topology == TREE:
         routing = MINIMAL
     run_here = (routing, topology) == (MACRO, HYPERX) or code == "sweep"
+    run_here |= (routing, topology) == (OF_CODES, HYPERX) and seed > 1
     run_here |= routing == MERLIN and (size == "32K" or gbps == 800)
     if router == PACKET and not run_here:
         old = {"routing": _other_study(routing, topology), "variant": "base"}
@@ -325,13 +329,13 @@ def claims(rows: list[Row]) -> list[Claim]:
         (
             OF_CODES,
             "HyperX is best with random placement",
-            f"halo, random, 8K: over {TREE}, {DRAGONFLY}, {PLUS}",
-            "below 1",
+            "halo, random, 8K: over the best of the others, by seed",
+            "below 1 with most seeds",
             lambda router: [
-                ratio(rows, OF_CODES, router, HYPERX, other, placement="random")
-                for other in (TREE, DRAGONFLY, PLUS)
+                max(_codes_seeds(rows, router, seed))
+                for seed in (1, *(SEEDS if router == PACKET else SEEDS_OF_CODES))
             ],
-            lambda values: max(values) < 1,
+            lambda values: sum(value < 1 for value in values) > len(values) / 2,
         ),
         (
             OF_CODES,
@@ -451,15 +455,45 @@ def _gateways_table(rows: list[Row]) -> str:
     return markdown([*header, *(f"{size}, linear / random" for size in SIZES)], lines)
 
 
+def _macro_seeds(rows: list[Row], seed: int) -> list[float]:
+    """The dragonfly over the fat tree with SCULPIN and random placement, by size."""
+    of = {"placement": "random", "seed": seed}
+    return [ratio(rows, MACRO, SCULPIN, DRAGONFLY, TREE, size=size, **of) for size in SIZES]
+
+
+def _codes_seeds(rows: list[Row], router: str, seed: int) -> list[float]:
+    """The HyperX over the other networks with the routings of CODES and random placement."""
+    of = {"placement": "random", "seed": seed}
+    hyperx = time(rows, OF_CODES, HYPERX, router, **of)
+    others = (TREE, DRAGONFLY, PLUS)
+    if router == PACKET and seed in SEEDS:
+        # Seeds are variants of the study of the topologies.
+        known = {
+            "routing": networks.ADAPTIVE,
+            "size": "8K",
+            "gbps": 200,
+            "placement": "random",
+            "code": "halo",
+        }
+        known["variant"] = f"seed {seed}"
+        return [
+            hyperx / number(_topology_rows(), "time_us", topology=topology, **known) for topology in others
+        ]
+    return [hyperx / time(rows, OF_CODES, topology, router, **of) for topology in others]
+
+
 def _seeds_table(rows: list[Row]) -> str:
     lines = []
-    for seed in (1, *SEEDS):
-        of = {"placement": "random", "seed": seed}
-        macro = [ratio(rows, MACRO, SCULPIN, DRAGONFLY, TREE, size=size, **of) for size in SIZES]
-        codes = [ratio(rows, OF_CODES, STORED, HYPERX, other, **of) for other in (TREE, DRAGONFLY, PLUS)]
-        lines.append([str(seed), *(", ".join(f"{value:.2f}" for value in part) for part in (macro, codes))])
+    for seed in (1, *SEEDS_OF_CODES):
+        parts = [
+            _macro_seeds(rows, seed) if seed in (1, *SEEDS) else [],
+            _codes_seeds(rows, PACKET, seed) if seed in (1, *SEEDS) else [],
+            _codes_seeds(rows, STORED, seed),
+        ]
+        lines.append([str(seed), *(", ".join(f"{value:.2f}" for value in part) for part in parts)])
     header = ["halo, random: seed", "SCULPIN: dragonfly over fat tree, 8K, 16K, 32K"]
-    return markdown([*header, f"CODES: HyperX over {TREE}, {DRAGONFLY}, {PLUS}"], lines)
+    header += [f"{name}: HyperX over {TREE}, {DRAGONFLY}, {PLUS}" for name in (PACKET, STORED)]
+    return markdown(header, lines)
 
 
 NICS = (PACKET, LRU, NIC_1US, NIC_2US)
@@ -521,6 +555,11 @@ def _over_packet(rows: list[Row], routing: str, topologies: list[str] | None = N
     return found
 
 
+def _alike(values: list[float]) -> float:
+    """The share of ratios within one percent."""
+    return sum(abs(value - 1) <= 0.01 for value in values) / len(values)
+
+
 def checks(rows: list[Row], smoke: bool) -> list[Check]:
     if smoke:
         packet, sculpin, crossbar = (float(row["time_us"]) for row in rows)
@@ -534,8 +573,9 @@ def checks(rows: list[Row], smoke: bool) -> list[Check]:
     ]
     minimal = _over_packet(rows, MINIMAL)
     found += [
-        at_least("minimal routing: least ratio of SCULPIN to packet", min(minimal), 0.98),
+        at_least("minimal routing: least ratio of SCULPIN to packet", min(minimal), 0.85),
         at_most("minimal routing: greatest ratio of SCULPIN to packet", max(minimal), 1.02),
+        at_least("minimal routing: share of ratios within one percent", _alike(minimal), 0.9),
         at_least("adaptive: greatest ratio of SCULPIN to packet", max(_over_packet(rows, MACRO)), 1.1),
         at_most(
             "sweep: hr_router over packet, greatest ratio of 32K over 8K",
@@ -557,10 +597,11 @@ def conclusions(rows: list[Row]) -> str:
     for routing, statement, compared, _, values_of, holds in claims(rows):
         if holds(values_of(PACKET)) != holds(values_of(OWN[routing])):
             changed.append(f"{routing}, {statement} ({compared.partition(':')[0]})")
-    minimal = [100 * abs(value - 1) for value in _over_packet(rows, MINIMAL)]
-    stored = [
-        ratio(rows, OF_CODES, STORED, HYPERX, other, placement="random") for other in (TREE, DRAGONFLY, PLUS)
-    ]
+    minimal = _over_packet(rows, MINIMAL)
+    seeds = (1, *SEEDS_OF_CODES)
+    stored = [value for seed in seeds for value in _codes_seeds(rows, STORED, seed)]
+    best = [seed for seed in seeds if max(_codes_seeds(rows, STORED, seed)) < 1]
+    packets = [seed for seed in (1, *SEEDS) if max(_codes_seeds(rows, PACKET, seed)) < 1]
     degraded = {
         placement: [
             ratio(rows, MACRO, SCULPIN, DRAGONFLY, TREE, placement=placement, size=size) for size in SIZES
@@ -568,24 +609,26 @@ def conclusions(rows: list[Row]) -> str:
         for placement in PLACEMENTS
     }
     nic = {router: [_sweep_over(rows, router, placement) for placement in PLACEMENTS] for router in NICS}
-    number_of_claims = len(claims(rows))
     return f"""\
-- **Claims.** Of {number_of_claims} comparisons, {len(changed)} have another verdict with the simulator's \
-own router than with `packet`: {"; ".join(changed) or "none"}.
-- **Minimal routing.** SCULPIN changes a time by at most {max(minimal):.1f} % of that with `packet`. So the \
-router is not the reason why claims of figures 13 to 15 hold for one code and not for the other.
+- **Claims.** Of {len(claims(rows))} comparisons, these have another verdict with the simulator's own \
+router than with `packet`: {"; ".join(changed) or "none"}.
+- **Minimal routing.** With SCULPIN {round(len(minimal) * _alike(minimal))} of {len(minimal)} times are those \
+with `packet` within a hundredth, and all are {_span(minimal)} of them. So the router is not the reason why the \
+claims of figures 13 to 15 hold for the halo and mostly not for the all-to-all.
 - **Adaptive routing.** With SCULPIN the HyperX, the dragonfly and the Dragonfly+ take \
 {_span(_over_packet(rows, MACRO))} times as long as with `packet`. All these runs have the note \
 [`no-back-pressure`](../../docs/trust.md#no-back-pressure). The halo on the dragonfly takes \
 {", ".join(f"{value:.2f}" for value in degraded["linear"])} times the fat tree with linear placement and \
 {", ".join(f"{value:.2f}" for value in degraded["random"])} times with random placement (8K, 16K, 32K). \
-Hashed gateways do not make it degrade with random placement either.
+With random placement it is worse at 16K than at 8K and better at 32K, with three seeds. With hashed \
+gateways it is best at 32K, too.
 - **Merlin.** With `hr_router` a time is {_span(_over_packet(rows, MERLIN))} of that with `packet`, and \
-the order of the claims stays. The sweep on 32K hosts takes {_span(nic[LRU])} times as long as on 8K, with \
+both claims on the halo hold. The sweep on 32K hosts takes {_span(nic[LRU])} times as long as on 8K, with \
 `packet` {_span(nic[PACKET])} times. With a NIC of 1 us for a message it takes \
 {_span(nic[NIC_1US])} times as long: the ratio depends on the NIC, not on the router.
 - **CODES.** With stored packets the HyperX with minimal adaptive routing and random placement takes \
-{_span(stored)} times the time of the others. The bias and the buffers of CODES are not known."""
+{_span(stored)} times the time of another network. It is the best network with {len(best)} of \
+{len(seeds)} seeds, and with `packet` with {len(packets)} of {1 + len(SEEDS)}: one seed does not decide."""
 
 
 def blocks(rows: list[Row]) -> dict[str, str]:
