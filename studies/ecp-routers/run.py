@@ -608,7 +608,7 @@ def conclusions(rows: list[Row]) -> str:
     for routing, statement, compared, _, values_of, holds in claims(rows):
         if holds(values_of(PACKET)) != holds(values_of(OWN[routing])):
             changed.append(f"{routing}, {statement} ({compared.partition(':')[0]})")
-    verdicts = f"Of {len(claims(rows))} comparisons {len(changed) or 'none'}"
+    verdicts = f"{len(changed) or 'none'} of {len(claims(rows))}"
     if changed:
         verdicts += f" ({'; '.join(changed)})"
     minimal = _over_packet(rows, MINIMAL)
@@ -624,7 +624,7 @@ def conclusions(rows: list[Row]) -> str:
     }
     nic = {router: [_sweep_over(rows, router, placement) for placement in PLACEMENTS] for router in NICS}
     return f"""\
-- **Claims.** {verdicts} have another verdict with the simulator's own router than with `packet`.
+- **Claims.** Comparisons that hold with `packet` only or with the simulator's own router only: {verdicts}.
 - **Minimal routing.** With SCULPIN {round(len(minimal) * _alike(minimal))} of {len(minimal)} times are \
 within a hundredth of those with `packet`, and all are {_span(minimal)} of them. So the router is not the \
 reason why the claims of figures 13 to 15 hold for the halo and mostly not for the all-to-all.
