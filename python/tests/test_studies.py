@@ -231,7 +231,8 @@ def test_our_numbers_on_the_page_of_the_papers_are_those_of_the_studies() -> Non
             rows.append((cells[0], pages or ["../benches/README.md"] * ("bench" in cells[2]), cells[3]))
         elif len(cells) == 4 and section.startswith("### ") and cells[0] not in ("simulator", "---"):
             # simulator, conclusion, ours, holds
-            rows.append((f"{section[4:]}, {cells[1]}", ["../studies/ecp-topologies/README.md"], cells[2]))
+            pages = [f"../studies/{name}/README.md" for name in ("ecp-topologies", "ecp-routers")]
+            rows.append((f"{section[4:]}, {cells[1]}", pages, cells[2]))
     assert len(rows) > 60
     for item, pages, ours in rows:
         known = set()

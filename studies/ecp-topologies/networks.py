@@ -86,6 +86,8 @@ BASE = {
     "par_bias": "32 KiB",
     "seed": 1,
     "overhead": "0 ps",
+    # Keys of the router before `delay`: none is the router model `packet`.
+    "router": "",
 }
 
 
@@ -103,20 +105,23 @@ def experiment(
     routing: str,
     code: str,
     placement: str,
-    rails: str = "",
+    more: str = "",
     **changed: object,
 ) -> str:
-    """An experiment of one run; ``routing`` and ``code`` are texts of their tables."""
+    """An experiment of one run; ``routing`` and ``code`` are texts of their tables.
+
+    ``more``: further keys of the network.
+    """
     values = BASE | changed
     return f"""
 [network]
 topology = {{ {TOPOLOGIES[topology][size]} }}
 routing = {{ {routing.format(**values)} }}
 link = {{ bandwidth = "{bandwidth} Gbps", latency = "50 ns" }}
-router = {{ delay = "100 ns", buffer = "{values["buffer"]}" }}
+router = {{ {values["router"]}delay = "100 ns", buffer = "{values["buffer"]}" }}
 memory = {{ bandwidth = "400 GB/s", latency = "100 ns" }}
 packet = "{values["packet"]}"
-{rails}
+{more}
 [mpi]
 send_overhead = "{values["overhead"]}"
 receive_overhead = "{values["overhead"]}"
