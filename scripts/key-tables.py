@@ -111,7 +111,9 @@ CLASSES = {
     "optimistic": ("experiment", "Optimistic"),
     "input-queued": ("experiment", "Router"),
     "crossbar": ("experiment", "Router"),
+    "flit": ("experiment", "Router"),
     "queued": ("experiment", "Nic"),
+    "flit-queued": ("experiment", "Nic"),
 }
 # The class of a pattern is its name.
 WITHOUT_FIELD = {"job.traffic.pattern"}

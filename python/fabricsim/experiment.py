@@ -147,13 +147,19 @@ class Router(Given):
 
     Parameters
     ----------
-    model : {"packet", "input-queued", "crossbar", "output-queued", "analytic"}
+    model : {"packet", "input-queued", "crossbar", "flit", "output-queued", "analytic"}
         Name of the model; ``fabricsim.list_parts("router-models")`` describes them (default: packet).
     arbiter : {"round-robin", "rotating", "least-recently-used", "age", "random", "islip", "first-come"}
         Models input-queued (round-robin, random) and crossbar only: how packets cross
         (default: round-robin).
+    allocator : {"separable-input-first", "separable-output-first", "islip"}
+        Model flit only: allocator of virtual channels and of the switch (default: separable-input-first).
+    routing_delay : int
+        Model flit only: steps in which a head is routed, 0 (lookahead) to 1000 (default: 1).
+    crossbar_delay : int
+        Model flit only: steps in which a flit passes the crossbar, 1 to 1000 (default: 1).
     iterations : int
-        Model crossbar only: iterations of the arbiter islip in one cycle, 1 to 64 (default: 1).
+        Models crossbar and flit only: iterations of islip in one cycle, 1 to 64 (default: 1).
     crossbar : {"per-port", "shared"}
         Model crossbar only: a crossbar port for each output, or one server for the whole router, with the
         arbiter first-come (default: per-port).
@@ -161,19 +167,19 @@ class Router(Given):
         Model crossbar only: bandwidth of a port of the crossbar, or of all of a shared one
         (default: speedup times the bandwidth of the fastest link).
     speedup : float
-        Models input-queued and crossbar only: speed of the crossbar over that of a link, 1 to 1000 with at
-        most six decimals (default: 1.0).
+        Models input-queued, crossbar and flit only: speed of the crossbar over that of a link, or internal
+        steps of a cycle of flit, 1 to 1000 with at most six decimals (default: 1.0).
     flit : Size, such as "16 B"
-        Model crossbar only: bytes that cross in one cycle, at most 64 KiB (default: 16 B).
+        Models crossbar and flit only: bytes that cross in one cycle, at most 64 KiB (default: 16 B).
     vc_output_buffer : Size, such as "16 KiB"
         Model crossbar only: buffer of one virtual channel of an output port, at most 1 GiB
         (default: the buffer of a VC behind the link).
     queues : {"per-vc", "per-output"}
         Model crossbar only: one queue for each VC of an input port, or one for each VC and output
         (default: per-vc).
-    switching : {"cut-through", "store-and-forward"}
-        Model crossbar only: whether a packet goes on when its head or its tail has arrived
-        (default: cut-through).
+    switching : {"cut-through", "store-and-forward", "wormhole"}
+        Model crossbar: whether a packet goes on when its head or its tail has arrived
+        (default: cut-through). Model flit: wormhole (default) or cut-through.
     output_buffer : Size, such as "16 KiB"
         Model input-queued only: buffer of an output port, between crossbar and link, at most 1 GiB
         (default: no limit).
@@ -186,11 +192,14 @@ class Router(Given):
         Time from the departure of a packet's tail until its credit starts back to the sender, in addition
         to the latency of the cable, at most 1 s (default: 0 ps).
     vc_copies : int
-        Model input-queued only: virtual channels of each traffic class for each one that routing needs,
-        1 to 255 (default: 1).
+        Models input-queued and flit only: virtual channels of each traffic class for each one that routing
+        needs, 1 to 255 (default: 1).
     """
 
-    model: Literal["packet", "input-queued", "crossbar", "output-queued", "analytic"] | None = None
+    model: Literal["packet", "input-queued", "crossbar", "flit", "output-queued", "analytic"] | None = None
+    allocator: Literal["separable-input-first", "separable-output-first", "islip"] | None = None
+    routing_delay: int | None = None
+    crossbar_delay: int | None = None
     arbiter: (
         Literal["round-robin", "rotating", "least-recently-used", "age", "random", "islip", "first-come"]
         | None
@@ -202,7 +211,7 @@ class Router(Given):
     flit: Size | None = None
     vc_output_buffer: Size | None = None
     queues: Literal["per-vc", "per-output"] | None = None
-    switching: Literal["cut-through", "store-and-forward"] | None = None
+    switching: Literal["cut-through", "store-and-forward", "wormhole"] | None = None
     output_buffer: Size | None = None
     delay: Time | None = None
     buffer: Size | None = None
@@ -216,15 +225,16 @@ class Nic(Given):
 
     Parameters
     ----------
-    model : {"queued"}
-        Name of the model; ``fabricsim.list_parts("nic-models")`` describes them (default: queued).
+    model : {"queued", "flit-queued"}
+        Name of the model; ``fabricsim.list_parts("nic-models")`` describes them (default: queued, and
+        flit-queued with the router model flit).
     injection_bandwidth : Rate, such as "100 Gbps"
         Bandwidth at which a NIC port sends (default: that of its link).
     memory_bandwidth : Rate, such as "100 Gbps"
         Bandwidth of the way from a NIC port into memory, in which packets queue (default: no limit).
     """
 
-    model: Literal["queued"] | None = None
+    model: Literal["queued", "flit-queued"] | None = None
     injection_bandwidth: Rate | None = None
     memory_bandwidth: Rate | None = None
 

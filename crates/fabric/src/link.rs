@@ -108,6 +108,31 @@ impl LinkCounters {
         }
     }
 
+    /// A part of a packet that has begun before starts now and takes `serialization`.
+    pub(crate) fn carry<'a>(
+        &mut self,
+        now: Time,
+        serialization: Time,
+        bytes: u32,
+        measured: Measured,
+        stalls: impl FnOnce() -> &'a mut StallCounters,
+    ) {
+        let busy = measured.within(now, now + serialization);
+        self.busy += busy;
+        if measured.contains(now) {
+            self.bytes += u64::from(bytes);
+        }
+        if busy < serialization || !measured.contains(now) {
+            let outside = &mut stalls().outside;
+            outside.busy += serialization - busy;
+            outside.bytes += if measured.contains(now) {
+                0
+            } else {
+                u64::from(bytes)
+            };
+        }
+    }
+
     /// Undoes the latest [`LinkCounters::depart`], which had the same arguments.
     pub(crate) fn undo_depart<'a>(
         &mut self,

@@ -172,6 +172,13 @@ impl TrafficClasses {
         class * self.vcs
     }
 
+    /// The VCs of a class.
+    #[inline]
+    pub fn vcs_of(&self, class: u8) -> Range<u8> {
+        let first = self.first_vc(class);
+        first..first + self.vcs
+    }
+
     /// Copies of each VC that routing needs.
     #[inline]
     pub fn copies(&self) -> u8 {

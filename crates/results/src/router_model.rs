@@ -19,6 +19,7 @@ pub fn waits_for(model: &str) -> Option<&'static str> {
         "output-queued" => "links",
         "packet" => "links and credits",
         "input-queued" => "their queue, the crossbar, links and credits",
+        "flit" => "virtual channels, the switch, links and credits, flit by flit",
         "crossbar" => "output buffers, the crossbar, links and credits",
         _ => return None,
     })

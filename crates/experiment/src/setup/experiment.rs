@@ -270,6 +270,14 @@ impl Experiment {
         let collect =
             CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;
         // Results without the table do not mention it.
+        if root.has("power") && network.model.capabilities().flit.is_some() {
+            let message = format!(
+                "the energy of links is counted by packet, and the router model \"{}\" moves flits; expected no table \
+                 [power], or another network.router.model",
+                network.model.name()
+            );
+            return Err(root.error("power", message).into());
+        }
         let power = match root.has("power") {
             true => Some(Arc::new(PowerSetting::read(
                 root.section("power")?,

@@ -204,7 +204,7 @@ mod tests {
         };
         let error = refusal("output-queued", metric).expect("no metrics");
         assert!(
-            error.contains("expected model = \"crossbar\" or \"input-queued\" or \"packet\", or"),
+            error.contains("expected model = \"crossbar\" or \"flit\" or \"input-queued\" or \"packet\", or"),
             "{error}"
         );
         let all = Needs {

@@ -190,9 +190,17 @@ impl NetworkModel {
         let model = RouterParameters::read(router)?;
         check_model(router, model, routing.as_ref())?;
         let nic_section = section.section("nic")?.declare(NIC);
-        let nic = NicParameters::read(nic_section)?;
+        let nic = NicParameters::read(nic_section, default_nic(model))?;
         check_signals(nic_section, nic.capabilities(), model)?;
         let (class_names, traffic_classes) = traffic_classes::read(section, routing.as_ref(), model)?;
+        if model.capabilities().flit.is_some() && traffic_classes.all_vcs() > fabric::router::flit::MOST_VCS {
+            let message = format!(
+                "{} virtual channels of a port; expected at most {} with this router model",
+                traffic_classes.all_vcs(),
+                fabric::router::flit::MOST_VCS
+            );
+            return Err(router.error("vc_copies", message));
+        }
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;
         at_most(router, "credit_delay", credit_delay, LONGEST_DELAY)?;
@@ -352,6 +360,16 @@ impl NetworkModel {
         }
     }
 
+    /// Bytes that the departure of a packet of this size puts onto a link: all, or those of its head, or of its tail on
+    /// the way to a host.
+    pub fn departing_bytes(&self, packet: u32, to_host: bool) -> u32 {
+        match self.model.capabilities().flit {
+            None => packet,
+            Some(flit) if to_host => packet - (packet.div_ceil(flit).max(1) - 1) * flit,
+            Some(flit) => packet.min(flit),
+        }
+    }
+
     /// Shortest time from the start of a packet until a router handles it.
     pub fn nearest_router(&self) -> Time {
         let classes = (0..self.links.len()).map(|class| LinkClass(class as u8));
@@ -367,6 +385,19 @@ impl NetworkModel {
             .map(|l| l.latency)
             .min()
             .expect("hosts have links")
+    }
+}
+
+/// The NIC model of experiments that name none: one that understands the signals of the router model, if there are any.
+fn default_nic(model: RouterParameters) -> &'static str {
+    let understands = |nic: &fabric::nic::NicModelKind| nic.capabilities.signals_of == Some(model.name());
+    let all = fabric::nic::MODELS;
+    match all
+        .iter()
+        .find(|nic| model.capabilities().signals_to_hosts && understands(nic))
+    {
+        Some(nic) => nic.name,
+        None => fabric::nic::DEFAULT_MODEL,
     }
 }
 

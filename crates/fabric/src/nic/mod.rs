@@ -5,6 +5,7 @@
 //! their dispatch. With one model they cost nothing.
 
 mod arbiter;
+pub mod flit;
 mod model;
 pub mod queued;
 
@@ -109,13 +110,14 @@ macro_rules! nic_models {
         }
 
         impl NicParameters {
-            /// Reads model and parameters from the section `network.nic` of an experiment.
+            /// Reads model and parameters from the section `network.nic` of an experiment; without a model, those of
+            /// the one with the name `default`.
             ///
             /// # Errors
             /// The model is unknown, or a parameter wrong.
-            pub fn read(section: &Section) -> Result<NicParameters, config::Error> {
+            pub fn read(section: &Section, default: &str) -> Result<NicParameters, config::Error> {
                 let names: Vec<&str> = MODELS.iter().map(|model| model.name).collect();
-                let name = section.choice_or("model", DEFAULT_MODEL, &names)?;
+                let name = section.choice_or("model", default, &names)?;
                 $(if name == <$module::$model<()> as NicModel>::MODEL.name {
                     section.declare(<$module::$model<()> as NicModel>::MODEL.parameters);
                     return <$module::$model<()> as NicModel>::read(section).map(NicParameters::$name);
@@ -208,6 +210,7 @@ macro_rules! nic_models {
 
 nic_models! {
     $
+    Flit: flit::FlitNic,
     Queued: queued::QueuedNic,
 }
 

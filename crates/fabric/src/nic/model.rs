@@ -55,6 +55,10 @@ pub struct NicSetup {
     /// Bytes that it may send into a virtual channel before the router returns any. Hosts inject into the copies of the
     /// first virtual channel of each class ([`TrafficClasses::copies_of`]).
     pub credits: u32,
+    /// Bytes of a flit; 0 if routers move whole packets.
+    pub flit: u32,
+    /// From the end of the cable until a flit is in the router's buffer: the injection delay and the router's pipeline.
+    pub pipeline: Time,
     /// How sources share the port.
     pub arbiter: NicArbiter,
     /// The traffic classes.

@@ -89,6 +89,7 @@ pub(super) fn ports(credits: u32) -> [PortSetting; 4] {
         to_host,
         credits,
         pipeline: Time::ZERO,
+        cable: Time::ZERO,
     };
     let slow = port(false, SLOW);
     [slow, slow, slow, port(true, 2 * SLOW)]
@@ -104,6 +105,7 @@ pub(super) fn setup(ports: &[PortSetting], largest_packet: u32, bubbles: bool) -
         injection: Rate::bits_per_s(2 * SLOW),
         largest_packet,
         bubbles,
+        credit_delay: Time::ZERO,
         measured: Measured::after(Time::ZERO),
     }
 }

@@ -9,6 +9,7 @@ mod arbiter;
 pub(crate) mod bench;
 mod bookings;
 pub mod crossbar;
+pub mod flit;
 pub mod input_queued;
 mod model;
 mod output_buffers;
@@ -317,6 +318,7 @@ router_models! {
     $
     Analytic: analytic::AnalyticRouter,
     Crossbar: crossbar::CrossbarRouter,
+    Flit: flit::FlitRouter,
     InputQueued: input_queued::InputQueuedRouter,
     OutputQueued: output_queued::OutputQueuedRouter,
     Packet: packet::PacketRouter,

@@ -48,6 +48,8 @@ pub struct PortSetting {
     /// For a model that applies its pipeline itself ([`RouterCapabilities::own_pipeline`]): from the arrival of a head
     /// by this port to its earliest departure.
     pub pipeline: Time,
+    /// Latency of its cable.
+    pub cable: Time,
 }
 
 /// The settings from which a router of any model is built.
@@ -67,6 +69,8 @@ pub struct RouterSetup<'a> {
     pub largest_packet: u32,
     /// Whether routing uses bubble flow control ([`routing::BufferClaim::Bubble`]).
     pub bubbles: bool,
+    /// From the release of space in a buffer until its credit starts back.
+    pub credit_delay: Time,
     /// The measured part of the run.
     pub measured: Measured,
 }

@@ -175,6 +175,7 @@ fn free_space_excludes_reserved_and_awaited_credits() {
 #[test]
 fn a_reserved_packet_has_its_credits_from_routing_on() {
     let port = |bits| PortSetting {
+        cable: Time::ZERO,
         rate: Rate::bits_per_s(bits),
         to_host: false,
         credits: 150,

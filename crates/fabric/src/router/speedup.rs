@@ -47,6 +47,11 @@ impl Speedup {
         Speedup::new(section.get("speedup")?).map_err(|message| section.error("speedup", message))
     }
 
+    /// In units of [`Speedup::UNIT`].
+    pub(super) fn units(self) -> u32 {
+        self.0
+    }
+
     /// The rate of a crossbar whose link has this rate.
     pub(super) fn of(self, link: Rate) -> Rate {
         link.faster(self.0, Speedup::UNIT)

@@ -23,10 +23,12 @@ pub fn not_begun(
     end: Time,
 ) -> NotBegun {
     let mut not_begun = NotBegun::default();
+
     for Reservation { router, port, packet } in late_reservations(network, numbering, pending, end) {
         let (packets, bytes) = not_begun.entry((router, port)).or_default();
         *packets += 1;
-        *bytes += u64::from(packet.bytes);
+        let to_host = matches!(network.topology.peer(router, port), Peer::Host(_));
+        *bytes += u64::from(network.departing_bytes(packet.bytes, to_host));
     }
     not_begun
 }
@@ -66,7 +68,8 @@ pub fn late_reservations(
         let link_end = numbering
             .link_end(network, router, from)
             .expect("a packet came through it");
-        let start = event.time - link_end.delay(network.rate(router, from).serialization(packet.bytes));
+        let bytes = network.model.capabilities().flit.unwrap_or(packet.bytes);
+        let start = event.time - link_end.delay(network.rate(router, from).serialization(bytes));
         (start >= end).then_some(Reservation {
             router,
             port: from,

@@ -73,6 +73,7 @@ impl RouterLp {
                 to_host: matches!(topology.peer(router, Port(port)), Peer::Host(_)),
                 credits: network.buffer_of_vc(topology.link_class(router, Port(port))),
                 pipeline: network.links[usize::from(topology.link_class(router, Port(port)).0)].router_delay,
+                cable: network.links[usize::from(topology.link_class(router, Port(port)).0)].latency,
             })
             .collect();
         let setup = RouterSetup {
@@ -83,6 +84,7 @@ impl RouterLp {
             injection: network.injection,
             largest_packet: network.packet.largest(),
             bubbles: network.slot() > 0,
+            credit_delay: network.credit_delay,
             measured: simulation.measured,
         };
         RouterLp {

@@ -158,7 +158,10 @@ impl Numbering {
                     class: topology::HOST_LINK,
                     flags: LinkFlags(TO_HOST),
                     arrival: latency + network.nic_reception_delay,
-                    credit: latency + network.credit_delay,
+                    credit: match network.model.capabilities().flit {
+                        None => latency + network.credit_delay,
+                        Some(_) => latency,
+                    },
                 })
             }
             Peer::Router(far, far_port) => {

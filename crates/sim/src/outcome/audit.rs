@@ -95,7 +95,8 @@ impl Ledgers<'_> {
             (LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
                 self.packets += 1;
                 if simulation.path_latencies.is_none() {
-                    self.take(router, *port, *vc, packet.bytes);
+                    let flit = simulation.network.model.capabilities().flit;
+                    self.take(router, *port, *vc, flit.unwrap_or(packet.bytes));
                 }
             }
             (LpIdentity::Router(router), NetEvent::RouterTimer(timer)) => {
@@ -166,7 +167,11 @@ fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &Buf
         for rail in 0..simulation.network.rails.count() {
             let (router, port) = simulation.network.attachment(host, rail);
             let what = || format!("injection link of host {} rail {rail}", host.0);
-            for vc in (0..classes.count()).flat_map(|class| classes.copies_of(class, 0)) {
+            let injected_into = |class| match simulation.network.model.capabilities().flit {
+                None => classes.copies_of(class, 0),
+                Some(_) => classes.vcs_of(class),
+            };
+            for vc in (0..classes.count()).flat_map(injected_into) {
                 balance(&what, (router, port.0, vc), state.credits(rail, vc))?;
             }
         }

@@ -1,5 +1,5 @@
-//! Dragonflies against latency-load curves of CODES (dragonfly-dally, `minimal` and `prog-adaptive`), which stand beside
-//! the repository. Share of packets with a detour, routers and latency, below saturation.
+//! Dragonflies against latency-load curves of CODES (dragonfly-dally, `minimal` and `prog-adaptive`), which stand
+//! beside the repository. Share of packets with a detour, routers and latency, below saturation.
 //!
 //! CODES stores and forwards each packet at every router: a router model that does so too agrees within 1 %. `packet`
 //! passes heads on, so a serialization for each router is added. The NIC of CODES takes a constant time, which is added

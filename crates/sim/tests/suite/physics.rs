@@ -83,9 +83,10 @@ fn unequal() -> impl Iterator<Item = String> {
         let model = format!("router = {{ model = \"{model}\", ");
         move |network: &&str| network.replace("router = { ", &model)
     };
-    // Packets of `analytic` are on no link between routers. In `crossbar` they wait for cycles, or come in slowly.
+    // Packets of `analytic` are on no link between routers. In `crossbar` and `flit` they wait for cycles, or come in
+    // slowly.
     let same = |model: &&fabric::router::RouterModelKind| {
-        !model.capabilities.crosses_at_once && model.name != "crossbar"
+        !model.capabilities.crosses_at_once && !["crossbar", "flit"].contains(&model.name)
     };
     let models = fabric::router::MODELS.iter().filter(same);
     models.flat_map(move |model| UNEQUAL.iter().map(with(model.name)))
@@ -196,6 +197,43 @@ fn the_zero_load_latency_of_a_packet_is_that_of_the_formula() {
             lengths.insert(links.len());
         }
         assert!(lengths.len() >= 2, "ways of different lengths were tried");
+    }
+}
+
+/// The formula of docs/methods/flit.md: with cycles of 2 ns (flits of 32 B on 128 Gbps), cables and pipelines of whole
+/// cycles, a packet waits for the cycle of its NIC, the stages of each router, and its flits.
+#[test]
+fn the_zero_load_latency_of_flits_is_that_of_the_stages() {
+    const CYCLE: u64 = 2_000;
+    for (keys, residence) in [
+        ("", 3),
+        ("routing_delay = 0, ", 2),
+        ("routing_delay = 4, crossbar_delay = 3, ", 8),
+        ("speedup = 2, ", 1),
+        ("speedup = 2, routing_delay = 0, allocator = \"islip\", ", 1),
+        ("switching = \"cut-through\", ", 3),
+    ] {
+        let network = format!(
+            r#"
+[network]
+topology = {{ kind = "mesh", sizes = [5, 2], hosts_per_router = 2 }}
+routing = {{ algorithm = "dimension-order" }}
+router = {{ model = "flit", {keys}flit = "32 B", delay = "6 ns", buffer = "64 KiB" }}
+nic_injection_delay = "10 ns"
+nic_reception_delay = "7 ns"
+packet = "1 KiB"
+link = {{ bandwidth = "128 Gbps", latency = "50 ns" }}
+"#
+        );
+        for (to, bytes) in [(1, 1u32), (3, 32), (19, 33), (12, 1024)] {
+            let (experiment, result) = one_message(&network, 0, to, bytes.into());
+            let links = path(&experiment.network, HostId(0), HostId(to)).len() as u64;
+            let flits = u64::from(bytes.div_ceil(32));
+            let cycles = 1 + (links - 1) * (residence + 1) + flits;
+            let expected = Time((17 + links * 50 + (links - 1) * 6) * 1000 + cycles * CYCLE).as_ns();
+            let found = result.summary.network.latency_ns.max;
+            assert_eq!(found, Some(expected), "{keys}: {bytes} B to {to}");
+        }
     }
 }
 

@@ -60,7 +60,7 @@ fn parts_have_their_registered_defaults() {
         ("placements", "job.0.placement", "kind", 2),
         ("mappings", "job.0.mapping", "kind", 1),
         ("message-sizes", "job.1.traffic.message", "distribution", 1),
-        ("router-models", "network.router", "model", 2),
+        ("router-models", "network.router", "model", 3),
         ("nic-models", "network.nic", "model", 0),
     ] {
         let parts = with_a_constant_default(kind);

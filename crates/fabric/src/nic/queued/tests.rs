@@ -29,6 +29,8 @@ fn setup(format: PacketFormat, credits: u32, arbiter: NicArbiter) -> NicSetup {
         ejection: Rate::bits_per_s(8_000_000_000),
         format,
         credits,
+        flit: 0,
+        pipeline: Time::ZERO,
         arbiter,
         traffic_classes: TrafficClasses::one(1),
         measured: Measured::after(Time::ZERO),

@@ -177,7 +177,10 @@ impl RouterCollection {
     ) {
         let start = context.now() + facts.wait;
         if self.sampler.is_later(start) {
-            self.note_later(simulation, facts.port, start, packet.bytes, context);
+            let bytes = simulation
+                .network
+                .departing_bytes(packet.bytes, link_end.leads_to_host());
+            self.note_later(simulation, facts.port, start, bytes, context);
         }
         if self.rare.is_some() {
             self.count_transmission(link_end, packet.job, facts.serialization, context);

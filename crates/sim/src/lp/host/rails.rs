@@ -381,6 +381,8 @@ impl Rail {
             ejection: network.links[usize::from(HOST_LINK.0)].rate,
             format: network.packet,
             credits: network.buffer_of_vc(HOST_LINK),
+            flit: network.model.capabilities().flit.unwrap_or(0),
+            pipeline: network.nic_injection_delay + network.links[usize::from(HOST_LINK.0)].router_delay,
             arbiter,
             traffic_classes: network.traffic_classes,
             measured: simulation.measured,

@@ -1,0 +1,981 @@
+//! The `flit` router: an input-queued router with virtual channels, cycle by cycle and flit by flit.
+//!
+//! The stages are those of W. J. Dally and B. Towles, "Principles and Practices of Interconnection Networks", 2004,
+//! chapter 16, in their order: a flit is written into the buffer of its input port and virtual channel (VC); the head
+//! of a packet is routed ([`CongestionOfFlits`] is what routing sees); it gets a VC of its output ([`vc_allocation`]);
+//! each flit gets the crossbar ([`switch_allocation`]), passes it and starts onto the link, while a credit goes back
+//! ([`traversal`]). A VC passes one stage in a step; a cycle has one step, or more with an internal speedup.
+//!
+//! A packet holds a VC of an output from the allocation until its tail leaves, so that the packets of a VC follow each
+//! other. With wormhole switching a flit needs a credit of the buffer behind its link, and a packet may stand in
+//! several routers; with cut-through a head needs credits for all of its packet.
+//!
+//! The times are those of BookSim 2 (N. Jiang et al., "A detailed and flexible cycle-accurate network-on-chip
+//! simulator", ISPASS 2013), router `iq`. A packet of P flits takes, without others,
+//!
+//! > sum over cables + R (r + 1) + P cycles, r = floor((routing_delay + 2 + crossbar_delay - 1) / speedup)
+//!
+//! through R routers, and one cycle at its NIC.
+//!
+//! A router is evaluated in cycles in which something can happen: a flit or credit has arrived, or a packet has lost an
+//! arbitration. So routers that have nothing to do cost nothing.
+
+mod allocators;
+mod clock;
+mod switch_allocation;
+mod traversal;
+mod vc_allocation;
+
+use std::collections::VecDeque;
+
+use config::{Bytes, Parameter, Section, Type, parameters};
+use des::Time;
+use routing::{At, Congestion, LoadMetric};
+use serde::{Deserialize, Serialize};
+use topology::{Port, RouterId};
+
+use super::output_load::OutputLoad;
+use super::{
+    Arrival, Holding, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
+    Speedup,
+};
+use crate::capabilities::{RouterCapabilities, Switching};
+use crate::link::{LinkCounters, StallCounters};
+use crate::packet_pool::{Fifo, PacketPool, Previous};
+use crate::waits::{CrossbarObservation, CrossbarWaitTracker};
+use crate::{LinkUse, Measured, Packet, Rate, TrafficClasses};
+use allocators::{Arbiters, Scratch};
+use clock::{cycle_of, steps_before};
+
+pub use allocators::Allocator;
+pub(crate) use clock::FlitClock;
+
+/// Names of the allocators; the first is the default.
+const ALLOCATORS: [&str; 3] = ["separable-input-first", "separable-output-first", "islip"];
+
+/// Names of the ways in which packets move into buffers; the first is the default.
+const SWITCHING: [&str; 2] = ["wormhole", "cut-through"];
+
+const FLIT: Parameter = Parameter::computed("flit", Type::Size, "16 B", "bytes that cross in one cycle");
+
+const ITERATIONS: Parameter = Parameter::computed(
+    "iterations",
+    Type::Integer,
+    "1",
+    "iterations of islip in one cycle, 1 to 64",
+);
+
+const DEFAULT_FLIT: u32 = 16;
+const MOST_FLIT: u32 = 1 << 16;
+
+/// The most cycles of a stage.
+const MOST_CYCLES: u32 = 1000;
+
+/// The most VCs of a port: a word has a bit for each.
+pub const MOST_VCS: u8 = 64;
+
+/// The parameters of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlitParameters {
+    /// Bytes of a flit.
+    pub flit: u32,
+    /// Allocator of VCs and of the switch.
+    pub allocator: Allocator,
+    /// Steps of a cycle.
+    pub speedup: Speedup,
+    /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
+    pub routing_delay: u32,
+    /// Steps in which a flit passes the crossbar, at least 1.
+    pub crossbar_delay: u32,
+    /// When a head may leave.
+    pub switching: Switching,
+}
+
+/// No packet holds the VC.
+const FREE: u32 = u32::MAX;
+
+/// No cycle is to be evaluated.
+const ASLEEP: u64 = u64::MAX;
+
+/// A timer of a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FlitTimer {
+    /// The middle of a cycle.
+    Cycle,
+}
+
+/// A flit on a link that is no head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyFlit {
+    /// VC.
+    pub vc: u8,
+    /// Bytes of a flit.
+    pub bytes: u32,
+}
+
+/// What the first packet of an input VC waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum FlitStage {
+    /// There is no packet.
+    Idle,
+    /// A VC of its output.
+    VcAllocation,
+    /// The crossbar, flit by flit.
+    SwitchAllocation,
+}
+
+/// The mutable state of an input VC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputVc {
+    /// The first step in which its stage may be passed.
+    ready: u64,
+    /// Flits in its buffer.
+    flits: u32,
+    /// Flits of its first packet that have left.
+    sent: u32,
+    /// Output of its first packet.
+    output: u16,
+    /// VC of that output: the one for routing until one is allocated.
+    vc: u8,
+    stage: FlitStage,
+}
+
+/// The mutable state of a VC of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputVc {
+    /// The input VC whose packet holds it, or [`FREE`].
+    owner: u32,
+    /// Free bytes of the buffer at the far end.
+    credits: u32,
+    /// Bytes of whole flits that are routed to it and have not left; all copies of a VC have them in the first one.
+    waiting: u32,
+}
+
+/// The mutable state of a port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlitPortState {
+    /// Bytes of whole flits that are routed to the output, are in flight, or whose credit has not returned.
+    load: u64,
+    /// Packets that are routed to the output and have not departed: with their heads, for hosts with their tails.
+    requested: u32,
+    /// First cycle in which the link takes another flit.
+    link_free: u64,
+    /// First cycle in which another message with credits goes back.
+    credit_free: u64,
+    /// Cycles in which flits leave, to come and not long ago.
+    booked: VecDeque<u64>,
+    /// Time from which the link idles because no flit has credits.
+    blocked_since: Option<Time>,
+    /// Flits that a host has not returned: the cycle in which the credit counts, and the VC.
+    at_host: VecDeque<(u64, u8)>,
+    counters: LinkCounters,
+    stalls: StallCounters,
+}
+
+/// A port.
+#[derive(Clone, Debug)]
+struct FlitPort {
+    /// Time of a flit on the link.
+    flit: Time,
+    /// The same in cycles.
+    flit_cycles: u64,
+    to_host: bool,
+    /// From a flit's arrival at the far end of the cable until it is in the buffer.
+    pipeline: Time,
+    /// Cycles from the one in which a flit leaves for a host until its credit counts.
+    host_loop: u64,
+    /// Size of each VC's buffer at the far end.
+    far: u32,
+    state: FlitPortState,
+}
+
+/// A packet with flits in a router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferedPacket {
+    packet: Packet,
+    /// Arrival time of its head.
+    arrived: Time,
+    /// Time from which no packet before it held it up.
+    first: Time,
+    /// The earliest start of its head on the link.
+    ready: Time,
+}
+
+impl AsMut<Packet> for BufferedPacket {
+    fn as_mut(&mut self) -> &mut Packet {
+        &mut self.packet
+    }
+}
+
+/// An undo step of a router.
+#[derive(Clone, Debug)]
+pub enum FlitUndo {
+    /// A head went to the end of the buffer of an input VC.
+    Pushed(u32, Previous),
+    /// The tail of the first packet of an input VC left.
+    Popped(u32, Box<BufferedPacket>),
+    /// The first packet of an input VC was routed.
+    Routed(u32, Box<BufferedPacket>),
+    /// An input VC changed.
+    Input(u32, Box<InputVc>),
+    /// A VC of an output changed.
+    Output(u32, OutputVc),
+    /// A port changed.
+    Port(u16, Box<FlitPortState>),
+    /// The pointer of an arbiter changed.
+    Pointer(u32, u32),
+    /// The next cycle changed.
+    Next(u64),
+}
+
+const _: () = assert!(size_of::<FlitUndo>() <= 24);
+
+/// One router.
+#[derive(Clone, Debug)]
+pub struct FlitRouter {
+    id: RouterId,
+    vcs: u8,
+    classes: TrafficClasses,
+    parameters: FlitParameters,
+    clock: FlitClock,
+    measured: Measured,
+    /// The next cycle that is evaluated, or [`ASLEEP`].
+    next: u64,
+    ports: Box<[FlitPort]>,
+    /// By input port, then VC.
+    inputs: Box<[InputVc]>,
+    /// By input port, then VC: packets in its buffer.
+    buffers: Box<[Fifo]>,
+    pool: PacketPool<BufferedPacket>,
+    /// By output port, then VC.
+    outputs: Box<[OutputVc]>,
+    /// Pointers of arbiters: see [`FlitRouter::place_of`].
+    pointers: Box<[u32]>,
+    /// By input port, a bit for each VC whose first packet waits for a VC.
+    allocating: Box<[u64]>,
+    /// By input port, a bit for each VC whose first packet has a VC, and a flit here.
+    sending: Box<[u64]>,
+    /// `None` before the first cycle.
+    work: Option<Box<Work>>,
+}
+
+/// Memory that is empty between cycles.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    requests: Vec<allocators::Request>,
+    /// VCs of the requests for the switch.
+    stands_for: Vec<u8>,
+    granted: Vec<usize>,
+    changed: Vec<(u32, u32)>,
+    scratch: Scratch,
+    /// Ports with flits that lack credits, and with flits that have them.
+    lacking: Vec<u16>,
+    able: Vec<u16>,
+    /// Whether something may happen in the next cycle.
+    again: bool,
+}
+
+/// Whose pointers.
+#[derive(Clone, Copy, Debug)]
+enum PointersOf {
+    /// The allocator of VCs.
+    Vcs,
+    /// The allocator of the switch.
+    Switch,
+    /// The inputs: which of its VCs an input port prefers.
+    Inputs,
+}
+
+/// The mutable state of a router.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlitRouterState {
+    next: u64,
+    ports: Vec<FlitPortState>,
+    inputs: Vec<InputVc>,
+    outputs: Vec<OutputVc>,
+    buffers: Vec<Vec<BufferedPacket>>,
+    pointers: Vec<u32>,
+}
+
+/// The congestion that routing sees.
+struct CongestionOfFlits<'a> {
+    router: &'a FlitRouter,
+    now: Time,
+    context: &'a RoutingContext<'a>,
+}
+
+impl Congestion for CongestionOfFlits<'_> {
+    fn load(&self, port: Port) -> u64 {
+        self.router.load(port.0)
+    }
+
+    fn load_by(&self, metric: LoadMetric, port: Port, vc: u8) -> u64 {
+        self.router.output_load(self.now, port.0, vc).by(metric)
+    }
+
+    fn reported_load(&self, slot: usize) -> u64 {
+        self.context.reported_load(slot)
+    }
+
+    /// No routing that reserves space can use this model.
+    fn free_space(&self, _: Port, _: u8) -> u64 {
+        0
+    }
+}
+
+impl FlitRouter {
+    /// Index of a VC of a port.
+    #[inline]
+    fn index(&self, port: u16, vc: u8) -> usize {
+        usize::from(port) * usize::from(self.vcs) + usize::from(vc)
+    }
+
+    /// Port and VC of an index.
+    #[inline]
+    fn port_of(&self, index: usize) -> (u16, u8) {
+        let vcs = usize::from(self.vcs);
+        ((index / vcs) as u16, (index % vcs) as u8)
+    }
+
+    /// Flits of a packet.
+    #[inline]
+    fn flits_of(&self, packet: &Packet) -> u32 {
+        packet.bytes.div_ceil(self.parameters.flit)
+    }
+
+    /// Bytes of the flits of a packet.
+    #[inline]
+    fn whole_flits(&self, packet: &Packet) -> u32 {
+        self.flits_of(packet).saturating_mul(self.parameters.flit)
+    }
+
+    /// Where the bytes that wait for a VC of routing are counted: in its first copy, or the first VC of a host's port.
+    fn counted_at(&self, port: u16, class: u8, routing_vc: u8) -> usize {
+        let first = match self.ports[usize::from(port)].to_host {
+            true => self.classes.first_vc(class),
+            false => self.classes.copies_of(class, routing_vc).start,
+        };
+        self.index(port, first)
+    }
+
+    /// The first pointer of an allocator, and the number of its pointers.
+    fn place_of(&self, of: PointersOf) -> (usize, usize) {
+        let (all, ports) = (self.inputs.len(), self.ports.len());
+        match of {
+            PointersOf::Vcs => (0, 2 * all),
+            PointersOf::Switch => (2 * all, 2 * ports),
+            PointersOf::Inputs => (2 * all + 2 * ports, ports),
+        }
+    }
+
+    #[inline]
+    fn note_input<J: des::Journal<FlitUndo>>(&self, index: usize, journal: &mut J) {
+        journal.note(|| FlitUndo::Input(index as u32, Box::new(self.inputs[index])));
+    }
+
+    #[inline]
+    fn note_output<J: des::Journal<FlitUndo>>(&self, index: usize, journal: &mut J) {
+        journal.note(|| FlitUndo::Output(index as u32, self.outputs[index]));
+    }
+
+    #[inline]
+    fn note_port<J: des::Journal<FlitUndo>>(&self, port: u16, journal: &mut J) {
+        journal.note(|| FlitUndo::Port(port, Box::new(self.ports[usize::from(port)].state.clone())));
+    }
+
+    /// The bits of an input VC follow from its state.
+    #[inline]
+    fn set_bits(&mut self, index: usize) {
+        let (port, vc) = self.port_of(index);
+        let (port, bit) = (usize::from(port), 1u64 << vc);
+        let InputVc { stage, flits, .. } = self.inputs[index];
+        let set = |word: &mut u64, is_set: bool| if is_set { *word |= bit } else { *word &= !bit };
+        set(&mut self.allocating[port], stage == FlitStage::VcAllocation);
+        set(
+            &mut self.sending[port],
+            stage == FlitStage::SwitchAllocation && flits > 0,
+        );
+    }
+
+    /// The first cycle that is evaluated after a time will be evaluated.
+    #[inline]
+    fn wake<O: RouterOutputs<FlitRouter>>(&mut self, now: Time, out: &mut O) {
+        let cycle = self.clock.after(now);
+        if cycle < self.next {
+            let before = std::mem::replace(&mut self.next, cycle);
+            out.note(|| FlitUndo::Next(before));
+            out.timer(FlitTimer::Cycle, self.clock.middle(cycle) - now);
+        }
+    }
+
+    /// A flit is in the buffer of an input VC.
+    fn take_flit<O: RouterOutputs<FlitRouter>>(&mut self, now: Time, index: usize, out: &mut O) {
+        self.note_input(index, out);
+        let input = &mut self.inputs[index];
+        input.flits = input.flits.wrapping_add(1);
+        if input.stage == FlitStage::SwitchAllocation && input.flits == 1 {
+            self.set_bits(index);
+            self.wake(now, out);
+        }
+    }
+
+    /// The first packet of an input VC is routed, from a step on.
+    fn begin_packet<O: RouterOutputs<FlitRouter>>(
+        &mut self,
+        now: Time,
+        (index, step): (usize, u64),
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Some(before) = self.pool.front(self.buffers[index]).copied() else {
+            return;
+        };
+        let mut packet = before.packet;
+        let (port, vc) = self.port_of(index);
+        let at = At {
+            router: self.id,
+            input: Port(port),
+            // The VCs of a link to or from a host are alike.
+            vc: match self.ports[usize::from(port)].to_host {
+                true => 0,
+                false => self.classes.routing_vc(vc),
+            },
+            source: packet.source,
+            destination: packet.destination,
+        };
+        let seen = CongestionOfFlits {
+            router: self,
+            now,
+            context,
+        };
+        let hop = context
+            .routing
+            .route(at, &mut packet.route, &seen, &mut out.random());
+        let allocated = step + u64::from(self.parameters.routing_delay) + 1;
+        let ready = self.crossed(allocated);
+        if let Some(of) = self.pool.front_mut(self.buffers[index]) {
+            of.packet.route = packet.route;
+            of.first = now;
+            of.ready = self.clock.end(ready);
+        }
+        out.note(|| FlitUndo::Routed(index as u32, Box::new(before)));
+        let bytes = self.whole_flits(&packet);
+        self.note_port(hop.port.0, out);
+        let state = &mut self.ports[usize::from(hop.port.0)].state;
+        state.load = state.load.wrapping_add(u64::from(bytes));
+        state.requested = state.requested.wrapping_add(1);
+        let output = self.counted_at(hop.port.0, self.classes.of_vc(vc), hop.vc);
+        if out.tracks_waits() {
+            out.observe(packet, self.port_of(output), CrossbarObservation::Routed);
+        }
+        self.note_output(output, out);
+        let waiting = &mut self.outputs[output].waiting;
+        *waiting = waiting.wrapping_add(bytes);
+        self.note_input(index, out);
+        let input = &mut self.inputs[index];
+        input.ready = step + u64::from(self.parameters.routing_delay);
+        (input.output, input.vc, input.sent) = (hop.port.0, hop.vc, 0);
+        input.stage = FlitStage::VcAllocation;
+        self.set_bits(index);
+    }
+
+    /// The cycle by which a flit has crossed that gets the crossbar in a step.
+    fn crossed(&self, step: u64) -> u64 {
+        cycle_of(
+            self.parameters.speedup,
+            step + u64::from(self.parameters.crossbar_delay),
+        )
+    }
+
+    /// A cycle is evaluated.
+    fn run_cycle<O: RouterOutputs<FlitRouter>>(
+        &mut self,
+        now: Time,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let cycle = self.next;
+        if cycle == ASLEEP || self.clock.middle(cycle) != now {
+            return;
+        }
+        self.next = ASLEEP;
+        out.note(|| FlitUndo::Next(cycle));
+        let mut work = self.work.take().unwrap_or_default();
+        let speedup = self.parameters.speedup;
+        for step in steps_before(speedup, cycle)..steps_before(speedup, cycle + 1) {
+            work.lacking.clear();
+            work.able.clear();
+            work.again = false;
+            self.allocate_vcs(step, &mut work, out);
+            self.allocate_switch((now, cycle, step), &mut work, context, out);
+        }
+        self.count_blocked(now, &work, out);
+        let again = work.again;
+        self.work = Some(work);
+        if again {
+            self.wake(now, out);
+        }
+    }
+
+    /// Lets an allocator grant requests: their indices are in `work.granted`.
+    fn allocate<J: des::Journal<FlitUndo>>(&mut self, of: PointersOf, work: &mut Work, journal: &mut J) {
+        work.granted.clear();
+        if work.requests.is_empty() {
+            return;
+        }
+        let (first, count) = self.place_of(of);
+        let mut arbiters = Arbiters {
+            pointers: &mut self.pointers[first..first + count],
+            requesters: (count / 2) as u32,
+            changed: &mut work.changed,
+            scratch: &mut work.scratch,
+        };
+        self.parameters
+            .allocator
+            .allocate(&work.requests, &mut arbiters, &mut work.granted);
+        for (place, before) in work.changed.drain(..) {
+            journal.note(|| FlitUndo::Pointer(first as u32 + place, before));
+        }
+    }
+
+    /// The load of an output, with that of a VC of routing.
+    fn output_load(&self, now: Time, port: u16, vc: u8) -> OutputLoad {
+        let of_port = self.index(port, 0)..self.index(port, 0) + usize::from(self.vcs);
+        let waiting: u64 = self.outputs[of_port].iter().map(|vc| u64::from(vc.waiting)).sum();
+        let FlitPort {
+            to_host, far, state, ..
+        } = &self.ports[usize::from(port)];
+        let copies = self.classes.copies_of(0, vc);
+        let of_vc = self.index(port, copies.start)..self.index(port, copies.end - 1) + 1;
+        let waiting_for_vc = u64::from(self.outputs[self.counted_at(port, 0, vc)].waiting);
+        if *to_host {
+            return OutputLoad {
+                all: state.load,
+                waiting_for_vc,
+                ..OutputLoad::default()
+            };
+        }
+        let taken_of = |vc: &OutputVc| u64::from(far.saturating_sub(vc.credits));
+        let ahead = state.link_free.saturating_sub(self.clock.after(now));
+        OutputLoad {
+            all: state.load,
+            waiting_for_vc,
+            taken: state.load.saturating_sub(waiting),
+            taken_of_vc: self.outputs[of_vc].iter().map(taken_of).sum(),
+            unsent: ahead.saturating_mul(u64::from(self.parameters.flit)),
+        }
+    }
+
+    /// Checks that a saved state belongs to a router with these settings and does not contradict itself.
+    fn check(&self, state: &FlitRouterState) -> Result<(), String> {
+        let id = self.id.0;
+        let own = [
+            self.ports.len(),
+            self.inputs.len(),
+            self.outputs.len(),
+            self.buffers.len(),
+            self.pointers.len(),
+        ];
+        let saved = [
+            state.ports.len(),
+            state.inputs.len(),
+            state.outputs.len(),
+            state.buffers.len(),
+            state.pointers.len(),
+        ];
+        if own != saved {
+            return Err(format!(
+                "router {id}: the saved state is that of a router with other ports, virtual channels or parameters"
+            ));
+        }
+        let is_input = |(input, packets): (&InputVc, &Vec<BufferedPacket>)| {
+            let is_idle = input.stage == FlitStage::Idle;
+            let has_place = usize::from(input.output) < self.ports.len() && input.vc < self.vcs;
+            packets.is_empty() == is_idle
+                && (is_idle || has_place)
+                && packets.iter().all(|held| held.packet.bytes > 0)
+                && packets
+                    .first()
+                    .is_none_or(|held| input.sent < self.flits_of(&held.packet))
+        };
+        let has_owner = |vc: &OutputVc| vc.owner == FREE || (vc.owner as usize) < self.inputs.len();
+        let sizes = |place: usize| match place {
+            _ if place < self.place_of(PointersOf::Switch).0 => self.inputs.len(),
+            _ if place < self.place_of(PointersOf::Inputs).0 => self.ports.len(),
+            _ => usize::from(self.vcs),
+        };
+        let mut pointers = state.pointers.iter().enumerate();
+        let at_hosts = state.ports.iter().flat_map(|port| &port.at_host);
+        let is_good = state.inputs.iter().zip(&state.buffers).all(is_input)
+            && state.outputs.iter().all(has_owner)
+            && at_hosts.into_iter().all(|(_, vc)| *vc < self.vcs)
+            && pointers.all(|(place, pointer)| (*pointer as usize) < sizes(place));
+        match is_good {
+            true => Ok(()),
+            false => Err(format!("router {id}: the saved state contradicts itself")),
+        }
+    }
+}
+
+impl RouterModel for FlitRouter {
+    const MODEL: RouterModelKind = RouterModelKind {
+        name: "flit",
+        summary: "cycle by cycle: flits, allocation of virtual channels and of the switch, wormhole or cut-through",
+        parameters: parameters! {
+            FLIT;
+            choice("allocator", &ALLOCATORS, "how virtual channels and the switch are allocated in a cycle");
+            ITERATIONS;
+            number("speedup", 1.0, "internal steps of a cycle, 1 to 1000 with at most six decimals");
+            integer("routing_delay", 1, "cycles in which a head is routed, 0 (lookahead) to 1000");
+            integer("crossbar_delay", 1, "cycles in which a flit passes the crossbar, 1 to 1000");
+            choice("switching", &SWITCHING, "whether a head needs space for a flit or for its packet");
+        },
+        capabilities: RouterCapabilities {
+            switching: Switching::Wormhole,
+            signals_to_hosts: true,
+            load_metrics: true,
+            load_reports: true,
+            vc_copies: true,
+            ..RouterCapabilities::NONE
+        },
+    };
+
+    type Parameters = FlitParameters;
+    type Undo = FlitUndo;
+    type State = FlitRouterState;
+    type Timer = FlitTimer;
+    type Signal = BodyFlit;
+    type WaitTracker = CrossbarWaitTracker;
+
+    fn read(section: &Section) -> Result<FlitParameters, config::Error> {
+        let flit: Option<Bytes> = section.optional(FLIT.name)?;
+        let flit = match flit.map(|size| (size, u32::try_from(size.bytes))) {
+            None => DEFAULT_FLIT,
+            Some((_, Ok(bytes))) if (1..=MOST_FLIT).contains(&bytes) => bytes,
+            Some((size, _)) => {
+                let message = format!("{size} is out of range; expected 1 B to {MOST_FLIT} B");
+                return Err(section.error(FLIT.name, message));
+            }
+        };
+        let name = section.choice("allocator")?;
+        let iterations: Option<u8> = section.optional(ITERATIONS.name)?;
+        match iterations {
+            Some(_) if name != "islip" => {
+                let message =
+                    "only the allocator islip iterates; expected no iterations, or allocator = \"islip\"";
+                return Err(section.error(ITERATIONS.name, message));
+            }
+            Some(0 | 65..) => {
+                return Err(section.error(ITERATIONS.name, "out of range; expected 1 to 64"));
+            }
+            _ => {}
+        }
+        let allocator = match name {
+            "separable-output-first" => Allocator::SeparableOutputFirst,
+            "islip" => Allocator::Islip(iterations.unwrap_or(1)),
+            _ => Allocator::SeparableInputFirst,
+        };
+        let cycles = |key: &str, least: u32| {
+            let cycles: u32 = section.get(key)?;
+            match (least..=MOST_CYCLES).contains(&cycles) {
+                true => Ok(cycles),
+                false => {
+                    let message =
+                        format!("{cycles} is out of range; expected {least} to {MOST_CYCLES} cycles");
+                    Err(section.error(key, message))
+                }
+            }
+        };
+        Ok(FlitParameters {
+            flit,
+            allocator,
+            speedup: Speedup::read(section)?,
+            routing_delay: cycles("routing_delay", 0)?,
+            crossbar_delay: cycles("crossbar_delay", 1)?,
+            switching: match section.choice("switching")? {
+                "cut-through" => Switching::CutThrough,
+                _ => Switching::Wormhole,
+            },
+        })
+    }
+
+    fn capabilities(parameters: &FlitParameters) -> RouterCapabilities {
+        RouterCapabilities {
+            switching: parameters.switching,
+            flit: Some(parameters.flit),
+            ..Self::MODEL.capabilities
+        }
+    }
+
+    fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
+        let per_vc = size_of::<InputVc>() + size_of::<OutputVc>() + size_of::<Fifo>() + 2 * size_of::<u32>();
+        let port = size_of::<FlitPort>() + 3 * size_of::<u32>() + 2 * size_of::<u64>();
+        port as u64 + vcs * per_vc as u64
+    }
+
+    fn new(setup: &RouterSetup<'_>, parameters: FlitParameters) -> FlitRouter {
+        // The clock is that of the fastest link.
+        let flit = |rate: Rate| rate.serialization(parameters.flit);
+        let rates = setup.ports.iter().map(|port| port.rate);
+        let fastest = rates.chain([setup.injection]).map(flit).min();
+        let clock = FlitClock::new(fastest.expect("the injection rate"));
+        let port = |port: &PortSetting| {
+            let flit = flit(port.rate).max(clock.cycle());
+            // Both ways over the cable, each with the rest of its cycle; a host returns the credit at once.
+            let cable = clock.cycles(port.cable) + 1;
+            FlitPort {
+                flit,
+                flit_cycles: clock.cycles(flit).max(1),
+                to_host: port.to_host,
+                pipeline: port.pipeline,
+                host_loop: 2 * cable + clock.cycles(setup.credit_delay),
+                far: port.credits,
+                state: FlitPortState {
+                    load: 0,
+                    requested: 0,
+                    link_free: 0,
+                    credit_free: 0,
+                    booked: VecDeque::new(),
+                    blocked_since: None,
+                    at_host: VecDeque::new(),
+                    counters: LinkCounters::default(),
+                    stalls: StallCounters::default(),
+                },
+            }
+        };
+        let all = setup.ports.len() * usize::from(setup.vcs);
+        let input = InputVc {
+            ready: 0,
+            flits: 0,
+            sent: 0,
+            output: 0,
+            vc: 0,
+            stage: FlitStage::Idle,
+        };
+        let outputs = setup.per_vc(|port| OutputVc {
+            owner: FREE,
+            credits: port.credits,
+            waiting: 0,
+        });
+        let count = setup.ports.len();
+        FlitRouter {
+            id: setup.id,
+            vcs: setup.vcs,
+            classes: setup.traffic_classes,
+            parameters,
+            clock,
+            measured: setup.measured,
+            next: ASLEEP,
+            ports: setup.ports.iter().map(port).collect(),
+            inputs: vec![input; all].into(),
+            buffers: vec![Fifo::EMPTY; all].into(),
+            pool: PacketPool::default(),
+            outputs: outputs.into(),
+            pointers: vec![0; 2 * all + 3 * count].into(),
+            allocating: vec![0; count].into(),
+            sending: vec![0; count].into(),
+            work: None,
+        }
+    }
+
+    /// The head of a packet is in its buffer.
+    // Not inlined, so that this model does not enlarge the dispatch for `packet`.
+    #[inline(never)]
+    fn arrived<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Arrival { input, vc, packet } = arrival;
+        let index = self.index(input, vc);
+        let is_first = self.buffers[index].is_empty();
+        let held = BufferedPacket {
+            packet,
+            arrived: now,
+            first: now,
+            ready: now,
+        };
+        let previous = self.pool.push_back(&mut self.buffers[index], held);
+        out.note(|| FlitUndo::Pushed(index as u32, previous));
+        if out.tracks_waits() {
+            out.observe(packet, (0, 0), CrossbarObservation::Arrived);
+        }
+        self.take_flit(now, index, out);
+        if is_first {
+            let step = steps_before(self.parameters.speedup, self.clock.after(now));
+            self.begin_packet(now, (index, step), context, out);
+            self.wake(now, out);
+        }
+    }
+
+    #[inline(never)]
+    fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
+        let index = self.index(port, vc);
+        self.note_output(index, out);
+        let output = &mut self.outputs[index];
+        output.credits = output.credits.wrapping_add(bytes);
+        let owner = output.owner as usize;
+        self.note_port(port, out);
+        let load = &mut self.ports[usize::from(port)].state.load;
+        *load = load.wrapping_sub(u64::from(bytes));
+        if owner != FREE as usize {
+            let (port, vc) = self.port_of(owner);
+            if self.sending[usize::from(port)] & 1 << vc != 0 {
+                self.wake(now, out);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn timer<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        timer: FlitTimer,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        match timer {
+            FlitTimer::Cycle => self.run_cycle(now, context, out),
+        }
+    }
+
+    /// A body flit or a tail is in its buffer.
+    #[inline(never)]
+    fn signal<O: RouterOutputs<Self>>(
+        &mut self,
+        now: Time,
+        port: u16,
+        signal: BodyFlit,
+        _: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        self.take_flit(now, self.index(port, signal.vc), out);
+    }
+
+    fn undo(&mut self, step: FlitUndo) {
+        match step {
+            FlitUndo::Pushed(index, previous) => {
+                self.pool
+                    .undo_push_back(&mut self.buffers[index as usize], previous);
+            }
+            FlitUndo::Popped(index, held) => {
+                let (identity, progress) = held.packet.split();
+                self.pool.undo_release(identity);
+                *self
+                    .pool
+                    .undo_pop_front(&mut self.buffers[index as usize], progress) = *held;
+            }
+            FlitUndo::Routed(index, before) => {
+                if let Some(held) = self.pool.front_mut(self.buffers[index as usize]) {
+                    *held = *before;
+                }
+            }
+            FlitUndo::Input(index, before) => {
+                self.inputs[index as usize] = *before;
+                self.set_bits(index as usize);
+            }
+            FlitUndo::Output(index, before) => self.outputs[index as usize] = before,
+            FlitUndo::Port(port, before) => self.ports[usize::from(port)].state = *before,
+            FlitUndo::Pointer(place, before) => self.pointers[place as usize] = before,
+            FlitUndo::Next(before) => self.next = before,
+        }
+    }
+
+    fn state(&self) -> FlitRouterState {
+        FlitRouterState {
+            next: self.next,
+            ports: self.ports.iter().map(|port| port.state.clone()).collect(),
+            inputs: self.inputs.to_vec(),
+            outputs: self.outputs.to_vec(),
+            buffers: self
+                .buffers
+                .iter()
+                .map(|buffer| self.pool.iter(*buffer).copied().collect())
+                .collect(),
+            pointers: self.pointers.to_vec(),
+        }
+    }
+
+    fn restore(&mut self, state: FlitRouterState) -> Result<(), String> {
+        self.check(&state)?;
+        self.next = state.next;
+        for (port, saved) in self.ports.iter_mut().zip(state.ports) {
+            port.state = saved;
+        }
+        (self.inputs, self.outputs) = (state.inputs.into(), state.outputs.into());
+        self.pointers = state.pointers.into();
+        self.pool.clear();
+        for (buffer, packets) in self.buffers.iter_mut().zip(state.buffers) {
+            *buffer = Fifo::EMPTY;
+            for packet in packets {
+                self.pool.push_back(buffer, packet);
+            }
+        }
+        (0..self.inputs.len()).for_each(|index| self.set_bits(index));
+        Ok(())
+    }
+
+    fn id(&self) -> RouterId {
+        self.id
+    }
+
+    /// A packet is where its head is, or in the last router until its tail leaves that.
+    fn for_each_held(&self, see: &mut dyn FnMut(Holding)) {
+        for (index, input) in self.inputs.iter().enumerate() {
+            let (port, vc) = self.port_of(index);
+            let to_host = self.ports[usize::from(input.output)].to_host;
+            for (place, packet) in self.pool.iter(self.buffers[index]).enumerate() {
+                if place > 0 || input.sent == 0 || to_host {
+                    see(Holding::Packet(packet.packet));
+                }
+            }
+            if input.flits > 0 {
+                let bytes = input.flits.saturating_mul(self.parameters.flit);
+                see(Holding::Input { port, vc, bytes });
+            }
+        }
+    }
+
+    fn in_signal(signal: &BodyFlit, input: u16, see: &mut dyn FnMut(Holding)) {
+        see(Holding::Input {
+            port: input,
+            vc: signal.vc,
+            bytes: signal.bytes,
+        });
+    }
+
+    /// Bytes of whole flits that are routed to `port`, are in flight there, or whose credit has not returned.
+    fn load(&self, port: u16) -> u64 {
+        self.ports[usize::from(port)].state.load
+    }
+
+    fn credits(&self, port: u16, vc: u8) -> u32 {
+        self.outputs[self.index(port, vc)].credits
+    }
+
+    fn used(&self, port: u16, end: Time) -> LinkUse {
+        let FlitPort { state, .. } = &self.ports[usize::from(port)];
+        let mut stalls = state.stalls;
+        if let Some(since) = state.blocked_since {
+            stalls.unblock(since, end.max(since), self.measured);
+        }
+        let busy = (end, end + self.to_come(port, end));
+        LinkUse::new(state.counters, stalls, busy, self.measured)
+    }
+
+    /// Counts only the first packets of buffers, since the others are not routed yet.
+    fn waiting_at(&self, port: u16) -> u32 {
+        self.ports[usize::from(port)].state.requested
+    }
+
+    fn is_active(&self, port: u16, time: Time) -> bool {
+        let state = &self.ports[usize::from(port)].state;
+        self.to_come(port, time) > Time::ZERO || state.blocked_since.is_some()
+    }
+}
+
+#[cfg(test)]
+#[path = "flit_tests.rs"]
+mod tests;

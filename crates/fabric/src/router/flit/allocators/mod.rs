@@ -1,0 +1,48 @@
+//! Allocators: which requesters of one step get which resources. One file each.
+//!
+//! An allocator matches requesters (input virtual channels, input ports) with resources (output virtual channels,
+//! output ports), each with at most one. Arbiters are round robin: from a pointer on, the first one in cyclic order.
+//!
+//! Sources: W. J. Dally, B. Towles, "Principles and Practices of Interconnection Networks", 2004, chapter 19; N.
+//! McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM Transactions on Networking 7(2), 1999.
+
+mod arbiters;
+mod islip;
+mod separable;
+
+pub(super) use arbiters::{Arbiters, Request, Scratch};
+
+/// A kind of allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocator {
+    /// Each requester picks one of its resources, then each resource one of the requesters that have picked it.
+    SeparableInputFirst,
+    /// Each resource picks one of its requesters, then each requester one of the resources that have picked it.
+    SeparableOutputFirst,
+    /// Grants and accepts in so many iterations.
+    Islip(u8),
+}
+
+impl Allocator {
+    /// Appends the indices of the granted requests. Requests of one requester follow each other.
+    pub(super) fn allocate(
+        self,
+        requests: &[Request],
+        arbiters: &mut Arbiters<'_>,
+        granted: &mut Vec<usize>,
+    ) {
+        if let [one] = requests {
+            arbiters.pass(*one);
+            granted.push(0);
+            return;
+        }
+        match self {
+            Allocator::SeparableInputFirst => separable::input_first(requests, arbiters, granted),
+            Allocator::SeparableOutputFirst => separable::output_first(requests, arbiters, granted),
+            Allocator::Islip(iterations) => islip::allocate(iterations, requests, arbiters, granted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! Switch and link traversal, and credits: a flit that has got the crossbar leaves its buffer, passes the crossbar, and
+//! starts onto the link when it is free, in the order of the grants: a queue without bound.
+//!
+//! The input port sends one message with credits in a cycle. A host takes a flit in each cycle, and returns its credit
+//! at once.
+
+use des::Time;
+
+use super::super::{RouterOutputs, RoutingContext};
+use crate::waits::{CrossbarCrossing, CrossbarDeparture, CrossbarObservation};
+
+use super::{BodyFlit, BufferedPacket, FREE, FlitPort, FlitRouter, FlitStage, FlitUndo, InputVc, Work};
+
+impl FlitRouter {
+    /// Credits of a host that count by now.
+    pub(super) fn take_host_credits<O: RouterOutputs<FlitRouter>>(
+        &mut self,
+        port: u16,
+        cycle: u64,
+        out: &mut O,
+    ) {
+        let is_due = |at_host: Option<&(u64, u8)>| at_host.is_some_and(|(due, _)| *due <= cycle);
+        if !is_due(self.ports[usize::from(port)].state.at_host.front()) {
+            return;
+        }
+        self.note_port(port, out);
+        let flit = self.parameters.flit;
+        while is_due(self.ports[usize::from(port)].state.at_host.front()) {
+            if let Some((_, vc)) = self.ports[usize::from(port)].state.at_host.pop_front() {
+                let index = self.index(port, vc);
+                self.note_output(index, out);
+                let credits = &mut self.outputs[index].credits;
+                *credits = credits.wrapping_add(flit);
+            }
+        }
+    }
+
+    /// The next flit of an input VC has got the crossbar.
+    pub(super) fn send_flit<O: RouterOutputs<FlitRouter>>(
+        &mut self,
+        (now, cycle, step): (Time, u64, u64),
+        index: usize,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        let Some(held) = self.pool.front(self.buffers[index]).copied() else {
+            return;
+        };
+        let packet = held.packet;
+        let flit = self.parameters.flit;
+        let (port, vc) = self.port_of(index);
+        let (is_head, is_tail) = {
+            let sent = self.inputs[index].sent;
+            (sent == 0, sent + 1 == self.flits_of(&packet))
+        };
+        let (to, to_vc) = (self.inputs[index].output, self.inputs[index].vc);
+        self.note_input(index, out);
+        let input = &mut self.inputs[index];
+        input.flits = input.flits.wrapping_sub(1);
+        input.sent += 1;
+
+        // The credit of its place goes back.
+        self.note_port(port, out);
+        let back = &mut self.ports[usize::from(port)].state.credit_free;
+        let leaves = cycle.max(*back);
+        *back = leaves + 1;
+        out.credit(port, vc, flit, self.clock.end(leaves) - now);
+
+        // It takes a credit of the buffer behind the link.
+        let output = self.index(to, to_vc);
+        self.note_output(output, out);
+        self.outputs[output].credits = self.outputs[output].credits.wrapping_sub(flit);
+        let class = self.classes.of_vc(to_vc);
+        let first_copy = self.counted_at(to, class, self.classes.routing_vc(to_vc));
+        self.note_output(first_copy, out);
+        let waiting = &mut self.outputs[first_copy].waiting;
+        *waiting = waiting.wrapping_sub(flit);
+        if is_tail {
+            self.outputs[output].owner = FREE;
+        }
+
+        // Crossbar and link.
+        let crossed = self.crossed(step);
+        let bytes = match is_tail {
+            true => packet.bytes - (self.flits_of(&packet) - 1) * flit,
+            false => flit,
+        };
+        // A router gets a packet with its head, a host with its tail: there it counts.
+        let departs = if self.ports[usize::from(to)].to_host {
+            is_tail
+        } else {
+            is_head
+        };
+        self.note_port(to, out);
+        let start = self.book(to, cycle, crossed, (bytes, departs));
+        let wait = self.clock.end(start) - now;
+        if departs && out.tracks_waits() {
+            self.observe_departure((index, &held), (crossed, wait), out);
+        }
+        let FlitPort {
+            flit: on_link,
+            to_host,
+            pipeline,
+            host_loop,
+            state,
+            ..
+        } = &mut self.ports[usize::from(to)];
+        if departs {
+            state.requested = state.requested.wrapping_sub(1);
+        }
+        let (on_link, pipeline, to_host) = (*on_link, *pipeline, *to_host);
+        if to_host {
+            state.load = state.load.wrapping_sub(u64::from(flit));
+            state.at_host.push_back((start + *host_loop, to_vc));
+            if is_tail {
+                out.depart(to, to_vc, packet.on_next_link(), wait, on_link);
+            }
+        } else if is_head {
+            out.depart(to, to_vc, packet.on_next_link(), wait, on_link);
+        } else {
+            let body = BodyFlit {
+                vc: to_vc,
+                bytes: flit,
+            };
+            out.signal(to, body, wait + pipeline);
+        }
+
+        // The next packet of the input VC.
+        if is_tail {
+            self.pool.pop_front(&mut self.buffers[index]);
+            out.note(|| FlitUndo::Popped(index as u32, Box::new(held)));
+            self.inputs[index].stage = FlitStage::Idle;
+            self.inputs[index].sent = 0;
+            if !self.buffers[index].is_empty() {
+                self.begin_packet(now, (index, step + 1), context, out);
+            }
+        }
+        self.set_bits(index);
+    }
+
+    /// A head, or the tail for a host, leaves after `wait`; it has crossed by a cycle.
+    fn observe_departure<O: RouterOutputs<FlitRouter>>(
+        &self,
+        (index, held): (usize, &BufferedPacket),
+        (crossed, wait): (u64, Time),
+        out: &mut O,
+    ) {
+        let InputVc { output, vc, .. } = self.inputs[index];
+        let packet = held.packet.on_next_link();
+        let port = &self.ports[usize::from(output)];
+        let flits = u64::from(self.flits_of(&packet));
+        let (on_link, before) = match port.to_host {
+            true => (port.flit.ps(), port.flit.ps() * (flits - 1)),
+            false => (port.flit.ps() * flits, 0),
+        };
+        let crossing = CrossbarCrossing {
+            server: output,
+            job: packet.job,
+            queue: index as u32,
+            wait: Time::ZERO,
+            span: Time(on_link),
+        };
+        let departure = CrossbarDeparture {
+            server: output,
+            output,
+            vc,
+            job: packet.job,
+            queue: index as u32,
+            arrived: held.arrived,
+            first: held.first,
+            ready: held.ready + Time(before),
+            crossed: self.clock.end(crossed),
+            wait,
+            serialization: Time(on_link),
+        };
+        // It has waited for all copies of a VC, which are counted in one place.
+        let class = self.classes.of_vc(vc);
+        let counted = self.counted_at(output, class, self.classes.routing_vc(vc));
+        let at = self.port_of(counted);
+        out.observe(packet, at, CrossbarObservation::Crosses(crossing));
+        out.observe(packet, at, CrossbarObservation::Departs(departure));
+        out.observe(packet, at, CrossbarObservation::Reserved(wait));
+    }
+
+    /// Books the link for a flit that has crossed by a cycle. Returns the cycle in which it leaves.
+    fn book(&mut self, port: u16, cycle: u64, crossed: u64, (bytes, departs): (u32, bool)) -> u64 {
+        let now = self.clock.middle(cycle);
+        let measured = self.measured;
+        let clock = self.clock;
+        let FlitPort {
+            flit,
+            flit_cycles,
+            state,
+            ..
+        } = &mut self.ports[usize::from(port)];
+        let start = crossed.max(state.link_free);
+        state.link_free = start + *flit_cycles;
+        while state
+            .booked
+            .front()
+            .is_some_and(|booked| booked + 1 + *flit_cycles < cycle)
+        {
+            state.booked.pop_front();
+        }
+        state.booked.push_back(start);
+        let begins = clock.end(start);
+        if let Some(since) = state.blocked_since.take() {
+            state.stalls.unblock(since, now.max(since), measured);
+        }
+        let stalls = &mut state.stalls;
+        match departs {
+            true => state.counters.depart(begins, *flit, bytes, measured, || stalls),
+            false => state.counters.carry(begins, *flit, bytes, measured, || stalls),
+        }
+        start
+    }
+
+    /// Time after `time` for which the link of a port is booked.
+    pub(super) fn to_come(&self, port: u16, time: Time) -> Time {
+        let FlitPort { flit, state, .. } = &self.ports[usize::from(port)];
+        let later = state.booked.iter().rev().map(|booked| {
+            let begins = self.clock.end(*booked);
+            (begins + *flit).saturating_sub(time.max(begins))
+        });
+        let later = later.take_while(|span| *span > Time::ZERO);
+        later.fold(Time::ZERO, |all, span| all + span)
+    }
+
+    /// Counts the time during which an idle link had flits, but none with credits.
+    pub(super) fn count_blocked<O: RouterOutputs<FlitRouter>>(
+        &mut self,
+        now: Time,
+        work: &Work,
+        out: &mut O,
+    ) {
+        for port in &work.lacking {
+            let state = &self.ports[usize::from(*port)].state;
+            if state.blocked_since.is_none() && !work.able.contains(port) {
+                let free = self.clock.end(state.link_free);
+                self.note_port(*port, out);
+                self.ports[usize::from(*port)].state.blocked_since = Some(now.max(free));
+            }
+        }
+    }
+}

@@ -1,0 +1,669 @@
+//! Agreement with BookSim 2 by the cycle, on networks of routers and NIC ports that are driven here.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use des::Journal;
+use proptest::prelude::*;
+use routing::{BufferClaim, Hop, Random, RouteState, Routing};
+use topology::HostId;
+
+use super::*;
+use crate::nic::flit::{FlitNic, FlitNicTimer};
+use crate::nic::queued::QueuedNicParameters;
+use crate::reverse_check::{Reversible, check, script};
+use crate::router::bench::{self, RecordedOutput, RouterRecorder};
+use crate::{NicArbiter, NicModel, NicOutputs, NicSetup, NicSource, Outgoing, PacketFate, PacketFormat};
+
+/// Lists of packets with their cycles in BookSim 2 (28f43299), in networks of any form.
+///
+/// A case has the lines `set KEY=VALUE...` (BookSim's keys), `node ROUTER IN OUT LATENCY LATENCY` (of injection and
+/// ejection, in cycles), `cable ROUTER OUT ROUTER IN LATENCY`, `packet SOURCE DESTINATION FLITS CREATED HEAD_INJECTED
+/// TAIL_INJECTED HEAD_ARRIVED TAIL_ARRIVED VC HOPS` with hops as `OUT:CLASS:VC` of each router, and `rule CLASSES`.
+const BOOKSIM: &str = include_str!("../../tests/references/booksim.txt");
+
+/// Length of a cycle, and bytes of a flit.
+const CYCLE: u64 = 1_000;
+const BYTES: u32 = 8;
+
+/// One list of packets.
+struct Case {
+    name: &'static str,
+    settings: Vec<(&'static str, &'static str)>,
+    nodes: Vec<[u32; 5]>,
+    cables: Vec<[u32; 5]>,
+    packets: Vec<ListedPacket>,
+    classes: u8,
+}
+
+struct ListedPacket {
+    source: u32,
+    flits: u32,
+    created: u64,
+    /// Head and tail injected, tail arrived.
+    cycles: [u64; 3],
+    inject_vc: u8,
+    hops: Vec<(u16, u8, u8)>,
+}
+
+fn numbers<T: std::str::FromStr<Err: std::fmt::Debug>>(line: &str) -> Vec<T> {
+    line.split_whitespace()
+        .map(|part| part.parse().expect("a number"))
+        .collect()
+}
+
+impl Case {
+    fn read(text: &'static str) -> Case {
+        let (name, rest) = text.split_once('\n').expect("a name");
+        let mut case = Case {
+            name,
+            settings: Vec::new(),
+            nodes: Vec::new(),
+            cables: Vec::new(),
+            packets: Vec::new(),
+            classes: 1,
+        };
+        for line in rest.lines().filter(|line| !line.is_empty()) {
+            let (kind, rest) = line.split_once(' ').expect("a kind");
+            match kind {
+                "set" => {
+                    let pairs = rest.split(' ').map(|pair| pair.split_once('=').expect("a pair"));
+                    case.settings = pairs.collect();
+                }
+                "node" => case.nodes.push(numbers(rest).try_into().expect("five numbers")),
+                "cable" => case.cables.push(numbers(rest).try_into().expect("five numbers")),
+                "packet" => {
+                    let (rest, hops) = rest.rsplit_once(' ').expect("hops");
+                    let cells: Vec<u64> = numbers(rest);
+                    let hop = |hop: &str| {
+                        let parts: Vec<u16> = hop
+                            .split(':')
+                            .map(|part| part.parse().expect("a number"))
+                            .collect();
+                        (parts[0], parts[1] as u8, parts[2] as u8)
+                    };
+                    case.packets.push(ListedPacket {
+                        source: cells[0] as u32,
+                        flits: cells[2] as u32,
+                        created: cells[3],
+                        cycles: [cells[4], cells[5], cells[7]],
+                        inject_vc: cells[8] as u8,
+                        hops: hops.split(',').map(hop).collect(),
+                    });
+                }
+                "rule" => case.classes = rest.parse().expect("a number"),
+                other => panic!("{other}"),
+            }
+        }
+        case
+    }
+
+    fn get(&self, key: &str) -> &'static str {
+        self.settings
+            .iter()
+            .find(|(name, _)| *name == key)
+            .expect("the key")
+            .1
+    }
+
+    fn number(&self, key: &str) -> u32 {
+        self.get(key).parse().expect("a number")
+    }
+
+    fn parameters(&self) -> FlitParameters {
+        let allocator = match self.get("vc_allocator") {
+            "separable_input_first" => Allocator::SeparableInputFirst,
+            "separable_output_first" => Allocator::SeparableOutputFirst,
+            "islip" => Allocator::Islip(1),
+            islip => {
+                let iterations = islip
+                    .strip_prefix("islip(")
+                    .and_then(|rest| rest.strip_suffix(')'));
+                Allocator::Islip(iterations.expect(islip).parse().expect("iterations"))
+            }
+        };
+        FlitParameters {
+            flit: BYTES,
+            allocator,
+            speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
+                .expect("a speedup"),
+            routing_delay: self.number("routing_delay"),
+            crossbar_delay: self.number("st_prepare_delay") + self.number("st_final_delay"),
+            switching: Switching::Wormhole,
+        }
+    }
+}
+
+/// The hops of a list: the destination of a packet is its number in it.
+struct Listed(Vec<Vec<(u16, u8, u8)>>);
+
+impl Routing for Listed {
+    fn vcs(&self) -> u8 {
+        1
+    }
+    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, _: &mut dyn Random) -> Hop {
+        let (port, vc, _) = self.0[at.destination.0 as usize][usize::from(state.phase)];
+        state.phase += 1;
+        Hop {
+            port: Port(port),
+            vc,
+            claim: BufferClaim::Credit,
+        }
+    }
+    fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
+        unreachable!("no proof is asked for")
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A message of the list is made.
+    Made(usize),
+    Head(u16, u8, Packet),
+    Body(u16, BodyFlit),
+    Credit(u16, u8, u32),
+    Cycle,
+    Nic(FlitNicTimer),
+    Delivered(u8, Packet),
+}
+
+/// A router or a NIC port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Router(usize),
+    Nic(usize),
+}
+
+/// What a part does, with the time after now.
+#[derive(Default)]
+struct Outputs {
+    now: Time,
+    /// By port; 0 of a NIC port.
+    sent: Vec<(u16, Event, Time)>,
+    own: Vec<(Event, Time)>,
+    injected: Vec<(u32, Time)>,
+}
+
+impl Journal<FlitUndo> for Outputs {
+    const KEPT: bool = false;
+    fn keep(&mut self, _: FlitUndo) {}
+}
+
+impl<T> Journal<crate::nic::flit::FlitNicUndo<T>> for Outputs {
+    const KEPT: bool = false;
+    fn keep(&mut self, _: crate::nic::flit::FlitNicUndo<T>) {}
+}
+
+struct NoDraws;
+
+impl Random for NoDraws {
+    fn below(&mut self, _: u32) -> u32 {
+        unreachable!("nothing is drawn")
+    }
+}
+
+impl RouterOutputs<FlitRouter> for Outputs {
+    fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, _: Time) {
+        self.sent.push((port, Event::Head(0, vc, packet), wait));
+    }
+    fn credit(&mut self, port: u16, vc: u8, bytes: u32, after: Time) {
+        self.sent.push((port, Event::Credit(0, vc, bytes), after));
+    }
+    fn timer(&mut self, _: FlitTimer, after: Time) {
+        self.own.push((Event::Cycle, after));
+    }
+    fn signal(&mut self, port: u16, signal: BodyFlit, after: Time) {
+        self.sent.push((port, Event::Body(0, signal), after));
+    }
+    fn random(&mut self) -> impl Random {
+        NoDraws
+    }
+    fn fate(&mut self, _: &Packet, _: PacketFate) {
+        unreachable!()
+    }
+}
+
+impl NicOutputs<FlitNic<u32>> for Outputs {
+    fn depart(&mut self, vc: u8, packet: Packet, _: NicSource, wait: Time, _: Time, _: bool) {
+        self.sent.push((0, Event::Head(0, vc, packet), wait));
+    }
+    fn timer(&mut self, timer: FlitNicTimer, after: Time) {
+        self.own.push((Event::Nic(timer), after));
+    }
+    fn signal(&mut self, signal: BodyFlit, after: Time) {
+        self.sent.push((0, Event::Body(0, signal), after));
+    }
+    fn random(&mut self) -> impl Random {
+        NoDraws
+    }
+    fn fate(&mut self, _: &Packet, _: PacketFate) {
+        unreachable!()
+    }
+    fn injected(&mut self, number: u32, after: Time) {
+        self.injected.push((number, self.now + after));
+    }
+}
+
+/// The far end of a cable: part, port, latency in cycles.
+type End = (Part, u16, u64);
+
+/// By router, then port.
+type Ends = Vec<Vec<Option<End>>>;
+
+/// What happened to a packet: head and tail injected and tail arrived, in cycles; VC of the injection; VC of each hop.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Happened {
+    cycles: [u64; 3],
+    inject_vc: u8,
+    vcs: Vec<u8>,
+}
+
+fn run(case: &Case) -> Vec<Happened> {
+    let routing = Listed(case.packets.iter().map(|packet| packet.hops.clone()).collect());
+    let context = RoutingContext {
+        routing: &routing,
+        loads: &[],
+    };
+    let parameters = case.parameters();
+    let rate = Rate::bits_per_s(8 * u64::from(BYTES) * 1_000_000_000_000 / CYCLE);
+    assert_eq!(rate.serialization(BYTES), Time(CYCLE));
+    let routers = case.nodes.iter().map(|node| node[0]);
+    let routers = routers.chain(case.cables.iter().flat_map(|cable| [cable[0], cable[2]]));
+    let routers = routers.max().expect("a router") as usize + 1;
+    // The far ends of what leaves there, and of the credits of what comes in there.
+    let mut ends: Ends = vec![Vec::new(); routers];
+    let mut back = ends.clone();
+    let set = |of: &mut Vec<Option<End>>, port: u32, end: End| {
+        let port = port as usize;
+        of.resize(of.len().max(port + 1), None);
+        of[port] = Some(end);
+    };
+    for (node, [router, input, output, in_latency, out_latency]) in case.nodes.iter().enumerate() {
+        let router = *router as usize;
+        set(
+            &mut ends[router],
+            *output,
+            (Part::Nic(node), 0, u64::from(*out_latency)),
+        );
+        set(
+            &mut back[router],
+            *input,
+            (Part::Nic(node), 0, u64::from(*in_latency)),
+        );
+    }
+    for [from, output, to, input, latency] in &case.cables {
+        let (from_router, to_router) = (*from as usize, *to as usize);
+        set(
+            &mut ends[from_router],
+            *output,
+            (Part::Router(to_router), *input as u16, u64::from(*latency)),
+        );
+        set(
+            &mut back[to_router],
+            *input,
+            (Part::Router(from_router), *output as u16, u64::from(*latency)),
+        );
+    }
+    let buffer = case.number("vc_buf_size") * BYTES;
+    let credit_delay = Time(u64::from(case.number("credit_delay")) * CYCLE);
+    let vcs = case.number("num_vcs") as u8;
+    let classes = TrafficClasses::new((case.classes, vcs / case.classes), &[(1, 0)]).expect("one class");
+    let mut all: Vec<FlitRouter> = (0..routers)
+        .map(|router| {
+            let count = ends[router].len().max(back[router].len());
+            let ports: Vec<PortSetting> = (0..count)
+                .map(|port| {
+                    let end = ends[router].get(port).copied().flatten();
+                    PortSetting {
+                        rate,
+                        to_host: end.is_some_and(|end| matches!(end.0, Part::Nic(_))),
+                        credits: buffer,
+                        pipeline: Time::ZERO,
+                        cable: Time(end.map_or(0, |end| end.2) * CYCLE),
+                    }
+                })
+                .collect();
+            let setup = RouterSetup {
+                id: RouterId(router as u32),
+                vcs,
+                traffic_classes: classes,
+                ports: &ports,
+                injection: rate,
+                largest_packet: 64 * BYTES,
+                bubbles: false,
+                credit_delay,
+                measured: Measured::after(Time::ZERO),
+            };
+            FlitRouter::new(&setup, parameters)
+        })
+        .collect();
+    let largest = case
+        .packets
+        .iter()
+        .map(|packet| packet.flits)
+        .max()
+        .expect("packets")
+        * BYTES;
+    let mut nics: Vec<FlitNic<u32>> = (0..case.nodes.len())
+        .map(|node| {
+            let setup = NicSetup {
+                end_point: HostId(node as u32),
+                rate,
+                ejection: rate,
+                format: PacketFormat::without_header(largest),
+                credits: buffer,
+                flit: BYTES,
+                pipeline: Time::ZERO,
+                arbiter: NicArbiter::InOrder,
+                traffic_classes: classes,
+                measured: Measured::after(Time::ZERO),
+            };
+            FlitNic::new(&setup, QueuedNicParameters::default())
+        })
+        .collect();
+    let mut events: BinaryHeap<Reverse<(Time, usize)>> = BinaryHeap::new();
+    let mut known: Vec<(Part, Event)> = Vec::new();
+    for (number, packet) in case.packets.iter().enumerate() {
+        events.push(Reverse((Time(packet.created * CYCLE), known.len())));
+        known.push((Part::Nic(packet.source as usize), Event::Made(number)));
+    }
+    let mut happened = vec![Happened::default(); case.packets.len()];
+    while let Some(Reverse((now, index))) = events.pop() {
+        let (part, event) = known[index];
+        let mut out = Outputs {
+            now,
+            ..Outputs::default()
+        };
+        // What leaves in a cycle starts at its end.
+        let cycle = |start: Time| start.ps() / CYCLE - 1;
+        match (part, event) {
+            (Part::Router(router), event) => match event {
+                Event::Head(input, vc, packet) => {
+                    all[router].arrived(now, Arrival { input, vc, packet }, &context, &mut out);
+                }
+                Event::Body(port, body) => all[router].signal(now, port, body, &context, &mut out),
+                Event::Credit(port, vc, bytes) => all[router].credit(now, port, vc, bytes, &mut out),
+                Event::Cycle => all[router].timer(now, FlitTimer::Cycle, &context, &mut out),
+                other => unreachable!("{other:?}"),
+            },
+            (Part::Nic(node), Event::Made(number)) => {
+                let message = Outgoing {
+                    destination: HostId(number as u32),
+                    number: number as u32,
+                    bytes: u64::from(case.packets[number].flits * BYTES),
+                    job: 0,
+                    source: 0,
+                    traffic_class: 0,
+                    standalone: false,
+                    report: Some(number as u32),
+                };
+                nics[node].send((now, now), &message, &mut out);
+            }
+            (Part::Nic(node), Event::Nic(timer)) => {
+                let due = nics[node].timer(now, timer, &mut out);
+                assert_eq!(due, None);
+            }
+            (Part::Nic(node), Event::Credit(_, vc, bytes)) => nics[node].credit(now, vc, bytes, &mut out),
+            (Part::Nic(_), Event::Delivered(vc, packet)) => {
+                let of = &mut happened[packet.destination.0 as usize];
+                of.cycles[2] = now.ps() / CYCLE;
+                of.vcs.push(vc);
+            }
+            (_, other) => unreachable!("{other:?}"),
+        }
+        let mut push = |time: Time, part: Part, event: Event| {
+            events.push(Reverse((time, known.len())));
+            known.push((part, event));
+        };
+        for (event, after) in out.own {
+            push(now + after, part, event);
+        }
+        for (port, event, after) in out.sent {
+            let end = match part {
+                Part::Nic(node) => {
+                    let [router, input, _, latency, _] = case.nodes[node];
+                    (Part::Router(router as usize), input as u16, u64::from(latency))
+                }
+                Part::Router(router) => match event {
+                    Event::Credit(..) => back[router][usize::from(port)].expect("a cable"),
+                    _ => ends[router][usize::from(port)].expect("a cable"),
+                },
+            };
+            let (to, port, latency) = end;
+            let mut delay = after + Time(latency * CYCLE);
+            let event = match event {
+                Event::Head(_, vc, packet) => {
+                    let of = &mut happened[packet.destination.0 as usize];
+                    if let Part::Nic(_) = part {
+                        (of.cycles[0], of.inject_vc) = (cycle(now + after), vc);
+                    } else if let Part::Router(_) = to {
+                        of.vcs.push(vc);
+                    }
+                    match to {
+                        Part::Nic(_) => Event::Delivered(vc, packet),
+                        Part::Router(_) => Event::Head(port, vc, packet),
+                    }
+                }
+                Event::Body(_, body) => Event::Body(port, body),
+                Event::Credit(_, vc, bytes) => {
+                    if let Part::Router(_) = to {
+                        delay += credit_delay;
+                    }
+                    Event::Credit(port, vc, bytes)
+                }
+                other => other,
+            };
+            push(now + delay, to, event);
+        }
+        for (number, ended) in out.injected {
+            happened[number as usize].cycles[1] = cycle(ended) - 1;
+        }
+    }
+    for router in &all {
+        let mut held = Vec::new();
+        router.for_each_held(&mut |what| held.push(format!("{what:?}")));
+        assert!(held.is_empty(), "{}: {held:?}", case.name);
+    }
+    happened
+}
+
+#[test]
+fn lists_of_packets_have_the_cycles_of_booksim() {
+    let (mut wrong, mut packets) = (Vec::new(), 0);
+    for text in BOOKSIM.split("case ").skip(1) {
+        let case = Case::read(text);
+        let happened = run(&case);
+        packets += happened.len();
+        let expected = case.packets.iter().map(|packet| Happened {
+            cycles: packet.cycles,
+            inject_vc: packet.inject_vc,
+            vcs: packet.hops.iter().map(|hop| hop.2).collect(),
+        });
+        let differs = happened.iter().zip(expected).enumerate();
+        let mut differs = differs.filter(|(_, (found, expected))| *found != expected);
+        let first = differs.next();
+        if let Some((number, (found, expected))) = first {
+            let more = differs.count();
+            wrong.push(format!(
+                "{}: packet {number}: {found:?}, expected {expected:?}; {more} others differ",
+                case.name
+            ));
+        }
+    }
+    println!("{packets} packets");
+    assert!(
+        wrong.is_empty(),
+        "{} cases differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Arrive(Arrival),
+    Body(u16, u8),
+    Credit(u16, u8, u32),
+    /// The next cycle, or one that has not been set.
+    Cycle,
+}
+
+/// A router under the reverse check, with ports of two speeds, and a warm-up. The number selects parameters.
+struct Subject<const KIND: usize>(FlitRouter);
+
+const KINDS: [&str; 4] = [
+    "flit = \"16 B\"",
+    "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
+    "flit = \"64 B\"\nallocator = \"separable-output-first\"\ncrossbar_delay = 3",
+    "flit = \"16 B\"\nspeedup = 2\nswitching = \"cut-through\"",
+];
+
+/// The parameters of a section `network.router`.
+fn read(text: &str) -> Result<FlitParameters, String> {
+    let text = format!("model = \"flit\"\n{text}");
+    let section = Section::from_toml(&text, "x.toml").expect("TOML");
+    section.declare(FlitRouter::MODEL.parameters);
+    FlitRouter::read(&section).map_err(|error| error.to_string())
+}
+
+/// Sends a packet to the port and VC that its destination names. Draws a random number and changes the routing state.
+struct Explicit;
+
+const EXPLICIT: RoutingContext<'static> = RoutingContext {
+    routing: &Explicit,
+    loads: &[],
+};
+
+impl Routing for Explicit {
+    fn vcs(&self) -> u8 {
+        2
+    }
+    fn route(&self, at: At, state: &mut RouteState, _: &dyn Congestion, random: &mut dyn Random) -> Hop {
+        state.path = random.below(7) as u16;
+        state.phase = state.phase.wrapping_add(1);
+        Hop {
+            port: Port((at.destination.0 % 4) as u16),
+            vc: (at.destination.0 / 4 % 2) as u8,
+            claim: BufferClaim::Credit,
+        }
+    }
+    fn options(&self, _: At, _: RouteState, _: &mut Vec<(Hop, RouteState)>) {
+        unreachable!("no proof is asked for")
+    }
+}
+
+impl<const KIND: usize> Reversible for Subject<KIND> {
+    type Op = Op;
+    type Step = FlitUndo;
+    type Output = RecordedOutput<FlitTimer>;
+    type State = FlitRouterState;
+
+    fn fresh() -> Self {
+        let ports = bench::ports(400);
+        let mut setup = bench::setup(&ports, 200, false);
+        setup.measured = Measured {
+            from: Time(1_000_000),
+            until: Time(2_000_000),
+        };
+        Subject(FlitRouter::new(&setup, read(KINDS[KIND]).expect("parameters")))
+    }
+
+    fn apply<const KEPT: bool>(&mut self, now: Time, op: &Op, out: &mut RouterRecorder<FlitRouter, KEPT>) {
+        match *op {
+            Op::Arrive(arrival) => self.0.arrived(now, arrival, &EXPLICIT, out),
+            Op::Body(port, vc) => {
+                let body = BodyFlit { vc, bytes: 16 };
+                self.0.signal(now, port, body, &EXPLICIT, out);
+            }
+            Op::Credit(port, vc, bytes) => self.0.credit(now, port, vc, bytes, out),
+            Op::Cycle => {
+                // What expires is due now.
+                let now = match self.0.next {
+                    ASLEEP => now,
+                    next => self.0.clock.middle(next),
+                };
+                self.0.timer(now, FlitTimer::Cycle, &EXPLICIT, out);
+            }
+        }
+    }
+
+    fn undo(&mut self, step: FlitUndo) {
+        self.0.undo(step);
+    }
+    fn state(&self) -> FlitRouterState {
+        self.0.state()
+    }
+    fn restore(&mut self, state: FlitRouterState) -> Result<(), String> {
+        self.0.restore(state)
+    }
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let arrivals = (0u16..4, 0u8..2, bench::packets(1..=200u32));
+    let credit = |(port, vc, bytes)| Op::Credit(port, vc, bytes);
+    prop_oneof![
+        4 => arrivals.prop_map(|(input, vc, packet)| Op::Arrive(Arrival { input, vc, packet })),
+        5 => (0u16..4, 0u8..2).prop_map(|(port, vc)| Op::Body(port, vc)),
+        8 => Just(Op::Cycle),
+        2 => bench::credits(0u32..300).prop_map(credit),
+        1 => bench::credits(any::<u32>()).prop_map(credit),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_input_can_be_undone_and_saved(script in script(op(), 100_000)) {
+        check::<Subject<0>>(&script)?;
+        check::<Subject<1>>(&script)?;
+        check::<Subject<2>>(&script)?;
+        check::<Subject<3>>(&script)?;
+    }
+}
+
+#[test]
+fn parameters_out_of_range_are_refused() {
+    let refused = [
+        ("flit = \"0 B\"", "expected 1 B to 65536 B"),
+        (
+            "iterations = 2",
+            "expected no iterations, or allocator = \"islip\"",
+        ),
+        ("allocator = \"islip\"\niterations = 65", "expected 1 to 64"),
+        ("crossbar_delay = 0", "expected 1 to 1000 cycles"),
+        ("routing_delay = 1001", "expected 0 to 1000 cycles"),
+        ("speedup = 0.5", "expected a number from 1 to 1000"),
+    ];
+    for (text, expected) in refused {
+        let error = read(text).unwrap_err();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_state_of_another_router_is_refused_and_changes_nothing() {
+    let fresh = || Subject::<0>::fresh().0;
+    let mut first = fresh();
+    let mut out = bench::RouterRecorder::<FlitRouter, false>::default();
+    let packet = Packet::new(HostId(0), HostId(1), 0, 40, Time(0), 0);
+    let arrival = Arrival {
+        input: 0,
+        vc: 1,
+        packet,
+    };
+    first.arrived(Time(0), arrival, &EXPLICIT, &mut out);
+    let good = first.state();
+    let mut second = fresh();
+    let untouched = second.state();
+    let mut changed = [good.clone(), good.clone(), good.clone(), good.clone()];
+    changed[0].ports.truncate(3);
+    changed[1].pointers[0] = 8;
+    changed[2].inputs[1].output = 4;
+    changed[3].buffers[1].clear();
+    for state in changed {
+        let error = second.restore(state).unwrap_err();
+        assert!(error.contains("saved state"), "{error}");
+        assert_eq!(second.state(), untouched);
+    }
+    assert_eq!(second.restore(good.clone()), Ok(()));
+    assert_eq!(second.state(), good);
+}
