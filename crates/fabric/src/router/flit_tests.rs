@@ -22,6 +22,10 @@ use crate::{NicArbiter, NicModel, NicOutputs, NicSetup, NicSource, Outgoing, Pac
 /// TAIL_INJECTED HEAD_ARRIVED TAIL_ARRIVED VC HOPS` with hops as `OUT:CLASS:VC` of each router, and `rule CLASSES`.
 const BOOKSIM: &str = include_str!("../../tests/references/booksim.txt");
 
+/// Longer lists under load, up to far past saturation, on meshes and tori: `grid SIZE DIMENSIONS WRAPS LATENCY` in place
+/// of nodes and cables, and `p SOURCE DESTINATION FLITS CREATED TAIL_ARRIVED`.
+const BOOKSIM_LONG: &str = include_str!("../../tests/references/booksim_long.txt");
+
 /// Length of a cycle, and bytes of a flit.
 const CYCLE: u64 = 1_000;
 const BYTES: u32 = 8;
@@ -63,6 +67,7 @@ impl Case {
             packets: Vec::new(),
             classes: 1,
         };
+        let mut grid = Grid::default();
         for line in rest.lines().filter(|line| !line.is_empty()) {
             let (kind, rest) = line.split_once(' ').expect("a kind");
             match kind {
@@ -89,6 +94,27 @@ impl Case {
                         cycles: [cells[4], cells[5], cells[7]],
                         inject_vc: cells[8] as u8,
                         hops: hops.split(',').map(hop).collect(),
+                    });
+                }
+                "grid" => {
+                    let [size, dimensions, wraps, latency] = numbers(rest).try_into().expect("four numbers");
+                    grid = Grid {
+                        size,
+                        dimensions,
+                        wraps: wraps == 1,
+                    };
+                    grid.build(latency, &mut case);
+                }
+                "p" => {
+                    let [source, destination, flits, created, arrived] =
+                        numbers::<u64>(rest).try_into().expect("five numbers");
+                    case.packets.push(ListedPacket {
+                        source: source as u32,
+                        flits: flits as u32,
+                        created,
+                        cycles: [0, 0, arrived],
+                        inject_vc: 0,
+                        hops: grid.hops(source as u32, destination as u32),
                     });
                 }
                 "rule" => case.classes = rest.parse().expect("a number"),
@@ -131,6 +157,62 @@ impl Case {
             crossbar_delay: self.number("st_prepare_delay") + self.number("st_final_delay"),
             switching: Switching::Wormhole,
         }
+    }
+}
+
+/// A mesh or a torus of routers with one node each. Port 2 d leads to the next router of dimension d, port 2 d + 1 to
+/// the one before, the last port to the node.
+#[derive(Default)]
+struct Grid {
+    size: u32,
+    dimensions: u32,
+    wraps: bool,
+}
+
+impl Grid {
+    fn place(&self, router: u32, dimension: u32) -> u32 {
+        router / self.size.pow(dimension) % self.size
+    }
+
+    /// The router one step up or down in a dimension.
+    fn step(&self, router: u32, dimension: u32, up: bool) -> u32 {
+        let place = self.place(router, dimension);
+        let next = if up { place + 1 } else { place + self.size - 1 } % self.size;
+        router - place * self.size.pow(dimension) + next * self.size.pow(dimension)
+    }
+
+    fn build(&self, latency: u32, case: &mut Case) {
+        for router in 0..self.size.pow(self.dimensions) {
+            let port = 2 * self.dimensions;
+            case.nodes.push([router, port, port, 1, 1]);
+            for dimension in 0..self.dimensions {
+                for (up, out) in [(true, 2 * dimension), (false, 2 * dimension + 1)] {
+                    let next = self.step(router, dimension, up);
+                    case.cables.push([router, out, next, out ^ 1, latency]);
+                }
+            }
+        }
+    }
+
+    /// Lowest dimension first, the shorter way. In a torus the class is fixed where a dimension is entered.
+    fn hops(&self, source: u32, destination: u32) -> Vec<(u16, u8, u8)> {
+        let (mut hops, mut at) = (Vec::new(), source);
+        for dimension in 0..self.dimensions {
+            let (from, to) = (self.place(at, dimension), self.place(destination, dimension));
+            let ahead = (to + self.size - from) % self.size;
+            let up = if self.wraps {
+                2 * ahead < self.size
+            } else {
+                to > from
+            };
+            let class = u8::from(self.wraps && from > to);
+            while self.place(at, dimension) != to {
+                hops.push(((2 * dimension + u32::from(!up)) as u16, class, 0));
+                at = self.step(at, dimension, up);
+            }
+        }
+        hops.push(((2 * self.dimensions) as u16, 0, 0));
+        hops
     }
 }
 
@@ -497,6 +579,27 @@ fn lists_of_packets_have_the_cycles_of_booksim() {
         wrong.len(),
         wrong.join("\n")
     );
+}
+
+#[test]
+fn long_lists_under_load_have_the_arrivals_of_booksim() {
+    for text in BOOKSIM_LONG.split("case ").skip(1) {
+        let case = Case::read(text);
+        let arrivals = run(&case).into_iter().map(|happened| happened.cycles[2]);
+        let both = arrivals.zip(case.packets.iter().map(|packet| packet.cycles[2]));
+        let wrong = both
+            .enumerate()
+            .filter(|(_, (found, expected))| found != expected);
+        let wrong: Vec<_> = wrong.collect();
+        println!("{}: {} packets", case.name, case.packets.len());
+        assert!(
+            wrong.is_empty(),
+            "{}: {} differ, the first {:?}",
+            case.name,
+            wrong.len(),
+            wrong[0]
+        );
+    }
 }
 
 #[derive(Clone, Debug)]
