@@ -149,11 +149,16 @@ class Router(Given):
     ----------
     model : {"packet", "input-queued", "crossbar", "flit", "output-queued", "analytic"}
         Name of the model; ``fabricsim.list_parts("router-models")`` describes them (default: packet).
-    arbiter : {"round-robin", "rotating", "least-recently-used", "age", "random", "islip", "first-come"}
-        Models input-queued (round-robin, random) and crossbar only: how packets cross
-        (default: round-robin).
-    allocator : {"separable-input-first", "separable-output-first", "islip"}
+    arbiter : {"round-robin", "rotating", "least-recently-used", "age", "random", "islip", "first-come", \
+        "matrix"}
+        Models input-queued (round-robin, random), crossbar (all but matrix): how packets cross; flit
+        (round-robin, matrix): arbiters of the allocator (default: round-robin).
+    allocator : {"separable-input-first", "separable-output-first", "islip", "wavefront", \
+        "rotating-wavefront"}
         Model flit only: allocator of virtual channels and of the switch (default: separable-input-first).
+    vc_reuse : {"after-tail", "after-credits"}
+        Model flit only: a virtual channel is free when a tail has left, or when all of its credits have
+        returned (default: after-tail).
     routing_delay : int
         Model flit only: steps in which a head is routed, 0 (lookahead) to 1000 (default: 1).
     crossbar_delay : int
@@ -197,11 +202,24 @@ class Router(Given):
     """
 
     model: Literal["packet", "input-queued", "crossbar", "flit", "output-queued", "analytic"] | None = None
-    allocator: Literal["separable-input-first", "separable-output-first", "islip"] | None = None
+    allocator: (
+        Literal["separable-input-first", "separable-output-first", "islip", "wavefront", "rotating-wavefront"]
+        | None
+    ) = None
+    vc_reuse: Literal["after-tail", "after-credits"] | None = None
     routing_delay: int | None = None
     crossbar_delay: int | None = None
     arbiter: (
-        Literal["round-robin", "rotating", "least-recently-used", "age", "random", "islip", "first-come"]
+        Literal[
+            "round-robin",
+            "rotating",
+            "least-recently-used",
+            "age",
+            "random",
+            "islip",
+            "first-come",
+            "matrix",
+        ]
         | None
     ) = None
     iterations: int | None = None

@@ -13,6 +13,15 @@ pub enum Switching {
     Wormhole,
 }
 
+/// How a router model moves packets in flits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlitFlow {
+    /// Bytes of a flit.
+    pub bytes: u32,
+    /// Whether a packet takes a virtual channel only when all of its credits have returned.
+    pub awaits_credits: bool,
+}
+
 /// What a router model declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouterCapabilities {
@@ -47,10 +56,10 @@ pub struct RouterCapabilities {
     /// Whether [`RouterModel::load`](crate::router::RouterModel::load) counts all bytes of an output and changes with
     /// events only, as load reports of routing need ([`routing::Routing::reports`]); such routing needs such a model.
     pub load_reports: bool,
-    /// Bytes of a flit, for a model that moves packets in flits: a head that arrives
+    /// For a model that moves packets in flits: a head that arrives
     /// ([`RouterModel::arrived`](crate::router::RouterModel::arrived)) has taken the space of one flit, and hosts
     /// return credits without a delay.
-    pub flit: Option<u32>,
+    pub flits: Option<FlitFlow>,
     /// Whether its outputs choose among traffic classes; networks with several classes need such a model.
     pub traffic_classes: bool,
     /// Whether it chooses among copies of a virtual channel ([`crate::TrafficClasses::copies_of`]); networks with
@@ -80,7 +89,7 @@ impl RouterCapabilities {
         reserved_space: false,
         load_metrics: false,
         load_reports: false,
-        flit: None,
+        flits: None,
         traffic_classes: false,
         vc_copies: false,
         own_pipeline: false,

@@ -28,7 +28,8 @@ mod traffic_classes;
 mod waits;
 
 pub use capabilities::{
-    LINKS, LinkCapabilities, NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, Switching,
+    FlitFlow, LINKS, LinkCapabilities, NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities,
+    Switching,
 };
 pub use fate::{DropReason, PacketFate};
 pub use inbox::{Inbox, InboxState, InboxUndo};

@@ -270,7 +270,7 @@ impl Experiment {
         let collect =
             CollectSetting::read(root.section("collect")?, &network, (run.until, run.latest_end()))?;
         // Results without the table do not mention it.
-        if root.has("power") && network.model.capabilities().flit.is_some() {
+        if root.has("power") && network.model.capabilities().flits.is_some() {
             let message = format!(
                 "the energy of links is counted by packet, and the router model \"{}\" moves flits; expected no table \
                  [power], or another network.router.model",

@@ -193,7 +193,8 @@ impl NetworkModel {
         let nic = NicParameters::read(nic_section, default_nic(model))?;
         check_signals(nic_section, nic.capabilities(), model)?;
         let (class_names, traffic_classes) = traffic_classes::read(section, routing.as_ref(), model)?;
-        if model.capabilities().flit.is_some() && traffic_classes.all_vcs() > fabric::router::flit::MOST_VCS {
+        if model.capabilities().flits.is_some() && traffic_classes.all_vcs() > fabric::router::flit::MOST_VCS
+        {
             let message = format!(
                 "{} virtual channels of a port; expected at most {} with this router model",
                 traffic_classes.all_vcs(),
@@ -363,7 +364,7 @@ impl NetworkModel {
     /// Bytes that the departure of a packet of this size puts onto a link: all, or those of its head, or of its tail on
     /// the way to a host.
     pub fn departing_bytes(&self, packet: u32, to_host: bool) -> u32 {
-        match self.model.capabilities().flit {
+        match self.model.capabilities().flits.map(|flits| flits.bytes) {
             None => packet,
             Some(flit) if to_host => packet - (packet.div_ceil(flit).max(1) - 1) * flit,
             Some(flit) => packet.min(flit),

@@ -18,7 +18,7 @@ use super::model::{
     NicClassView, NicModel, NicModelKind, NicOutputs, NicReport, NicSetup, Outgoing, SignalOf,
 };
 use super::queued::{QueuedNic, QueuedNicParameters, QueuedNicState, QueuedNicTimer, QueuedNicUndo};
-use crate::capabilities::{NicCapabilities, Switching};
+use crate::capabilities::{FlitFlow, NicCapabilities, Switching};
 use crate::link::{LinkCounters, StallCounters};
 use crate::router::flit::{BodyFlit, FlitClock, FlitRouter};
 use crate::{LinkUse, Measured, NicSource, Packet, PacketFate, Rate, TrafficClasses};
@@ -97,6 +97,8 @@ struct FlitNicPort<T> {
     sender: FlitSender<T>,
     /// By VC into which it injects: free bytes in the router's buffer.
     credits: Box<[u32]>,
+    /// Credits of a VC with which a packet takes it.
+    needed: u32,
     /// Bytes of a flit.
     flit: u32,
     /// Bytes of the largest packet, and of a header.
@@ -197,13 +199,13 @@ impl<T: NicReport> FlitNic<T> {
     fn choose_vc(&self) -> Option<u8> {
         let FlitNicPort {
             credits,
-            flit,
+            needed,
             sender,
             ..
         } = &*self.0;
         let count = credits.len() as u8;
         let mut after = (1..=count).map(|by| (sender.vc + by) % count);
-        after.find(|vc| credits[usize::from(*vc)] >= *flit)
+        after.find(|vc| credits[usize::from(*vc)] >= *needed)
     }
 
     /// A cycle is evaluated.
@@ -339,7 +341,12 @@ impl<T: NicReport> NicModel for FlitNic<T> {
     }
 
     fn new(setup: &NicSetup, parameters: QueuedNicParameters) -> Self {
-        let flit = setup.flit.max(1);
+        // Without flits, which the network needs for this model, a packet is one.
+        let flow = setup.flits.unwrap_or(FlitFlow {
+            bytes: setup.format.largest(),
+            awaits_credits: false,
+        });
+        let flit = flow.bytes;
         let vcs = setup.traffic_classes.all_vcs();
         let queues = NicSetup {
             rate: Rate::bits_per_s(AT_ONCE),
@@ -359,6 +366,8 @@ impl<T: NicReport> NicModel for FlitNic<T> {
                 stalls: StallCounters::default(),
             },
             credits: vec![setup.credits; usize::from(vcs)].into(),
+            // A VC is taken with a credit for a flit, or with all of them.
+            needed: if flow.awaits_credits { setup.credits } else { flit },
             flit,
             largest: setup.format.largest(),
             header: setup.format.header,

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use topology::HostId;
 
 use super::arbiter::NicArbiter;
-use crate::capabilities::NicCapabilities;
+use crate::capabilities::{FlitFlow, NicCapabilities};
 use crate::router::{Registered, RouterModel};
 use crate::{LinkUse, Measured, NicSource, Packet, PacketFate, PacketFormat, Rate, TrafficClasses};
 
@@ -55,8 +55,8 @@ pub struct NicSetup {
     /// Bytes that it may send into a virtual channel before the router returns any. Hosts inject into the copies of the
     /// first virtual channel of each class ([`TrafficClasses::copies_of`]).
     pub credits: u32,
-    /// Bytes of a flit; 0 if routers move whole packets.
-    pub flit: u32,
+    /// How routers move flits; `None`: whole packets.
+    pub flits: Option<FlitFlow>,
     /// From the end of the cable until a flit is in the router's buffer: the injection delay and the router's pipeline.
     pub pipeline: Time,
     /// How sources share the port.

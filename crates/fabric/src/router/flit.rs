@@ -39,7 +39,7 @@ use super::{
     Arrival, Holding, PortSetting, RouterModel, RouterModelKind, RouterOutputs, RouterSetup, RoutingContext,
     Speedup,
 };
-use crate::capabilities::{RouterCapabilities, Switching};
+use crate::capabilities::{FlitFlow, RouterCapabilities, Switching};
 use crate::link::{LinkCounters, StallCounters};
 use crate::packet_pool::{Fifo, PacketPool, Previous};
 use crate::waits::{CrossbarObservation, CrossbarWaitTracker};
@@ -47,11 +47,23 @@ use crate::{LinkUse, Measured, Packet, Rate, TrafficClasses};
 use allocators::{Arbiters, Scratch};
 use clock::{cycle_of, steps_before};
 
-pub use allocators::Allocator;
+pub use allocators::{Allocator, FlitArbiter, WavefrontPointer};
 pub(crate) use clock::FlitClock;
 
 /// Names of the allocators; the first is the default.
-const ALLOCATORS: [&str; 3] = ["separable-input-first", "separable-output-first", "islip"];
+const ALLOCATORS: [&str; 5] = [
+    "separable-input-first",
+    "separable-output-first",
+    "islip",
+    "wavefront",
+    "rotating-wavefront",
+];
+
+/// Names of [`FlitArbiter`] in experiments; the first is the default.
+const ARBITERS: [&str; 2] = ["round-robin", "matrix"];
+
+/// When a VC of an output may be allocated to another packet; the first is the default.
+const VC_REUSE: [&str; 2] = ["after-tail", "after-credits"];
 
 /// Names of the ways in which packets move into buffers; the first is the default.
 const SWITCHING: [&str; 2] = ["wormhole", "cut-through"];
@@ -81,6 +93,10 @@ pub struct FlitParameters {
     pub flit: u32,
     /// Allocator of VCs and of the switch.
     pub allocator: Allocator,
+    /// Arbiters of the allocators that have any.
+    pub arbiter: FlitArbiter,
+    /// Whether a VC of an output is free when all of its credits have returned, and not when a tail has left.
+    pub awaits_credits: bool,
     /// Steps of a cycle.
     pub speedup: Speedup,
     /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
@@ -93,6 +109,9 @@ pub struct FlitParameters {
 
 /// No packet holds the VC.
 const FREE: u32 = u32::MAX;
+
+/// No packet holds the VC, and credits of one before have not returned.
+const DRAINING: u32 = u32::MAX - 1;
 
 /// No cycle is to be evaluated.
 const ASLEEP: u64 = u64::MAX;
@@ -249,8 +268,10 @@ pub struct FlitRouter {
     pool: PacketPool<BufferedPacket>,
     /// By output port, then VC.
     outputs: Box<[OutputVc]>,
-    /// Pointers of arbiters: see [`FlitRouter::place_of`].
+    /// What arbiters know: see [`FlitRouter::place_of`].
     pointers: Box<[u32]>,
+    /// Entries of `pointers` of the allocators of VCs and of the switch.
+    entries: [usize; 2],
     /// By input port, a bit for each VC whose first packet waits for a VC.
     allocating: Box<[u64]>,
     /// By input port, a bit for each VC whose first packet has a VC, and a flit here.
@@ -333,7 +354,8 @@ impl FlitRouter {
     /// Port and VC of an index.
     #[inline]
     fn port_of(&self, index: usize) -> (u16, u8) {
-        let vcs = usize::from(self.vcs);
+        // Short divisions are faster.
+        let (index, vcs) = (index as u32, u32::from(self.vcs));
         ((index / vcs) as u16, (index % vcs) as u8)
     }
 
@@ -358,13 +380,14 @@ impl FlitRouter {
         self.index(port, first)
     }
 
-    /// The first pointer of an allocator, and the number of its pointers.
-    fn place_of(&self, of: PointersOf) -> (usize, usize) {
-        let (all, ports) = (self.inputs.len(), self.ports.len());
+    /// The first entry of an allocator, the number of its entries, and that of its requesters and resources.
+    fn place_of(&self, of: PointersOf) -> (usize, usize, u32) {
+        let (all, ports) = (self.inputs.len() as u32, self.ports.len());
+        let [vcs, switch] = self.entries;
         match of {
-            PointersOf::Vcs => (0, 2 * all),
-            PointersOf::Switch => (2 * all, 2 * ports),
-            PointersOf::Inputs => (2 * all + 2 * ports, ports),
+            PointersOf::Vcs => (0, vcs, all),
+            PointersOf::Switch => (vcs, switch, ports as u32),
+            PointersOf::Inputs => (vcs + switch, ports, ports as u32),
         }
     }
 
@@ -506,7 +529,7 @@ impl FlitRouter {
             work.lacking.clear();
             work.able.clear();
             work.again = false;
-            self.allocate_vcs(step, &mut work, out);
+            self.allocate_vcs((cycle, step), &mut work, out);
             self.allocate_switch((now, cycle, step), &mut work, context, out);
         }
         self.count_blocked(now, &work, out);
@@ -523,10 +546,12 @@ impl FlitRouter {
         if work.requests.is_empty() {
             return;
         }
-        let (first, count) = self.place_of(of);
+        let (first, count, side) = self.place_of(of);
         let mut arbiters = Arbiters {
-            pointers: &mut self.pointers[first..first + count],
-            requesters: (count / 2) as u32,
+            arbiter: self.parameters.arbiter,
+            memory: &mut self.pointers[first..first + count],
+            requesters: side,
+            resources: side,
             changed: &mut work.changed,
             scratch: &mut work.scratch,
         };
@@ -598,11 +623,14 @@ impl FlitRouter {
                     .first()
                     .is_none_or(|held| input.sent < self.flits_of(&held.packet))
         };
-        let has_owner = |vc: &OutputVc| vc.owner == FREE || (vc.owner as usize) < self.inputs.len();
+        let has_owner =
+            |vc: &OutputVc| [FREE, DRAINING].contains(&vc.owner) || (vc.owner as usize) < self.inputs.len();
+        let is_matrix = self.parameters.arbiter == FlitArbiter::Matrix;
         let sizes = |place: usize| match place {
+            _ if place >= self.place_of(PointersOf::Inputs).0 => usize::from(self.vcs),
+            _ if is_matrix => usize::MAX,
             _ if place < self.place_of(PointersOf::Switch).0 => self.inputs.len(),
-            _ if place < self.place_of(PointersOf::Inputs).0 => self.ports.len(),
-            _ => usize::from(self.vcs),
+            _ => self.ports.len(),
         };
         let mut pointers = state.pointers.iter().enumerate();
         let at_hosts = state.ports.iter().flat_map(|port| &port.at_host);
@@ -624,6 +652,8 @@ impl RouterModel for FlitRouter {
         parameters: parameters! {
             FLIT;
             choice("allocator", &ALLOCATORS, "how virtual channels and the switch are allocated in a cycle");
+            choice("arbiter", &ARBITERS, "arbiters of separable allocators and islip");
+            choice("vc_reuse", &VC_REUSE, "whether a virtual channel is free when a tail has left, or when all of its credits have returned");
             ITERATIONS;
             number("speedup", 1.0, "internal steps of a cycle, 1 to 1000 with at most six decimals");
             integer("routing_delay", 1, "cycles in which a head is routed, 0 (lookahead) to 1000");
@@ -673,6 +703,8 @@ impl RouterModel for FlitRouter {
         let allocator = match name {
             "separable-output-first" => Allocator::SeparableOutputFirst,
             "islip" => Allocator::Islip(iterations.unwrap_or(1)),
+            "wavefront" => Allocator::Wavefront(WavefrontPointer::Next),
+            "rotating-wavefront" => Allocator::Wavefront(WavefrontPointer::AfterFirstGrant),
             _ => Allocator::SeparableInputFirst,
         };
         let cycles = |key: &str, least: u32| {
@@ -689,6 +721,11 @@ impl RouterModel for FlitRouter {
         Ok(FlitParameters {
             flit,
             allocator,
+            arbiter: match section.choice("arbiter")? {
+                "matrix" => FlitArbiter::Matrix,
+                _ => FlitArbiter::RoundRobin,
+            },
+            awaits_credits: section.choice("vc_reuse")? == VC_REUSE[1],
             speedup: Speedup::read(section)?,
             routing_delay: cycles("routing_delay", 0)?,
             crossbar_delay: cycles("crossbar_delay", 1)?,
@@ -702,7 +739,10 @@ impl RouterModel for FlitRouter {
     fn capabilities(parameters: &FlitParameters) -> RouterCapabilities {
         RouterCapabilities {
             switching: parameters.switching,
-            flit: Some(parameters.flit),
+            flits: Some(FlitFlow {
+                bytes: parameters.flit,
+                awaits_credits: parameters.awaits_credits,
+            }),
             ..Self::MODEL.capabilities
         }
     }
@@ -758,6 +798,13 @@ impl RouterModel for FlitRouter {
             waiting: 0,
         });
         let count = setup.ports.len();
+        let memory = |side: usize| {
+            let side = side as u32;
+            parameters.allocator.memory(parameters.arbiter, side, side)
+        };
+        let (of_vcs, of_switch) = (memory(all), memory(count));
+        let entries = [of_vcs.len(), of_switch.len()];
+        let pointers: Vec<u32> = [of_vcs, of_switch, vec![0; count]].concat();
         FlitRouter {
             id: setup.id,
             vcs: setup.vcs,
@@ -771,7 +818,8 @@ impl RouterModel for FlitRouter {
             buffers: vec![Fifo::EMPTY; all].into(),
             pool: PacketPool::default(),
             outputs: outputs.into(),
-            pointers: vec![0; 2 * all + 3 * count].into(),
+            pointers: pointers.into(),
+            entries,
             allocating: vec![0; count].into(),
             sending: vec![0; count].into(),
             work: None,
@@ -814,13 +862,18 @@ impl RouterModel for FlitRouter {
     fn credit<O: RouterOutputs<Self>>(&mut self, now: Time, port: u16, vc: u8, bytes: u32, out: &mut O) {
         let index = self.index(port, vc);
         self.note_output(index, out);
+        let far = self.ports[usize::from(port)].far;
         let output = &mut self.outputs[index];
         output.credits = output.credits.wrapping_add(bytes);
         let owner = output.owner as usize;
+        if output.owner == DRAINING && output.credits == far {
+            output.owner = FREE;
+            self.wake(now, out);
+        }
         self.note_port(port, out);
         let load = &mut self.ports[usize::from(port)].state.load;
         *load = load.wrapping_sub(u64::from(bytes));
-        if owner != FREE as usize {
+        if owner < self.inputs.len() {
             let (port, vc) = self.port_of(owner);
             if self.sending[usize::from(port)] & 1 << vc != 0 {
                 self.wake(now, out);

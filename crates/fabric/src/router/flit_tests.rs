@@ -140,6 +140,9 @@ impl Case {
         let allocator = match self.get("vc_allocator") {
             "separable_input_first" => Allocator::SeparableInputFirst,
             "separable_output_first" => Allocator::SeparableOutputFirst,
+            "separable_input_first(matrix)" => Allocator::SeparableInputFirst,
+            "wavefront" => Allocator::Wavefront(WavefrontPointer::Next),
+            "rr_wavefront" => Allocator::Wavefront(WavefrontPointer::AfterFirstGrant),
             "islip" => Allocator::Islip(1),
             islip => {
                 let iterations = islip
@@ -151,6 +154,11 @@ impl Case {
         FlitParameters {
             flit: BYTES,
             allocator,
+            arbiter: match self.get("vc_allocator").ends_with("(matrix)") {
+                true => FlitArbiter::Matrix,
+                false => FlitArbiter::RoundRobin,
+            },
+            awaits_credits: self.number("wait_for_tail_credit") == 1,
             speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
                 .expect("a speedup"),
             routing_delay: self.number("routing_delay"),
@@ -434,7 +442,7 @@ fn run(case: &Case) -> Vec<Happened> {
                 ejection: rate,
                 format: PacketFormat::without_header(largest),
                 credits: buffer,
-                flit: BYTES,
+                flits: FlitRouter::capabilities(&parameters).flits,
                 pipeline: Time::ZERO,
                 arbiter: NicArbiter::InOrder,
                 traffic_classes: classes,
@@ -614,11 +622,12 @@ enum Op {
 /// A router under the reverse check, with ports of two speeds, and a warm-up. The number selects parameters.
 struct Subject<const KIND: usize>(FlitRouter);
 
-const KINDS: [&str; 4] = [
+const KINDS: [&str; 5] = [
     "flit = \"16 B\"",
     "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
     "flit = \"64 B\"\nallocator = \"separable-output-first\"\ncrossbar_delay = 3",
-    "flit = \"16 B\"\nspeedup = 2\nswitching = \"cut-through\"",
+    "flit = \"16 B\"\nspeedup = 2\nswitching = \"cut-through\"\narbiter = \"matrix\"",
+    "allocator = \"wavefront\"\nvc_reuse = \"after-credits\"",
 ];
 
 /// The parameters of a section `network.router`.
@@ -720,6 +729,7 @@ proptest! {
         check::<Subject<1>>(&script)?;
         check::<Subject<2>>(&script)?;
         check::<Subject<3>>(&script)?;
+        check::<Subject<4>>(&script)?;
     }
 }
 

@@ -68,7 +68,8 @@ pub fn late_reservations(
         let link_end = numbering
             .link_end(network, router, from)
             .expect("a packet came through it");
-        let bytes = network.model.capabilities().flit.unwrap_or(packet.bytes);
+        let flits = network.model.capabilities().flits;
+        let bytes = flits.map_or(packet.bytes, |flits| flits.bytes);
         let start = event.time - link_end.delay(network.rate(router, from).serialization(bytes));
         (start >= end).then_some(Reservation {
             router,

@@ -158,7 +158,7 @@ impl Numbering {
                     class: topology::HOST_LINK,
                     flags: LinkFlags(TO_HOST),
                     arrival: latency + network.nic_reception_delay,
-                    credit: match network.model.capabilities().flit {
+                    credit: match network.model.capabilities().flits {
                         None => latency + network.credit_delay,
                         Some(_) => latency,
                     },

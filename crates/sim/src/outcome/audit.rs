@@ -95,8 +95,13 @@ impl Ledgers<'_> {
             (LpIdentity::Router(router), NetEvent::PacketArrived { port, vc, packet }) => {
                 self.packets += 1;
                 if simulation.path_latencies.is_none() {
-                    let flit = simulation.network.model.capabilities().flit;
-                    self.take(router, *port, *vc, flit.unwrap_or(packet.bytes));
+                    let flits = simulation.network.model.capabilities().flits;
+                    self.take(
+                        router,
+                        *port,
+                        *vc,
+                        flits.map_or(packet.bytes, |flits| flits.bytes),
+                    );
                 }
             }
             (LpIdentity::Router(router), NetEvent::RouterTimer(timer)) => {
@@ -167,7 +172,7 @@ fn check_credits(simulation: &Simulation, lps: &Lps<NetworkLp>, used_space: &Buf
         for rail in 0..simulation.network.rails.count() {
             let (router, port) = simulation.network.attachment(host, rail);
             let what = || format!("injection link of host {} rail {rail}", host.0);
-            let injected_into = |class| match simulation.network.model.capabilities().flit {
+            let injected_into = |class| match simulation.network.model.capabilities().flits {
                 None => classes.copies_of(class, 0),
                 Some(_) => classes.vcs_of(class),
             };

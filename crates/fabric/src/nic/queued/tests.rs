@@ -29,7 +29,7 @@ fn setup(format: PacketFormat, credits: u32, arbiter: NicArbiter) -> NicSetup {
         ejection: Rate::bits_per_s(8_000_000_000),
         format,
         credits,
-        flit: 0,
+        flits: None,
         pipeline: Time::ZERO,
         arbiter,
         traffic_classes: TrafficClasses::one(1),

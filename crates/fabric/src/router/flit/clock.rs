@@ -52,16 +52,31 @@ impl FlitClock {
     }
 }
 
+/// A speedup of two.
+const TWO: u32 = 2 * Speedup::UNIT;
+
 /// The number of steps that are made before a cycle: in each, by `speedup`, one more or not.
+#[inline]
 pub(super) fn steps_before(speedup: Speedup, cycle: u64) -> u64 {
-    (u128::from(cycle) * u128::from(speedup.units()) / u128::from(Speedup::UNIT)) as u64
+    match speedup.units() {
+        Speedup::UNIT => cycle,
+        TWO => 2 * cycle,
+        units => (u128::from(cycle) * u128::from(units) / u128::from(Speedup::UNIT)) as u64,
+    }
 }
 
 /// The cycle in which a step is made.
+#[inline]
 pub(super) fn cycle_of(speedup: Speedup, step: u64) -> u64 {
-    // The least cycle with more than `step` steps before its end.
-    let (unit, units) = (u128::from(Speedup::UNIT), u128::from(speedup.units()));
-    (((u128::from(step) + 1) * unit).div_ceil(units) - 1) as u64
+    match speedup.units() {
+        Speedup::UNIT => step,
+        TWO => step / 2,
+        units => {
+            // The least cycle with more than `step` steps before its end.
+            let (unit, units) = (u128::from(Speedup::UNIT), u128::from(units));
+            (((u128::from(step) + 1) * unit).div_ceil(units) - 1) as u64
+        }
+    }
 }
 
 #[cfg(test)]

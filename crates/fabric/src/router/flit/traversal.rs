@@ -9,7 +9,9 @@ use des::Time;
 use super::super::{RouterOutputs, RoutingContext};
 use crate::waits::{CrossbarCrossing, CrossbarDeparture, CrossbarObservation};
 
-use super::{BodyFlit, BufferedPacket, FREE, FlitPort, FlitRouter, FlitStage, FlitUndo, InputVc, Work};
+use super::{
+    BodyFlit, BufferedPacket, DRAINING, FREE, FlitPort, FlitRouter, FlitStage, FlitUndo, InputVc, Work,
+};
 
 impl FlitRouter {
     /// Credits of a host that count by now.
@@ -29,8 +31,12 @@ impl FlitRouter {
             if let Some((_, vc)) = self.ports[usize::from(port)].state.at_host.pop_front() {
                 let index = self.index(port, vc);
                 self.note_output(index, out);
-                let credits = &mut self.outputs[index].credits;
-                *credits = credits.wrapping_add(flit);
+                let far = self.ports[usize::from(port)].far;
+                let output = &mut self.outputs[index];
+                output.credits = output.credits.wrapping_add(flit);
+                if output.owner == DRAINING && output.credits == far {
+                    output.owner = FREE;
+                }
             }
         }
     }
@@ -76,7 +82,10 @@ impl FlitRouter {
         let waiting = &mut self.outputs[first_copy].waiting;
         *waiting = waiting.wrapping_sub(flit);
         if is_tail {
-            self.outputs[output].owner = FREE;
+            self.outputs[output].owner = match self.parameters.awaits_credits {
+                true => DRAINING,
+                false => FREE,
+            };
         }
 
         // Crossbar and link.

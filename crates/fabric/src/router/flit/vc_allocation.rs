@@ -21,7 +21,7 @@ impl FlitRouter {
     /// Heads get VCs.
     pub(super) fn allocate_vcs<O: RouterOutputs<FlitRouter>>(
         &mut self,
-        step: u64,
+        (cycle, step): (u64, u64),
         work: &mut Work,
         out: &mut O,
     ) {
@@ -35,6 +35,12 @@ impl FlitRouter {
                 if self.inputs[index].ready > step {
                     work.again = true;
                     continue;
+                }
+                let to = self.inputs[index].output;
+                if self.parameters.awaits_credits && self.ports[usize::from(to)].to_host {
+                    // The credits of hosts come without an event.
+                    self.take_host_credits(to, cycle, out);
+                    work.again = true;
                 }
                 let free = self
                     .asked_for(index)

@@ -177,10 +177,8 @@ impl RouterCollection {
     ) {
         let start = context.now() + facts.wait;
         if self.sampler.is_later(start) {
-            let bytes = simulation
-                .network
-                .departing_bytes(packet.bytes, link_end.leads_to_host());
-            self.note_later(simulation, facts.port, start, bytes, context);
+            let sent = (packet.bytes, link_end.leads_to_host());
+            self.note_later(simulation, facts.port, start, sent, context);
         }
         if self.rare.is_some() {
             self.count_transmission(link_end, packet.job, facts.serialization, context);
@@ -279,9 +277,10 @@ impl RouterCollection {
         simulation: &Simulation,
         port: u16,
         start: Time,
-        bytes: u32,
+        (packet, to_host): (u32, bool),
         context: &mut C,
     ) {
+        let bytes = simulation.network.departing_bytes(packet, to_host);
         if let Some(bin) = self.sampler.note_later(&simulation.plan, port, start, bytes)
             && C::REVERSIBLE
         {

@@ -381,7 +381,7 @@ impl Rail {
             ejection: network.links[usize::from(HOST_LINK.0)].rate,
             format: network.packet,
             credits: network.buffer_of_vc(HOST_LINK),
-            flit: network.model.capabilities().flit.unwrap_or(0),
+            flits: network.model.capabilities().flits,
             pipeline: network.nic_injection_delay + network.links[usize::from(HOST_LINK.0)].router_delay,
             arbiter,
             traffic_classes: network.traffic_classes,

@@ -1,15 +1,47 @@
-//! The arbiters of an allocator: round robin, from a pointer on the first one in cyclic order.
+//! The arbiters of an allocator, and the memory of a step.
 
 /// A requester and a resource that it asks for.
 pub(crate) type Request = (u32, u32);
 
-/// The pointers of the arbiters of one allocator, and memory that lasts for a step only.
+/// How an arbiter chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlitArbiter {
+    /// From a pointer on, the first one in cyclic order; the pointer moves past the winner.
+    RoundRobin,
+    /// The one that has won least recently; at first the one with the highest number.
+    Matrix,
+}
+
+impl FlitArbiter {
+    /// Entries of an arbiter among so many.
+    fn entries(self, among: u32) -> u32 {
+        match self {
+            FlitArbiter::RoundRobin => 1,
+            // The number of the last win of each, and the number of wins.
+            FlitArbiter::Matrix => among + 1,
+        }
+    }
+
+    /// What the arbiters of requesters and resources know at first.
+    pub(super) fn memory(self, requesters: u32, resources: u32) -> Vec<u32> {
+        let one = |among: u32| match self {
+            FlitArbiter::RoundRobin => vec![0],
+            FlitArbiter::Matrix => (0..among).rev().chain([among]).collect(),
+        };
+        let of_requesters = (0..requesters).flat_map(|_| one(resources));
+        let of_resources = (0..resources).flat_map(|_| one(requesters));
+        of_requesters.chain(of_resources).collect()
+    }
+}
+
+/// The arbiters of one allocator, and memory that lasts for a step only.
 pub(crate) struct Arbiters<'a> {
-    /// By requester, then by resource: the one that is preferred.
-    pub(crate) pointers: &'a mut [u32],
-    /// Number of requesters.
+    pub(crate) arbiter: FlitArbiter,
+    /// By requester, then by resource: what its arbiter knows.
+    pub(crate) memory: &'a mut [u32],
     pub(crate) requesters: u32,
-    /// Values of pointers before they changed, by place.
+    pub(crate) resources: u32,
+    /// Values before they changed, by place.
     pub(crate) changed: &'a mut Vec<(u32, u32)>,
     pub(crate) scratch: &'a mut Scratch,
 }
@@ -31,40 +63,65 @@ pub(crate) struct Scratch {
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Arbiters<'_> {
-    pub(super) fn resources(&self) -> u32 {
-        self.pointers.len() as u32 - self.requesters
+    /// The first entries of the arbiters of a requester and of a resource.
+    fn places(&self, (requester, resource): Request) -> (u32, u32) {
+        let (of_requester, of_resource) = (
+            self.arbiter.entries(self.resources),
+            self.arbiter.entries(self.requesters),
+        );
+        let first = self.requesters * of_requester;
+        (requester * of_requester, first + resource * of_resource)
     }
 
-    /// How far a resource is from the one that a requester prefers.
-    pub(super) fn of_requester(&self, (requester, resource): Request) -> u32 {
-        let (preferred, all) = (self.pointers[requester as usize], self.resources());
-        if resource >= preferred {
-            resource - preferred
-        } else {
-            resource + all - preferred
+    /// The rank of `one` of so many for the arbiter at a place: the least one wins.
+    fn rank(&self, place: u32, one: u32, among: u32) -> u32 {
+        match self.arbiter {
+            FlitArbiter::RoundRobin => {
+                let preferred = self.memory[place as usize];
+                if one >= preferred {
+                    one - preferred
+                } else {
+                    one + among - preferred
+                }
+            }
+            FlitArbiter::Matrix => self.memory[(place + one) as usize],
         }
     }
 
-    /// How far a requester is from the one that a resource prefers.
-    pub(super) fn of_resource(&self, (requester, resource): Request) -> u32 {
-        let preferred = self.pointers[(self.requesters + resource) as usize];
-        match requester >= preferred {
-            true => requester - preferred,
-            false => requester + self.requesters - preferred,
-        }
+    /// The rank of a resource for a requester.
+    pub(super) fn of_requester(&self, request: Request) -> u32 {
+        self.rank(self.places(request).0, request.1, self.resources)
     }
 
-    fn set(&mut self, place: u32, value: u32) {
-        let before = std::mem::replace(&mut self.pointers[place as usize], value);
+    /// The rank of a requester for a resource.
+    pub(super) fn of_resource(&self, request: Request) -> u32 {
+        self.rank(self.places(request).1, request.0, self.requesters)
+    }
+
+    pub(super) fn set(&mut self, place: u32, value: u32) {
+        let before = std::mem::replace(&mut self.memory[place as usize], value);
         if before != value {
             self.changed.push((place, before));
         }
     }
 
-    /// Both prefer the one after their partner from now on.
-    pub(super) fn pass(&mut self, (requester, resource): Request) {
-        self.set(requester, (resource + 1) % self.resources());
-        self.set(self.requesters + resource, (requester + 1) % self.requesters);
+    /// `one` of so many has won.
+    fn won(&mut self, place: u32, one: u32, among: u32) {
+        match self.arbiter {
+            FlitArbiter::RoundRobin => self.set(place, if one + 1 == among { 0 } else { one + 1 }),
+            FlitArbiter::Matrix => {
+                let wins = self.memory[(place + among) as usize];
+                self.set(place + one, wins);
+                self.set(place + among, wins.wrapping_add(1));
+            }
+        }
+    }
+
+    /// A requester and a resource have chosen each other.
+    pub(super) fn pass(&mut self, request: Request) {
+        let (of_requester, of_resource) = self.places(request);
+        self.won(of_requester, request.1, self.resources);
+        self.won(of_resource, request.0, self.requesters);
     }
 }
 

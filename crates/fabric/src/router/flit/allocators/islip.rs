@@ -10,7 +10,7 @@ pub(super) fn allocate(
     granted: &mut Vec<usize>,
 ) {
     let mut scratch = std::mem::take(arbiters.scratch);
-    let (requesters, resources) = (arbiters.requesters, arbiters.resources());
+    let (requesters, resources) = (arbiters.requesters, arbiters.resources);
     // First the requesters, then the resources.
     scratch.taken.resize((requesters + resources) as usize, false);
     let first = granted.len();

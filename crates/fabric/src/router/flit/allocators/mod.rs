@@ -1,7 +1,8 @@
 //! Allocators: which requesters of one step get which resources. One file each.
 //!
 //! An allocator matches requesters (input virtual channels, input ports) with resources (output virtual channels,
-//! output ports), each with at most one. Arbiters are round robin: from a pointer on, the first one in cyclic order.
+//! output ports), each with at most one. Separable allocators and iSLIP have an [`Arbiter`](FlitArbiter) for each
+//! requester and for each resource.
 //!
 //! Sources: W. J. Dally, B. Towles, "Principles and Practices of Interconnection Networks", 2004, chapter 19; N.
 //! McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM Transactions on Networking 7(2), 1999.
@@ -9,8 +10,11 @@
 mod arbiters;
 mod islip;
 mod separable;
+mod wavefront;
 
+pub use arbiters::FlitArbiter;
 pub(super) use arbiters::{Arbiters, Request, Scratch};
+pub use wavefront::WavefrontPointer;
 
 /// A kind of allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +25,24 @@ pub enum Allocator {
     SeparableOutputFirst,
     /// Grants and accepts in so many iterations.
     Islip(u8),
+    /// Diagonals of the matrix of requests, from a pointer on.
+    Wavefront(WavefrontPointer),
 }
 
 impl Allocator {
+    /// Whether requesters and resources have arbiters.
+    fn has_arbiters(self) -> bool {
+        !matches!(self, Allocator::Wavefront(_))
+    }
+
+    /// What the arbiters of an allocator know at first.
+    pub(super) fn memory(self, arbiter: FlitArbiter, requesters: u32, resources: u32) -> Vec<u32> {
+        match self.has_arbiters() {
+            true => arbiter.memory(requesters, resources),
+            false => vec![0],
+        }
+    }
+
     /// Appends the indices of the granted requests. Requests of one requester follow each other.
     pub(super) fn allocate(
         self,
@@ -31,7 +50,7 @@ impl Allocator {
         arbiters: &mut Arbiters<'_>,
         granted: &mut Vec<usize>,
     ) {
-        if let [one] = requests {
+        if let ([one], true) = (requests, self.has_arbiters()) {
             arbiters.pass(*one);
             granted.push(0);
             return;
@@ -40,6 +59,7 @@ impl Allocator {
             Allocator::SeparableInputFirst => separable::input_first(requests, arbiters, granted),
             Allocator::SeparableOutputFirst => separable::output_first(requests, arbiters, granted),
             Allocator::Islip(iterations) => islip::allocate(iterations, requests, arbiters, granted),
+            Allocator::Wavefront(pointer) => wavefront::allocate(pointer, requests, arbiters, granted),
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn output_first(requests: &[Request], arbiters: &mut Arbiters<'_>, gr
 
 fn rounds(requests: &[Request], arbiters: &mut Arbiters<'_>, granted: &mut Vec<usize>, input_first: bool) {
     let mut scratch = std::mem::take(arbiters.scratch);
-    let (requesters, resources) = (arbiters.requesters, arbiters.resources());
+    let (requesters, resources) = (arbiters.requesters, arbiters.resources);
     let place = |of_requester: bool, request: u32| {
         let (requester, resource) = requests[request as usize];
         if of_requester { requester } else { resource }

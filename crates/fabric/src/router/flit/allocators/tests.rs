@@ -12,8 +12,10 @@ fn run(allocator: Allocator, pointers: [u32; 8], requests: &[Request]) -> (Vec<R
         changed.clear();
         granted.clear();
         let mut arbiters = Arbiters {
-            pointers: &mut pointers,
+            arbiter: FlitArbiter::RoundRobin,
+            memory: &mut pointers,
             requesters: 4,
+            resources: 4,
             changed: &mut changed,
             scratch: &mut scratch,
         };
@@ -75,6 +77,8 @@ proptest! {
             Allocator::SeparableOutputFirst,
             Allocator::Islip(1),
             Allocator::Islip(4),
+            Allocator::Wavefront(WavefrontPointer::Next),
+            Allocator::Wavefront(WavefrontPointer::AfterFirstGrant),
         ] {
             let (pairs, _) = run(allocator, pointers, &requests);
             for side in [|pair: &Request| pair.0, |pair: &Request| pair.1] {
