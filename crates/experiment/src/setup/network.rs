@@ -228,6 +228,7 @@ impl NetworkModel {
             (routing.as_ref(), traffic_classes),
             packet,
             (model.capabilities().switching, nic.capabilities().switching),
+            model.capabilities().flits.map(|flits| flits.bytes),
         )?;
         let routing_and_classes = (routing.as_ref(), traffic_classes);
         check_detours(section, topology.as_ref(), routing_and_classes, &buffers)?;
@@ -461,6 +462,7 @@ fn read_buffers(
     (routing, classes): (&dyn Routing, TrafficClasses),
     packet: PacketFormat,
     (of_router, of_nic): (Switching, Switching),
+    flit: Option<u32>,
 ) -> Result<Vec<Bytes>, config::Error> {
     let vcs = u64::from(classes.all_vcs().max(1));
     let packets = u64::from(routing.packets_per_vc());
@@ -476,14 +478,19 @@ fn read_buffers(
     let check_least = |section: &Section, name: &str, buffer: Bytes| {
         let is_of_host = classes_of_links[0] == name;
         let switching = if is_of_host { of_nic } else { of_router };
-        if switching == Switching::Wormhole {
-            return Ok(());
-        }
-        let needed_bytes = packets * u64::from(packet.largest());
+        let is_wormhole = switching == Switching::Wormhole;
+        let needed_bytes = match (flit, is_wormhole) {
+            (None, true) => return Ok(()),
+            (None, false) => packets * u64::from(packet.largest()),
+            (Some(flit), true) => u64::from(flit),
+            // Buffers hold whole flits.
+            (Some(flit), false) => packets * u64::from(packet.largest().next_multiple_of(flit)),
+        };
         if buffer.bytes / vcs >= needed_bytes {
             return Ok(());
         }
         let needed = match packets {
+            _ if is_wormhole => "a flit".to_string(),
             1 => "a packet".to_string(),
             _ => format!("the {packets} packets that its routing needs there,"),
         };
@@ -498,6 +505,7 @@ fn read_buffers(
         };
         let bytes = |bytes: u32| Bytes { bytes: bytes.into() };
         let size = match packet.header {
+            _ if is_wormhole => bytes(flit.unwrap_or(0)).to_string(),
             0 => bytes(packet.payload).to_string(),
             header => format!("{} with a header of {}", bytes(packet.payload), bytes(header)),
         };

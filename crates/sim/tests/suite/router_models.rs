@@ -260,3 +260,35 @@ fn copies_of_a_virtual_channel_relieve_head_of_line_blocking() {
         "{accepted:?}"
     );
 }
+
+/// Buffers that could never take a flit, or a packet in whole flits.
+#[test]
+fn buffers_without_space_for_flits_are_refused() {
+    let error = |keys: &str| {
+        let text = format!(
+            "[network]\ntopology = {{ kind = \"mesh\", sizes = [4] }}\n\
+             routing = {{ algorithm = \"dimension-order\" }}\nrouter = {{ model = \"flit\", {keys} }}\n\
+             packet = \"200 B\"\n[[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n[run]\nuntil = \"1 us\"\n"
+        );
+        let error = Experiment::from_toml(&text, "experiment.toml", &[]).err();
+        error.map(|error| error.to_string())
+    };
+    let small = error("flit = \"64 B\", vc_copies = 2, buffer = \"127 B\"").expect("no space for a flit");
+    assert!(
+        small.contains("network.router.buffer: 127 B per input port are 63 B for each of 2 virtual channels")
+            && small.contains("less than a flit of 64 B; expected at least 128 B"),
+        "{small}"
+    );
+    let packet = "switching = \"cut-through\"";
+    let cut =
+        error(&format!("flit = \"64 B\", {packet}, buffer = \"255 B\"")).expect("no space for a packet");
+    assert!(
+        cut.contains("less than a packet of 200 B; expected at least 256 B"),
+        "{cut}"
+    );
+    assert_eq!(error("flit = \"64 B\", buffer = \"64 B\""), None);
+    assert_eq!(
+        error(&format!("flit = \"64 B\", {packet}, buffer = \"256 B\"")),
+        None
+    );
+}
