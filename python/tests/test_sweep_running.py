@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import importlib.util
 import json
 import os
 import signal
@@ -509,12 +510,16 @@ def test_a_scheduler_that_runs_already(bench: Path) -> None:
 
 def test_batch_jobs(bench: Path) -> None:
     """dask-jobqueue's own replacement of a batch system: jobs are processes of this machine."""
-    pytest.importorskip("dask_jobqueue", reason="fabricsim[sweep] is not installed")
+    # Its import is that of the sweep.
+    if importlib.util.find_spec("dask_jobqueue") is None:
+        pytest.skip("fabricsim[sweep] is not installed")
+    before = signal.getsignal(signal.SIGINT)
     queue = '[cluster]\njobqueue = { kind = "local", cores = 1, processes = 1, memory = "2 GB", CORES }\n'
     with pytest.raises(SweepError, match=r"cluster\.jobqueue: dask-jobqueue says: .*'corse'"):
         sweep.run(write(LOADS.replace("[[axis]]", queue.replace("CORES", "corse = 1") + "[[axis]]")))
     done = sweep.run(write(LOADS.replace("[[axis]]", queue.replace(", CORES", "") + "[[axis]]")))
     assert (done.executed, done.failed) == (6, [])
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_worker_that_dies_takes_its_run_only(bench: Path) -> None:

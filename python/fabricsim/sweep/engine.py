@@ -173,7 +173,7 @@ class Dask:
 
     def _batch(self, queue: str) -> Any:
         try:
-            module = importlib.import_module("dask_jobqueue.local" if queue == "local" else "dask_jobqueue")
+            module = _import_jobqueue("dask_jobqueue.local" if queue == "local" else "dask_jobqueue")
         except ImportError as error:
             raise SweepError(f"a jobqueue needs dask-jobqueue ({error}): {_INSTALL}") from None
         try:
@@ -191,6 +191,17 @@ class Dask:
             raise SweepError(
                 f"no Dask scheduler answers at {address}: {error}", key="cluster.scheduler"
             ) from None
+
+
+def _import_jobqueue(name: str) -> Any:
+    """A module of dask-jobqueue, whose import makes Ctrl-C end the process. What Ctrl-C did before, it still
+    does."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        return importlib.import_module(name)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _came(future: Any) -> Any:

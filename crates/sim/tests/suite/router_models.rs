@@ -292,3 +292,58 @@ fn buffers_without_space_for_flits_are_refused() {
         None
     );
 }
+
+/// BookSim 2 (28f4329), packets of one flit, uniform traffic: offered load, mean latency in cycles below saturation with
+/// the standard deviation of a run's mean, accepted load. Means over five seeds.
+type Curve = [(f64, Option<(f64, f64)>, f64)];
+
+/// A mesh of 8 x 8 routers, two VCs of eight flits, iSLIP, one cycle for routing and for credits.
+const MESH: &Curve = &[
+    (0.1, Some((34.181, 0.134)), 0.1001),
+    (0.25, Some((41.273, 0.132)), 0.2504),
+    (0.5, None, 0.2897),
+];
+
+/// One router with 16 ports, two VCs of eight flits, separable input-first allocators, lookahead.
+const SWITCH: &Curve = &[
+    (0.1, Some((6.055, 0.001)), 0.0998),
+    (0.5, Some((8.069, 0.090)), 0.4995),
+    (1.0, None, 0.5967),
+];
+
+/// Latencies within 1 %, twice the deviation or a tenth of a cycle, as each host makes its packets at a moment of a cycle
+/// of its own; accepted loads within 1 %. Means over four seeds.
+#[test]
+fn flits_have_the_curves_of_booksim() {
+    const SEEDS: u32 = 4;
+    let mesh =
+        "topology = { kind = \"mesh\", sizes = [8, 8] }\nrouting = { algorithm = \"dimension-order\" }";
+    let switch = "topology = { kind = \"hyperx\", shape = [1], hosts_per_router = 16 }\n\
+                  routing = { algorithm = \"minimal\" }";
+    let of_mesh = "allocator = \"islip\", credit_delay = \"1 ns\"";
+    for (network, keys, curve) in [(mesh, of_mesh, MESH), (switch, "routing_delay = 0", SWITCH)] {
+        for (load, latency, accepted) in curve {
+            let run_with = |seed: u32| {
+                let text = format!(
+                    "[network]\n{network}\nlink = {{ bandwidth = \"256 Gbps\", latency = \"1 ns\" }}\n\
+                     router = {{ model = \"flit\", flit = \"32 B\", {keys}, vc_copies = 2, delay = \"0 ns\", buffer = \"512 B\" }}\n\
+                     packet = \"32 B\"\n[[job]]\n\
+                     traffic = {{ pattern = \"uniform\", include_self = true, arrival = \"bernoulli\", load = {load} }}\n\
+                     [run]\nuntil = \"7 us\"\nwarmup = \"2 us\"\nseed = {seed}\n"
+                );
+                let network = run(&experiment(&text)).summary.network;
+                let mean = network.latency_ns.mean.expect("packets arrived") - 1.0;
+                (mean, network.accepted_load)
+            };
+            let all: Vec<(f64, f64)> = (1..=SEEDS).map(run_with).collect();
+            let mean = |of: fn(&(f64, f64)) -> f64| all.iter().map(of).sum::<f64>() / f64::from(SEEDS);
+            let (cycles, here) = (mean(|run| run.0), mean(|run| run.1));
+            println!("{load}: {cycles:.3} and {latency:?} cycles, {here:.4} and {accepted}");
+            assert!((here / accepted - 1.0).abs() < 0.01, "load {load}");
+            if let Some((latency, deviation)) = latency {
+                let limit = f64::max(0.01 * latency, 2.0 * deviation).max(0.1);
+                assert!((cycles - latency).abs() < limit, "load {load}");
+            }
+        }
+    }
+}
