@@ -374,7 +374,7 @@ fn what_is_wrong_in_the_file_is_named_with_line_and_key() {
             "vc_copies = 2\nbuffer = ",
             &[
                 "experiment.toml:13: network.router.model: ",
-                "expected model = \"input-queued\", or vc_copies = 1",
+                "expected model = \"flit\" or \"input-queued\", or vc_copies = 1",
             ],
         ),
         (

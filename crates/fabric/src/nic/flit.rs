@@ -9,6 +9,8 @@
 //!
 //! Source: the nodes of BookSim 2 (N. Jiang et al., ISPASS 2013).
 
+use std::collections::VecDeque;
+
 use config::{Parameter, Section};
 use des::{Journal, Time};
 use routing::Random;
@@ -67,6 +69,10 @@ pub enum FlitNicUndo<T> {
     Sender(Box<FlitSender<T>>),
     /// The credits of a VC changed.
     Credits(u8, u32),
+    /// A packet goes on into memory.
+    Storing,
+    /// A packet is in memory.
+    Stored(Box<Packet>),
 }
 
 /// A timer of a [`FlitNic`].
@@ -74,8 +80,10 @@ pub enum FlitNicUndo<T> {
 pub enum FlitNicTimer {
     /// The middle of a cycle.
     Cycle,
-    /// A timer of the queues.
-    Queues(QueuedNicTimer),
+    /// The packet that the queues have given is away.
+    Free,
+    /// The first packet on its way into memory is there. It stays at the port, so that an event fits a cache line.
+    Stored,
 }
 
 /// The mutable state of a [`FlitNic`].
@@ -84,6 +92,7 @@ pub struct FlitNicState<T> {
     queues: Box<QueuedNicState<T>>,
     sender: Box<FlitSender<T>>,
     credits: Vec<u32>,
+    storing: VecDeque<Packet>,
 }
 
 /// One port of a NIC. Boxed: other models are smaller.
@@ -95,6 +104,8 @@ struct FlitNicPort<T> {
     /// Messages, and packets on their way into memory. It has credits for one packet, or none while one is in parts.
     queues: QueuedNic<T>,
     sender: FlitSender<T>,
+    /// Packets on their way into memory, in order.
+    storing: VecDeque<Packet>,
     /// By VC into which it injects: free bytes in the router's buffer.
     credits: Box<[u32]>,
     /// Credits of a VC with which a packet takes it.
@@ -113,6 +124,7 @@ struct FlitNicPort<T> {
 /// What the queues do while they are driven.
 struct QueueOutputs<'a, T, O> {
     out: &'a mut O,
+    storing: &'a mut VecDeque<Packet>,
     packet: Option<PacketInParts<T>>,
     report: Option<T>,
 }
@@ -137,7 +149,15 @@ impl<T: NicReport, O: NicOutputs<FlitNic<T>>> NicOutputs<QueuedNic<T>> for Queue
     }
 
     fn timer(&mut self, timer: QueuedNicTimer, after: Time) {
-        self.out.timer(FlitNicTimer::Queues(timer), after);
+        let timer = match timer {
+            QueuedNicTimer::Free => FlitNicTimer::Free,
+            QueuedNicTimer::Stored(packet) => {
+                self.storing.push_back(packet);
+                self.out.note(|| FlitNicUndo::Storing);
+                FlitNicTimer::Stored
+            }
+        };
+        self.out.timer(timer, after);
     }
 
     fn signal(&mut self, signal: SignalOf<QueuedNic<T>>, _: Time) {
@@ -169,16 +189,18 @@ impl<T: NicReport> FlitNic<T> {
         out: &mut O,
         input: impl FnOnce(&mut QueuedNic<T>, &mut QueueOutputs<'_, T, O>) -> R,
     ) -> R {
+        let port = &mut *self.0;
         let mut outputs = QueueOutputs {
             out,
+            storing: &mut port.storing,
             packet: None,
             report: None,
         };
-        let result = input(&mut self.0.queues, &mut outputs);
+        let result = input(&mut port.queues, &mut outputs);
         if let Some(packet) = outputs.packet.take() {
             // No other packet until the tail has left.
-            let left = self.0.queues.credits(0);
-            self.0.queues.credit(now, 0, left.wrapping_neg(), &mut outputs);
+            let left = port.queues.credits(0);
+            port.queues.credit(now, 0, left.wrapping_neg(), &mut outputs);
             self.note(out);
             self.0.sender.packet = Some(packet);
             self.wake(now, out);
@@ -365,6 +387,7 @@ impl<T: NicReport> NicModel for FlitNic<T> {
                 counters: LinkCounters::default(),
                 stalls: StallCounters::default(),
             },
+            storing: VecDeque::new(),
             credits: vec![setup.credits; usize::from(vcs)].into(),
             // A VC is taken with a credit for a flit, or with all of them.
             needed: if flow.awaits_credits { setup.credits } else { flit },
@@ -407,8 +430,16 @@ impl<T: NicReport> NicModel for FlitNic<T> {
                 self.run_cycle(now, out);
                 None
             }
-            FlitNicTimer::Queues(timer) => {
-                self.drive(now, out, |queues, outputs| queues.timer(now, timer, outputs))
+            FlitNicTimer::Free => self.drive(now, out, |queues, outputs| {
+                queues.timer(now, QueuedNicTimer::Free, outputs)
+            }),
+            FlitNicTimer::Stored => {
+                // None comes only in a timeline that is undone later.
+                let packet = self.0.storing.pop_front()?;
+                out.note(|| FlitNicUndo::Stored(Box::new(packet)));
+                self.drive(now, out, |queues, outputs| {
+                    queues.timer(now, QueuedNicTimer::Stored(packet), outputs)
+                })
             }
         }
     }
@@ -422,6 +453,10 @@ impl<T: NicReport> NicModel for FlitNic<T> {
             FlitNicUndo::Queues(step) => self.0.queues.undo(*step),
             FlitNicUndo::Sender(before) => self.0.sender = *before,
             FlitNicUndo::Credits(vc, before) => self.0.credits[usize::from(vc)] = before,
+            FlitNicUndo::Storing => {
+                self.0.storing.pop_back();
+            }
+            FlitNicUndo::Stored(packet) => self.0.storing.push_front(*packet),
         }
     }
 
@@ -430,6 +465,7 @@ impl<T: NicReport> NicModel for FlitNic<T> {
             queues: Box::new(self.0.queues.state()),
             sender: Box::new(self.0.sender),
             credits: self.0.credits.to_vec(),
+            storing: self.0.storing.clone(),
         }
     }
 
@@ -446,6 +482,7 @@ impl<T: NicReport> NicModel for FlitNic<T> {
         self.0.queues.restore(*state.queues)?;
         self.0.sender = *state.sender;
         self.0.credits = state.credits.into();
+        self.0.storing = state.storing;
         Ok(())
     }
 

@@ -22,8 +22,8 @@ use crate::{NicArbiter, NicModel, NicOutputs, NicSetup, NicSource, Outgoing, Pac
 /// TAIL_INJECTED HEAD_ARRIVED TAIL_ARRIVED VC HOPS` with hops as `OUT:CLASS:VC` of each router, and `rule CLASSES`.
 const BOOKSIM: &str = include_str!("../../tests/references/booksim.txt");
 
-/// Longer lists under load, up to far past saturation, on meshes and tori: `grid SIZE DIMENSIONS WRAPS LATENCY` in place
-/// of nodes and cables, and `p SOURCE DESTINATION FLITS CREATED TAIL_ARRIVED`.
+/// Longer lists under load, up to far past saturation, on meshes and tori: `grid SIZE DIMENSIONS WRAPS LATENCY` in
+/// place of nodes and cables, and `p SOURCE DESTINATION FLITS CREATED TAIL_ARRIVED`.
 const BOOKSIM_LONG: &str = include_str!("../../tests/references/booksim_long.txt");
 
 /// Length of a cycle, and bytes of a flit.

@@ -293,8 +293,8 @@ fn buffers_without_space_for_flits_are_refused() {
     );
 }
 
-/// BookSim 2 (28f4329), packets of one flit, uniform traffic: offered load, mean latency in cycles below saturation with
-/// the standard deviation of a run's mean, accepted load. Means over five seeds.
+/// BookSim 2 (28f4329), packets of one flit, uniform traffic: offered load, mean latency in cycles below saturation
+/// with the standard deviation of a run's mean, accepted load. Means over five seeds.
 type Curve = [(f64, Option<(f64, f64)>, f64)];
 
 /// A mesh of 8 x 8 routers, two VCs of eight flits, iSLIP, one cycle for routing and for credits.
@@ -311,8 +311,8 @@ const SWITCH: &Curve = &[
     (1.0, None, 0.5967),
 ];
 
-/// Latencies within 1 %, twice the deviation or a tenth of a cycle, as each host makes its packets at a moment of a cycle
-/// of its own; accepted loads within 1 %. Means over four seeds.
+/// Latencies within 1 %, twice the deviation or a tenth of a cycle, as each host makes its packets at a moment of a
+/// cycle of its own; accepted loads within 1 %. Means over four seeds.
 #[test]
 fn flits_have_the_curves_of_booksim() {
     const SEEDS: u32 = 4;
