@@ -21,7 +21,7 @@ const PROCESSING: Time = Time(10_000);
 
 /// A port that repeats each packet until it is acknowledged.
 pub struct ToyResendNic<T> {
-    setup: NicSetup,
+    setup: Box<NicSetup>,
     state: Box<State<T>>,
 }
 
@@ -154,7 +154,7 @@ impl<T: NicReport> NicModel for ToyResendNic<T> {
             processed: 0,
         };
         ToyResendNic {
-            setup: *setup,
+            setup: Box::new(*setup),
             state: Box::new(state),
         }
     }
