@@ -3,7 +3,7 @@
 use std::fmt;
 
 use des::Journal;
-use workload::{Answer, Operation, Program, Recording, TraceError};
+use workload::{Answer, Operation, Program, Recording, SentMessage, TraceError};
 
 /// What a program gave. Boxed errors keep it small.
 type Given = Result<Option<Operation>, Box<TraceError>>;
@@ -34,6 +34,11 @@ impl ProgramCursor {
     /// What the last operation brought to a program that reads it. Such a program is never taken back.
     pub fn answer(&mut self, answer: Answer) {
         self.program.answer(answer);
+    }
+
+    /// The last send of a program that reads answers has left as this message.
+    pub fn sent(&mut self, message: SentMessage) {
+        self.program.sent(message);
     }
 
     /// The next operation; `None` at the end.

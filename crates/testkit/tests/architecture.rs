@@ -16,7 +16,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("results", &["config"]),
     ("analysis", &["config", "results"]),
     ("otf2", &[]),
-    ("workload", &["config", "otf2"]),
+    ("operation", &[]),
+    ("workload", &["config", "operation", "otf2"]),
     ("fabric", &["config", "des", "routing", "topology"]),
     ("mpi", &["config", "des", "workload"]),
     (

@@ -9,8 +9,8 @@ mod info;
 mod liballprof;
 pub mod motif;
 mod mpi_calls;
-mod operation;
 pub mod otf2;
+mod program;
 mod recording;
 mod repeat;
 mod scan;
@@ -22,9 +22,10 @@ pub mod window;
 pub use imbalance::Imbalance;
 pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, MpiTimes, SizeRange, TraceInfo};
 pub use operation::{
-    Answer, Call, Collective, Communicator, Completed, Counts, Operation, Program, ReceivedMessage,
-    Reduction, Region, Takes, TraceError, WORLD, Workload,
+    Answer, Call, Collective, Communicator, Completed, Counts, Operation, ReceivedMessage, Reduction, Region,
+    SentMessage, Takes, WORLD,
 };
+pub use program::{Program, TraceError, Workload};
 pub use recording::{CutOperations, EventGap, OtherLocations, Recording, SkippedCalls};
 pub use repeat::{repeated, repeated_without_end};
 pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};

@@ -493,6 +493,9 @@ impl Rank {
         let message = self.with_path(message);
         out.push(Action::Send(message));
         let of_collective = message.is_of_collective();
+        if self.answering.is_some() && !of_collective {
+            self.tell_sent(to, sequence);
+        }
         self.stats
             .count_sent(CountedMessage { of_collective, bytes }, &mut self.journal);
         // A copied or eager send is complete for the sender.

@@ -6,7 +6,7 @@
 //! nothing, and an Iprobe, take `mpi.poll_overhead`, without which a loop of them would stop the time.
 
 use des::Time;
-use workload::{Call, ReceivedMessage, Takes};
+use workload::{Call, ReceivedMessage, SentMessage, Takes};
 
 use crate::ReplayError;
 use crate::cpu::{CpuState, CpuStep};
@@ -289,6 +289,13 @@ impl Rank {
         self.tell(|answering| answering.probed(message));
     }
 
+    /// Tells the program which message its send has become.
+    #[cold]
+    pub(crate) fn tell_sent(&mut self, to: u32, sequence: u32) {
+        let from = self.rank;
+        self.program.sent(SentMessage { from, to, sequence });
+    }
+
     /// Notes the message of a complete receive for the program.
     #[inline]
     pub(crate) fn tell_received(&mut self, handle: u32, message: &Message) {
@@ -311,6 +318,11 @@ impl Rank {
             source: self.rank_in(communicator, message.from),
             tag: message.tag,
             bytes: message.bytes,
+            sent: SentMessage {
+                from: message.from,
+                to: self.rank,
+                sequence: message.sequence,
+            },
         }
     }
 

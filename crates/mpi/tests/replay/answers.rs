@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use des::Time;
 use mpi::{ALGORITHMS, AlgorithmSelection, MpiJob, Rank, TABLES, TraceEvent, check_agreement};
-use workload::{Answer, Call, Collective, Completed, Operation, Program, ReceivedMessage, Takes, TraceError};
+use workload::{Answer, Call, Collective, Completed, Operation, Program, ReceivedMessage, SentMessage, Takes, TraceError};
 
 use super::network::*;
 
@@ -37,12 +37,26 @@ fn listed(operations: Vec<Operation>) -> Box<dyn Program> {
     Box::new(List(operations.into_iter()))
 }
 
-/// A program of these operations, and its answers: the first is that of its start.
+/// In place of the identities of messages, which `messages_are_told_apart` tests.
+const UNTOLD: SentMessage = SentMessage {
+    from: 0,
+    to: 0,
+    sequence: 0,
+};
+
+fn without_identities(answer: &Answer) -> Answer {
+    let mut answer = answer.clone();
+    let messages = answer.completed.iter_mut().filter_map(|c| c.message.as_mut());
+    messages.for_each(|message| message.sent = UNTOLD);
+    answer
+}
+
+/// A program of these operations, and its answers without identities of messages: the first is that of its start.
 fn noting(operations: Vec<Operation>) -> (Box<dyn Program>, Arc<Mutex<Vec<Answer>>>) {
     let answers = Arc::new(Mutex::new(Vec::new()));
     let (noted, mut operations) = (answers.clone(), operations.into_iter());
     let program = reacting(move |_, answer| {
-        noted.lock().unwrap().push(answer.clone());
+        noted.lock().unwrap().push(without_identities(answer));
         operations.next()
     });
     (program, answers)
@@ -76,7 +90,12 @@ fn iprobe(from: Option<u32>, tag: Option<u32>) -> Operation {
 fn completed(request: Option<u64>, source: u32, tag: u32, bytes: u64) -> Completed {
     Completed {
         request,
-        message: Some(ReceivedMessage { source, tag, bytes }),
+        message: Some(ReceivedMessage {
+            source,
+            tag,
+            bytes,
+            sent: UNTOLD,
+        }),
     }
 }
 
@@ -196,7 +215,7 @@ fn iprobe_sees_a_message_and_leaves_it() {
             (_, Some(_)) if answer.flag => Some(receive(None, Some(7), 100)),
             (_, Some(_)) => None,
             _ if answer.flag => {
-                *noted = Some(answer.clone());
+                *noted = Some(without_identities(answer));
                 Some(receive(None, Some(7), 100))
             }
             _ => Some(iprobe(None, Some(7))),
@@ -595,4 +614,70 @@ fn ranks_disagree_about_a_collective_of_a_communicator_that_they_made() {
         error.starts_with("collective 0 of communicator 4: ranks 0 and 1 differ"),
         "{error}"
     );
+}
+
+/// Notes what leaves, and what its receives bring.
+struct Identified {
+    operations: std::vec::IntoIter<Operation>,
+    seen: Arc<Mutex<Vec<SentMessage>>>,
+    left: Arc<Mutex<Vec<SentMessage>>>,
+}
+
+impl Program for Identified {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        Ok(self.operations.next())
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        let messages = answer.completed.iter().filter_map(|c| c.message);
+        self.seen.lock().unwrap().extend(messages.map(|m| m.sent));
+    }
+
+    fn sent(&mut self, message: SentMessage) {
+        self.left.lock().unwrap().push(message);
+    }
+}
+
+/// The second receive takes the second message of its sender, and is complete first: the first message is a
+/// rendezvous. Messages of collectives, in between, are not told.
+#[test]
+fn messages_are_told_apart() {
+    let (seen, left) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+    let identified = |operations: Vec<Operation>| {
+        Box::new(Identified {
+            operations: operations.into_iter(),
+            seen: seen.clone(),
+            left: left.clone(),
+        })
+    };
+    let barrier = || Operation::Collective {
+        collective: Collective::Barrier,
+        communicator: 0,
+        root: 0,
+        bytes: 0,
+        counts: None,
+        request: None,
+        reduction: None,
+        call: Call::Barrier,
+    };
+    let sender = identified(vec![
+        barrier(),
+        isend(1, 5, 1 << 20, 1),
+        isend(1, 5, 8, 2),
+        wait(&[1, 2]),
+    ]);
+    let receiver = identified(vec![
+        barrier(),
+        ireceive(Some(0), Some(5), 1 << 20, 7),
+        ireceive(Some(0), None, 100, 8),
+        select(Call::Waitany, &[7, 8]),
+        wait(&[7]),
+    ]);
+    let outcome = run_answering(settings(), fixed(), vec![sender, receiver]);
+    outcome.unwrap().assert_clean();
+    let left = left.lock().unwrap().clone();
+    let sequences: Vec<u32> = left.iter().map(|message| message.sequence).collect();
+    assert!(left.iter().all(|message| (message.from, message.to) == (0, 1)));
+    assert!(sequences.len() == 2 && sequences[0] + 1 == sequences[1], "{sequences:?}");
+    assert_eq!(*seen.lock().unwrap(), [left[1], left[0]]);
 }

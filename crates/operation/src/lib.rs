@@ -1,19 +1,16 @@
-//! The operations that a workload passes to the MPI layer.
+//! What the programs of ranks ask of the MPI layer, and what it answers.
+//!
+//! No other crate of the project is below: the library that real programs load says the same as a workload inside the
+//! simulator.
 
-use std::borrow::Cow;
 use std::num::NonZeroU64;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-use crate::window::CuttableRecording;
-use crate::{OtherLocations, Recording};
-
-/// Index of a communicator in [`Workload::communicators`].
+/// Number of a communicator: an index of those that a workload declares, or of one that the ranks make.
 pub type Communicator = u32;
 
-/// Index of a part of the application's code in [`Workload::regions`].
+/// Index of a part of the application's code among those that a workload names.
 pub type Region = u32;
 
 /// Index of the communicator of all ranks.
@@ -303,7 +300,7 @@ pub enum Operation {
         call: Call,
     },
     /// Completes requests that the simulation chooses, and answers which: Waitany, Waitsome and the Test family of a
-    /// program that [reacts](Workload::reacts).
+    /// program that reacts to answers.
     Select {
         /// Requests.
         requests: Vec<u64>,
@@ -315,7 +312,7 @@ pub enum Operation {
         call: Call,
     },
     /// Answers whether a message with this envelope is available, and does not receive it, in a program that
-    /// [reacts](Workload::reacts). One of a recording that found a message is [`Operation::Probe`].
+    /// reacts to answers. One of a recording that found a message is [`Operation::Probe`].
     Iprobe {
         /// Source rank; `None` for `MPI_ANY_SOURCE`.
         from: Option<u32>,
@@ -327,7 +324,7 @@ pub enum Operation {
         call: Call,
     },
     /// Takes a message with this envelope, so that nothing but [`Operation::ReceiveMatched`] receives it: Mprobe and
-    /// Improbe of a program that [reacts](Workload::reacts).
+    /// Improbe of a program that reacts to answers.
     MatchedProbe {
         /// Source rank; `None` for `MPI_ANY_SOURCE`.
         from: Option<u32>,
@@ -353,7 +350,7 @@ pub enum Operation {
         /// Call.
         call: Call,
     },
-    /// Cancels a request of a program that [reacts](Workload::reacts), and answers whether it did: a receive without a
+    /// Cancels a request of a program that reacts to answers, and answers whether it did: a receive without a
     /// message is complete then, and its completion has no message. Others go on.
     Cancel {
         /// The request.
@@ -361,11 +358,11 @@ pub enum Operation {
         /// Call.
         call: Call,
     },
-    /// Makes a communicator known to this rank, in a program that [reacts](Workload::reacts): all members make it with
+    /// Makes a communicator known to this rank, in a program that reacts to answers: all members make it with
     /// the same number and members, before they use it. It takes no time; a library that agrees on it sends messages
     /// of its own.
     NewCommunicator {
-        /// The number of the communicator, at least that of [`Workload::communicators`] and below 2^30.
+        /// The number of the communicator, at least that of those that the workload declares and below 2^30.
         communicator: Communicator,
         /// World ranks of the members, in their order.
         members: Vec<u32>,
@@ -469,8 +466,8 @@ pub enum Takes {
     Complete,
 }
 
-/// What the last operation brought to a program that [reacts](Workload::reacts).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What the last operation brought to a program that reacts to answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// Time of the rank, in ps since the start of the run.
     pub now_ps: u64,
@@ -483,7 +480,7 @@ pub struct Answer {
 }
 
 /// A request that is complete, or the message of a receive or probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completed {
     /// The request; `None` of a receive or probe without one.
     pub request: Option<u64>,
@@ -492,7 +489,7 @@ pub struct Completed {
 }
 
 /// The message of a receive or probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceivedMessage {
     /// Its sender in the communicator of the operation.
     pub source: u32,
@@ -500,76 +497,17 @@ pub struct ReceivedMessage {
     pub tag: u32,
     /// Its bytes.
     pub bytes: u64,
+    /// Which message it is.
+    pub sent: SentMessage,
 }
 
-/// An error while a workload is read.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{file}: {}{message}", rank.map(|r| format!("rank {r}: ")).unwrap_or_default())]
-pub struct TraceError {
-    /// File or folder.
-    pub file: String,
-    /// Rank, if the error belongs to one.
-    pub rank: Option<u32>,
-    /// The error and its remedy.
-    pub message: String,
-}
-
-/// The operations of one rank in order.
-pub trait Program: Send {
-    /// The next operation; `None` at the end.
-    ///
-    /// # Errors
-    /// The source is broken.
-    fn next(&mut self) -> Result<Option<Operation>, TraceError>;
-    /// What the last operation brought, or the start of the rank. Called before each [`Program::next`] if the workload
-    /// [reacts](Workload::reacts); others need not read it.
-    fn answer(&mut self, answer: Answer) {
-        let _ = answer;
-    }
-    /// What the recording tells beside the operations, complete at the end of the program. `None` if the source is no
-    /// recording.
-    fn recording(&self) -> Option<&Recording> {
-        None
-    }
-}
-
-/// An application: a number of ranks, their communicators and programs.
-pub trait Workload: Send + Sync {
-    /// Number of ranks.
-    fn ranks(&self) -> u32;
-    /// World ranks of each communicator's members, in their order. The first is [`WORLD`].
-    fn communicators(&self) -> Arc<[Vec<u32>]>;
-    /// Names of the regions of the application's code; empty if they are not distinguished.
-    fn regions(&self) -> Arc<[String]> {
-        Arc::new([])
-    }
-    /// A program at the start of a rank's operations.
-    ///
-    /// # Errors
-    /// The source is broken.
-    fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
-    /// A limit of the source on which a legal application may depend if its ranks wait forever or disagree about
-    /// a collective. One sentence without full stop, for the error of such a run.
-    fn matching_limit(&self) -> Option<Cow<'static, str>> {
-        None
-    }
-    /// Locations of a recording that are no ranks, such as threads.
-    fn other_locations(&self) -> OtherLocations {
-        OtherLocations::default()
-    }
-    /// The recording, if it is one that can be cut to a window.
-    fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
-        None
-    }
-    /// Whether its programs read their answers ([`Program::answer`]), so that what they do may depend on the
-    /// simulation. Such a program is asked for one operation at a time, cannot be asked again, and has
-    /// [`Operation::Select`], [`Operation::Iprobe`], matched probes, [`Operation::Cancel`] and
-    /// [`Operation::NewCommunicator`].
-    fn reacts(&self) -> bool {
-        false
-    }
-    /// Whether another process that reads the same experiment gets the same programs, as checkpoints require.
-    fn reopens(&self) -> bool {
-        false
-    }
+/// A message of one rank to another, told apart from all others between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SentMessage {
+    /// World rank of the sender.
+    pub from: u32,
+    /// World rank of the receiver.
+    pub to: u32,
+    /// Its number; repeats after 2^32 messages between the two.
+    pub sequence: u32,
 }
