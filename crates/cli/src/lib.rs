@@ -9,6 +9,7 @@
 mod explain;
 mod export;
 mod list;
+mod mpirun;
 mod new;
 mod progress;
 mod python;
@@ -24,7 +25,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use config::Override;
-use experiment::{Equal, Interpreters};
+use experiment::{Equal, Interpreter, Interpreters};
 use sim::Every;
 
 /// Wrong input.
@@ -49,6 +50,9 @@ enum Command {
     New(NewArguments),
     /// Run an experiment and write a result folder with tables and a report
     Run(RunArguments),
+    /// Run a real MPI program on a simulated network: every rank is a process, and its messages take the time that the
+    /// network gives them
+    Mpirun(MpirunArguments),
     /// Continue an interrupted run from its last checkpoint
     Resume(ResumeArguments),
     /// Check an experiment without running it: build the network, place the jobs, search for deadlocks, compute
@@ -219,6 +223,33 @@ struct RunArguments {
     /// Also run each job of ranks alone, on the same hosts, and print its slowdown by the other jobs
     #[arg(long, conflicts_with_all = ["checkpoint_every", "checkpoint_every_simulated"])]
     interference: bool,
+}
+
+#[derive(Args)]
+struct MpirunArguments {
+    /// Number of ranks
+    #[arg(short = 'n', long = "np", value_name = "RANKS")]
+    ranks: u32,
+    /// Experiment file (TOML) with the network, and other jobs if there are any
+    #[arg(long = "on", value_name = "FILE")]
+    experiment: PathBuf,
+    /// Ranks on each host
+    #[arg(long = "ppn", short = 'N', value_name = "RANKS")]
+    ranks_per_host: Option<u32>,
+    /// What computation between calls counts: measured (the CPU time that it takes here) or none
+    #[arg(long, value_name = "WHAT")]
+    compute: Option<String>,
+    /// Override a key of the experiment, for example --set network.link.bandwidth='"400 Gbps"'
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+    #[command(flatten)]
+    machine: MachineArguments,
+    /// Result folder; replaces an earlier result [default: results/PROGRAM]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    command: Vec<String>,
 }
 
 /// How a run executes; the result is the same.
@@ -461,9 +492,17 @@ pub fn main(
             return error.exit_code() as u8;
         }
     };
+    let programs = online::OnlinePrograms::new(None);
+    let mut all: Vec<&dyn Interpreter> = interpreters.to_vec();
+    // One that the caller brings knows where its library is.
+    if !all.iter().any(|interpreter| interpreter.key() == programs.key()) {
+        all.push(&programs);
+    }
+    let interpreters = &all[..];
     let done = match cli.command {
         Command::New(arguments) => new::new(&arguments),
         Command::Run(arguments) => run::run(arguments, interpreters),
+        Command::Mpirun(arguments) => mpirun::mpirun(arguments, interpreters),
         Command::Resume(arguments) => run::resume(&arguments, interpreters),
         Command::Check(arguments) => run::check(&arguments, interpreters),
         Command::List(arguments) => list::list(&arguments),
@@ -486,9 +525,14 @@ pub fn main(
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::View(arguments) => view::view(&arguments),
     };
+    let aborted = programs.aborted();
+    let ended = programs.end();
     match done {
-        Ok(()) => 0,
-        Err(failure) => failure.reported().status,
+        Ok(()) => mpirun::status(&ended),
+        Err(failure) => {
+            let status = failure.reported().status;
+            aborted.map_or(status, |aborted| aborted as u8)
+        }
     }
 }
 

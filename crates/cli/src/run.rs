@@ -49,6 +49,18 @@ pub(crate) fn run(mut arguments: RunArguments, interpreters: Interpreters<'_>) -
     show(&experiment, result, &arguments.machine, (&out, &repeated))
 }
 
+/// Runs an experiment that is read already into a folder. In one process.
+pub(crate) fn run_experiment(
+    experiment: &Experiment,
+    machine: &MachineArguments,
+    out: &Path,
+) -> Result<RunResult, CommandFailure> {
+    let processes = RunProcesses::join()?;
+    results::may_write(out).map_err(CommandFailure::wrong_input)?;
+    let result = execute(&processes, experiment, RunKind::Whole, machine, out)?;
+    result.ok_or_else(|| CommandFailure::silent(0))
+}
+
 /// Reads the experiment and runs it. The first process has the result.
 fn run_into(
     processes: &RunProcesses,
@@ -297,6 +309,20 @@ fn show(
         ));
     }
     Ok(())
+}
+
+/// Prints a result of a run that no experiment file repeats.
+pub(crate) fn show_result(
+    experiment: &Experiment,
+    result: RunResult,
+    machine: &MachineArguments,
+    out: &Path,
+) -> Result<(), CommandFailure> {
+    let repeated = RepeatedRun {
+        out: out.display().to_string(),
+        ..RepeatedRun::default()
+    };
+    show(experiment, result, machine, (out, &repeated))
 }
 
 /// Prints summaries with their names, as JSON.

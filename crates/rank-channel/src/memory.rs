@@ -106,6 +106,11 @@ impl SharedMemory {
         unsafe { self.start.cast().as_ref() }
     }
 
+    /// Says on which host of the simulated network a rank is.
+    pub fn place(&self, rank: u32, host: u32) {
+        self.channel(rank).host.store(host, Ordering::Relaxed);
+    }
+
     /// Whether ranks measure their computation between calls.
     pub fn measures(&self) -> bool {
         self.header().measures.load(Ordering::Relaxed) != 0

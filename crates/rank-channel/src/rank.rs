@@ -3,6 +3,7 @@
 use std::env;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use operation::Operation;
 
@@ -66,6 +67,16 @@ impl RankEnd {
     /// Number of ranks.
     pub fn ranks(&self) -> u32 {
         self.memory.ranks()
+    }
+
+    /// The rank's host in the simulated network.
+    pub fn host(&self) -> u32 {
+        self.memory.channel(self.rank).host.load(Ordering::Relaxed)
+    }
+
+    /// The name of that host.
+    pub fn host_name(&self) -> String {
+        format!("host{}", self.host())
     }
 
     /// Whether computation between calls counts.

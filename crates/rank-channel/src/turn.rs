@@ -39,7 +39,9 @@ pub(crate) struct Channel {
     length: AtomicU32,
     /// Whether the frame goes on in the next chunk.
     more: AtomicU32,
-    unused: [u32; 13],
+    /// The rank's host in the simulated network.
+    pub host: AtomicU32,
+    unused: [u32; 12],
     buffer: UnsafeCell<[u8; BUFFER_BYTES]>,
 }
 

@@ -60,6 +60,10 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// The source is broken.
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError>;
+    /// Told the host of each rank once the job has its place.
+    fn placed(&self, hosts: &[u32]) {
+        let _ = hosts;
+    }
     /// A limit of the source on which a legal application may depend if its ranks wait forever or disagree about
     /// a collective. One sentence without full stop, for the error of such a run.
     fn matching_limit(&self) -> Option<Cow<'static, str>> {

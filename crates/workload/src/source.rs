@@ -25,6 +25,15 @@ pub type Read = fn(&Section, &Path) -> Result<Arc<dyn Workload>, Error>;
 /// All kinds, in the order of error messages.
 pub static SOURCES: &[WorkloadSource] = &[
     WorkloadSource {
+        key: "command",
+        kind: "program",
+        summary: "a real MPI program: the command that starts one process for each rank",
+        read: |section, _| {
+            let message = "real programs need FabricSim's command on Linux";
+            Err(section.error("command", message))
+        },
+    },
+    WorkloadSource {
         key: "dumpi",
         kind: "trace",
         summary: "a trace in the format DUMPI: its meta file or folder",

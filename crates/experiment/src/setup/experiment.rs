@@ -142,6 +142,13 @@ impl ExperimentSource {
     }
 }
 
+impl ExperimentSource {
+    /// Adds text at the end, such as a table of one more job.
+    pub fn add_text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+}
+
 impl Experiment {
     /// Reads an experiment file and builds its parts. Paths in the file are relative to its folder.
     ///

@@ -409,6 +409,8 @@ impl HostAllocator<'_> {
             );
             return Err(section.error("placement", message).into());
         }
+        let host_numbers: Vec<u32> = hosts.iter().map(|host| host.0).collect();
+        workload.placed(&host_numbers);
         let job = RankJob::new(repetitions.of(workload), settings, hosts)
             .map_err(|e| source.error("", e.to_string()))?;
         let kind = workload::named(source)?.kind;

@@ -1,0 +1,146 @@
+//! Start and end, clocks, versions, errors (MPI 4.1, chapters 9 and 11).
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::ffi::{c_char, c_double, c_int, c_void};
+
+use super::{functions, put, put_text};
+use crate::abi::{self, class};
+use crate::attributes;
+use crate::error::{self, Failure};
+use crate::process;
+
+/// Version of MPI whose functions there are.
+const VERSION: (c_int, c_int) = (4, 1);
+
+/// Before the memory that `MPI_Alloc_mem` gives: its size.
+const ALLOCATION_HEAD: usize = 64;
+
+functions! {
+    fn MPI_Init(_count: *mut c_int, _arguments: *mut *mut *mut c_char) {
+        process::initialize()
+    }
+
+    fn MPI_Init_thread(_count: *mut c_int, _arguments: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) {
+        process::initialize()?;
+        put(provided, required.min(abi::THREAD_SERIALIZED))
+    }
+
+    fn MPI_Query_thread(provided: *mut c_int) {
+        put(provided, abi::THREAD_SERIALIZED)
+    }
+
+    fn MPI_Is_thread_main(flag: *mut c_int) {
+        put(flag, 1)
+    }
+
+    fn MPI_Initialized(flag: *mut c_int) {
+        put(flag, process::stage().0.into())
+    }
+
+    fn MPI_Finalized(flag: *mut c_int) {
+        put(flag, process::stage().1.into())
+    }
+
+    fn MPI_Finalize() {
+        attributes::delete_attributes(abi::COMM_SELF)?;
+        process::finalize()
+    }
+
+    fn MPI_Abort(_communicator: c_int, status: c_int) {
+        process::with(|process| {
+            let message = format!("the program called MPI_Abort with {status}");
+            error::abort(process, status, message)
+        })
+    }
+
+    fn MPI_Get_version(version: *mut c_int, subversion: *mut c_int) {
+        put(version, VERSION.0)?;
+        put(subversion, VERSION.1)
+    }
+
+    // The wheel of mpi4py asks it, and takes the library for one with the ABI of MPICH by this answer.
+    fn MPI_Abi_get_version(major: *mut c_int, minor: *mut c_int) {
+        put(major, -1)?;
+        put(minor, -1)
+    }
+
+    fn MPI_Get_library_version(version: *mut c_char, length: *mut c_int) {
+        let text = concat!("FabricSim ", env!("CARGO_PKG_VERSION"), ", a simulated network");
+        put_text(text, version, 8192, length)
+    }
+
+    fn MPI_Get_processor_name(name: *mut c_char, length: *mut c_int) {
+        let text = process::with(|process| Ok(process.end.host_name()))?;
+        put_text(&text, name, abi::MAX_PROCESSOR_NAME, length)
+    }
+
+    fn MPI_Error_class(code: c_int, class: *mut c_int) {
+        put(class, code)
+    }
+
+    fn MPI_Error_string(code: c_int, text: *mut c_char, length: *mut c_int) {
+        put_text(class::text(code), text, abi::MAX_ERROR_STRING, length)
+    }
+
+    fn MPI_Get_address(location: *const c_void, address: *mut isize) {
+        put(address, location as isize)
+    }
+
+    fn MPI_Alloc_mem(size: isize, _info: c_int, memory: *mut *mut c_void) {
+        let bytes = usize::try_from(size).map_err(|_| Failure::new(class::ARG, size.to_string()))?;
+        let layout = layout_of(bytes).ok_or_else(|| Failure::new(class::NO_MEM, size.to_string()))?;
+        let start = alloc(layout);
+        if start.is_null() {
+            return Err(Failure::new(class::NO_MEM, size.to_string()));
+        }
+        start.cast::<usize>().write(bytes);
+        put(memory, start.add(ALLOCATION_HEAD).cast())
+    }
+
+    fn MPI_Free_mem(memory: *mut c_void) {
+        if memory.is_null() {
+            return Ok(());
+        }
+        let start = memory.cast::<u8>().sub(ALLOCATION_HEAD);
+        if let Some(layout) = layout_of(start.cast::<usize>().read()) {
+            dealloc(start, layout);
+        }
+        Ok(())
+    }
+}
+
+fn layout_of(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes.checked_add(ALLOCATION_HEAD)?, ALLOCATION_HEAD).ok()
+}
+
+const _: () = {
+    fn time() -> c_double {
+        match process::with(|process| Ok(process.clock())) {
+            Ok(now) => now,
+            Err(failure) => {
+                error::code("MPI_Wtime", Err(failure));
+                0.0
+            }
+        }
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn MPI_Wtime() -> c_double {
+        time()
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn PMPI_Wtime() -> c_double {
+        time()
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn MPI_Wtick() -> c_double {
+        1e-12
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn PMPI_Wtick() -> c_double {
+        1e-12
+    }
+};

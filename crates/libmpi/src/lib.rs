@@ -1,0 +1,22 @@
+//! The MPI library that real programs load in place of MPICH's: `libmpi.so.12`.
+//!
+//! A process of it is a rank of the simulation. It does what concerns the rank alone (datatypes, communicators, copies
+//! of data), and says everything else to the simulator (`rank_channel`), which decides when an operation ends and which
+//! message a receive takes. `face` has the C functions; below it nothing calls an `MPI_` name.
+//!
+//! Handles and constants are those of the MPICH ABI everywhere. Linux only.
+
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code)] // the library is called from C with pointers; functions say what they trust
+
+mod abi;
+mod attributes;
+mod collective;
+mod communicator;
+mod datatype;
+mod error;
+mod face;
+mod point_to_point;
+mod process;
+mod reduction;
+mod request;

@@ -1,0 +1,425 @@
+//! Point-to-point communication (MPI 4.1, chapter 3).
+
+use std::ffi::{c_int, c_void};
+
+use operation::{Call, Operation, ReceivedMessage};
+use rank_channel::{Contribution, Payload, Reply};
+
+use crate::abi::{self, Status, class};
+use crate::error::{Failure, Outcome};
+use crate::process::Process;
+use crate::request::{Found, Pending, Starter, Target};
+
+/// A mode of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Standard,
+    Synchronous,
+    Buffered,
+    Ready,
+}
+
+impl Mode {
+    fn call(self, blocks: bool) -> Call {
+        match (self, blocks) {
+            (Mode::Standard, true) => Call::Send,
+            (Mode::Standard, false) => Call::Isend,
+            (Mode::Synchronous, true) => Call::Ssend,
+            (Mode::Synchronous, false) => Call::Issend,
+            (Mode::Buffered, true) => Call::Bsend,
+            (Mode::Buffered, false) => Call::Ibsend,
+            (Mode::Ready, true) => Call::Rsend,
+            (Mode::Ready, false) => Call::Irsend,
+        }
+    }
+}
+
+/// Elements of a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elements {
+    pub buffer: *mut c_void,
+    pub count: usize,
+    pub datatype: c_int,
+}
+
+// Safety: an address that only the thread of the call uses.
+unsafe impl Send for Elements {}
+
+impl Elements {
+    /// The elements of a call.
+    ///
+    /// # Errors
+    /// The count is negative.
+    pub fn new(buffer: *const c_void, count: c_int, datatype: c_int) -> Outcome<Elements> {
+        Ok(Elements {
+            buffer: buffer.cast_mut(),
+            count: usize::try_from(count).map_err(|_| Failure::new(class::COUNT, count.to_string()))?,
+            datatype,
+        })
+    }
+
+    /// As where something is received.
+    ///
+    /// # Errors
+    /// There is no such datatype.
+    pub fn target(self, process: &Process) -> Outcome<Target> {
+        let datatype = process.datatypes.get(self.datatype)?.clone();
+        Ok(Target::new(self.buffer, self.count, datatype))
+    }
+
+    /// Their bytes without gaps.
+    ///
+    /// # Errors
+    /// There is no such datatype.
+    pub fn pack(self, process: &Process) -> Outcome<Vec<u8>> {
+        let datatype = process.datatypes.get(self.datatype)?;
+        // Safety: the program gave the buffer with this count.
+        Ok(unsafe { datatype.pack(self.buffer, self.count) })
+    }
+
+    /// Number of their bytes.
+    ///
+    /// # Errors
+    /// There is no such datatype.
+    pub fn bytes(self, process: &Process) -> Outcome<u64> {
+        Ok(process.datatypes.get(self.datatype)?.bytes(self.count) as u64)
+    }
+}
+
+/// Peer, tag and communicator of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Envelope {
+    pub peer: c_int,
+    pub tag: c_int,
+    pub communicator: c_int,
+}
+
+impl Envelope {
+    /// Destination and tag; `None` for `MPI_PROC_NULL`.
+    fn destination(self, process: &Process) -> Outcome<Option<(u32, u32)>> {
+        let check = || {
+            let to = process.communicators.get(self.communicator)?.peer(self.peer)?;
+            match self.tag {
+                0..=abi::GREATEST_TAG => Ok(to.map(|to| (to, self.tag as u32))),
+                tag => Err(Failure::new(class::TAG, tag.to_string())),
+            }
+        };
+        check().map_err(|failure| failure.on(self.communicator))
+    }
+
+    /// Source and tag, without those that the receiver leaves open; `None` for `MPI_PROC_NULL`.
+    fn source(self, process: &Process) -> Outcome<Option<(Option<u32>, Option<u32>)>> {
+        let check = || {
+            let communicator = process.communicators.get(self.communicator)?;
+            let tag = match self.tag {
+                abi::ANY_TAG => None,
+                0..=abi::GREATEST_TAG => Some(self.tag as u32),
+                tag => return Err(Failure::new(class::TAG, tag.to_string())),
+            };
+            if self.peer == abi::ANY_SOURCE {
+                return Ok(Some((None, tag)));
+            }
+            Ok(communicator.peer(self.peer)?.map(|from| (Some(from), tag)))
+        };
+        check().map_err(|failure| failure.on(self.communicator))
+    }
+}
+
+/// What a probe has found.
+pub(crate) enum Probed {
+    Nothing,
+    /// `MPI_PROC_NULL` was asked.
+    NoProcess,
+    Message(ReceivedMessage),
+}
+
+fn first_message(reply: &Reply) -> (Option<ReceivedMessage>, Option<Payload>) {
+    let message = reply.answer.completed.iter().find_map(|completed| completed.message);
+    (message, reply.messages.first().map(|(_, payload)| *payload))
+}
+
+impl Process {
+    fn send_operation(
+        &mut self,
+        envelope: Envelope,
+        elements: Elements,
+        request: Option<u64>,
+        call: Call,
+    ) -> Outcome<Option<(Operation, Option<Payload>)>> {
+        let Some((to, tag)) = envelope.destination(self)? else {
+            return Ok(None);
+        };
+        let bytes = elements.pack(self)?;
+        let payload = self.store(&[&bytes])?;
+        let operation = Operation::Send {
+            to,
+            tag,
+            communicator: self.simulated(envelope.communicator)?,
+            bytes: bytes.len() as u64,
+            request,
+            call,
+        };
+        Ok(Some((operation, payload)))
+    }
+
+    /// A blocking send.
+    pub fn send(&mut self, envelope: Envelope, elements: Elements, mode: Mode) -> Outcome<()> {
+        let prepared = self.send_operation(envelope, elements, None, mode.call(true))?;
+        match prepared {
+            None => {}
+            // The receiver has come, so the program may rely on what it did before.
+            Some((operation, payload)) if mode == Mode::Synchronous => {
+                let contribution = Contribution {
+                    payload,
+                    ..Contribution::default()
+                };
+                self.ask(operation, contribution);
+            }
+            Some((operation, payload)) => self.post(operation, payload),
+        }
+        Ok(())
+    }
+
+    /// Starts a send under a number.
+    fn start_send(&mut self, envelope: Envelope, elements: Elements, mode: Mode, number: u64) -> Outcome<Pending> {
+        let prepared = self.send_operation(envelope, elements, Some(number), mode.call(false))?;
+        let Some((operation, payload)) = prepared else {
+            return Ok(Pending::Complete(Status::of_proc_null()));
+        };
+        self.post(operation, payload);
+        Ok(Pending::Send)
+    }
+
+    /// A non-blocking send.
+    pub fn isend(&mut self, envelope: Envelope, elements: Elements, mode: Mode) -> Outcome<c_int> {
+        let number = self.requests.next_number();
+        let pending = self.start_send(envelope, elements, mode, number)?;
+        Ok(self.requests.add(Some(pending), None))
+    }
+
+    /// A persistent send.
+    pub fn send_init(&mut self, envelope: Envelope, elements: Elements, mode: Mode) -> Outcome<c_int> {
+        envelope.destination(self)?;
+        self.datatypes.get(elements.datatype)?;
+        let starter: Starter =
+            Box::new(move |process, number| process.start_send(envelope, elements, mode, number));
+        Ok(self.requests.add(None, Some(starter)))
+    }
+
+    fn receive_operation(
+        &mut self,
+        envelope: Envelope,
+        target: &Target,
+        request: Option<u64>,
+        call: Call,
+    ) -> Outcome<Option<Operation>> {
+        let Some((from, tag)) = envelope.source(self)? else {
+            return Ok(None);
+        };
+        Ok(Some(Operation::Receive {
+            from,
+            tag,
+            communicator: self.simulated(envelope.communicator)?,
+            bytes: target.bytes() as u64,
+            request,
+            call,
+        }))
+    }
+
+    /// A blocking receive.
+    pub fn receive(&mut self, envelope: Envelope, elements: Elements) -> Outcome<Status> {
+        let target = elements.target(self)?;
+        let Some(operation) = self.receive_operation(envelope, &target, None, Call::Recv)? else {
+            return Ok(Status::of_proc_null());
+        };
+        let reply = self.ask(operation, Contribution::default());
+        let (message, payload) = first_message(&reply);
+        let message = message.ok_or_else(|| Failure::new(class::INTERN, "a receive without a message"))?;
+        target
+            .fill(self, message, payload)
+            .map_err(|failure| failure.on(envelope.communicator))
+    }
+
+    /// Starts a receive under a number.
+    fn start_receive(&mut self, envelope: Envelope, elements: Elements, number: u64, call: Call) -> Outcome<Pending> {
+        let target = elements.target(self)?;
+        let Some(operation) = self.receive_operation(envelope, &target, Some(number), call)? else {
+            return Ok(Pending::Complete(Status::of_proc_null()));
+        };
+        self.post(operation, None);
+        Ok(Pending::Receive(target))
+    }
+
+    /// A non-blocking receive.
+    pub fn ireceive(&mut self, envelope: Envelope, elements: Elements) -> Outcome<c_int> {
+        let number = self.requests.next_number();
+        let pending = self.start_receive(envelope, elements, number, Call::Irecv)?;
+        Ok(self.requests.add(Some(pending), None))
+    }
+
+    /// A persistent receive.
+    pub fn receive_init(&mut self, envelope: Envelope, elements: Elements) -> Outcome<c_int> {
+        envelope.source(self)?;
+        self.datatypes.get(elements.datatype)?;
+        let starter: Starter =
+            Box::new(move |process, number| process.start_receive(envelope, elements, number, Call::Irecv));
+        Ok(self.requests.add(None, Some(starter)))
+    }
+
+    /// A send and a receive at once. The operations are those that recordings of it give.
+    pub fn exchange(
+        &mut self,
+        (to, sent): (Envelope, Elements),
+        (from, received): (Envelope, Elements),
+    ) -> Outcome<Status> {
+        let call = Call::Sendrecv;
+        to.destination(self)?;
+        let mut handles = Vec::new();
+        let number = self.requests.next_number();
+        let pending = self.start_receive(from, received, number, call)?;
+        handles.push(self.requests.add(Some(pending), None));
+        let number = self.requests.next_number();
+        let pending = match self.send_operation(to, sent, Some(number), call)? {
+            None => Pending::Complete(Status::of_proc_null()),
+            Some((operation, payload)) => {
+                self.post(operation, payload);
+                Pending::Send
+            }
+        };
+        handles.push(self.requests.add(Some(pending), None));
+        let Found { complete, .. } = self.wait_all(&mut handles, call)?;
+        let (_, status) = complete
+            .into_iter()
+            .next()
+            .ok_or_else(|| Failure::new(class::INTERN, "an exchange without an end"))?;
+        status.map_err(|failure| failure.on(from.communicator))
+    }
+
+    /// Looks for a message, or waits for one.
+    pub fn probe(&mut self, envelope: Envelope, blocks: bool) -> Outcome<Probed> {
+        let Some((from, tag)) = envelope.source(self)? else {
+            return Ok(Probed::NoProcess);
+        };
+        let communicator = self.simulated(envelope.communicator)?;
+        let operation = match blocks {
+            true => Operation::Probe {
+                from,
+                tag,
+                communicator,
+                call: Call::Probe,
+            },
+            false => Operation::Iprobe {
+                from,
+                tag,
+                communicator,
+                call: Call::Iprobe,
+            },
+        };
+        let reply = self.ask(operation, Contribution::default());
+        Ok(first_message(&reply).0.map_or(Probed::Nothing, Probed::Message))
+    }
+
+    /// Looks for a message, or waits for one, and takes it: its handle.
+    pub fn matched_probe(&mut self, envelope: Envelope, blocks: bool) -> Outcome<(Probed, c_int)> {
+        let Some((from, tag)) = envelope.source(self)? else {
+            return Ok((Probed::NoProcess, abi::MESSAGE_NO_PROC));
+        };
+        let free = self.requests.taken.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.requests.taken.len());
+        let operation = Operation::MatchedProbe {
+            from,
+            tag,
+            communicator: self.simulated(envelope.communicator)?,
+            message: index as u64,
+            blocks,
+            call: if blocks { Call::Mprobe } else { Call::Improbe },
+        };
+        let reply = self.ask(operation, Contribution::default());
+        let Some(message) = first_message(&reply).0 else {
+            return Ok((Probed::Nothing, abi::MESSAGE_NULL));
+        };
+        match self.requests.taken.get_mut(index) {
+            Some(place) => *place = Some(message),
+            None => self.requests.taken.push(Some(message)),
+        }
+        Ok((Probed::Message(message), abi::MESSAGE | index as c_int))
+    }
+
+    /// The number of a message that a probe has taken, which goes.
+    fn take_message(&mut self, handle: &mut c_int) -> Outcome<u64> {
+        let index = (*handle & abi::INDEX_BITS) as usize;
+        let taken = match *handle & !abi::INDEX_BITS == abi::MESSAGE {
+            true => self.requests.taken.get_mut(index).and_then(Option::take),
+            false => None,
+        };
+        if taken.is_none() {
+            return Err(Failure::new(class::REQUEST, format!("there is no message {handle:#x}")));
+        }
+        *handle = abi::MESSAGE_NULL;
+        Ok(index as u64)
+    }
+
+    /// Receives a message that a probe has taken.
+    pub fn receive_matched(&mut self, elements: Elements, handle: &mut c_int) -> Outcome<Status> {
+        if *handle == abi::MESSAGE_NO_PROC {
+            *handle = abi::MESSAGE_NULL;
+            return Ok(Status::of_proc_null());
+        }
+        let target = elements.target(self)?;
+        let operation = Operation::ReceiveMatched {
+            message: self.take_message(handle)?,
+            bytes: target.bytes() as u64,
+            request: None,
+            call: Call::Mrecv,
+        };
+        let reply = self.ask(operation, Contribution::default());
+        let (message, payload) = first_message(&reply);
+        let message = message.ok_or_else(|| Failure::new(class::INTERN, "a receive without a message"))?;
+        target.fill(self, message, payload)
+    }
+
+    /// Starts to receive a message that a probe has taken.
+    pub fn ireceive_matched(&mut self, elements: Elements, handle: &mut c_int) -> Outcome<c_int> {
+        let target = elements.target(self)?;
+        let number = self.requests.next_number();
+        let pending = match *handle {
+            abi::MESSAGE_NO_PROC => {
+                *handle = abi::MESSAGE_NULL;
+                Pending::Complete(Status::of_proc_null())
+            }
+            _ => {
+                let operation = Operation::ReceiveMatched {
+                    message: self.take_message(handle)?,
+                    bytes: target.bytes() as u64,
+                    request: Some(number),
+                    call: Call::Imrecv,
+                };
+                self.post(operation, None);
+                Pending::Receive(target)
+            }
+        };
+        Ok(self.requests.add(Some(pending), None))
+    }
+
+    /// Starts a persistent request.
+    pub fn start(&mut self, handle: c_int) -> Outcome<()> {
+        let number = self.requests.index_of(handle)?;
+        let starter = self.requests.take_starter(handle)?;
+        let started = starter(self, number);
+        let (pending, failure) = match started {
+            Ok(pending) => (Some(pending), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        self.requests.start(handle, starter, pending)?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Cancels a receive that has no message yet; sends go on.
+    pub fn cancel(&mut self, handle: c_int) -> Outcome<()> {
+        if let Some(request) = self.requests.number(handle)? {
+            let call = Call::Cancel;
+            self.post(Operation::Cancel { request, call }, None);
+        }
+        Ok(())
+    }
+}

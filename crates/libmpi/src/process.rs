@@ -1,0 +1,225 @@
+//! The state of this rank's process, and how it speaks with the simulator.
+
+use std::ffi::c_int;
+use std::sync::{Mutex, PoisonError};
+
+use operation::{Communicator, Operation};
+use rank_channel::{CHANNEL, Contribution, Payload, Post, RankEnd, Reply};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::abi::class;
+use crate::attributes::Attributes;
+use crate::communicator::Communicators;
+use crate::datatype::Datatypes;
+use crate::error::{Failure, Outcome};
+use crate::reduction::Operations;
+use crate::request::Requests;
+
+/// Where the process is.
+enum Stage {
+    Before,
+    Running(Box<Process>),
+    After,
+}
+
+static STAGE: Mutex<Stage> = Mutex::new(Stage::Before);
+
+/// A rank between `MPI_Init` and `MPI_Finalize`.
+pub(crate) struct Process {
+    pub end: RankEnd,
+    pub communicators: Communicators,
+    pub datatypes: Datatypes,
+    pub operations: Operations,
+    pub requests: Requests,
+    pub attributes: Attributes,
+    /// CPU time of this thread at the end of the last call that the simulator was told, in ns; `None` if computation
+    /// does not count.
+    mark: Option<u64>,
+    /// Whether the last thing that was asked is the clock.
+    asked_clock: bool,
+}
+
+/// CPU time of this thread in ns.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Does something with the process.
+///
+/// # Errors
+/// It is not between `MPI_Init` and `MPI_Finalize`.
+pub(crate) fn with<T>(act: impl FnOnce(&mut Process) -> Outcome<T>) -> Outcome<T> {
+    match &mut *STAGE.lock().unwrap_or_else(PoisonError::into_inner) {
+        Stage::Running(process) => act(process),
+        Stage::Before => Err(Failure::new(class::OTHER, "called before MPI_Init")),
+        Stage::After => Err(Failure::new(class::OTHER, "called after MPI_Finalize")),
+    }
+}
+
+/// `MPI_Init`.
+///
+/// # Errors
+/// It was called before, or the process was not started by the simulator.
+pub(crate) fn initialize() -> Outcome<()> {
+    let mut stage = STAGE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !matches!(*stage, Stage::Before) {
+        return Err(Failure::new(class::OTHER, "called a second time"));
+    }
+    let end = match RankEnd::of_environment() {
+        Ok(Some(end)) => end,
+        Ok(None) => {
+            eprintln!(
+                "This program runs with FabricSim's MPI library, and {CHANNEL} is not set: start it with `fabricsim \
+                 mpirun -n RANKS --on network.toml -- PROGRAM`."
+            );
+            std::process::exit(1)
+        }
+        Err(error) => {
+            eprintln!("FabricSim's MPI library does not reach the simulator: {error}");
+            std::process::exit(1)
+        }
+    };
+    let (rank, ranks) = (end.rank(), end.ranks());
+    *stage = Stage::Running(Box::new(Process {
+        mark: end.measures().then(cpu_ns),
+        end,
+        communicators: Communicators::new(rank, ranks),
+        datatypes: Datatypes::default(),
+        operations: Operations::default(),
+        requests: Requests::default(),
+        attributes: Attributes::new(ranks),
+        asked_clock: false,
+    }));
+    Ok(())
+}
+
+/// `MPI_Finalize`, once nothing is left to do.
+pub(crate) fn finalize() -> Outcome<()> {
+    with(|process| {
+        process.compute();
+        process.end.end(&Post::Finished);
+        Ok(())
+    })?;
+    *STAGE.lock().unwrap_or_else(PoisonError::into_inner) = Stage::After;
+    Ok(())
+}
+
+/// Whether `MPI_Init` was called, and `MPI_Finalize`.
+pub(crate) fn stage() -> (bool, bool) {
+    match *STAGE.lock().unwrap_or_else(PoisonError::into_inner) {
+        Stage::Before => (false, false),
+        Stage::Running(_) => (true, false),
+        Stage::After => (true, true),
+    }
+}
+
+impl Process {
+    /// Posts the computation since the last call.
+    fn compute(&mut self) {
+        if let Some(mark) = self.mark {
+            self.end.compute(cpu_ns().saturating_sub(mark) * 1000);
+        }
+    }
+
+    /// Computation begins.
+    fn begin_computing(&mut self) {
+        if let Some(mark) = &mut self.mark {
+            *mark = cpu_ns();
+        }
+    }
+
+    /// Posts an operation whose end the program need not see.
+    pub fn post(&mut self, operation: Operation, payload: Option<Payload>) {
+        let contribution = Contribution {
+            payload,
+            ..Contribution::default()
+        };
+        self.post_collective(operation, contribution);
+    }
+
+    /// Posts a collective whose end the program need not see now.
+    pub fn post_collective(&mut self, operation: Operation, contribution: Contribution) {
+        self.compute();
+        self.asked_clock = false;
+        self.end.post(&Post::Operation {
+            operation,
+            contribution,
+        });
+        self.begin_computing();
+    }
+
+    /// Posts an operation and waits for its end.
+    pub fn ask(&mut self, operation: Operation, contribution: Contribution) -> Reply {
+        self.compute();
+        self.asked_clock = false;
+        let reply = self.end.ask(&Post::Operation {
+            operation,
+            contribution,
+        });
+        self.begin_computing();
+        reply
+    }
+
+    /// Simulated time in seconds.
+    pub fn clock(&mut self) -> f64 {
+        self.compute();
+        let again = std::mem::replace(&mut self.asked_clock, true);
+        let reply = self.end.ask(&Post::Clock { again });
+        self.begin_computing();
+        reply.answer.now_ps as f64 / 1e12
+    }
+
+    /// Stores bytes that others will read; `None` for none.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn store(&mut self, parts: &[&[u8]]) -> Outcome<Option<Payload>> {
+        if parts.iter().all(|part| part.is_empty()) {
+            return Ok(None);
+        }
+        let stored = self.end.store(parts);
+        stored
+            .map(Some)
+            .map_err(|error| Failure::new(class::NO_MEM, error.to_string()))
+    }
+
+    /// All bytes of a payload.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn load(&self, payload: Option<Payload>) -> Outcome<Vec<u8>> {
+        let bytes = payload.map_or(0, |payload| payload.bytes);
+        self.load_part(payload, 0, bytes)
+    }
+
+    /// Some bytes of a payload.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn load_part(&self, payload: Option<Payload>, start: u64, bytes: u64) -> Outcome<Vec<u8>> {
+        let mut loaded = vec![0; bytes as usize];
+        if let Some(payload) = payload.filter(|_| bytes > 0) {
+            if start + bytes > payload.bytes {
+                return Err(Failure::new(class::INTERN, "a payload is shorter than its parts"));
+            }
+            self.end
+                .load_from(payload, start, &mut loaded)
+                .map_err(|error| Failure::new(class::INTERN, error.to_string()))?;
+        }
+        Ok(loaded)
+    }
+
+    /// The number of a communicator for the simulator, and this rank's there.
+    ///
+    /// # Errors
+    /// There is no such communicator.
+    pub fn simulated(&mut self, handle: c_int) -> Outcome<Communicator> {
+        let communicator = self.communicators.get_mut(handle)?;
+        let (number, undeclared) = (communicator.number, communicator.declare());
+        if let Some(operation) = undeclared {
+            self.post(operation, None);
+        }
+        Ok(number)
+    }
+}

@@ -1,0 +1,277 @@
+//! The processes of a job's ranks: started together, watched, and ended with the run.
+
+#![allow(unsafe_code)] // a call between fork and exec; its use gives its reason
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::symlink;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rank_channel::{CHANNEL, RANK, SharedMemory, SimulatorEnd};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, set_parent_process_death_signal,
+};
+use tempfile::TempDir;
+
+/// Names under which programs ask for a library with the ABI of MPICH.
+const LIBRARY_NAMES: [&str; 3] = ["libmpi.so.12", "libmpich.so.12", "libmpi.so"];
+
+/// How a rank's process has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RankStatus {
+    /// It has returned this status.
+    Exited(i32),
+    /// A signal has ended it.
+    Killed(i32),
+}
+
+impl RankStatus {
+    fn of(status: ExitStatus) -> RankStatus {
+        match status.signal() {
+            Some(signal) => RankStatus::Killed(signal),
+            None => RankStatus::Exited(status.code().unwrap_or_default()),
+        }
+    }
+
+    /// The status as shells give it: 128 and the number of the signal.
+    pub fn code(self) -> i32 {
+        match self {
+            RankStatus::Exited(code) => code,
+            RankStatus::Killed(signal) => 128 + signal,
+        }
+    }
+}
+
+/// What is watched of a rank.
+#[derive(Debug)]
+struct Watched {
+    lives: Arc<AtomicBool>,
+    status: Mutex<Option<RankStatus>>,
+}
+
+/// What the threads of the simulator and the one that watches share.
+#[derive(Debug)]
+struct Watch {
+    memory: Arc<SharedMemory>,
+    ranks: Vec<Watched>,
+    /// Whether what still runs is to be ended.
+    ends: AtomicBool,
+}
+
+/// The processes of a job. What still runs ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    watch: Arc<Watch>,
+    watcher: Mutex<Option<JoinHandle<()>>>,
+    /// The folder with our library under the names that programs ask for.
+    _folder: TempDir,
+}
+
+impl Launched {
+    /// Starts a process for each rank of the memory.
+    ///
+    /// # Errors
+    /// In one sentence: the program cannot be started.
+    pub fn start(command: &[String], memory: SharedMemory, library: &Path) -> Result<Launched, String> {
+        let folder = library_folder(library)
+            .map_err(|error| format!("no folder for the MPI library {}: {error}", library.display()))?;
+        let memory = Arc::new(memory);
+        let watched = |_| Watched {
+            lives: Arc::new(AtomicBool::new(true)),
+            status: Mutex::new(None),
+        };
+        let watch = Arc::new(Watch {
+            ranks: (0..memory.ranks()).map(watched).collect(),
+            memory,
+            ends: AtomicBool::new(false),
+        });
+        let (started, result) = channel();
+        let (command, folder_path, own) = (command.to_vec(), folder.path().to_path_buf(), watch.clone());
+        // The processes die with the thread that has started them, which therefore watches them until they end.
+        let watcher = thread::spawn(move || own.run(&command, &folder_path, &started));
+        let launched = Launched {
+            watch,
+            watcher: Mutex::new(Some(watcher)),
+            _folder: folder,
+        };
+        match result.recv() {
+            Ok(Ok(())) => Ok(launched),
+            Ok(Err(message)) => Err(message),
+            Err(_) => Err("the thread that starts the processes has failed".into()),
+        }
+    }
+
+    /// The simulator's end of the channel of a rank.
+    pub fn end(&self, rank: u32) -> SimulatorEnd {
+        let lives = self.watch.ranks[rank as usize].lives.clone();
+        SimulatorEnd::new(self.watch.memory.clone(), rank, lives)
+    }
+
+    /// How a rank's process has ended before its time, in one sentence.
+    pub fn how_ended(&self, rank: u32) -> String {
+        let how = match self.watch.status(rank) {
+            Some(RankStatus::Exited(code)) => format!("its process ended with exit status {code}"),
+            Some(RankStatus::Killed(signal)) => format!("signal {signal} ended its process"),
+            None => "its process said what cannot be understood".into(),
+        };
+        format!("{how} before MPI_Finalize")
+    }
+
+    /// Waits until all processes have ended by themselves. How, by rank.
+    pub fn wait(&self) -> Vec<RankStatus> {
+        self.join();
+        let ranks = 0..self.watch.ranks.len() as u32;
+        ranks.filter_map(|rank| self.watch.status(rank)).collect()
+    }
+
+    /// Ends what still runs.
+    pub fn end_all(&self) {
+        self.watch.ends.store(true, Ordering::Release);
+        self.join();
+    }
+
+    fn join(&self) {
+        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(watcher) = watcher {
+            let _ = watcher.join();
+        }
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+/// A folder with the library under all its names.
+fn library_folder(library: &Path) -> io::Result<TempDir> {
+    let library = library.canonicalize()?;
+    let folder = tempfile::Builder::new().prefix("fabricsim-mpi-").tempdir()?;
+    for name in LIBRARY_NAMES {
+        symlink(&library, folder.path().join(name))?;
+    }
+    Ok(folder)
+}
+
+/// The folder, before those of a list as `LD_LIBRARY_PATH` has.
+fn before(folder: &Path, others: Option<OsString>) -> OsString {
+    let others = others.filter(|others| !others.is_empty());
+    let list: Vec<OsString> = std::iter::once(folder.into()).chain(others).collect();
+    list.join(OsStr::new(":"))
+}
+
+impl Watch {
+    fn status(&self, rank: u32) -> Option<RankStatus> {
+        let status = &self.ranks[rank as usize].status;
+        *status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the processes, says whether that has worked, and watches them until the last one has ended.
+    fn run(&self, command: &[String], folder: &Path, started: &Sender<Result<(), String>>) {
+        let mut children = Vec::new();
+        for rank in 0..self.memory.ranks() {
+            match self.start(command, folder, rank) {
+                Ok(child) => children.push(child),
+                Err(error) => {
+                    let _ = started.send(Err(format!("{} cannot be started: {error}", command[0])));
+                    self.ends.store(true, Ordering::Release);
+                    break;
+                }
+            }
+        }
+        let _ = started.send(Ok(()));
+        self.watch(children);
+    }
+
+    fn start(&self, command: &[String], folder: &Path, rank: u32) -> io::Result<WatchedChild> {
+        let ranks = self.memory.ranks();
+        let mut process = Command::new(&command[0]);
+        process
+            .args(&command[1..])
+            .env(CHANNEL, self.memory.path())
+            .env(RANK, rank.to_string())
+            .env("LD_LIBRARY_PATH", before(folder, env::var_os("LD_LIBRARY_PATH")))
+            // The wheel of mpi4py would look for the library of its own environment first.
+            .env("MPI4PY_MPIABI", "mpich")
+            .env("PMI_RANK", rank.to_string())
+            .env("PMI_SIZE", ranks.to_string())
+            // Of its own, so that what the program starts ends with it, and Ctrl-C reaches the simulator only.
+            .process_group(0);
+        if rank > 0 {
+            process.stdin(Stdio::null());
+        }
+        // Safety: one system call, which allocates nothing.
+        unsafe {
+            process.pre_exec(|| {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                Ok(())
+            });
+        }
+        let child = process.spawn()?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| io::Error::other("no process number"))?;
+        Ok(WatchedChild {
+            end: pidfd_open(pid, PidfdFlags::empty())?,
+            child,
+            group: pid,
+            rank,
+        })
+    }
+
+    fn watch(&self, mut children: Vec<WatchedChild>) {
+        // Long enough to cost nothing, short enough that the end of a run is not waited for.
+        let patience = Timespec {
+            tv_sec: 0,
+            tv_nsec: 20_000_000,
+        };
+        let mut signalled = false;
+        while !children.is_empty() {
+            let mut ends: Vec<PollFd<'_>> = children
+                .iter()
+                .map(|child| PollFd::from_borrowed_fd(child.end.as_fd(), PollFlags::IN))
+                .collect();
+            let _ = poll(&mut ends, Some(&patience));
+            let ended: Vec<bool> = ends.iter().map(|end| !end.revents().is_empty()).collect();
+            let mut ended = ended.into_iter();
+            children.retain_mut(|child| !(ended.next().unwrap_or(false) && self.note_end(child)));
+            if self.ends.load(Ordering::Acquire) && !signalled {
+                signalled = true;
+                for child in &children {
+                    let _ = kill_process_group(child.group, Signal::KILL);
+                }
+            }
+        }
+    }
+
+    /// Notes the end of a process; false if it has not ended.
+    fn note_end(&self, child: &mut WatchedChild) -> bool {
+        let Ok(Some(status)) = child.child.try_wait() else {
+            return false;
+        };
+        // What the program has started and left.
+        let _ = kill_process_group(child.group, Signal::KILL);
+        let watched = &self.ranks[child.rank as usize];
+        *watched.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(RankStatus::of(status));
+        watched.lives.store(false, Ordering::Release);
+        SimulatorEnd::rouse(&self.memory, child.rank);
+        true
+    }
+}
+
+/// A process and what tells its end.
+struct WatchedChild {
+    child: Child,
+    end: OwnedFd,
+    group: Pid,
+    rank: u32,
+}

@@ -1,0 +1,15 @@
+//! Real MPI programs as workloads: one process of the operating system for each rank, whose MPI library is ours and says
+//! every call to the simulator (online simulation, as in SimGrid's SMPI, but without changed builds).
+//!
+//! `section` reads the table of a job, `launch` starts and ends the processes, `program` translates what a rank posts
+//! to operations, `exchange` has the data that ranks exchange. Linux only.
+
+#![cfg(target_os = "linux")]
+
+mod exchange;
+mod launch;
+mod program;
+mod section;
+
+pub use launch::RankStatus;
+pub use section::OnlinePrograms;

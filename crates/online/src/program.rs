@@ -1,0 +1,210 @@
+//! What one rank's process posts, as a program.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rank_channel::{Contribution, Needs, Payload, Post, Reply, SimulatorEnd};
+use workload::{Answer, Call, Communicator, Operation, Program, SentMessage, Takes, TraceError, WORLD};
+
+use crate::exchange::CollectiveKey;
+use crate::launch::Launched;
+use crate::section::OnlineJob;
+
+/// A collective in which the rank takes part: which one, and what it needs at the end.
+type Joined = (CollectiveKey, Needs);
+
+/// The program of one rank.
+pub(crate) struct RankProgram {
+    job: Arc<OnlineJob>,
+    rank: u32,
+    started: Option<Started>,
+    /// Number of members of each communicator, and this rank among them.
+    communicators: HashMap<Communicator, (u32, usize)>,
+    /// Number of collectives begun in each communicator.
+    begun: HashMap<Communicator, u64>,
+    answer: Answer,
+    /// What the last send brings, until it leaves.
+    leaving: Option<Payload>,
+    /// Whether the last operation is a probe, which receives nothing.
+    probes: bool,
+    /// The blocking collective that is the last operation.
+    blocking: Option<Joined>,
+    /// Blocking collectives that are complete, and of which the rank has not been told.
+    complete: Vec<Joined>,
+    /// Non-blocking collectives, by request.
+    nonblocking: HashMap<u64, Joined>,
+    /// What the rank copies after the last reply.
+    reading: Vec<Payload>,
+    /// Collectives of which it copies contributions.
+    ending: Vec<CollectiveKey>,
+}
+
+struct Started {
+    launched: Arc<Launched>,
+    end: SimulatorEnd,
+}
+
+impl RankProgram {
+    pub fn new(job: Arc<OnlineJob>, rank: u32) -> RankProgram {
+        let world = (rank, job.ranks() as usize);
+        RankProgram {
+            job,
+            rank,
+            started: None,
+            communicators: HashMap::from([(WORLD, world)]),
+            begun: HashMap::new(),
+            answer: Answer::default(),
+            leaving: None,
+            probes: false,
+            blocking: None,
+            complete: Vec::new(),
+            nonblocking: HashMap::new(),
+            reading: Vec::new(),
+            ending: Vec::new(),
+        }
+    }
+
+    fn error(&self, message: String) -> TraceError {
+        TraceError {
+            file: self.job.command(),
+            rank: Some(self.rank),
+            message,
+        }
+    }
+
+    /// What the rank posts next.
+    fn next_post(&mut self) -> Result<Post, TraceError> {
+        if self.started.is_none() {
+            let launched = self.job.launched().map_err(|message| self.error(message))?;
+            let end = launched.end(self.rank);
+            self.started = Some(Started { launched, end });
+        }
+        loop {
+            let started = self.started.as_mut().expect("started above");
+            if let Some(post) = started.end.take() {
+                return Ok(post);
+            }
+            let reply = match started.end.awaits_reply() {
+                true => self.reply(),
+                false => Reply::default(),
+            };
+            let started = self.started.as_mut().expect("started above");
+            if started.end.exchange(&reply).is_err() {
+                let ended = started.launched.how_ended(self.rank);
+                return Err(self.error(ended));
+            }
+            let exchange = self.job.exchange();
+            self.reading.drain(..).for_each(|payload| exchange.release(payload));
+            self.ending.drain(..).for_each(|key| exchange.finish(key));
+        }
+    }
+
+    fn reply(&mut self) -> Reply {
+        let answer = std::mem::take(&mut self.answer);
+        let mut reply = Reply::default();
+        let mut joined: Vec<(Option<u64>, Joined)> = self.complete.drain(..).map(|own| (None, own)).collect();
+        for (index, completed) in answer.completed.iter().enumerate() {
+            if let Some(message) = completed.message
+                && !self.probes
+                && let Some(payload) = self.job.exchange().receive(message.sent)
+            {
+                reply.messages.push((index as u32, payload));
+                self.reading.push(payload);
+            }
+            if let Some(request) = completed.request
+                && let Some(own) = self.nonblocking.remove(&request)
+            {
+                joined.push((Some(request), own));
+            }
+        }
+        for (request, (key, needs)) in joined {
+            let contributions = self.job.exchange().contributions(key, needs);
+            reply.contributions.push((request, contributions));
+            self.ending.push(key);
+        }
+        reply.answer = answer;
+        reply.released = self.job.exchange().take_released(self.rank);
+        reply
+    }
+
+    /// Notes what an operation brings, and whom it concerns.
+    fn note(&mut self, operation: &Operation, contribution: Contribution) {
+        self.probes = matches!(
+            operation,
+            Operation::Probe { .. } | Operation::Iprobe { .. } | Operation::MatchedProbe { .. }
+        );
+        match operation {
+            Operation::Send { .. } => self.leaving = contribution.payload,
+            Operation::NewCommunicator {
+                communicator, members, ..
+            } => {
+                let own = members.iter().position(|member| *member == self.rank);
+                let own = own.unwrap_or_default() as u32;
+                self.communicators.insert(*communicator, (own, members.len()));
+            }
+            Operation::Collective {
+                communicator, request, ..
+            } => {
+                let number = self.begun.entry(*communicator).or_default();
+                let key = (*communicator, *number);
+                *number += 1;
+                // An unknown communicator is an error of the operation itself.
+                if let Some(own) = self.communicators.get(communicator) {
+                    self.job.exchange().contribute(key, *own, contribution.payload);
+                }
+                let joined = (key, contribution.needs);
+                match request {
+                    None => self.blocking = Some(joined),
+                    Some(request) => {
+                        self.nonblocking.insert(*request, joined);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Program for RankProgram {
+    fn answer(&mut self, answer: Answer) {
+        self.answer = answer;
+        match self.blocking.take() {
+            Some((key, Needs::Nothing)) => self.job.exchange().finish(key),
+            other => self.complete.extend(other),
+        }
+    }
+
+    fn sent(&mut self, message: SentMessage) {
+        if let Some(payload) = self.leaving.take() {
+            self.job.exchange().send(message, payload);
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        Ok(match self.next_post()? {
+            Post::Operation {
+                operation,
+                contribution,
+            } => {
+                self.note(&operation, contribution);
+                Some(operation)
+            }
+            Post::Clock { again: false } => Some(Operation::Compute { ps: 0, region: None }),
+            // Costs `mpi.poll_overhead`, so that a loop that waits for a time ends.
+            Post::Clock { again: true } => Some(Operation::Select {
+                requests: Vec::new(),
+                takes: Takes::All,
+                blocks: false,
+                call: Call::Other,
+            }),
+            Post::Finished => {
+                self.job.finish();
+                None
+            }
+            Post::Abort { status, message } => {
+                self.job.aborted(status);
+                return Err(self.error(message));
+            }
+        })
+    }
+}
