@@ -9,7 +9,7 @@ use crate::slot::{Lps, Slot};
 use crate::statistics::{Clock, EngineStatistics};
 use crate::tally::DRAIN_INTERVAL;
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
-use crate::windows::{BlockLoop, ExecuteLp, PlannedEvents, WindowContext};
+use crate::windows::{ExecuteLp, PlannedEvents, StripLoop, WindowContext};
 use crate::{Event, LpId, Model, Time};
 
 /// The LPs of a thread, and their context.
@@ -59,7 +59,7 @@ pub(super) struct ConservativeWorker<'a, M: Model> {
     parts: &'a SnapshotParts<M>,
     thread: usize,
     part: ConservativePart<'a, M>,
-    blocks: BlockLoop<'a, M>,
+    strips: StripLoop<'a, M>,
     /// Received events.
     mail: Vec<Event<M::Payload>>,
     /// Number of synchronisations so far.
@@ -81,7 +81,7 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
             team,
             parts,
             thread,
-            blocks: BlockLoop::new(run.model, context.range.start, context.calendar.block_size()),
+            strips: StripLoop::new(run.model, context.range.start, context.calendar.strip_size()),
             part: ConservativePart {
                 model: run.model,
                 context,
@@ -229,7 +229,7 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
         let Some(mut window) = window else { return };
         clock.lap(|s| &mut s.queue);
         self.part.limit = limit;
-        self.blocks.execute(&mut window, start, &mut self.part);
+        self.strips.execute(&mut window, start, &mut self.part);
         self.part.context.calendar.recycle(window);
         clock.lap(|s| &mut s.processing);
     }

@@ -22,13 +22,13 @@ pub(super) struct OptimisticPart<'a, M: Model> {
     pub(super) history: EventHistory<M>,
     /// Events from here on are not executed.
     pub(super) limit: Time,
-    /// Whether the blocks of a window execute.
+    /// Whether the strips of a window execute.
     pub(super) is_open: bool,
     /// Events sent by undone events, to be cancelled.
     cancelled: Vec<SentEvent>,
     /// Undone events of one LP, latest first.
     undone: Vec<Event<M::Payload>>,
-    /// Cancelled events of the window that executes. They are in its blocks, and were not executed.
+    /// Cancelled events of the window that executes. They are in its strips, and were not executed.
     skipped: Vec<SentEvent>,
     pub(super) clock: Clock,
     pub(super) processed: u64,
@@ -283,12 +283,12 @@ impl<'a, M: Model> OptimisticPart<'a, M> {
         }
     }
 
-    /// Takes a window back whose last blocks were not executed.
+    /// Takes a window back whose last strips were not executed.
     pub(super) fn take_back(&mut self, window: Window<M::Payload>) {
         self.context.calendar.untake(window);
         for sent in std::mem::take(&mut self.skipped) {
             let found = self.context.calendar.remove(sent.key, sent.target);
-            debug_assert!(found, "a cancelled event of the window is in its blocks");
+            debug_assert!(found, "a cancelled event of the window is in its strips");
         }
     }
 }
@@ -315,7 +315,7 @@ impl<M: Model> ExecuteLp<M> for Certain<'_, '_, M> {
 /// Executes events that may be undone.
 pub(super) struct Speculative<'p, 'a, M: Model, Yields: Fn() -> bool> {
     pub(super) part: &'p mut OptimisticPart<'a, M>,
-    /// Whether something else is to be done before the next block.
+    /// Whether something else is to be done before the next strip.
     pub(super) yields: Yields,
 }
 
