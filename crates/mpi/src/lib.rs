@@ -46,7 +46,7 @@ pub use error::ReplayError;
 pub use expected_message::ExpectedMessage;
 pub use idle::IdleTime;
 pub use job::MpiJob;
-pub use message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
+pub use message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, RMA_CONTEXT};
 pub use path::{Awaited, PackedPath, PathTime, Transit};
 pub use presets::{PRESETS, Preset};
 pub use rank::agreement::check_agreement;

@@ -40,7 +40,7 @@ use crate::repetition::{MeasuredEnd, Repetition};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
 use crate::tracing::TracedUntil;
-use crate::{IdleTime, MpiJob, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
+use crate::{IdleTime, MpiJob, RMA_CONTEXT, RankStats, ReplayError, TraceEvent};
 
 /// What a rank asks of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,8 +282,7 @@ impl Rank {
 
     /// The first message of the program that has arrived and matches no receive so far: its sender and tag.
     pub fn first_unreceived(&self) -> Option<(u32, u32)> {
-        let of_program =
-            |message: &&Message| message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
+        let of_program = |message: &&Message| message.communicator & (COLLECTIVE_CONTEXT | RMA_CONTEXT) == 0;
         let message = self.matching.unexpected_messages().find(of_program)?;
         Some((message.from, message.tag))
     }
@@ -377,7 +376,7 @@ impl Rank {
             Some(peer) => format!("rank {}", self.rank_in(communicator, peer)),
         };
         let tag = match pattern.tag {
-            _ if pattern.context == communicator | WINDOW_CONTEXT => String::new(),
+            _ if pattern.context == communicator | RMA_CONTEXT => String::new(),
             None => "any tag, ".to_string(),
             Some(tag) if pattern.context & COLLECTIVE_CONTEXT != 0 => format!("round {}, ", round_of(tag)),
             Some(tag) => format!("tag {tag}, "),

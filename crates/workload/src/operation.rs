@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::window::CuttableRecording;
+use crate::recording_window::CuttableRecording;
 use crate::{OtherLocations, Recording};
 
 /// Index of a communicator in [`Workload::communicators`].
@@ -396,7 +396,7 @@ pub enum Operation {
     Put {
         /// Target rank.
         to: u32,
-        /// Communicator of the window.
+        /// Communicator of the RMA window.
         communicator: Communicator,
         /// Bytes.
         bytes: u64,
@@ -407,7 +407,7 @@ pub enum Operation {
     Get {
         /// Target rank.
         from: u32,
-        /// Communicator of the window.
+        /// Communicator of the RMA window.
         communicator: Communicator,
         /// Bytes.
         bytes: u64,
@@ -416,7 +416,7 @@ pub enum Operation {
     },
     /// Completes all puts and gets of the communicator's ranks since the last fence.
     Fence {
-        /// Communicator of the window.
+        /// Communicator of the RMA window.
         communicator: Communicator,
         /// Recorded call.
         call: Call,

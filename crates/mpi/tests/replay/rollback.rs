@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use des::Time;
 use mpi::{
-    Action, COLLECTIVE_CONTEXT, Changes, Message, MessageKind, MpiJob, NO_REQUEST, PackedPath, Rank,
-    RankState, ReplayError, Transit, WINDOW_CONTEXT,
+    Action, COLLECTIVE_CONTEXT, Changes, Message, MessageKind, MpiJob, NO_REQUEST, PackedPath, RMA_CONTEXT,
+    Rank, RankState, ReplayError, Transit,
 };
 use proptest::prelude::*;
 use workload::{Operation, Program, TraceError};
@@ -122,7 +122,7 @@ impl Random {
         Input::Arrived(Message {
             from: below(self, u64::from(ranks) + 1),
             to,
-            communicator: [0, 1, collective, collective | WINDOW_CONTEXT, WINDOW_CONTEXT, 9]
+            communicator: [0, 1, collective, collective | RMA_CONTEXT, RMA_CONTEXT, 9]
                 [self.below(6) as usize],
             tag: [tag, tag, tag << 18, tag << 28][self.below(4) as usize],
             bytes: [0, 1, 10_001, u64::MAX][self.below(4) as usize],

@@ -16,7 +16,7 @@ use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 use super::archive::{EventSource, Otf2Archive};
 use super::definitions::{CommunicatorMembership, Definitions, MpiRegion};
 use crate::mpi_calls::ReplayFailure;
-use crate::window::{FINALIZE, INITIALIZE, RecordedProgram, WindowEdges, WindowTracker};
+use crate::recording_window::{FINALIZE, INITIALIZE, RecordedProgram, RecordingEdges, RecordingTracker};
 use crate::{Call, Operation, Program, Recording, Region, TraceError};
 
 /// Largest number of operations that wait for a completion. Beyond it, a second pass over later events searches
@@ -87,7 +87,7 @@ impl Otf2Program {
     pub fn new(
         archive: Arc<Otf2Archive>,
         rank: u32,
-        edges: WindowEdges,
+        edges: RecordingEdges,
         events: Box<dyn EventSource>,
     ) -> Otf2Program {
         Otf2Program {
@@ -127,7 +127,7 @@ impl RecordedProgram for Otf2Program {
 pub struct EventReplay {
     rank: u32,
     queue: VecDeque<QueueSlot>,
-    window: WindowTracker,
+    window: RecordingTracker,
     /// Whether the last operation was in the window.
     was_inside: bool,
     /// Sequence number of the queue's first operation.
@@ -152,11 +152,11 @@ pub struct EventReplay {
 
 impl EventReplay {
     /// State before the first event.
-    pub fn new(rank: u32, edges: WindowEdges) -> EventReplay {
+    pub fn new(rank: u32, edges: RecordingEdges) -> EventReplay {
         EventReplay {
             rank,
             queue: VecDeque::new(),
-            window: WindowTracker::new(edges),
+            window: RecordingTracker::new(edges),
             was_inside: true,
             head: 0,
             current: None,
@@ -323,10 +323,10 @@ impl EventReplay {
                 let directions = (transfer.bytes > 0, transfer.received > 0);
                 self.transfer(transfer, directions, now, definitions)?;
             }
-            EventRecord::WindowCollective { window, operation } => {
-                self.window_collective(window, operation, now, definitions)?;
+            EventRecord::RmaCollective { window, operation } => {
+                self.rma_collective(window, operation, now, definitions)?;
             }
-            EventRecord::WindowLock { window } => self.window_lock(window, definitions)?,
+            EventRecord::RmaLock { window } => self.rma_lock(window, definitions)?,
             EventRecord::Collective(collective) => {
                 self.make_communicator(collective, now, definitions)?;
                 let call = self.call(Call::Other);

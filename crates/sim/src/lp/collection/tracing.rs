@@ -2,7 +2,7 @@
 
 use des::{Context, Journal, Time};
 use fabric::{NicSource, NicWaitTracker, NicWaitTrackerUndo, Packet, Wait, WaitOutputs};
-use mpi::{COLLECTIVE_CONTEXT, Message, TraceEvent, WINDOW_CONTEXT};
+use mpi::{COLLECTIVE_CONTEXT, Message, RMA_CONTEXT, TraceEvent};
 use topology::HOST_LINK;
 
 use super::host::{HostCollectionUndo, HostDepartureFacts};
@@ -162,7 +162,7 @@ pub fn trace_asked(
 ) {
     let (at, algorithm) = asked.unwrap_or((context.now(), None));
     let key = MessageKey::new(job, message);
-    let of_program = message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
+    let of_program = message.communicator & (COLLECTIVE_CONTEXT | RMA_CONTEXT) == 0;
     context.emit(Record::Trace(TraceRecord::Asked { key, number, at }));
     context.emit(Record::Trace(TraceRecord::Described {
         key,

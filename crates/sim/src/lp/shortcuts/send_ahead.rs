@@ -38,7 +38,7 @@ const SHORTEST_LINKS: u64 = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct SendAhead {
     /// Messages are made less than this before they are due.
-    window: Time,
+    reach: Time,
     /// Messages due from here on are made at their time.
     until: Time,
 }
@@ -46,14 +46,14 @@ pub struct SendAhead {
 impl SendAhead {
     /// Each message is made at its time.
     pub const OFF: SendAhead = SendAhead {
-        window: Time::ZERO,
+        reach: Time::ZERO,
         until: Time::ZERO,
     };
 
     /// Whether a message that is due at `due`, after `now`, may be made now.
     #[inline]
     pub fn reaches(self, now: Time, due: Time) -> bool {
-        self.covers(due) && due - now < self.window
+        self.covers(due) && due - now < self.reach
     }
 
     /// Whether a packet that starts onto the injection link at `start` may be sent before.
@@ -68,7 +68,7 @@ pub fn applies(observed: &Observed, declared: &Declared) -> Option<SendAhead> {
     early_commit::applies(observed, declared)?;
     let nic = &declared.nic;
     (declared.rails == 1 && nic.sends_only_messages && nic.final_reservations).then(|| SendAhead {
-        window: Time(declared.shortest_link.ps().saturating_mul(SHORTEST_LINKS)),
+        reach: Time(declared.shortest_link.ps().saturating_mul(SHORTEST_LINKS)),
         until: observed.until.unwrap_or_default(),
     })
 }
