@@ -10,7 +10,7 @@ use super::tracing::{Tracer, trace_asked, trace_note};
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
 use crate::lp::ledger::{PacketLedger, PacketLedgerUndo};
 use crate::lp::net_event::Record;
-use crate::lp::sampling::{HostSampler, HostSamples, HostView, RailView, SampledVc, SentRun, TallyStep};
+use crate::lp::sampling::{HostSampler, HostSamples, HostView, RailView, SampledVc, SentSum, TallyStep};
 use crate::lp::simulation::Simulation;
 use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
 use crate::lp::trace_record::{MessageKey, TraceRecord};
@@ -180,31 +180,31 @@ impl HostCollection {
     }
 
     /// A source makes a message; what comes of it is told before the next one is made
-    /// ([`HostCollection::departed_at_once`] or [`HostCollection::queued`]). `run`: messages of the same event. Returns
+    /// ([`HostCollection::departed_at_once`] or [`HostCollection::queued`]). `sum`: messages of the same event. Returns
     /// it if the message is to be added to it.
     #[inline]
-    pub fn made_in_run<'r, C: Context<Simulation>>(
+    pub fn made_in_event<'r, C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         message: MadeMessage,
-        run: &'r mut SentRun,
+        sum: &'r mut SentSum,
         context: &mut C,
-    ) -> Option<&'r mut SentRun> {
+    ) -> Option<&'r mut SentSum> {
         self.count(simulation, message, context);
-        simulation.shortcuts.tallies.is_on().then_some(run)
+        simulation.shortcuts.tallies.is_on().then_some(sum)
     }
 
-    /// A message that was made at this time did not leave at once. `run`: what [`HostCollection::made_in_run`] returned
-    /// for it, if a source makes it.
+    /// A message that was made at this time did not leave at once. `sum`: what [`HostCollection::made_in_event`]
+    /// returned for it, if a source makes it.
     #[inline]
     pub fn queued<S, C: Context<Simulation>>(
         &mut self,
         message: &Outgoing<S>,
         made_at: Time,
-        run: Option<&mut SentRun>,
+        sum: Option<&mut SentSum>,
         context: &mut C,
     ) {
-        if run.is_some() {
+        if sum.is_some() {
             tally_made(made_at, message.job, message.bytes, context);
         }
     }
@@ -292,19 +292,19 @@ impl HostCollection {
         self.count_departure(simulation, packet, facts, context);
     }
 
-    /// As [`HostCollection::departed`], for a message of one packet in the event in which it is made. `run`: what
-    /// [`HostCollection::made_in_run`] returned for it.
+    /// As [`HostCollection::departed`], for a message of one packet in the event in which it is made. `sum`: what
+    /// [`HostCollection::made_in_event`] returned for it.
     #[inline(always)]
     pub fn departed_at_once<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         packet: &mut Packet,
         facts: HostDepartureFacts,
-        run: Option<&mut SentRun>,
+        sum: Option<&mut SentSum>,
         context: &mut C,
     ) {
-        if let Some(run) = run {
-            run.add(simulation, packet, (facts.wait, facts.serialization), context);
+        if let Some(sum) = sum {
+            sum.add(simulation, packet, (facts.wait, facts.serialization), context);
         } else if simulation.shortcuts.tallies.is_on() {
             tally_departure(packet.bytes, facts, context);
         }

@@ -13,7 +13,7 @@ mod link_sums;
 mod plan;
 mod router_sampler;
 mod sampled_link;
-mod sent_run;
+mod sent_sum;
 
 pub use bin_tally::{BinTally, SentAtOnce, TallyStep};
 pub use blocks::{BlockPair, Blocks, MOST_BLOCKS, SumsShape};
@@ -22,4 +22,4 @@ pub use link_sums::LinkSums;
 pub use plan::{INJECTION, Plan, classes};
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use sampled_link::SampledVc;
-pub use sent_run::SentRun;
+pub use sent_sum::SentSum;

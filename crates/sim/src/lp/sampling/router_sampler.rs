@@ -69,11 +69,11 @@ struct WaitingPackets {
 }
 
 /// The links of a slot. Mostly they are side by side.
-type SlotRuns = SmallVec<[LinkRun; 1]>;
+type LinkRanges = SmallVec<[LinkRange; 1]>;
 
 /// Links of one slot at successive ports.
 #[derive(Clone)]
-struct LinkRun {
+struct LinkRange {
     ports: Range<u16>,
     /// Number of the first link.
     link: u32,
@@ -84,7 +84,7 @@ struct RouterSlots {
     /// Slot by port.
     slots: Box<[u16]>,
     /// The links of each slot, by port.
-    runs: SmallVec<[SlotRuns; FEW_SLOTS]>,
+    ranges: SmallVec<[LinkRanges; FEW_SLOTS]>,
     /// Class by port; that of a port without a cable has no meaning.
     classes: Box<[u8]>,
     /// Pair of blocks by port, see [`RouterLinks::pairs`].
@@ -249,7 +249,7 @@ impl RouterSampler {
         let of_period = 1 + 4 + size_of::<LinkTimes>() as u64;
         // Slots of classes are stored with the sampler.
         let of_details = match plan.setting.series >= Series::Links {
-            true => (4 + size_of::<SlotRuns>() as u64) * ports + bytes_of_links(plan, ports, vcs),
+            true => (4 + size_of::<LinkRanges>() as u64) * ports + bytes_of_links(plan, ports, vcs),
             false => 0,
         };
         match plan.samples() {
@@ -310,7 +310,7 @@ impl RouterSampler {
             .map(|port| network.buffer_of_vc(network.topology.link_class(router, Port(port))))
             .collect();
         let router_slots = RouterSlots {
-            runs: runs_of(&by_port, slots.len(), first),
+            ranges: ranges_of(&by_port, slots.len(), first),
             slots: by_port.into(),
             classes: classes.iter().map(|class| class.unwrap_or(0)).collect(),
             pairs: pairs.into(),
@@ -621,20 +621,20 @@ impl RouterSampler {
 }
 
 /// The links of each of `slots` slots. `by_port`: the slot of each port. `first`: number of the first link.
-fn runs_of(by_port: &[u16], slots: usize, first: u32) -> SmallVec<[SlotRuns; FEW_SLOTS]> {
-    let mut runs: SmallVec<[SlotRuns; FEW_SLOTS]> = smallvec![SlotRuns::new(); slots];
+fn ranges_of(by_port: &[u16], slots: usize, first: u32) -> SmallVec<[LinkRanges; FEW_SLOTS]> {
+    let mut ranges: SmallVec<[LinkRanges; FEW_SLOTS]> = smallvec![LinkRanges::new(); slots];
     let wired = (0..).zip(by_port).filter(|(_, slot)| **slot != NO_SLOT);
     for (link, (port, slot)) in (first..).zip(wired) {
-        let of_slot = &mut runs[usize::from(*slot)];
+        let of_slot = &mut ranges[usize::from(*slot)];
         match of_slot.last_mut() {
-            Some(run) if run.ports.end == port => run.ports.end += 1,
-            _ => of_slot.push(LinkRun {
+            Some(range) if range.ports.end == port => range.ports.end += 1,
+            _ => of_slot.push(LinkRange {
                 ports: port..port + 1,
                 link,
             }),
         }
     }
-    runs
+    ranges
 }
 
 impl RouterSlots {
@@ -912,7 +912,7 @@ impl SampleInput<'_> {
             let end = self.plan.periods().end(number).min(run_end.unwrap_or(Time::MAX));
             let mut goes_on = false;
             let mut period = OpenPeriod::new(self.router_slots, sink.period(number as u32));
-            for LinkRun { ports, link } in self.router_slots.runs.iter().flatten() {
+            for LinkRange { ports, link } in self.router_slots.ranges.iter().flatten() {
                 self.router.flows(ports.clone(), end, |port, flow, is_active| {
                     let number = link + u32::from(port - ports.start);
                     period.add((port, number), &flow, &mut samples.links);
@@ -937,10 +937,10 @@ impl SampleInput<'_> {
     ) -> bool {
         let not_begun = self.not_begun.filter(|_| is_last);
         let mut goes_on = false;
-        for (slot, runs) in samples.slots.iter_mut().zip(&self.router_slots.runs) {
-            let mut sum = self.add_up(runs, end, &mut goes_on);
+        for (slot, ranges) in samples.slots.iter_mut().zip(&self.router_slots.ranges) {
+            let mut sum = self.add_up(ranges, end, &mut goes_on);
             if let Some(not_begun) = not_begun {
-                self.subtract(runs, not_begun, &mut sum);
+                self.subtract(ranges, not_begun, &mut sum);
             }
             if let Some(later) = slot.after_open() {
                 if not_begun.is_none() {
@@ -961,11 +961,11 @@ impl SampleInput<'_> {
 
     /// Adds up what the links of a slot have carried until `end`. Sets `goes_on` if one of them is active then.
     #[inline]
-    fn add_up(&self, runs: &SlotRuns, end: Time, goes_on: &mut bool) -> Flow {
+    fn add_up(&self, ranges: &LinkRanges, end: Time, goes_on: &mut bool) -> Flow {
         let mut sum = Flow::default();
-        for run in runs {
-            let (of_run, is_active) = self.router.flow_of(run.ports.clone(), end);
-            sum.add(&of_run);
+        for range in ranges {
+            let (of_range, is_active) = self.router.flow_of(range.ports.clone(), end);
+            sum.add(&of_range);
             *goes_on |= is_active;
         }
         sum
@@ -973,8 +973,8 @@ impl SampleInput<'_> {
 
     /// Subtracts the packets of links that had not begun at the end of the run.
     #[cold]
-    fn subtract(&self, runs: &SlotRuns, not_begun: &NotBegun, sum: &mut Flow) {
-        for port in runs.iter().flat_map(|run| run.ports.clone()) {
+    fn subtract(&self, ranges: &LinkRanges, not_begun: &NotBegun, sum: &mut Flow) {
+        for port in ranges.iter().flat_map(|range| range.ports.clone()) {
             let key = (self.router.id(), Port(port));
             let (packets, bytes) = not_begun.get(&key).copied().unwrap_or_default();
             sum.packets = sum.packets.saturating_sub(packets);
