@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
 use crate::leg::RunLeg;
+use crate::lps::Lps;
 use crate::run::{Finished, Run, RunEnd};
-use crate::slot::Lps;
 use crate::snapshot::SavedLp;
 use crate::statistics::EngineStatistics;
 use crate::team::{give_to_first, has_least};
@@ -116,7 +116,7 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<A
     let lps = match useless || run.processes.index() == 0 {
         true => Vec::new(),
         false => {
-            let saved = all.lps.slots().map(|slot| SavedLp::new(run.model, slot));
+            let saved = all.lps.entries().map(|entry| SavedLp::new(run.model, entry));
             saved.collect()
         }
     };

@@ -302,7 +302,7 @@ impl<L: PathSegments> Ugal<L> {
             .each_global_link(at, target, start, &mut |gateway, port| {
                 let load = match gateway == at.router {
                     true => first,
-                    false => congestion.reported_load(reports.slot(gateway, port)),
+                    false => congestion.reported_load(reports.load_index(gateway, port)),
                 };
                 least = Some(least.map_or(load, |least: u64| least.min(load)));
             });
@@ -326,7 +326,7 @@ impl<L: PathSegments> Ugal<L> {
                 // A router reads the loads of its own ports directly, in the metric of reports.
                 let load = |port: Port| match gateway == at.router {
                     true => congestion.load(port),
-                    false => congestion.reported_load(reports.slot(gateway, port)),
+                    false => congestion.reported_load(reports.load_index(gateway, port)),
                 };
                 let ports = reports.ports(gateway);
                 let count = ports.len() as u64;

@@ -184,8 +184,13 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
         1 => 0,
         _ => size_of::<ClassTurns>() + (usize::from(classes) - 1) * size_of::<u32>(),
     };
-    let port =
-        |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches + turns as u64;
+    let port = |ports: u64| {
+        network
+            .model
+            .bytes_per_port(ports, vcs, network.packet_slot() > 0)
+            + batches
+            + turns as u64
+    };
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
     let observed = Observed::new(experiment, true);
     let shortcuts = Shortcuts::choose(&observed, &Declared::new(network));

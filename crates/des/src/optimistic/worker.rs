@@ -8,8 +8,8 @@ use crate::barrier::Ticket;
 use crate::commit::Committer;
 use crate::gather::Report;
 use crate::leg::{LegTimer, RunLeg};
+use crate::lps::Lps;
 use crate::run::{Observer, Run};
-use crate::slot::Lps;
 use crate::statistics::EngineStatistics;
 use crate::tally::DRAIN_INTERVAL;
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
@@ -160,7 +160,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
                 self.drain_tally(&mut committer, &mut observer);
                 self.part
                     .context
-                    .share_snapshot(self.run.model, &self.part.slots, self.parts);
+                    .share_snapshot(self.run.model, &self.part.entries, self.parts);
                 team.gather_snapshot(self.thread, self.gvt, stop, self.parts, &mut observer);
                 // All threads have undone the events after GVT.
                 self.others = Time::ZERO;
@@ -193,7 +193,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
                 rollbacks: self.part.lps.iter().map(|lp| lp.rollbacks).collect(),
                 gears: Vec::new(),
             },
-            lps: Lps::new(std::mem::take(&mut self.part.slots)),
+            lps: Lps::new(std::mem::take(&mut self.part.entries)),
             failure: self.part.into_failure(),
         }
     }

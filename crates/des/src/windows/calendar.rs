@@ -257,12 +257,12 @@ impl<P: Copy> Calendar<P> {
         match era {
             None => self.far.retain(|far| far.0.key() != key),
             Some(era) => {
-                let slot = (era % ERAS) as usize;
-                self.waiting_eras -= usize::from(!self.eras[slot].is_empty());
-                for chunk in std::mem::replace(&mut self.eras[slot], Epoch::EMPTY).chunks {
+                let ring_index = (era % ERAS) as usize;
+                self.waiting_eras -= usize::from(!self.eras[ring_index].is_empty());
+                for chunk in std::mem::replace(&mut self.eras[ring_index], Epoch::EMPTY).chunks {
                     for event in chunk.into_iter().filter(|event| event.key() != key) {
-                        self.waiting_eras += usize::from(self.eras[slot].is_empty());
-                        self.eras[slot].push(event, &mut self.chunks);
+                        self.waiting_eras += usize::from(self.eras[ring_index].is_empty());
+                        self.eras[ring_index].push(event, &mut self.chunks);
                     }
                 }
             }
@@ -357,8 +357,8 @@ impl<P: Copy> Calendar<P> {
 
     #[inline(always)]
     fn push_near(&mut self, window: u64, head: Head, payload: P) {
-        let slot = &mut self.ring[window as usize % BUCKETS];
-        let bucket = slot.get_or_insert_with(|| {
+        let bucket_cell = &mut self.ring[window as usize % BUCKETS];
+        let bucket = bucket_cell.get_or_insert_with(|| {
             self.near += 1;
             self.unused.pop().unwrap_or_else(|| Window::new(self.strips))
         });
@@ -480,8 +480,8 @@ impl<P: Copy> Calendar<P> {
         let is_it = |event: &Event<P>| event.time == key.time && event.key() == key;
         if window < self.spread {
             let strip = (target.0 - self.first) >> self.strip_bits;
-            let slot = &mut self.ring[window as usize % BUCKETS];
-            let Some(bucket) = slot.as_mut().filter(|_| key.time.0 >= self.start) else {
+            let bucket_cell = &mut self.ring[window as usize % BUCKETS];
+            let Some(bucket) = bucket_cell.as_mut().filter(|_| key.time.0 >= self.start) else {
                 return false;
             };
             let events = &mut bucket.strips[strip as usize];
@@ -493,7 +493,7 @@ impl<P: Copy> Calendar<P> {
                 bucket.active.retain(|active| *active != strip);
                 if bucket.active.is_empty() {
                     self.near -= 1;
-                    self.unused.extend(slot.take());
+                    self.unused.extend(bucket_cell.take());
                 }
             }
             return true;

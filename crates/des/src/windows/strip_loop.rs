@@ -2,8 +2,8 @@
 
 use super::calendar::Window;
 use super::lp_schedule::{LpSchedule, ScheduleSorter, ScheduledLp};
+use crate::lps::LpEntry;
 use crate::prefetch::{prefetch_begin, prefetch_front};
-use crate::slot::Slot;
 use crate::{Event, Model, Time};
 
 /// From this number of LPs per thread on, an LP's memory leaves the caches between two windows, so that a second
@@ -23,7 +23,7 @@ const FRONT: usize = 4;
 /// The LPs of a worker, which execute their events of a window.
 pub(crate) trait ExecuteLp<M: Model> {
     /// The LPs by local number.
-    fn slots(&self) -> &[Slot<M::Lp>];
+    fn entries(&self) -> &[LpEntry<M::Lp>];
 
     /// Executes events of an LP, and those that it sends itself for the window.
     fn execute_lp(&mut self, local: usize, planned: PlannedEvents<'_, M::Payload>);
@@ -138,7 +138,7 @@ impl<'a, M: Model> StripLoop<'a, M> {
                 until: start.saturating_add(self.model.lookahead()),
             };
             for index in 0..self.schedule.lps().len() {
-                self.prefetch_ahead(index, &ahead, lps.slots());
+                self.prefetch_ahead(index, &ahead, lps.entries());
                 let lp = self.schedule.lps()[index];
                 let entries = self.schedule.entries(lp);
                 self.sorter.time_sorter().sort(entries, ahead.events);
@@ -165,8 +165,13 @@ impl<'a, M: Model> StripLoop<'a, M> {
     /// Prefetches the memory of the next LPs: first the LP itself, then the memory it points to and, in large models,
     /// the memory that its events will touch.
     #[inline]
-    fn prefetch_ahead(&self, index: usize, ahead: &UpcomingEvents<'_, M::Payload>, slots: &[Slot<M::Lp>]) {
-        let many = slots.len() >= MANY;
+    fn prefetch_ahead(
+        &self,
+        index: usize,
+        ahead: &UpcomingEvents<'_, M::Payload>,
+        entries: &[LpEntry<M::Lp>],
+    ) {
+        let many = entries.len() >= MANY;
         let [own, theirs, each] = if many { FAR } else { NEAR };
         let find = |index: usize| -> Option<Upcoming<'_, M::Payload>> {
             let here = self.schedule.lps();
@@ -179,17 +184,17 @@ impl<'a, M: Model> StripLoop<'a, M> {
             }
         };
         if let Some((schedule, lp, events)) = find(index + own) {
-            prefetch_front(&slots[lp.local as usize], FRONT);
+            prefetch_front(&entries[lp.local as usize], FRONT);
             // These lines were prefetched with the schedule, but others have replaced them since.
             schedule
                 .events(lp)
                 .for_each(|event| prefetch_begin(events, event as usize));
         }
         if let Some((_, lp, _)) = find(index + theirs) {
-            self.model.prefetch(&slots[lp.local as usize].lp, ahead.until);
+            self.model.prefetch(&entries[lp.local as usize].lp, ahead.until);
         }
         if many && let Some((schedule, lp, events)) = find(index + each) {
-            let state = &slots[lp.local as usize].lp;
+            let state = &entries[lp.local as usize].lp;
             for event in schedule.events(lp) {
                 self.model.prefetch_for(state, &events[event as usize]);
             }

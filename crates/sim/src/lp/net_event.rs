@@ -34,7 +34,7 @@ pub enum NetEvent {
     /// Router: another router of its group reports loads, see [`routing::Reports`].
     LoadsReported {
         /// Index of the first load in the group's table.
-        slot: u16,
+        first: u16,
         /// Number of loads.
         count: u8,
         /// The loads.

@@ -69,7 +69,7 @@ enum QueuedOperation {
 }
 
 /// A place in the queue.
-struct QueueSlot {
+struct QueueItem {
     operation: QueuedOperation,
     /// Whether it is in the window that is replayed.
     inside: bool,
@@ -126,7 +126,7 @@ impl RecordedProgram for Otf2Program {
 /// State of the replay of one rank's events.
 pub struct EventReplay {
     rank: u32,
-    queue: VecDeque<QueueSlot>,
+    queue: VecDeque<QueueItem>,
     window: RecordingTracker,
     /// Whether the last operation was in the window.
     was_inside: bool,
@@ -194,7 +194,7 @@ impl EventReplay {
         events: &mut dyn EventSource,
     ) -> Result<Option<Operation>, ReplayFailure> {
         loop {
-            match self.queue.front().map(|slot| &slot.operation) {
+            match self.queue.front().map(|item| &item.operation) {
                 Some(QueuedOperation::Dropped) => {
                     self.pop();
                 }
@@ -220,9 +220,9 @@ impl EventReplay {
 
     fn pop(&mut self) -> Option<QueuedOperation> {
         self.head += 1;
-        let slot = self.queue.pop_front()?;
-        self.was_inside = slot.inside;
-        Some(slot.operation)
+        let item = self.queue.pop_front()?;
+        self.was_inside = item.inside;
+        Some(item.operation)
     }
 
     /// Whether the MPI function of the first operation has ended.
@@ -266,8 +266,8 @@ impl EventReplay {
         let Some(index) = sequence.checked_sub(self.head) else {
             return Ok(());
         };
-        let slot = self.queue.get(index as usize).map(|slot| &slot.operation);
-        let Some(QueuedOperation::Posted { number, call, .. }) = slot else {
+        let item = self.queue.get(index as usize).map(|item| &item.operation);
+        let Some(QueuedOperation::Posted { number, call, .. }) = item else {
             return Ok(());
         };
         let (number, call) = (*number, *call);
@@ -382,28 +382,28 @@ impl EventReplay {
     }
 
     fn push(&mut self, operation: Operation, now: u64) {
-        self.push_slot(QueuedOperation::Ready(operation), now);
+        self.push_item(QueuedOperation::Ready(operation), now);
     }
 
-    fn push_slot(&mut self, operation: QueuedOperation, now: u64) {
+    fn push_item(&mut self, operation: QueuedOperation, now: u64) {
         self.compute_until(now);
         self.push_computed();
         let inside = match &self.current {
             Some(current) => current.inside,
             None => self.window.is_inside(now),
         };
-        self.queue.push_back(QueueSlot { operation, inside });
+        self.queue.push_back(QueueItem { operation, inside });
     }
 
     /// Computation between two calls is one operation for each region, in the order of first entry, so that
     /// frequent changes of region cost no memory.
     fn push_computed(&mut self) {
         let computed = self.computed.drain(..);
-        let slot = |(region, ps)| QueueSlot {
+        let item = |(region, ps)| QueueItem {
             operation: QueuedOperation::Ready(Operation::Compute { ps, region }),
             inside: true,
         };
-        self.queue.extend(computed.map(slot));
+        self.queue.extend(computed.map(item));
     }
 
     fn enter(&mut self, region: u32, now: u64, definitions: &Definitions) {
@@ -495,9 +495,9 @@ impl EventReplay {
         }
         self.push_computed();
         self.window.finish(&mut self.recording);
-        for slot in &mut self.queue {
-            if matches!(slot.operation, QueuedOperation::Posted { .. }) {
-                slot.operation = QueuedOperation::Dropped;
+        for item in &mut self.queue {
+            if matches!(item.operation, QueuedOperation::Posted { .. }) {
+                item.operation = QueuedOperation::Dropped;
             }
         }
     }

@@ -262,9 +262,9 @@ impl HostSamples {
                 continue;
             }
             let link = seen.id.0 * seen.rails + rail;
-            let slot = &mut self.links[rail as usize];
-            let flow = slot.advance(flow);
-            if slot.wait(packets, backlog) || !flow.is_nothing() {
+            let sampled = &mut self.links[rail as usize];
+            let flow = sampled.advance(flow);
+            if sampled.wait(packets, backlog) || !flow.is_nothing() {
                 emit(Record::LinkSample {
                     bin,
                     link,

@@ -68,7 +68,7 @@ pub fn applies(observed: &Observed, declared: &Declared) -> Option<CreditBatchin
     let invisible = declared.router.reports_credit_waits
         && declared.nic.reports_credit_waits
         && declared.oblivious
-        && !declared.slots
+        && !declared.packet_slots
         && observed.series < Series::Links
         && observed.whole
         && observed.until.is_some()

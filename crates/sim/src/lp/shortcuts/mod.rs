@@ -56,7 +56,7 @@ pub struct Declared {
     /// The links.
     pub links: LinkCapabilities,
     /// Whether buffers are divided into slots of the largest packet.
-    pub slots: bool,
+    pub packet_slots: bool,
     /// Smallest buffer of a VC, in bytes.
     pub vc_buffer: u32,
     /// Largest packet with its header, in bytes.
@@ -111,7 +111,7 @@ impl Declared {
             router: network.model.capabilities(),
             nic: network.nic.capabilities(),
             links: LINKS,
-            slots: network.slot() > 0,
+            packet_slots: network.packet_slot() > 0,
             vc_buffer: network.smallest_buffer_of_vc(),
             packet: network.packet.largest(),
             rails: network.rails.count(),
@@ -190,7 +190,7 @@ mod tests {
                 ..NicCapabilities::NONE
             },
             links: LINKS,
-            slots: false,
+            packet_slots: false,
             vc_buffer: 160,
             packet: 10,
             rails: 1,
@@ -238,7 +238,7 @@ mod tests {
             (|d| d.links.loses_packets = true, "batches"),
             (|d| d.router = RouterCapabilities::NONE, ""),
             (|d| d.nic = NicCapabilities::NONE, ""),
-            (|d| d.slots = true, "early ahead"),
+            (|d| d.packet_slots = true, "early ahead"),
             (|d| d.vc_buffer = 159, "early ahead"),
             (|d| d.rails = 2, "batches early windows"),
         ];
