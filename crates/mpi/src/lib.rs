@@ -35,7 +35,7 @@ mod repetition;
 mod requests;
 mod settings;
 mod statistics;
-mod tracing;
+mod timeline;
 
 pub use collectives::{
     ALGORITHMS, AlgorithmSelection, CollectiveAlgorithm, CollectiveArgs, CollectiveCall, CollectiveVariant,
@@ -55,4 +55,4 @@ pub use rank::undo::Changes;
 pub use rank::{Action, Rank};
 pub use settings::MpiSettings;
 pub use statistics::{CallTime, RankStats};
-pub use tracing::{TraceEvent, TracedActivity};
+pub use timeline::{TimelineActivity, TimelineEvent};

@@ -14,7 +14,7 @@ mod repetition;
 mod select;
 pub(crate) mod state;
 mod stop;
-mod tracing;
+mod timeline;
 pub(crate) mod undo;
 
 use std::fmt;
@@ -39,8 +39,8 @@ use crate::program::ProgramCursor;
 use crate::repetition::{MeasuredEnd, Repetition};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
-use crate::tracing::TracedUntil;
-use crate::{IdleTime, MpiJob, RMA_CONTEXT, RankStats, ReplayError, TraceEvent};
+use crate::timeline::TimelineUntil;
+use crate::{IdleTime, MpiJob, RMA_CONTEXT, RankStats, ReplayError, TimelineEvent};
 
 /// What a rank asks of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,8 @@ pub enum Action {
     Stopped,
     /// A repetition of the program has ended, with this number, from 1.
     RepetitionEnded(u64),
-    /// A trace event, only after [`Rank::set_tracing`].
-    Trace(TraceEvent),
+    /// A timeline event, only after [`Rank::set_timeline`].
+    Timeline(TimelineEvent),
 }
 
 /// The first items of a list, and the number of the others.
@@ -76,15 +76,15 @@ pub struct Rank {
     pub(crate) job: Arc<MpiJob>,
     pub(crate) rank: u32,
     pub(crate) journal: RankJournal,
-    /// Whether it reports trace events.
-    pub(crate) tracing: bool,
+    /// Whether it reports timeline events.
+    pub(crate) has_timeline: bool,
     pub(crate) program: ProgramCursor,
     pub(crate) state: Journaled<CpuState>,
     pub(crate) activity: Journaled<CpuActivity>,
     /// Start of the activity.
     pub(crate) since: Journaled<Time>,
-    /// Time up to which the activity has been traced.
-    pub(crate) traced_until: Journaled<TracedUntil>,
+    /// Time up to which the activity has been reported.
+    pub(crate) timeline_until: Journaled<TimelineUntil>,
     pub(crate) path: Journaled<PathState>,
     /// The arrival that is being executed; `None` while the CPU acts and between calls.
     pub(crate) arriving: Option<Arriving>,
@@ -125,12 +125,12 @@ impl Rank {
             job,
             rank,
             journal: RankJournal::default(),
-            tracing: false,
+            has_timeline: false,
             program: ProgramCursor::new(program),
             state: Journaled::new(CpuState::New),
             activity: Journaled::new(CpuActivity::None),
             since: Journaled::new(Time::ZERO),
-            traced_until: Journaled::new(TracedUntil::default()),
+            timeline_until: Journaled::new(TimelineUntil::default()),
             path: Journaled::new(PathState::default()),
             arriving: None,
             ordering: MessageOrder::default(),

@@ -265,7 +265,7 @@ proptest! {
                 call.undo(rank);
                 assert_eq!(saved(rank), bytes);
                 *rank = Rank::restore(job.clone(), number, case.program(number), state).unwrap();
-                rank.set_tracing(true);
+                rank.set_timeline(true);
                 assert_eq!(saved(rank), bytes);
                 call.repeat(rank);
                 rank.undo(call.changes.take().expect("a repeated call changes something"));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lp::host_message::HostMessage;
 use crate::lp::load_reports::Loads;
-use crate::lp::trace_record::TraceRecord;
+use crate::lp::timeline_record::TimelineRecord;
 
 /// An event of a router, a host or the termination detector.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -136,8 +136,8 @@ pub enum Record {
         /// Number of the repetition, from 1.
         number: u64,
     },
-    /// A trace record of ranks, NICs and routers.
-    Trace(TraceRecord),
+    /// A timeline record of ranks, NICs and routers.
+    Timeline(TimelineRecord),
     /// The sum over the links of one class at one router or host in a bin.
     ClassSample {
         /// The bin.
