@@ -118,8 +118,7 @@ pub enum NetEvent {
     },
 }
 
-/// A committed observation, in the total order. LPs emit records, and collection turns
-/// them into rows.
+/// An output of an LP at commit, in the total order. LPs emit records, and collection turns them into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Record {
     /// A rank has finished, at the time of the event.

@@ -326,7 +326,7 @@ impl HostNic {
 
     /// Tells the collection of an event.
     #[inline(always)]
-    pub fn observe<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
+    pub fn event<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
         let (id, first, more) = (self.id, &self.first, self.more.as_deref());
         self.collection
             .event(simulation, || seen(id, first, more), context);

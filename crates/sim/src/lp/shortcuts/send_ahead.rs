@@ -7,7 +7,7 @@
 //!
 //! # Preconditions
 //! - Those of [early commit](super::early_commit): the end of the run is known, the host has no ranks, and nothing
-//!   observes it before the end.
+//!   reads its state before the end.
 //! - The event at the host is not one that may be undone. The optimistic executor has such events beside certain ones;
 //!   at those, each message is made at its time.
 //! - Hosts have one rail. Packets of several rails may reach a router at one picosecond, in the order in which they
@@ -28,7 +28,7 @@
 
 use des::Time;
 
-use super::{Declared, Observed, early_commit};
+use super::{Collected, Declared, early_commit};
 
 /// Hosts send ahead by so many latencies of the shortest link: enough for several messages, few enough to be near in
 /// memory when they are due.
@@ -64,11 +64,11 @@ impl SendAhead {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(observed: &Observed, declared: &Declared) -> Option<SendAhead> {
-    early_commit::applies(observed, declared)?;
+pub fn applies(collected: &Collected, declared: &Declared) -> Option<SendAhead> {
+    early_commit::applies(collected, declared)?;
     let nic = &declared.nic;
     (declared.rails == 1 && nic.sends_only_messages && nic.final_reservations).then(|| SendAhead {
         reach: Time(declared.shortest_link.ps().saturating_mul(SHORTEST_LINKS)),
-        until: observed.until.unwrap_or_default(),
+        until: collected.until.unwrap_or_default(),
     })
 }
