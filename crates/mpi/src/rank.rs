@@ -292,7 +292,7 @@ impl Rank {
         self.requests.open_count()
     }
 
-    /// What the rank is blocked on, for reports of a deadlock: `MPI_Wait for a message from rank 3, tag 7,
+    /// What the rank is blocked on, for the error of a deadlock: `MPI_Wait for a message from rank 3, tag 7,
     /// communicator 0`. `None` if it is not blocked.
     pub fn waiting_for(&self) -> Option<String> {
         let CpuActivity::Call { call, .. } = *self.activity else {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::path::PackedPath;
 
-/// Description of a request, for reports.
+/// Description of a request, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RequestInfo {
     pub kind: RequestKind,

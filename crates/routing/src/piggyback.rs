@@ -18,7 +18,7 @@ use config::{Bytes, parameters};
 use crate::Algorithm;
 use crate::registry::is_groups;
 use crate::segments::{self, INTERMEDIATES};
-use crate::ugal::{PARAMETERS, PERIOD, ReportUse, UgalRule, read_period};
+use crate::ugal::{LoadReportUse, PARAMETERS, PERIOD, UgalRule, read_period};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "piggyback",
@@ -35,7 +35,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     build: |section, topology| {
         let rule = UgalRule::read(section, &*topology)?;
         let threshold = section.get::<Bytes>("threshold")?.bytes;
-        let rule = rule.informed(ReportUse::Congestion(threshold), read_period(section)?);
+        let rule = rule.informed(LoadReportUse::Congestion(threshold), read_period(section)?);
         segments::build::<false>(section, topology, INTERMEDIATES, rule)
     },
 };

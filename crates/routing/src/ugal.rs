@@ -55,7 +55,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
                 let text = format!("this {} has no groups; expected router", topology.describe());
                 return Err(section.error("information", text));
             }
-            rule = rule.informed(ReportUse::Loads, period);
+            rule = rule.informed(LoadReportUse::Loads, period);
         }
         segments::build::<false>(section, topology, INTERMEDIATES, rule)
     },
@@ -117,12 +117,12 @@ pub(crate) struct UgalRule {
     /// Whether one random path is compared by load alone.
     simple: bool,
     /// The use of reported loads, and the period of reports in ps.
-    reported: Option<(ReportUse, u64)>,
+    reported: Option<(LoadReportUse, u64)>,
 }
 
 /// The use of loads that other routers report.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReportUse {
+pub(crate) enum LoadReportUse {
     /// The load of a path is that of its link to another group, if that is greater than the load of its first port.
     Loads,
     /// A path whose link to another group is congested loses against one whose link is not. A link is congested if
@@ -220,7 +220,7 @@ impl UgalRule {
     }
 
     /// The same rule with reported loads at this period.
-    pub(crate) fn informed(self, reported: ReportUse, period_ps: u64) -> UgalRule {
+    pub(crate) fn informed(self, reported: LoadReportUse, period_ps: u64) -> UgalRule {
         UgalRule {
             simple: false,
             reported: Some((reported, period_ps)),
@@ -294,7 +294,7 @@ impl<L: PathSegments> Ugal<L> {
     /// that the path can take, the least loaded one counts.
     fn load(&self, at: At, target: RouterId, start: &PathStart, congestion: &dyn Congestion) -> u64 {
         let first = self.rule.load(start, congestion);
-        let (Some(reports), Some((ReportUse::Loads, _))) = (&self.reports, self.rule.reported) else {
+        let (Some(reports), Some((LoadReportUse::Loads, _))) = (&self.reports, self.rule.reported) else {
             return first;
         };
         let mut least = None;
@@ -380,7 +380,7 @@ impl<L: PathSegments> Ugal<L> {
             CostRule::LoadHops => self.segments.minimal_links(at, target, &minimal),
             CostRule::LoadRemaining => self.segments.links_remaining(at, target, &minimal),
         };
-        if let Some((ReportUse::Congestion(threshold), _)) = self.rule.reported {
+        if let Some((LoadReportUse::Congestion(threshold), _)) = self.rule.reported {
             let congested = |start| self.is_congested((at, target, start), threshold, congestion);
             match (congested(&minimal), congested(&other)) {
                 (true, false) => return other,
@@ -413,7 +413,7 @@ impl<L: PathSegments> Routing for Ugal<L> {
     fn detour_load(&self) -> Option<u64> {
         match self.rule.reported {
             // Reports of congestion decide first.
-            Some((ReportUse::Congestion(_), _)) => None,
+            Some((LoadReportUse::Congestion(_), _)) => None,
             _ => Some(self.rule.bias),
         }
     }

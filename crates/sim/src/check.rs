@@ -23,7 +23,7 @@ const SHOWN_JOBS: usize = 16;
 
 /// The summary of a checked experiment.
 #[derive(Clone, Debug, Serialize)]
-pub struct CheckReport {
+pub struct CheckSummary {
     /// The topology with its dimensions.
     pub topology: String,
     /// Number of hosts.
@@ -80,11 +80,11 @@ pub struct CheckedJob {
 }
 
 /// Checks an experiment that was built, and tries to prove that it is free of deadlocks.
-pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
+pub fn check(experiment: &Experiment) -> Result<CheckSummary, Error> {
     let network = &experiment.network;
     let topology = network.topology.as_ref();
     let (deadlock, deadlock_free) = deadlock_freedom(network, network.model.capabilities());
-    Ok(CheckReport {
+    Ok(CheckSummary {
         topology: topology.describe(),
         hosts: u64::from(network.hosts()),
         rails: network.rails.count(),
@@ -221,7 +221,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     routers * (router + per_lp) + ports + hosts * (host + per_lp) + ranks
 }
 
-impl fmt::Display for CheckReport {
+impl fmt::Display for CheckSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "network   {}", self.topology)?;
         writeln!(

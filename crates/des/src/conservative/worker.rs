@@ -2,7 +2,7 @@
 
 use super::Windows;
 use crate::commit::Committer;
-use crate::gather::Report;
+use crate::gather::WorkerEnd;
 use crate::leg::{LegTimer, RunLeg};
 use crate::lps::{LpEntry, Lps};
 use crate::run::{Observer, Run};
@@ -96,7 +96,7 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
     }
 
     /// Executes all windows, from the first event to the end of the run. The leading thread has the observer.
-    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> Report<M> {
+    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> WorkerEnd<M> {
         let team = self.team;
         let _guard = PanicGuard(team);
         let mut clock = Clock::start();
@@ -159,7 +159,7 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
             self.window(now, limit, &mut clock);
         };
         self.drain_tally(Time::MAX, &mut committer, &mut observer);
-        Report {
+        WorkerEnd {
             pending: self.part.context.end(self.run.model, self.leg),
             lps: Lps::new(self.part.entries),
             failure: self.part.context.failure,

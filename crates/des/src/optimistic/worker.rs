@@ -6,7 +6,7 @@ use super::part::{Certain, OptimisticPart, Speculative};
 use super::throttle::Throttle;
 use crate::barrier::Ticket;
 use crate::commit::Committer;
-use crate::gather::Report;
+use crate::gather::WorkerEnd;
 use crate::leg::{LegTimer, RunLeg};
 use crate::lps::Lps;
 use crate::run::{Observer, Run};
@@ -88,7 +88,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
     }
 
     /// Executes the whole run. The leading thread has the observer.
-    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> Report<M> {
+    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> WorkerEnd<M> {
         let team = self.team;
         let _guard = PanicGuard(team);
         let until = self.run.settings.until;
@@ -173,7 +173,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
             self.execute_certain(end);
         };
         self.drain_tally(&mut committer, &mut observer);
-        Report {
+        WorkerEnd {
             pending: self.part.context.end(self.run.model, self.leg),
             broken,
             interrupted,

@@ -97,7 +97,7 @@ impl LoadReports {
         }
         let period = reports.period_ps();
         let wait = period - context.now().ps() % period;
-        context.send(context.lp(), Time::from_ps(wait), NetEvent::ReportDue);
+        context.send(context.lp(), Time::from_ps(wait), NetEvent::LoadReportDue);
     }
 
     /// Sends the loads of a router's ports, if they have changed.

@@ -30,7 +30,7 @@ pub enum NetEvent {
         signal: RouterSignal,
     },
     /// Router, from itself: a load report is due.
-    ReportDue,
+    LoadReportDue,
     /// Router: another router of its group reports loads, see [`routing::Reports`].
     LoadsReported {
         /// Index of the first load in the group's table.

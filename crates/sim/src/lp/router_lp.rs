@@ -209,7 +209,7 @@ impl RouterLp {
             unreachable!("routing that asks for load reports says which")
         };
         match *event {
-            NetEvent::ReportDue => {
+            NetEvent::LoadReportDue => {
                 let load = |port: Port| router.load(port.0);
                 load_reports.report(simulation, reports, router.id(), load, context);
             }

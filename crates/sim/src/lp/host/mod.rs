@@ -155,7 +155,7 @@ impl Host {
             NetEvent::DrainAsked => self.report_drain(simulation, context),
             NetEvent::ProgressAsked => self.ranks.report_progress(simulation, context),
             NetEvent::RouterTimer(_)
-            | NetEvent::ReportDue
+            | NetEvent::LoadReportDue
             | NetEvent::LoadsReported { .. }
             | NetEvent::RankFinished { .. }
             | NetEvent::RoundDue

@@ -60,8 +60,5 @@ pub fn applies(collected: &Collected, declared: &Declared) -> Option<EarlyCommit
         && collected.whole
         && !collected.drains
         && !collected.ranks;
-    collected
-        .until
-        .filter(|_| certain && unread)
-        .map(EarlyCommit)
+    collected.until.filter(|_| certain && unread).map(EarlyCommit)
 }
