@@ -2,8 +2,8 @@
 //!
 //! Some algorithms decide by loads that their router does not see: UGAL-G (J. Kim et al., ISCA 2008) by those of all
 //! links that leave the group, piggyback routing (N. Jiang, J. Kim, W. J. Dally, ISCA 2009) by whether they are
-//! congested. Reports leave at multiples of a period if a load has changed. They take as long as a packet takes on
-//! the shortest path through idle routers, and no bandwidth.
+//! congested. Reports leave at multiples of the report period if a load has changed. They take as long as a packet
+//! takes on the shortest path through idle routers, and no bandwidth.
 //!
 //! A load is reported in units of [`Reports::UNIT`] bytes, rounded up, at most 65,535 units.
 
@@ -52,7 +52,7 @@ impl Reports {
         reports
     }
 
-    /// The shortest time between two reports of a router, in picoseconds.
+    /// The report period: the shortest time between two reports of a router, in picoseconds.
     pub fn period_ps(&self) -> u64 {
         self.period_ps
     }

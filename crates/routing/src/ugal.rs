@@ -49,13 +49,13 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     build: |section, topology| {
         let mut rule = UgalRule::read(section, &*topology)?;
         let information = section.choice("information")?;
-        let period = read_period(section)?;
+        let report_period = read_report_period(section)?;
         if information == "group" {
             if !is_groups(&topology.shape()) {
                 let text = format!("this {} has no groups; expected router", topology.describe());
                 return Err(section.error("information", text));
             }
-            rule = rule.informed(LoadReportUse::Loads, period);
+            rule = rule.informed(LoadReportUse::Loads, report_period);
         }
         segments::build::<false>(section, topology, INTERMEDIATES, rule)
     },
@@ -66,18 +66,18 @@ const PARAMETERS_AND_INFORMATION: &[Parameter] = parameters! {
     choice("information", &["router", "group"],
         "whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all links that \
          leave it, too (UGAL-G)");
-    PERIOD;
+    REPORT_PERIOD;
 };
 
 /// The parameter of algorithms with load reports.
-pub(crate) const PERIOD: Parameter = Parameter::time(
+pub(crate) const REPORT_PERIOD: Parameter = Parameter::time(
     "period",
     "100 ns",
     "time between two load reports of a router to its group",
 );
 
 /// The time between two reports, in ps.
-pub(crate) fn read_period(section: &Section) -> Result<u64, Error> {
+pub(crate) fn read_report_period(section: &Section) -> Result<u64, Error> {
     let period = section.get::<Duration>("period")?;
     match period.ps {
         0 => Err(section.error("period", "0 is no interval; expected a time such as \"100 ns\"")),
@@ -219,11 +219,11 @@ impl UgalRule {
         self.load(minimal, congestion) <= allowed
     }
 
-    /// The same rule with reported loads at this period.
-    pub(crate) fn informed(self, reported: LoadReportUse, period_ps: u64) -> UgalRule {
+    /// The same rule with loads reported at this report period.
+    pub(crate) fn informed(self, reported: LoadReportUse, report_period_ps: u64) -> UgalRule {
         UgalRule {
             simple: false,
-            reported: Some((reported, period_ps)),
+            reported: Some((reported, report_period_ps)),
             ..self
         }
     }
@@ -237,7 +237,7 @@ impl OverSegments for UgalRule {
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing> {
         let reports = self
             .reported
-            .and_then(|(_, period_ps)| segments.reports(period_ps));
+            .and_then(|(_, report_period_ps)| segments.reports(report_period_ps));
         Box::new(Ugal {
             segments,
             rule: self,

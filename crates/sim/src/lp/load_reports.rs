@@ -2,8 +2,8 @@
 //! them ([`routing::Reports`]).
 //!
 //! A router schedules a report when one of its reported loads may have changed. It sends the report at the next
-//! multiple of the period, if the load has changed. Without changes there are no reports, so reports do not prolong a
-//! run.
+//! multiple of the report period, if the load has changed. Without changes there are no reports, so reports do not
+//! prolong a run.
 
 use des::{Context, Time};
 use routing::Reports;
