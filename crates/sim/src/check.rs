@@ -178,11 +178,11 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let vcs = u64::from(network.traffic_classes.all_vcs());
     let batches =
         u64::from(network.model.capabilities().reports_credit_waits) * vcs * CreditBatches::BYTES_PER_VC;
-    // The preferred queue of each further class, and the turns.
-    let classes = network.traffic_classes.count();
-    let turns = match classes {
+    // The preferred queue of each further traffic class, and the turns.
+    let traffic_classes = network.traffic_classes.count();
+    let turns = match traffic_classes {
         1 => 0,
-        _ => size_of::<ClassTurns>() + (usize::from(classes) - 1) * size_of::<u32>(),
+        _ => size_of::<ClassTurns>() + (usize::from(traffic_classes) - 1) * size_of::<u32>(),
     };
     let port = |ports: u64| {
         network

@@ -12,7 +12,7 @@ const INTERVALS: usize = 4;
 const WAITING_LINKS: f64 = 1.0;
 
 /// The rows of the measured time.
-pub(super) struct ClassLoads {
+pub(super) struct LinkClassSeries {
     from_ps: u64,
     until_ps: u64,
     rows: Vec<SeriesRow>,
@@ -44,9 +44,9 @@ impl LoadInterval {
     }
 }
 
-impl ClassLoads {
+impl LinkClassSeries {
     /// `None` if the table lacks a column, or has no row in the measured time.
-    pub fn of(table: &Table, from_ps: u64, until_ps: u64) -> Option<ClassLoads> {
+    pub fn of(table: &Table, from_ps: u64, until_ps: u64) -> Option<LinkClassSeries> {
         let columns = BatchColumns::new(table.batch());
         let classes = columns.texts("class").ok()?;
         let integers = |name: &str| columns.integers(name).ok();
@@ -77,7 +77,7 @@ impl ClassLoads {
                 buffer_full_ps: full[row],
             });
         }
-        (!rows.is_empty()).then_some(ClassLoads {
+        (!rows.is_empty()).then_some(LinkClassSeries {
             from_ps,
             until_ps,
             rows,

@@ -21,7 +21,7 @@ use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{BinFlow, JobFlow, LoadStep, Record};
 use crate::lp::not_begun::NotBegun;
-use crate::lp::sampling::{BlockPair, Blocks, INJECTION, LinkSums, SumsShape, classes};
+use crate::lp::sampling::{BlockPair, Blocks, INJECTION, LinkSums, SumsShape, link_classes};
 use crate::lp::simulation::Simulation;
 
 /// Records between two reads of the clock.
@@ -197,7 +197,7 @@ impl Collector {
         let network = &simulation.network;
         let classes = match setting.series {
             Series::Off => Vec::new(),
-            _ => classes(network),
+            _ => link_classes(network),
         };
         let blocks = simulation.plan.blocks();
         let names = CollectedNames {
@@ -319,7 +319,7 @@ impl Collector {
                     self.tables.repetitions.push(row)?;
                 }
             }
-            Record::ClassSample { bin, class, flow } => {
+            Record::LinkClassSample { bin, class, flow } => {
                 self.turn_to(bin)?;
                 self.add_class_flow(class, flow);
             }

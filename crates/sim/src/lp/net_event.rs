@@ -138,7 +138,7 @@ pub enum Record {
     /// A timeline record of ranks, NICs and routers.
     Timeline(TimelineRecord),
     /// The sum over the links of one class at one router or host in a bin.
-    ClassSample {
+    LinkClassSample {
         /// The bin.
         bin: u32,
         /// The class, see [`Plan`](crate::lp::sampling::Plan).

@@ -103,7 +103,7 @@ impl Simulation {
 
     /// The traffic class of a job.
     #[inline]
-    pub fn class_of(&self, job: u16) -> u8 {
+    pub fn traffic_class_of(&self, job: u16) -> u8 {
         match self.network.traffic_classes.is_one() {
             true => 0,
             false => self.jobs[usize::from(job)].traffic_class,

@@ -358,7 +358,7 @@ fn seen<'a>(
             RailView {
                 flow: nic.used(time).total,
                 backlog: nic.backlog(),
-                classes: std::array::from_fn(|class| nic.class_view(class as u8)),
+                traffic_classes: std::array::from_fn(|class| nic.class_view(class as u8)),
                 is_active: nic.is_active(time),
             }
         },

@@ -451,7 +451,7 @@ pub fn hand_over<C: Context<Simulation>>(
         bytes: wire_bytes(&message, &ranks.mpi.settings),
         job,
         source: slot,
-        traffic_class: simulation.class_of(job),
+        traffic_class: simulation.traffic_class_of(job),
         standalone: false,
         report: message.reports_injection().then_some(Injected { slot, request }),
     };

@@ -77,7 +77,7 @@ impl Sources {
                 bytes,
                 job,
                 source: 0,
-                traffic_class: simulation.class_of(job),
+                traffic_class: simulation.traffic_class_of(job),
                 standalone: true,
                 report: None,
             };

@@ -19,7 +19,7 @@ pub use bin_tally::{BinTally, SentAtOnce, TallyStep};
 pub use blocks::{BlockPair, Blocks, MOST_BLOCKS, SumsShape};
 pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
 pub use link_sums::LinkSums;
-pub use plan::{INJECTION, Plan, classes};
+pub use plan::{INJECTION, Plan, link_classes};
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use sampled_link::SampledVc;
 pub use sent_sum::SentSum;

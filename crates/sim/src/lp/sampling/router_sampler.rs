@@ -111,7 +111,7 @@ pub trait SampleSink {
 
     /// The links of one class in a bin.
     fn class(&mut self, bin: u32, class: u8, flow: BinFlow) {
-        self.record(Record::ClassSample { bin, class, flow });
+        self.record(Record::LinkClassSample { bin, class, flow });
     }
 
     /// What a job has delivered in a bin.
