@@ -10,7 +10,7 @@ use des::{
 };
 use experiment::{CreditSetting, Effort, Experiment, bounds};
 use results::{
-    Collect, GearSummary, Outcome, PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes,
+    Collect, GearSummary, Outcome, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes, WorkerSummary,
 };
 
 use crate::Error;
@@ -442,13 +442,13 @@ fn parts(
     work: &ExpectedWork,
     partition: &Partition,
     threads: usize,
-) -> Vec<PartSummary> {
+) -> Vec<WorkerSummary> {
     let total = work.total();
     let part = |index: usize| {
-        let mut part = PartSummary {
+        let mut part = WorkerSummary {
             process: (index / threads) as u64,
             thread: (index % threads) as u64,
-            ..PartSummary::default()
+            ..WorkerSummary::default()
         };
         for lp in partition.range(index) {
             part.share += work.of(LpId(lp)) as f64 / total.max(1) as f64;
