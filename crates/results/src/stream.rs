@@ -1,11 +1,11 @@
 //! Tables that grow during a run. With a folder for them, they are never entirely in memory.
 //!
 //! Rows are collected by column until a group of [`GROUP_ROWS`] is full. A full group is hashed and written as a
-//! Parquet file of its own, a *part file*. At the end these are concatenated, byte by byte, into the file of the
-//! table. So the parts on disk are readable however a run ends. Groups are cut by their number of rows alone, so that
-//! digest and files are independent of the executor and of interruptions. From time to time the rows of the
-//! incomplete group are also written, as the *tail*, for readers of an unfinished run. The hash of each part file is kept,
-//! also in checkpoints, and compared when it is read again.
+//! Parquet file of its own, a *part file*. At the end these are concatenated, byte by byte, into the file of the table.
+//! So the parts on disk are readable however a run ends. Groups are cut by their number of rows alone, so that digest
+//! and files are independent of the executor and of interruptions. From time to time the rows of the incomplete group
+//! are also written, as the *tail*, for readers of an unfinished run. The hash of each part file is kept, also in
+//! checkpoints, and compared when it is read again.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -13,7 +13,7 @@ use topology::RouterId;
 use crate::Error;
 use crate::lp::sampling::{HostSampler, Plan, RouterSampler};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
-use crate::lp::shortcuts::{Collected, Declared, Shortcuts};
+use crate::lp::shortcuts::{Declared, Requested, Shortcuts};
 
 /// Largest number of routing situations in a deadlock proof: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;
@@ -192,8 +192,8 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
             + turns as u64
     };
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
-    let collected = Collected::new(experiment, true);
-    let shortcuts = Shortcuts::choose(&collected, &Declared::new(network));
+    let requested = Requested::new(experiment, true);
+    let shortcuts = Shortcuts::choose(&requested, &Declared::new(network));
     let plan = Plan::new(&experiment.collect, network, shortcuts.tallies.is_on());
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))

@@ -18,7 +18,7 @@ use crate::checkpoint::{Checkpoint, CheckpointWriter, Checkpoints};
 use crate::collect::Collector;
 use crate::lp::expected_work::ExpectedWork;
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::shortcuts::{Collected, Declared, Shortcuts};
+use crate::lp::shortcuts::{Declared, Requested, Shortcuts};
 use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::wiring::LpIdentity;
 use crate::outcome::audit::audit;
@@ -99,15 +99,15 @@ pub fn run_in(
 ) -> Result<Option<RunResult>, Error> {
     let stopwatch = Stopwatch::start();
     let whole = context.checkpoints.is_none() && context.from.is_none();
-    let (mut collected, declared) = (
-        Collected::new(experiment, whole),
+    let (mut requested, declared) = (
+        Requested::new(experiment, whole),
         Declared::new(&experiment.network),
     );
     loop {
-        let shortcuts = Shortcuts::choose(&collected, &declared);
+        let shortcuts = Shortcuts::choose(&requested, &declared);
         match attempt(experiment, control, context, (&stopwatch, shortcuts))? {
             Attempt::Done(result) => return Ok(result.map(|result| *result)),
-            Attempt::CreditsRanShort => collected.credits = CreditSetting::Each,
+            Attempt::CreditsRanShort => requested.credits = CreditSetting::Each,
         }
     }
 }

@@ -28,7 +28,7 @@
 use des::Time;
 use experiment::Series;
 
-use super::{Collected, Declared, tallies};
+use super::{Declared, Requested, tallies};
 
 /// Deliveries before this time are counted early.
 #[derive(Clone, Copy, Debug)]
@@ -46,19 +46,19 @@ impl EarlyCommit {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(collected: &Collected, declared: &Declared) -> Option<EarlyCommit> {
-    let tallied = || tallies::applies(collected, declared).is_some();
+pub fn applies(requested: &Requested, declared: &Declared) -> Option<EarlyCommit> {
+    let tallied = || tallies::applies(requested, declared).is_some();
     let (router, nic) = (&declared.router, &declared.nic);
     let certain = router.final_reservations
         && nic.accepts_every_arrival
         && !nic.needs_arrivals
         && !declared.links.loses_packets;
-    let unread = (collected.series == Series::Off || tallied())
-        && !collected.timeline
-        && !collected.waits
-        && !collected.host_latency
-        && collected.whole
-        && !collected.drains
-        && !collected.ranks;
-    collected.until.filter(|_| certain && unread).map(EarlyCommit)
+    let unread = (requested.series == Series::Off || tallied())
+        && !requested.timeline
+        && !requested.waits
+        && !requested.host_latency
+        && requested.whole
+        && !requested.drains
+        && !requested.ranks;
+    requested.until.filter(|_| certain && unread).map(EarlyCommit)
 }

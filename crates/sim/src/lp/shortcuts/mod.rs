@@ -1,8 +1,8 @@
 //! Exact shortcuts: they save a run events and change no result.
 //!
-//! This module decides once per run which shortcuts apply, from what the run collects and what its parts declare. Each
-//! shortcut is one file with its theorem, preconditions, proof and test. All other code asks the [`Shortcuts`] of its
-//! run.
+//! This module decides once per run which shortcuts apply, from what the experiment requests and what its parts
+//! declare. Each shortcut is one file with its theorem, preconditions, proof and test. All other code asks the
+//! [`Shortcuts`] of its run.
 
 pub mod credit_batching;
 pub mod early_commit;
@@ -19,9 +19,9 @@ use crate::lp::shortcuts::early_commit::EarlyCommit;
 use crate::lp::shortcuts::send_ahead::SendAhead;
 use crate::lp::shortcuts::tallies::Tallies;
 
-/// What a run collects, and its settings.
+/// What an experiment requests of a run: what it collects, and its settings.
 #[derive(Clone, Copy, Debug)]
-pub struct Collected {
+pub struct Requested {
     /// The latest end of the run, if known.
     pub until: Option<Time>,
     /// Whether hosts are asked in a drain phase what has arrived.
@@ -84,11 +84,11 @@ pub struct Shortcuts {
     pub lookahead: Time,
 }
 
-impl Collected {
-    /// What a run of an experiment collects. `whole`: it writes no checkpoint and resumes from none.
-    pub fn new(experiment: &Experiment, whole: bool) -> Collected {
+impl Requested {
+    /// What an experiment requests. `whole`: it writes no checkpoint and resumes from none.
+    pub fn new(experiment: &Experiment, whole: bool) -> Requested {
         let (run, collect) = (&experiment.run, &experiment.collect);
-        Collected {
+        Requested {
             until: run.latest_end(),
             drains: run.drains(),
             series: collect.series,
@@ -123,13 +123,13 @@ impl Declared {
 
 impl Shortcuts {
     /// All shortcuts whose preconditions hold.
-    pub fn choose(collected: &Collected, declared: &Declared) -> Shortcuts {
+    pub fn choose(requested: &Requested, declared: &Declared) -> Shortcuts {
         Shortcuts {
-            credit_batching: credit_batching::applies(collected, declared).unwrap_or(CreditBatching::OFF),
-            early_commit: early_commit::applies(collected, declared).unwrap_or(EarlyCommit::OFF),
-            send_ahead: send_ahead::applies(collected, declared).unwrap_or(SendAhead::OFF),
-            tallies: tallies::applies(collected, declared).unwrap_or(Tallies::OFF),
-            lookahead: long_windows::applies(collected, declared).unwrap_or(declared.shortest_link),
+            credit_batching: credit_batching::applies(requested, declared).unwrap_or(CreditBatching::OFF),
+            early_commit: early_commit::applies(requested, declared).unwrap_or(EarlyCommit::OFF),
+            send_ahead: send_ahead::applies(requested, declared).unwrap_or(SendAhead::OFF),
+            tallies: tallies::applies(requested, declared).unwrap_or(Tallies::OFF),
+            lookahead: long_windows::applies(requested, declared).unwrap_or(declared.shortest_link),
         }
     }
 }
@@ -142,8 +142,8 @@ mod tests {
     type Case<T> = (fn(&mut T), &'static str);
 
     /// Names of the shortcuts that apply.
-    fn taken(collected: &Collected, declared: &Declared) -> String {
-        let shortcuts = Shortcuts::choose(collected, declared);
+    fn taken(requested: &Requested, declared: &Declared) -> String {
+        let shortcuts = Shortcuts::choose(requested, declared);
         let taken = [
             ("batches", shortcuts.credit_batching.is_on()),
             ("early", shortcuts.early_commit.covers(Time(99))),
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn each_precondition_is_needed() {
-        let collected = Collected {
+        let requested = Requested {
             until: Some(Time(100)),
             drains: false,
             series: Series::Off,
@@ -197,8 +197,8 @@ mod tests {
             shortest_link: Time(10),
             nearest_router: Time(30),
         };
-        assert_eq!(taken(&collected, &declared), "batches early ahead windows");
-        let seen: [Case<Collected>; 13] = [
+        assert_eq!(taken(&requested, &declared), "batches early ahead windows");
+        let seen: [Case<Requested>; 13] = [
             (|o| o.until = None, ""),
             (|o| o.drains = true, "batches"),
             (
@@ -220,9 +220,9 @@ mod tests {
             (|o| o.credits = CreditSetting::Each, "early ahead"),
         ];
         for (index, (change, left)) in seen.into_iter().enumerate() {
-            let mut collected = collected;
-            change(&mut collected);
-            assert_eq!(taken(&collected, &declared), left, "collected, {index}");
+            let mut requested = requested;
+            change(&mut requested);
+            assert_eq!(taken(&requested, &declared), left, "requested, {index}");
         }
         let parts: [Case<Declared>; 16] = [
             (|d| d.oblivious = false, "early ahead"),
@@ -245,12 +245,12 @@ mod tests {
         for (index, (change, left)) in parts.into_iter().enumerate() {
             let mut declared = declared;
             change(&mut declared);
-            assert_eq!(taken(&collected, &declared), left, "declared, {index}");
+            assert_eq!(taken(&requested, &declared), left, "declared, {index}");
         }
         // With series, early commit needs tallies, and these need final reservations of NICs.
-        let tallied = Collected {
+        let tallied = Requested {
             series: Series::Classes,
-            ..collected
+            ..requested
         };
         let (mut declared, all) = (declared, "batches early ahead windows tallies");
         assert_eq!(taken(&tallied, &declared), all);

@@ -28,7 +28,7 @@
 
 use des::Time;
 
-use super::{Collected, Declared, early_commit};
+use super::{Declared, Requested, early_commit};
 
 /// Hosts send ahead by so many latencies of the shortest link: enough for several messages, few enough to be near in
 /// memory when they are due.
@@ -64,11 +64,11 @@ impl SendAhead {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(collected: &Collected, declared: &Declared) -> Option<SendAhead> {
-    early_commit::applies(collected, declared)?;
+pub fn applies(requested: &Requested, declared: &Declared) -> Option<SendAhead> {
+    early_commit::applies(requested, declared)?;
     let nic = &declared.nic;
     (declared.rails == 1 && nic.sends_only_messages && nic.final_reservations).then(|| SendAhead {
         reach: Time(declared.shortest_link.ps().saturating_mul(SHORTEST_LINKS)),
-        until: collected.until.unwrap_or_default(),
+        until: requested.until.unwrap_or_default(),
     })
 }

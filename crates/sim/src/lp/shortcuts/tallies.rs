@@ -26,7 +26,7 @@
 //! the sums over series of single links, for all kinds of ends; corpus and random experiments compare the digests of
 //! collected data on all executors.
 
-use super::{Collected, Declared};
+use super::{Declared, Requested};
 use experiment::{MOST_TALLIED, Series};
 
 /// Whether sums by link class and job are tallied.
@@ -45,9 +45,9 @@ impl Tallies {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(collected: &Collected, declared: &Declared) -> Option<Tallies> {
-    let few_bins = collected.bins.is_some_and(|bins| bins <= MOST_TALLIED);
+pub fn applies(requested: &Requested, declared: &Declared) -> Option<Tallies> {
+    let few_bins = requested.bins.is_some_and(|bins| bins <= MOST_TALLIED);
     let applies =
-        collected.series == Series::Classes && few_bins && collected.whole && declared.nic.final_reservations;
+        requested.series == Series::Classes && few_bins && requested.whole && declared.nic.final_reservations;
     applies.then_some(Tallies(true))
 }
