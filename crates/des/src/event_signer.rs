@@ -3,7 +3,7 @@
 //! Independent of the current time and of the destination of an event.
 
 use crate::event::Head;
-use crate::slot::Slot;
+use crate::lps::LpEntry;
 use crate::{Event, LpId, RandomStream, Settings, Time};
 
 /// Signs the events of the current LP and draws its random numbers.
@@ -57,18 +57,18 @@ impl EventSigner {
 
     /// Loads the counters of an LP before its handler runs.
     #[inline(always)]
-    pub(crate) fn open<L>(&mut self, lp: LpId, slot: &Slot<L>) {
+    pub(crate) fn open<L>(&mut self, lp: LpId, entry: &LpEntry<L>) {
         self.lp = lp;
-        self.draws = slot.draws;
-        self.opened = slot.draws;
-        self.sequence = slot.sequence;
+        self.draws = entry.draws;
+        self.opened = entry.draws;
+        self.sequence = entry.sequence;
     }
 
     /// Stores the counters after the handler.
     #[inline(always)]
-    pub(crate) fn close<L>(&self, slot: &mut Slot<L>) {
-        slot.draws = self.draws;
-        slot.sequence = self.sequence;
+    pub(crate) fn close<L>(&self, entry: &mut LpEntry<L>) {
+        entry.draws = self.draws;
+        entry.sequence = self.sequence;
     }
 
     /// The current LP.
@@ -186,7 +186,7 @@ mod tests {
     fn signer(draws: u64, sequence: u32) -> EventSigner {
         let mut signer = EventSigner::new(Time(100), &settings());
         let lp = ();
-        signer.open(LP, &Slot { lp, draws, sequence });
+        signer.open(LP, &LpEntry { lp, draws, sequence });
         signer
     }
 
@@ -211,23 +211,23 @@ mod tests {
         let mut stream = RandomStream::new(5, 7, 3);
         assert_eq!(signer.draw(), stream.next_u64());
         assert_eq!(signer.draw(), stream.next_u64());
-        let mut slot = Slot {
+        let mut entry = LpEntry {
             lp: (),
             draws: 0,
             sequence: 9,
         };
-        signer.close(&mut slot);
-        assert_eq!((slot.draws, slot.sequence), (5, 1));
+        signer.close(&mut entry);
+        assert_eq!((entry.draws, entry.sequence), (5, 1));
         assert_eq!(signer.counters(), (5, 1));
     }
 
     #[test]
     fn numbers_are_those_of_the_stream_whoever_drew_before() {
         let mut signer = signer(3, 0);
-        let mut slots = [LpId(1), LpId(2)].map(|lp| {
+        let mut entries = [LpId(1), LpId(2)].map(|lp| {
             (
                 lp,
-                Slot {
+                LpEntry {
                     lp: (),
                     draws: 0,
                     sequence: 0,
@@ -236,14 +236,14 @@ mod tests {
         });
         // Some LPs are opened where another one has left, with a number ahead.
         for (turn, draws) in [0, 1, 2, 3, 7, 2, 1, 4, 0, 5].into_iter().enumerate() {
-            let (lp, slot) = &mut slots[turn % 2];
-            signer.open(*lp, slot);
-            let mut stream = RandomStream::new(5, lp.0, slot.draws);
+            let (lp, entry) = &mut entries[turn % 2];
+            signer.open(*lp, entry);
+            let mut stream = RandomStream::new(5, lp.0, entry.draws);
             for _ in 0..draws {
                 assert_eq!(signer.draw(), stream.next_u64());
             }
-            signer.close(slot);
-            assert_eq!(slot.draws, stream.draws());
+            signer.close(entry);
+            assert_eq!(entry.draws, stream.draws());
         }
     }
 

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Key;
 use crate::leg::RunLeg;
+use crate::lps::Lps;
 use crate::run::{Finished, Run, RunEnd};
-use crate::slot::Lps;
 use crate::snapshot::SavedLp;
 use crate::statistics::EngineStatistics;
 use crate::team::{give_to_first, has_least};
 use crate::{Event, LpId, Model, Purpose, Time};
 
 /// The final state of a thread, or of all threads of a process.
-pub(crate) struct Report<M: Model> {
+pub(crate) struct WorkerEnd<M: Model> {
     /// LPs in order, followed by those of other threads.
     pub(crate) lps: Lps<M::Lp>,
     /// Events that were not executed.
@@ -29,8 +29,8 @@ pub(crate) struct Report<M: Model> {
     pub(crate) statistics: EngineStatistics,
 }
 
-impl<M: Model> Report<M> {
-    fn append(&mut self, other: Report<M>) {
+impl<M: Model> WorkerEnd<M> {
+    fn append(&mut self, other: WorkerEnd<M>) {
         self.lps.append(other.lps);
         self.pending.extend(other.pending);
         if let Some(failure) = other.failure
@@ -45,9 +45,9 @@ impl<M: Model> Report<M> {
     }
 }
 
-/// The report of another process.
+/// The final state of another process.
 #[derive(Serialize, Deserialize)]
-struct ProcessReport<P> {
+struct ProcessEnd<P> {
     lps: Vec<SavedLp>,
     pending: Vec<Event<P>>,
     broken: Option<String>,
@@ -64,15 +64,15 @@ struct Agreed {
     drained: bool,
 }
 
-/// Merges the reports of all threads and, in the first process, those of all processes.
+/// Merges the final states of all threads and, in the first process, those of all processes.
 pub(crate) fn gather<M: Model>(
     run: &Run<'_, M>,
     leg: &RunLeg<M>,
-    reports: Vec<Report<M>>,
+    ends: Vec<WorkerEnd<M>>,
 ) -> Result<Finished<M>, String> {
-    let mut reports = reports.into_iter();
-    let mut all = reports.next().expect("there is a thread");
-    reports.for_each(|report| all.append(report));
+    let mut ends = ends.into_iter();
+    let mut all = ends.next().expect("there is a thread");
+    ends.for_each(|end| all.append(end));
     let mut agreed = Agreed {
         elsewhere: false,
         drained: all.pending.is_empty(),
@@ -102,12 +102,12 @@ pub(crate) fn gather<M: Model>(
     })
 }
 
-/// Sends all reports to the first process.
-fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<Agreed, String> {
+/// Sends all final states to the first process.
+fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut WorkerEnd<M>) -> Result<Agreed, String> {
     let mine = all.failure.as_ref().map(|(key, _)| *key);
-    let mut ends = [u64::from(mine.is_none()), u64::from(all.pending.is_empty())];
-    run.processes.least(&mut ends);
-    let [failed, drained] = [ends[0] == 0, ends[1] == 1];
+    let mut flags = [u64::from(mine.is_none()), u64::from(all.pending.is_empty())];
+    run.processes.least(&mut flags);
+    let [failed, drained] = [flags[0] == 0, flags[1] == 1];
     if !has_least(run.processes, mine) {
         all.failure = None;
     }
@@ -116,12 +116,12 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<A
     let lps = match useless || run.processes.index() == 0 {
         true => Vec::new(),
         false => {
-            let saved = all.lps.slots().map(|slot| SavedLp::new(run.model, slot));
+            let saved = all.lps.entries().map(|entry| SavedLp::new(run.model, entry));
             saved.collect()
         }
     };
     let first = run.processes.index() == 0;
-    let report = ProcessReport {
+    let end = ProcessEnd {
         lps,
         pending: if first {
             Vec::new()
@@ -136,19 +136,19 @@ fn gather_processes<M: Model>(run: &Run<'_, M>, all: &mut Report<M>) -> Result<A
     if !first {
         all.lps = Lps::new(Vec::new());
     }
-    for report in give_to_first(run.processes, &report) {
+    for end in give_to_first(run.processes, &end) {
         let first = all.lps.len() as u32;
-        let restored = report
+        let restored = end
             .lps
             .iter()
             .zip(first..)
             .map(|(saved, lp)| saved.restore(run.model, LpId(lp), Purpose::Read));
         all.lps.append(Lps::new(restored.collect::<Result<_, _>>()?));
-        all.pending.extend(report.pending);
-        all.broken = all.broken.take().or(report.broken);
-        all.interrupted |= report.interrupted;
-        all.last = all.last.max(report.last);
-        all.statistics.append(report.statistics);
+        all.pending.extend(end.pending);
+        all.broken = all.broken.take().or(end.broken);
+        all.interrupted |= end.interrupted;
+        all.last = all.last.max(end.last);
+        all.statistics.append(end.statistics);
     }
     let elsewhere = failed && all.failure.is_none();
     Ok(Agreed { elsewhere, drained })

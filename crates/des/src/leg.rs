@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
 
-use crate::slot::{Lps, Slot};
+use crate::lps::{LpEntry, Lps};
 use crate::{Event, Model, Partition, Time};
 
 /// The state of a run between two legs.
@@ -29,7 +29,7 @@ pub(crate) struct Midway<M: Model> {
 pub(crate) type EventLists<M> = Vec<Vec<Event<<M as Model>::Payload>>>;
 
 /// LPs of a part, and the pending events of all parts.
-type PartOfMidway<M> = (Vec<Slot<<M as Model>::Lp>>, Arc<EventLists<M>>);
+type PartOfMidway<M> = (Vec<LpEntry<<M as Model>::Lp>>, Arc<EventLists<M>>);
 
 /// When a leg ends, unless the run does.
 #[derive(Clone, Copy, Debug)]
@@ -283,7 +283,7 @@ impl<M: Model> RunLeg<M> {
         };
         let parts = midway.lps.into_parts(partition);
         let pending = Arc::new(midway.pending);
-        let parts = parts.into_iter().map(|slots| (slots, Arc::clone(&pending)));
+        let parts = parts.into_iter().map(|entries| (entries, Arc::clone(&pending)));
         RunLeg {
             parts: Some(parts.map(Mutex::new).collect()),
             last: midway.last,

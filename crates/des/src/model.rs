@@ -14,7 +14,7 @@ pub trait Model: Sync {
     type Payload: Copy + Send + Sync + Serialize + DeserializeOwned + 'static;
     /// The state of one LP.
     type Lp: Send;
-    /// An observation that reaches the results at commit.
+    /// An output of an event, which reaches the results at commit.
     type Record: Copy + Send + Serialize + DeserializeOwned + 'static;
     /// One undo step of a handler: a saved field, a popped element. It may own the value that it restores. It is
     /// dropped at commit.

@@ -24,9 +24,9 @@ impl<P: Copy> Queue<P> {
     pub(crate) fn push(&mut self, event: Event<P>) {
         let key = event.key();
         let index = match self.free.pop() {
-            Some(slot) => {
-                self.slab[slot as usize] = event;
-                slot
+            Some(index) => {
+                self.slab[index as usize] = event;
+                index
             }
             None => {
                 self.slab.push(event);

@@ -4,9 +4,9 @@
 //! [`Model::save`] writes it, and the sends, draws and records of both passes.
 
 use crate::event_signer::EventSigner;
+use crate::lps::{LpEntry, Lps};
 use crate::queue::Queue;
 use crate::run::{Finished, Observer, Run, RunEnd};
-use crate::slot::{Lps, Slot};
 use crate::statistics::EngineStatistics;
 use crate::tally::DRAIN_INTERVAL;
 use crate::team::to_bytes;
@@ -73,9 +73,9 @@ impl<M: Model> Recorder<M> {
     }
 
     /// Resets the recorder for an LP.
-    fn open(&mut self, now: Time, lp: LpId, slot: &Slot<M::Lp>) {
+    fn open(&mut self, now: Time, lp: LpId, entry: &LpEntry<M::Lp>) {
         self.now = now;
-        self.signer.open(lp, slot);
+        self.signer.open(lp, entry);
         self.sent.clear();
         self.records.clear();
         self.tallied.clear();
@@ -106,27 +106,27 @@ fn saved<M: Model>(model: &M, lp: &M::Lp) -> Vec<u8> {
 /// Executes an event twice with an undo in between. The recorder holds the effects of the second pass.
 fn handle<M: Model>(
     model: &M,
-    slot: &mut Slot<M::Lp>,
+    entry: &mut LpEntry<M::Lp>,
     event: &Event<M::Payload>,
     recorder: &mut Recorder<M>,
 ) -> Result<(), String> {
     let at = || format!("LP {} at {}", event.target.0, event.time);
-    let before = saved(model, &slot.lp);
-    recorder.open(event.time, event.target, slot);
-    model.handle(&mut slot.lp, event, recorder);
-    let (effects, after) = (recorder.effects(), saved(model, &slot.lp));
+    let before = saved(model, &entry.lp);
+    recorder.open(event.time, event.target, entry);
+    model.handle(&mut entry.lp, event, recorder);
+    let (effects, after) = (recorder.effects(), saved(model, &entry.lp));
     while let Some(step) = recorder.steps.pop() {
-        model.undo(&mut slot.lp, step);
+        model.undo(&mut entry.lp, step);
     }
-    if let Some(difference) = difference(&before, &saved(model, &slot.lp)) {
+    if let Some(difference) = difference(&before, &saved(model, &entry.lp)) {
         return Err(format!(
             "{}: taking an event back does not restore the state: {difference}",
             at()
         ));
     }
-    recorder.open(event.time, event.target, slot);
-    model.handle(&mut slot.lp, event, recorder);
-    if let Some(difference) = difference(&after, &saved(model, &slot.lp)) {
+    recorder.open(event.time, event.target, entry);
+    model.handle(&mut entry.lp, event, recorder);
+    if let Some(difference) = difference(&after, &saved(model, &entry.lp)) {
         return Err(format!(
             "{}: undoing the event gives another state: {difference}",
             at()
@@ -165,7 +165,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
         control,
         ..
     } = *run;
-    let mut slots = run.slots(0..model.lps())?;
+    let mut entries = run.entries(0..model.lps())?;
     let mut queue = Queue::new(model.lookahead());
     let mut recorder = Recorder::new(run);
     let mut now = run.from.map_or(Time::ZERO, |snapshot| snapshot.time);
@@ -173,11 +173,11 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     match run.from {
         Some(snapshot) => snapshot.pending.iter().for_each(|event| queue.push(*event)),
         None => {
-            for (lp, slot) in slots.iter_mut().enumerate() {
-                recorder.open(now, LpId(lp as u32), slot);
-                model.start(&mut slot.lp, &mut recorder);
+            for (lp, entry) in entries.iter_mut().enumerate() {
+                recorder.open(now, LpId(lp as u32), entry);
+                model.start(&mut entry.lp, &mut recorder);
                 recorder.sent.drain(..).for_each(|event| queue.push(event));
-                recorder.signer.close(slot);
+                recorder.signer.close(entry);
             }
         }
     }
@@ -196,15 +196,15 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
             };
         };
         now = event.time;
-        let slot = &mut slots[event.target.0 as usize];
-        if let Err(what) = handle(model, slot, &event, &mut recorder) {
+        let entry = &mut entries[event.target.0 as usize];
+        if let Err(what) = handle(model, entry, &event, &mut recorder) {
             break RunEnd::Irreversible(what);
         }
         processed += 1;
         if let Some(error) = recorder.failure.take() {
             break RunEnd::Failed(error);
         }
-        recorder.signer.close(slot);
+        recorder.signer.close(entry);
         recorder.sent.drain(..).for_each(|event| queue.push(event));
         recorder
             .records
@@ -227,7 +227,7 @@ pub(crate) fn run<M: Model>(run: &Run<'_, M>, observer: &mut dyn Observer<M>) ->
     Ok(Finished {
         end,
         time,
-        lps: Lps::new(slots),
+        lps: Lps::new(entries),
         pending: queue.events().collect(),
         statistics: EngineStatistics {
             // Every event executes once forward, once backward, and once finally.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::slot::{Lps, Slot};
+use crate::lps::{LpEntry, Lps};
 use crate::snapshot::Snapshot;
 use crate::statistics::EngineStatistics;
 use crate::{Control, Event, LpId, Model, Processes, Purpose, Settings, Time};
@@ -83,8 +83,8 @@ impl<M: Model> Run<'_, M> {
     ///
     /// # Errors
     /// The snapshot is not one of the model.
-    pub(crate) fn slots(&self, lps: Range<u32>) -> Result<Vec<Slot<M::Lp>>, String> {
-        let first = |lp| Slot {
+    pub(crate) fn entries(&self, lps: Range<u32>) -> Result<Vec<LpEntry<M::Lp>>, String> {
+        let first = |lp| LpEntry {
             lp: self.model.create(lp),
             draws: 0,
             sequence: 0,

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use crate::event_signer::EventSigner;
 use crate::leg::RunLeg;
+use crate::lps::{LpEntry, Lps};
 use crate::queue::Queue;
 use crate::run::{Finished, Observer, Run, RunEnd};
-use crate::slot::{Lps, Slot};
 use crate::statistics::{EngineStatistics, ThreadSeconds, seconds};
 use crate::tally::DRAIN_INTERVAL;
 use crate::{Context, LpId, Model, SavedLp, Snapshot, Tally, TallyStep, Time};
@@ -92,9 +92,9 @@ pub(crate) fn run<M: Model>(
         failure: None,
         tally: model.tally(),
     };
-    let (mut slots, pending) = match midway {
+    let (mut entries, pending) = match midway {
         Some(midway) => midway,
-        None => (run.slots(0..model.lps())?, Arc::default()),
+        None => (run.entries(0..model.lps())?, Arc::default()),
     };
     for event in pending.iter().flatten() {
         context.queue.push(*event);
@@ -107,8 +107,8 @@ pub(crate) fn run<M: Model>(
             .iter()
             .for_each(|event| context.queue.push(*event)),
         None => {
-            for (lp, slot) in slots.iter_mut().enumerate() {
-                in_slot(&mut context, slot, LpId(lp as u32), |lp, context| {
+            for (lp, entry) in entries.iter_mut().enumerate() {
+                with_entry(&mut context, entry, LpId(lp as u32), |lp, context| {
                     model.start(lp, context)
                 });
             }
@@ -152,7 +152,7 @@ pub(crate) fn run<M: Model>(
             let snapshot = Snapshot {
                 time: next,
                 stop: context.stop,
-                lps: slots.iter().map(|slot| SavedLp::new(model, slot)).collect(),
+                lps: entries.iter().map(|entry| SavedLp::new(model, entry)).collect(),
                 pending: context.queue.events().collect(),
             };
             context.observer.snapshot(snapshot);
@@ -165,8 +165,8 @@ pub(crate) fn run<M: Model>(
             };
         };
         context.now = event.time;
-        let slot = &mut slots[event.target.0 as usize];
-        in_slot(&mut context, slot, event.target, |lp, context| {
+        let entry = &mut entries[event.target.0 as usize];
+        with_entry(&mut context, entry, event.target, |lp, context| {
             model.handle(lp, &event, context)
         });
         processed += 1;
@@ -184,7 +184,7 @@ pub(crate) fn run<M: Model>(
     Ok(Finished {
         end,
         time,
-        lps: Lps::new(slots),
+        lps: Lps::new(entries),
         pending,
         statistics: EngineStatistics {
             processed,
@@ -200,13 +200,13 @@ pub(crate) fn run<M: Model>(
 
 /// Loads an LP's counters for one handler call.
 #[inline]
-fn in_slot<'a, M: Model>(
+fn with_entry<'a, M: Model>(
     context: &mut Sequential<'a, M>,
-    slot: &mut Slot<M::Lp>,
+    entry: &mut LpEntry<M::Lp>,
     lp: LpId,
     handler: impl FnOnce(&mut M::Lp, &mut Sequential<'a, M>),
 ) {
-    context.signer.open(lp, slot);
-    handler(&mut slot.lp, context);
-    context.signer.close(slot);
+    context.signer.open(lp, entry);
+    handler(&mut entry.lp, context);
+    context.signer.close(entry);
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::slot::Slot;
+use crate::lps::LpEntry;
 use crate::{Event, LpId, Model, Purpose, Time};
 
 /// A model's run up to a point in simulated time.
@@ -29,12 +29,12 @@ pub struct SavedLp {
 }
 
 impl SavedLp {
-    pub(crate) fn new<M: Model>(model: &M, slot: &Slot<M::Lp>) -> SavedLp {
+    pub(crate) fn new<M: Model>(model: &M, entry: &LpEntry<M::Lp>) -> SavedLp {
         let mut state = Vec::new();
-        model.save(&slot.lp, &mut state);
+        model.save(&entry.lp, &mut state);
         SavedLp {
-            draws: slot.draws,
-            sequence: slot.sequence,
+            draws: entry.draws,
+            sequence: entry.sequence,
             state,
         }
     }
@@ -45,10 +45,10 @@ impl SavedLp {
         model: &M,
         id: LpId,
         purpose: Purpose,
-    ) -> Result<Slot<M::Lp>, String> {
+    ) -> Result<LpEntry<M::Lp>, String> {
         let mut lp = model.create(id);
         model.restore(&mut lp, &self.state, purpose)?;
-        Ok(Slot {
+        Ok(LpEntry {
             lp,
             draws: self.draws,
             sequence: self.sequence,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use workload::{Call, Collective, Counts, Operation, Program, Reduction, TraceError};
 
 use crate::collectives::CollectiveVariant;
-use crate::message::{COLLECTIVE_CONTEXT, WINDOW_CONTEXT, communicator_of};
+use crate::message::{COLLECTIVE_CONTEXT, RMA_CONTEXT, communicator_of};
 use crate::{CollectiveCall, MpiJob, ReplayError};
 
 /// The collectives of one rank in one context, condensed.
@@ -409,7 +409,7 @@ impl MemberReader {
                     )
                 }
                 Operation::Fence { communicator, call } => {
-                    (communicator | WINDOW_CONTEXT, RankCall::fence(call, self.own))
+                    (communicator | RMA_CONTEXT, RankCall::fence(call, self.own))
                 }
                 _ => continue,
             };
@@ -483,7 +483,7 @@ fn compare_histories(context: u32, members: &[Option<RankHistories<'_>>]) -> Res
 }
 
 fn kind_of(context: u32) -> &'static str {
-    match context & WINDOW_CONTEXT {
+    match context & RMA_CONTEXT {
         0 => "collective",
         _ => "fence",
     }

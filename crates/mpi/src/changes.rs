@@ -15,7 +15,7 @@ use crate::program::TakenOperation;
 use crate::repetition::{MeasuredChange, Repetition};
 use crate::requests::RequestChange;
 use crate::statistics::StatisticsChange;
-use crate::tracing::TracedUntil;
+use crate::timeline::TimelineUntil;
 
 /// The parts of a rank: name and type of a part's change.
 macro_rules! parts {
@@ -38,7 +38,7 @@ parts! {
     CpuState(CpuState),
     CpuActivity(CpuActivity),
     Since(Time),
-    TracedUntil(TracedUntil),
+    TimelineUntil(TimelineUntil),
     Program(TakenOperation),
     Path(PathState),
     MessageOrder(OrderChange),

@@ -10,7 +10,7 @@ use workload::{Call, Collective, Operation};
 use crate::agreement::RankCall;
 use crate::blocking_collective::{CollectiveSchedule, check_counts};
 use crate::cpu::{OutgoingSend, SendOrigin};
-use crate::message::{COLLECTIVE_CONTEXT, MessageKind, WINDOW_CONTEXT};
+use crate::message::{COLLECTIVE_CONTEXT, MessageKind, RMA_CONTEXT};
 use crate::{CollectiveCall, MpiJob, ReplayError, Round};
 
 /// A message that an operation causes: payload, or a control message of its protocol.
@@ -107,7 +107,7 @@ impl Expectation<'_> {
             }
             Operation::Fence { communicator, call } => {
                 let own = self.own_call(call, communicator, 0, 0)?;
-                self.add_collective(communicator | WINDOW_CONTEXT, RankCall::fence(call, own))?;
+                self.add_collective(communicator | RMA_CONTEXT, RankCall::fence(call, own))?;
             }
             Operation::Collective {
                 collective,
@@ -166,7 +166,7 @@ impl Expectation<'_> {
     /// The rounds of a collective. `context`: without the bit of collectives.
     fn add_collective(&mut self, context: u32, rank_call: RankCall) -> Result<(), ReplayError> {
         let (collective, call) = (rank_call.collective, rank_call.call);
-        let communicator = context & !WINDOW_CONTEXT;
+        let communicator = context & !RMA_CONTEXT;
         let context = context | COLLECTIVE_CONTEXT;
         check_counts(self.rank, context, &rank_call)?;
         let group = self.job.known(self.rank, call, communicator)?;

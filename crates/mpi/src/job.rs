@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use des::Time;
 use workload::Call;
 
-use crate::message::WINDOW_CONTEXT;
+use crate::message::RMA_CONTEXT;
 use crate::{MpiSettings, RanksByHost, ReplayError};
 
 /// State that all ranks of one application share, read-only but for the communicators that they make.
@@ -123,7 +123,7 @@ impl MpiJob {
         if ranks == 0 {
             return Err(ReplayError::Job("a job needs at least one rank".into()));
         }
-        if communicators.len() >= WINDOW_CONTEXT as usize {
+        if communicators.len() >= RMA_CONTEXT as usize {
             return Err(ReplayError::Job("2^30 communicators or more".into()));
         }
         let group = |(members, number): (&Vec<u32>, u32)| Group::new(ranks, number, members.clone());
@@ -166,10 +166,10 @@ impl MpiJob {
     /// The members of a communicator that a rank makes. The error says what contradicts the job, or another rank.
     pub(crate) fn make_group(&self, communicator: u32, members: Vec<u32>) -> Result<Arc<Group>, String> {
         let taken = self.groups.len() as u32;
-        if !(taken..WINDOW_CONTEXT).contains(&communicator) {
+        if !(taken..RMA_CONTEXT).contains(&communicator) {
             return Err(format!(
                 "the number of a new communicator is {communicator}; expected {taken} to {}",
-                WINDOW_CONTEXT - 1
+                RMA_CONTEXT - 1
             ));
         }
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -267,7 +267,7 @@ mod tests {
                 vec![1, 3],
                 "the number of a new communicator is 0; expected 1 to 1073741823",
             ),
-            (WINDOW_CONTEXT, vec![1, 3], "expected 1 to"),
+            (RMA_CONTEXT, vec![1, 3], "expected 1 to"),
             (8, vec![1, 4], "communicator 8 has the member 4"),
             (8, vec![1, 1], "member 1 twice"),
         ] {

@@ -35,7 +35,7 @@ mod repetition;
 mod requests;
 mod settings;
 mod statistics;
-mod tracing;
+mod timeline;
 
 pub use collectives::{
     ALGORITHMS, AlgorithmSelection, CollectiveAlgorithm, CollectiveArgs, CollectiveCall, CollectiveVariant,
@@ -46,7 +46,7 @@ pub use error::ReplayError;
 pub use expected_message::ExpectedMessage;
 pub use idle::IdleTime;
 pub use job::MpiJob;
-pub use message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
+pub use message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, RMA_CONTEXT};
 pub use path::{Awaited, PackedPath, PathTime, Transit};
 pub use presets::{PRESETS, Preset};
 pub use rank::agreement::check_agreement;
@@ -55,4 +55,4 @@ pub use rank::undo::Changes;
 pub use rank::{Action, Rank};
 pub use settings::MpiSettings;
 pub use statistics::{CallTime, RankStats};
-pub use tracing::{TraceEvent, TracedActivity};
+pub use timeline::{TimelineActivity, TimelineEvent};

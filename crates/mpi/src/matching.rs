@@ -188,7 +188,7 @@ impl QueueSearch<u32> {
 mod tests {
     use super::*;
     use crate::changes::RankJournal;
-    use crate::{COLLECTIVE_CONTEXT, MessageKind, WINDOW_CONTEXT};
+    use crate::{COLLECTIVE_CONTEXT, MessageKind, RMA_CONTEXT};
 
     fn message(from: u32, tag: u32, communicator: u32, sequence: u32) -> Message {
         Message {
@@ -262,7 +262,7 @@ mod tests {
     fn contexts_do_not_mix() {
         let (mut queues, journal) = (MatchingQueues::default(), &mut RankJournal::default());
         assert_eq!(queues.post(receive(None, None, 0, 0), journal).found, None);
-        for context in [COLLECTIVE_CONTEXT, COLLECTIVE_CONTEXT | WINDOW_CONTEXT, 1] {
+        for context in [COLLECTIVE_CONTEXT, COLLECTIVE_CONTEXT | RMA_CONTEXT, 1] {
             assert_eq!(queues.deliver(message(1, 0, context, 0), journal).found, None);
         }
         let search = queues.post(receive(Some(1), Some(0), COLLECTIVE_CONTEXT, 1), journal);

@@ -9,13 +9,13 @@ use crate::path::PackedPath;
 /// of the program (the separate context of the MPI standard, section "Communicators").
 pub const COLLECTIVE_CONTEXT: u32 = 1 << 31;
 
-/// Second bit of [`Message::communicator`]: set for one-sided communication and its fences. As in MPI, a window
+/// Second bit of [`Message::communicator`]: set for one-sided communication and its fences. As in MPI, an RMA window
 /// has a context of its own.
-pub const WINDOW_CONTEXT: u32 = 1 << 30;
+pub const RMA_CONTEXT: u32 = 1 << 30;
 
 /// The communicator of a context, without the context bits.
 pub(crate) fn communicator_of(context: u32) -> u32 {
-    context & !(COLLECTIVE_CONTEXT | WINDOW_CONTEXT)
+    context & !(COLLECTIVE_CONTEXT | RMA_CONTEXT)
 }
 
 /// [`Message::request`] of an eager message.
@@ -55,7 +55,7 @@ pub struct Message {
     /// Receiving rank, counted in the job.
     pub to: u32,
     /// Index of the communicator; with [`COLLECTIVE_CONTEXT`] for traffic of collectives, with
-    /// [`WINDOW_CONTEXT`] for one-sided communication, with both for fences.
+    /// [`RMA_CONTEXT`] for one-sided communication, with both for fences.
     pub communicator: u32,
     /// Tag of the program. For collectives it encodes the collective, its number in its context, and the round.
     pub tag: u32,

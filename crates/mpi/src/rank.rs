@@ -14,7 +14,7 @@ mod repetition;
 mod select;
 pub(crate) mod state;
 mod stop;
-mod tracing;
+mod timeline;
 pub(crate) mod undo;
 
 use std::fmt;
@@ -39,8 +39,8 @@ use crate::program::ProgramCursor;
 use crate::repetition::{MeasuredEnd, Repetition};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind, Requests};
 use crate::statistics::Statistics;
-use crate::tracing::TracedUntil;
-use crate::{IdleTime, MpiJob, RankStats, ReplayError, TraceEvent, WINDOW_CONTEXT};
+use crate::timeline::TimelineUntil;
+use crate::{IdleTime, MpiJob, RMA_CONTEXT, RankStats, ReplayError, TimelineEvent};
 
 /// What a rank asks of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,8 @@ pub enum Action {
     Stopped,
     /// A repetition of the program has ended, with this number, from 1.
     RepetitionEnded(u64),
-    /// A trace event, only after [`Rank::set_tracing`].
-    Trace(TraceEvent),
+    /// A timeline event, only after [`Rank::set_timeline`].
+    Timeline(TimelineEvent),
 }
 
 /// The first items of a list, and the number of the others.
@@ -76,15 +76,15 @@ pub struct Rank {
     pub(crate) job: Arc<MpiJob>,
     pub(crate) rank: u32,
     pub(crate) journal: RankJournal,
-    /// Whether it reports trace events.
-    pub(crate) tracing: bool,
+    /// Whether it reports timeline events.
+    pub(crate) has_timeline: bool,
     pub(crate) program: ProgramCursor,
     pub(crate) state: Journaled<CpuState>,
     pub(crate) activity: Journaled<CpuActivity>,
     /// Start of the activity.
     pub(crate) since: Journaled<Time>,
-    /// Time up to which the activity has been traced.
-    pub(crate) traced_until: Journaled<TracedUntil>,
+    /// Time up to which the activity has been reported.
+    pub(crate) timeline_until: Journaled<TimelineUntil>,
     pub(crate) path: Journaled<PathState>,
     /// The arrival that is being executed; `None` while the CPU acts and between calls.
     pub(crate) arriving: Option<Arriving>,
@@ -125,12 +125,12 @@ impl Rank {
             job,
             rank,
             journal: RankJournal::default(),
-            tracing: false,
+            has_timeline: false,
             program: ProgramCursor::new(program),
             state: Journaled::new(CpuState::New),
             activity: Journaled::new(CpuActivity::None),
             since: Journaled::new(Time::ZERO),
-            traced_until: Journaled::new(TracedUntil::default()),
+            timeline_until: Journaled::new(TimelineUntil::default()),
             path: Journaled::new(PathState::default()),
             arriving: None,
             ordering: MessageOrder::default(),
@@ -282,8 +282,7 @@ impl Rank {
 
     /// The first message of the program that has arrived and matches no receive so far: its sender and tag.
     pub fn first_unreceived(&self) -> Option<(u32, u32)> {
-        let of_program =
-            |message: &&Message| message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
+        let of_program = |message: &&Message| message.communicator & (COLLECTIVE_CONTEXT | RMA_CONTEXT) == 0;
         let message = self.matching.unexpected_messages().find(of_program)?;
         Some((message.from, message.tag))
     }
@@ -293,7 +292,7 @@ impl Rank {
         self.requests.open_count()
     }
 
-    /// What the rank is blocked on, for reports of a deadlock: `MPI_Wait for a message from rank 3, tag 7,
+    /// What the rank is blocked on, for the error of a deadlock: `MPI_Wait for a message from rank 3, tag 7,
     /// communicator 0`. `None` if it is not blocked.
     pub fn waiting_for(&self) -> Option<String> {
         let CpuActivity::Call { call, .. } = *self.activity else {
@@ -377,7 +376,7 @@ impl Rank {
             Some(peer) => format!("rank {}", self.rank_in(communicator, peer)),
         };
         let tag = match pattern.tag {
-            _ if pattern.context == communicator | WINDOW_CONTEXT => String::new(),
+            _ if pattern.context == communicator | RMA_CONTEXT => String::new(),
             None => "any tag, ".to_string(),
             Some(tag) if pattern.context & COLLECTIVE_CONTEXT != 0 => format!("round {}, ", round_of(tag)),
             Some(tag) => format!("tag {tag}, "),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::path::PackedPath;
 
-/// Description of a request, for reports.
+/// Description of a request, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RequestInfo {
     pub kind: RequestKind,
@@ -74,7 +74,7 @@ impl Request {
 /// All requests of a rank. Handles are dense and are reused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Requests {
-    slots: Vec<Option<Request>>,
+    requests: Vec<Option<Request>>,
     /// Free handles, the next one last. It determines handles, so it is state.
     free: Vec<u32>,
 }
@@ -105,17 +105,17 @@ impl Requests {
     pub fn add(&mut self, request: Request, journal: &mut impl Journal<RequestChange>) -> u32 {
         let request = Some(request);
         if let Some(handle) = self.free.pop() {
-            self.slots[handle as usize] = request;
+            self.requests[handle as usize] = request;
             journal.note(|| RequestChange::OpenedAgain(handle));
             return handle;
         }
-        self.slots.push(request);
+        self.requests.push(request);
         journal.note(|| RequestChange::OpenedFresh);
-        self.slots.len() as u32 - 1
+        self.requests.len() as u32 - 1
     }
 
     pub fn get(&self, handle: u32) -> Option<&Request> {
-        self.slots.get(handle as usize)?.as_ref()
+        self.requests.get(handle as usize)?.as_ref()
     }
 
     pub fn alter(
@@ -124,7 +124,7 @@ impl Requests {
         alter: impl FnOnce(&mut Request),
         journal: &mut impl Journal<RequestChange>,
     ) {
-        if let Some(Some(request)) = self.slots.get_mut(handle as usize) {
+        if let Some(Some(request)) = self.requests.get_mut(handle as usize) {
             let old = *request;
             alter(request);
             journal.note(|| RequestChange::Altered(handle, old));
@@ -132,7 +132,7 @@ impl Requests {
     }
 
     pub fn close(&mut self, handle: u32, journal: &mut impl Journal<RequestChange>) {
-        if let Some(request) = self.slots.get_mut(handle as usize).and_then(Option::take) {
+        if let Some(request) = self.requests.get_mut(handle as usize).and_then(Option::take) {
             self.free.push(handle);
             journal.note(|| RequestChange::Closed(handle, request));
         }
@@ -141,17 +141,17 @@ impl Requests {
     pub fn undo(&mut self, change: RequestChange) {
         match change {
             RequestChange::OpenedFresh => {
-                self.slots.pop();
+                self.requests.pop();
             }
             RequestChange::OpenedAgain(handle) => {
-                self.slots[handle as usize] = None;
+                self.requests[handle as usize] = None;
                 self.free.push(handle);
             }
             RequestChange::Closed(handle, request) => {
                 self.free.pop();
-                self.slots[handle as usize] = Some(request);
+                self.requests[handle as usize] = Some(request);
             }
-            RequestChange::Altered(handle, old) => self.slots[handle as usize] = Some(old),
+            RequestChange::Altered(handle, old) => self.requests[handle as usize] = Some(old),
         }
     }
 
@@ -159,14 +159,14 @@ impl Requests {
     pub fn is_consistent(&self) -> bool {
         let mut free = self.free.clone();
         free.sort_unstable();
-        let unused = (0..).zip(&self.slots).filter(|(_, slot)| slot.is_none());
+        let unused = (0..).zip(&self.requests).filter(|(_, request)| request.is_none());
         unused.map(|(handle, _)| handle).eq(free)
     }
 
     /// All open requests, with their handles.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Request)> {
-        let slots = (0..).zip(&self.slots);
-        slots.filter_map(|(handle, slot)| Some((handle, slot.as_ref()?)))
+        let requests = (0..).zip(&self.requests);
+        requests.filter_map(|(handle, request)| Some((handle, request.as_ref()?)))
     }
 
     /// Requests on which the rank is blocked.
@@ -184,6 +184,6 @@ impl Requests {
 
     /// Number of open requests.
     pub fn open_count(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.requests.len() - self.free.len()
     }
 }

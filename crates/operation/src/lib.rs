@@ -393,7 +393,7 @@ pub enum Operation {
     Put {
         /// Target rank.
         to: u32,
-        /// Communicator of the window.
+        /// Communicator of the RMA window.
         communicator: Communicator,
         /// Bytes.
         bytes: u64,
@@ -404,7 +404,7 @@ pub enum Operation {
     Get {
         /// Target rank.
         from: u32,
-        /// Communicator of the window.
+        /// Communicator of the RMA window.
         communicator: Communicator,
         /// Bytes.
         bytes: u64,
@@ -413,7 +413,7 @@ pub enum Operation {
     },
     /// Completes all puts and gets of the communicator's ranks since the last fence.
     Fence {
-        /// Communicator of the window.
+        /// Communicator of the RMA window.
         communicator: Communicator,
         /// Recorded call.
         call: Call,

@@ -62,11 +62,11 @@ impl RawEvent {
             16 => EventRecord::Put(transfer),
             17 => EventRecord::Get(transfer),
             18 => EventRecord::Atomic(transfer),
-            19 => EventRecord::WindowCollective {
+            19 => EventRecord::RmaCollective {
                 window: raw.communicator,
                 operation: raw.tag,
             },
-            20 => EventRecord::WindowLock {
+            20 => EventRecord::RmaLock {
                 window: raw.communicator,
             },
             21 => EventRecord::TransferComplete {

@@ -248,7 +248,7 @@ fn definition(raw: &RawDefinition, data: &[u8]) -> Definition {
             name: a,
             group: b,
         },
-        7 => Definition::Window { id, communicator: a },
+        7 => Definition::RmaWindow { id, communicator: a },
         _ => Definition::InterCommunicator { id, groups: [a, b] },
     }
 }

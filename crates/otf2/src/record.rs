@@ -59,7 +59,7 @@ pub enum Definition {
         groups: [u32; 2],
     },
     /// An RMA window.
-    Window {
+    RmaWindow {
         /// Id.
         id: u32,
         /// Communicator.
@@ -167,13 +167,13 @@ pub enum EventRecord {
         window: u32,
         matching: u64,
     },
-    /// The end of a collective operation on a window.
-    WindowCollective {
+    /// The end of a collective operation on an RMA window.
+    RmaCollective {
         window: u32,
         operation: u32,
     },
-    /// A lock on a window, or a synchronisation of some of its ranks.
-    WindowLock {
+    /// A lock on an RMA window, or a synchronisation of some of its ranks.
+    RmaLock {
         window: u32,
     },
 }

@@ -485,7 +485,7 @@ impl CablePrice {
         }
         let bandwidth: Option<Bandwidth> = section.optional("bandwidth")?;
         let up_to: Option<Length> = section.optional("up_to")?;
-        let classes: Option<ClassNames> = section.optional("class")?;
+        let classes: Option<LinkClassNames> = section.optional("class")?;
         let name: Option<String> = section.optional("name")?;
         let by_kind = || kind.map_or("cable".into(), |kind| format!("{kind} cable"));
         let cable = CablePrice {
@@ -633,9 +633,9 @@ impl Setting for FractionOfTime {
 }
 
 /// A link class, or a list of them.
-struct ClassNames(Vec<String>);
+struct LinkClassNames(Vec<String>);
 
-impl Setting for ClassNames {
+impl Setting for LinkClassNames {
     const EXPECTED: &'static str = "a link class, or a list of them";
     fn read(value: &Value) -> Result<Self, String> {
         let names = match value {
@@ -643,7 +643,7 @@ impl Setting for ClassNames {
             _ => Vec::read(value),
         };
         names
-            .map(ClassNames)
+            .map(LinkClassNames)
             .map_err(|_| format!("{} is not {}", value.quoted(), Self::EXPECTED))
     }
     fn show(&self) -> serde_json::Value {

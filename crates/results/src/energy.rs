@@ -11,18 +11,18 @@ use crate::nanoseconds::nanoseconds;
 pub struct EnergyTotals {
     /// From time 0 to the end of the run, in picoseconds.
     pub time_ps: u64,
-    /// The parts of the network that draw power.
-    pub parts: Vec<PartTotals>,
+    /// The components of the network that draw power.
+    pub parts: Vec<ComponentTotals>,
     /// What is attributed to no job.
     pub unallocated: JobEnergyTotals,
 }
 
-/// The energy of the parts of one kind.
+/// The energy of the components of one kind.
 #[derive(Clone, Debug, Default)]
-pub struct PartTotals {
+pub struct ComponentTotals {
     /// `routers`, `links`, `nics` or `hosts`.
     pub part: &'static str,
-    /// Kind of the routers, or class of the links; empty for other parts.
+    /// Kind of the routers, or class of the links; empty for other components.
     pub kind: String,
     /// Number of routers, ends of cables, NIC ports or hosts.
     pub count: u64,
@@ -56,18 +56,18 @@ pub struct EnergySummary {
     pub mean_power_w: Option<f64>,
     /// All energy divided by the delivered payload, in picojoules per bit. `None` if nothing was delivered.
     pub pj_per_bit: Option<f64>,
-    /// The energy by part.
-    pub parts: Vec<PartEnergy>,
+    /// The energy by component.
+    pub parts: Vec<ComponentEnergy>,
     /// Idle energy of hosts while no job has them, in joules.
     pub unallocated_j: f64,
 }
 
-/// The energy of the parts of one kind.
+/// The energy of the components of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PartEnergy {
+pub struct ComponentEnergy {
     /// `routers`, `links`, `nics` or `hosts`.
     pub part: String,
-    /// Kind of the routers, or class of the links. `None` for other parts.
+    /// Kind of the routers, or class of the links. `None` for other components.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Number of routers, ends of cables, NIC ports or hosts.
@@ -104,15 +104,15 @@ impl EnergyTotals {
             dynamic_j: joules(dynamic),
             mean_power_w: per(self.time_ps as f64),
             pj_per_bit: per(bytes_delivered as f64 * 8.0),
-            parts: self.parts.iter().map(PartTotals::summary).collect(),
+            parts: self.parts.iter().map(ComponentTotals::summary).collect(),
             unallocated_j: joules(self.unallocated.idle_aj + self.unallocated.dynamic_aj),
         }
     }
 }
 
-impl PartTotals {
-    fn summary(&self) -> PartEnergy {
-        PartEnergy {
+impl ComponentTotals {
+    fn summary(&self) -> ComponentEnergy {
+        ComponentEnergy {
             part: self.part.into(),
             kind: (!self.kind.is_empty()).then(|| self.kind.clone()),
             count: self.count,
@@ -132,8 +132,8 @@ impl JobEnergyTotals {
     }
 }
 
-impl PartEnergy {
-    /// The part in words, with the kind of its routers or the class of its links.
+impl ComponentEnergy {
+    /// The component in words, with the kind of its routers or the class of its links.
     pub(crate) fn name(&self) -> String {
         let part = match self.part.as_str() {
             "nics" => "NIC ports",
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn sums_and_quotients_are_those_of_the_parts() {
-        let part = |part, kind: &str, idle_aj, dynamic_aj| PartTotals {
+        let part = |part, kind: &str, idle_aj, dynamic_aj| ComponentTotals {
             part,
             kind: kind.into(),
             count: 2,
@@ -189,7 +189,7 @@ mod tests {
         // 4 mJ for 8000 bits.
         assert_eq!(summary.pj_per_bit, Some(500_000.0));
         assert_eq!(summary.unallocated_j, 0.0005);
-        let names: Vec<String> = summary.parts.iter().map(PartEnergy::name).collect();
+        let names: Vec<String> = summary.parts.iter().map(ComponentEnergy::name).collect();
         assert_eq!(names, ["routers, leaf", "NIC ports"]);
         let nothing = EnergyTotals::default().summary(0);
         assert_eq!((nothing.mean_power_w, nothing.pj_per_bit), (None, None));

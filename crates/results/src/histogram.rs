@@ -63,32 +63,32 @@ impl BinCounts {
         }
     }
 
-    fn get(&self, slot: usize) -> u64 {
+    fn get(&self, position: usize) -> u64 {
         match self {
-            BinCounts::Narrow(counts) => counts[slot].into(),
-            BinCounts::Wide(counts) => counts[slot],
+            BinCounts::Narrow(counts) => counts[position].into(),
+            BinCounts::Wide(counts) => counts[position],
         }
     }
 
-    fn add(&mut self, slot: usize, amount: u64) {
+    fn add(&mut self, position: usize, amount: u64) {
         if let BinCounts::Narrow(counts) = self {
-            match u16::try_from(u64::from(counts[slot]) + amount) {
+            match u16::try_from(u64::from(counts[position]) + amount) {
                 Ok(sum) => {
-                    counts[slot] = sum;
+                    counts[position] = sum;
                     return;
                 }
                 Err(_) => *self = BinCounts::Wide(counts.iter().map(|c| u64::from(*c)).collect()),
             }
         }
         if let BinCounts::Wide(counts) = self {
-            counts[slot] += amount;
+            counts[position] += amount;
         }
     }
 
-    fn take_one(&mut self, slot: usize) {
+    fn take_one(&mut self, position: usize) {
         match self {
-            BinCounts::Narrow(counts) => counts[slot] -= 1,
-            BinCounts::Wide(counts) => counts[slot] -= 1,
+            BinCounts::Narrow(counts) => counts[position] -= 1,
+            BinCounts::Wide(counts) => counts[position] -= 1,
         }
     }
 
@@ -172,8 +172,8 @@ impl Histogram {
 
     #[inline(never)]
     fn record_otherwise(&mut self, index: usize) {
-        let slot = self.slot(index);
-        self.counts.add(slot, 1);
+        let position = self.position(index);
+        self.counts.add(position, 1);
     }
 
     /// Undoes the latest [`Histogram::record`] of `value`, which returned `previous_max`.
@@ -181,10 +181,10 @@ impl Histogram {
     /// # Panics
     /// If `value` was never recorded.
     pub fn forget(&mut self, value: u64, previous_max: u64) {
-        let slot = index(value).checked_sub(usize::from(self.first));
-        let slot = slot.filter(|s| *s < self.counts.len() && self.counts.get(*s) > 0);
+        let position = index(value).checked_sub(usize::from(self.first));
+        let position = position.filter(|s| *s < self.counts.len() && self.counts.get(*s) > 0);
         self.counts
-            .take_one(slot.expect("only a recorded value is taken back"));
+            .take_one(position.expect("only a recorded value is taken back"));
         self.count -= 1;
         self.sum -= u128::from(value);
         self.max = previous_max;
@@ -192,9 +192,9 @@ impl Histogram {
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
-        for (slot, count) in other.used() {
-            let slot = self.slot(slot);
-            self.counts.add(slot, count);
+        for (position, count) in other.used() {
+            let position = self.position(position);
+            self.counts.add(position, count);
         }
         self.count += other.count;
         self.sum += other.sum;
@@ -250,12 +250,12 @@ impl Histogram {
     fn used(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let first = usize::from(self.first);
         (0..self.counts.len())
-            .map(move |slot| (first + slot, self.counts.get(slot)))
+            .map(move |position| (first + position, self.counts.get(position)))
             .filter(|(_, count)| *count > 0)
     }
 
     /// Position of a bucket in `counts`, which grow to include it.
-    fn slot(&mut self, index: usize) -> usize {
+    fn position(&mut self, index: usize) -> usize {
         let start = usize::from(self.first);
         let end = start + self.counts.len();
         if (start..end).contains(&index) {
@@ -329,8 +329,8 @@ impl Saved {
             let (low, high) = bounds(index);
             least += u128::from(low) * u128::from(count);
             most += u128::from(high) * u128::from(count);
-            let slot = histogram.slot(index);
-            histogram.counts.add(slot, count);
+            let position = histogram.position(index);
+            histogram.counts.add(position, count);
             histogram.count = total;
             next = index + 1;
         }

@@ -68,7 +68,7 @@ pub use critical_path::{
 pub use delivery::{Delivery, deliveries};
 pub use differing_keys::{DifferingKey, differing_keys};
 pub use digest::{Chain, Digest, hash};
-pub use energy::{EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals, PartEnergy, PartTotals};
+pub use energy::{ComponentEnergy, ComponentTotals, EnergySummary, EnergyTotals, JobEnergy, JobEnergyTotals};
 pub use entries::{CHECKPOINT, CRITICAL_PATH, PARTIAL_CHECKPOINT, RUNNING, SUMMARY};
 pub use error::{ReadError, RegenerateError, WriteError};
 pub use extremes::Better;
@@ -88,12 +88,12 @@ pub use report::{REPORT_BYTES, report};
 pub use router_model::{router_model, waits_for};
 pub use run_result::RunResult;
 pub use running::{Running, RunningFolder, refuse_in_use};
-pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledPart, bounded_slowdown};
+pub use schedule::{ScheduleDistribution, ScheduleSummary, ScheduledSpan, bounded_slowdown};
 pub use stream::{Collected, Stream, StreamState, TableStore};
 pub use summary::{
     BacklogInterval, BusiestPeriod, Collect, CollectedTable, DroppedSummary, GearSummary, JobSummary,
-    Latency, NetworkSummary, PartSummary, Rollbacks, RunSummary, SCHEMA, Summary, ThreadTimes,
-    TrafficSummary, Unreceived, UnreceivedMessage,
+    Latency, NetworkSummary, Rollbacks, RunSummary, SCHEMA, Summary, ThreadTimes, TrafficSummary, Unreceived,
+    UnreceivedMessage, WorkerSummary,
 };
 pub use table::Table;
 pub use table_file::TableFile;

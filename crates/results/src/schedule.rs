@@ -14,9 +14,9 @@ use crate::show;
 /// Shortest duration that counts in a bounded slow-down, in nanoseconds: 10 s.
 const THRESHOLD_NS: u64 = 10_000_000_000;
 
-/// The part of a trace that is simulated.
+/// The span of a trace that is simulated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ScheduledPart {
+pub struct ScheduledSpan {
     /// Hosts of the machine.
     pub hosts: u64,
     /// Begin, in nanoseconds of the trace.
@@ -29,32 +29,32 @@ pub struct ScheduledPart {
     pub left_out: BTreeMap<String, u64>,
 }
 
-/// Utilisation and waits of the part of a schedule that is simulated. Times are those of the trace.
+/// Utilisation and waits of the span of a schedule that is simulated. Times are those of the trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScheduleSummary {
     /// Name of the scheduler.
     pub scheduler: String,
     /// Hosts of the machine.
     pub hosts: u64,
-    /// Scheduled jobs, those outside of the part included.
+    /// Scheduled jobs, those outside of the span included.
     pub jobs: u64,
-    /// Jobs that run in the part.
+    /// Jobs that run in the span.
     pub simulated_jobs: u64,
     /// Jobs that cannot run and were left out, by the reason.
     pub left_out: BTreeMap<String, u64>,
-    /// Start of the part, in seconds of the trace.
+    /// Start of the span, in seconds of the trace.
     pub from_s: f64,
-    /// End of the part, in seconds of the trace.
+    /// End of the span, in seconds of the trace.
     pub until_s: f64,
     /// Seconds of the trace in a simulated second.
     pub time_scale: u64,
-    /// Time for which hosts have jobs in the part, as a fraction of the time of all hosts in it.
+    /// Time for which hosts have jobs in the span, as a fraction of the time of all hosts in it.
     pub utilisation: f64,
-    /// Waits of the jobs that arrive in the part, in seconds. `None` if none does.
+    /// Waits of the jobs that arrive in the span, in seconds. `None` if none does.
     pub wait_s: Option<ScheduleDistribution>,
     /// Bounded slow-downs of these jobs: wait and duration as a multiple of the duration, of at least 10 s; at least 1.
     pub bounded_slowdown: Option<ScheduleDistribution>,
-    /// Largest number of jobs that wait at one time of the part.
+    /// Largest number of jobs that wait at one time of the span.
     pub waiting_max: u64,
 }
 
@@ -99,9 +99,9 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl ScheduleSummary {
-    /// The summary of a part of a schedule.
-    pub fn new(scheduler: &str, rows: &[ScheduleRow], part: &ScheduledPart) -> ScheduleSummary {
-        let (from, until) = (part.from_ns, part.until_ns);
+    /// The summary of a span of a schedule.
+    pub fn new(scheduler: &str, rows: &[ScheduleRow], span: &ScheduledSpan) -> ScheduleSummary {
+        let (from, until) = (span.from_ns, span.until_ns);
         let in_part = |row: &&ScheduleRow| (from..until).contains(&row.arrival_ns);
         let busy: u128 = rows
             .iter()
@@ -110,17 +110,17 @@ impl ScheduleSummary {
                 u128::from(time) * u128::from(row.hosts)
             })
             .sum();
-        let all = u128::from(until.saturating_sub(from)) * u128::from(part.hosts);
+        let all = u128::from(until.saturating_sub(from)) * u128::from(span.hosts);
         let arriving = || rows.iter().filter(in_part);
         ScheduleSummary {
             scheduler: scheduler.into(),
-            hosts: part.hosts,
+            hosts: span.hosts,
             jobs: rows.len() as u64,
             simulated_jobs: rows.iter().filter(|row| row.simulated_start_ps.is_some()).count() as u64,
-            left_out: part.left_out.clone(),
+            left_out: span.left_out.clone(),
             from_s: seconds(from),
             until_s: seconds(until),
-            time_scale: part.time_scale,
+            time_scale: span.time_scale,
             utilisation: if all == 0 { 0.0 } else { busy as f64 / all as f64 },
             wait_s: ScheduleDistribution::of(arriving().map(|row| seconds(row.wait_ns)).collect()),
             bounded_slowdown: ScheduleDistribution::of(arriving().map(|row| row.bounded_slowdown).collect()),
@@ -138,7 +138,7 @@ impl ScheduleSummary {
     }
 }
 
-/// Largest number of jobs that have arrived and not started, at one time of the part.
+/// Largest number of jobs that have arrived and not started, at one time of the span.
 fn waiting_max(rows: &[ScheduleRow], from: u64, until: u64) -> u64 {
     let mut changes: Vec<(u64, i64)> = rows
         .iter()
@@ -218,14 +218,14 @@ mod tests {
             row(7, 18, 19, 1),
             row(25, 30, 31, 4),
         ];
-        let part = ScheduledPart {
+        let span = ScheduledSpan {
             hosts: 4,
             from_ns: 5 * S,
             until_ns: 20 * S,
             time_scale: 7,
             left_out: BTreeMap::new(),
         };
-        let summary = ScheduleSummary::new("fcfs", &rows, &part);
+        let summary = ScheduleSummary::new("fcfs", &rows, &span);
         assert_eq!((summary.jobs, summary.simulated_jobs), (5, 4));
         assert_eq!((summary.from_s, summary.until_s), (5.0, 20.0));
         // 5 s on 2 hosts, 10 s on 3, 2 s on 1, 1 s on 1.
@@ -241,7 +241,7 @@ mod tests {
             shown,
             "fcfs: 4 of 5 jobs on 4 hosts, utilisation 71.7 %, wait 7.5 s in the mean, 11 s at most"
         );
-        let none = ScheduleSummary::new("fcfs", &[], &ScheduledPart::default());
+        let none = ScheduleSummary::new("fcfs", &[], &ScheduledSpan::default());
         assert_eq!((none.wait_s, none.utilisation, none.waiting_max), (None, 0.0, 0));
     }
 }

@@ -1,11 +1,11 @@
 //! Tables that grow during a run. With a folder for them, they are never entirely in memory.
 //!
 //! Rows are collected by column until a group of [`GROUP_ROWS`] is full. A full group is hashed and written as a
-//! Parquet file of its own, a *part*. At the end the parts are concatenated, byte by byte, into the file of the
-//! table. So the parts on disk are readable however a run ends. Groups are cut by their number of rows alone, so that
-//! digest and files are independent of the executor and of interruptions. From time to time the rows of the
-//! incomplete group are also written, as the *tail*, for readers of an unfinished run. The hash of each part is kept,
-//! also in checkpoints, and compared when the part is read again.
+//! Parquet file of its own, a *part file*. At the end these are concatenated, byte by byte, into the file of the table.
+//! So the parts on disk are readable however a run ends. Groups are cut by their number of rows alone, so that digest
+//! and files are independent of the executor and of interruptions. From time to time the rows of the incomplete group
+//! are also written, as the *tail*, for readers of an unfinished run. The hash of each part file is kept, also in
+//! checkpoints, and compared when it is read again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,21 +85,24 @@ pub struct Stream<R: ResultRow> {
     shown: u64,
 }
 
-/// BLAKE3 hash of the bytes of a part.
-type PartHash = [u8; 32];
+/// BLAKE3 hash of the bytes of a part file.
+type PartFileHash = [u8; 32];
 
-/// A part of a complete table.
+/// The file of a part of a complete table.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct PartFile {
     path: PathBuf,
-    hash: PartHash,
+    hash: PartFileHash,
 }
 
 /// The full groups of a table in order.
 #[derive(Clone, Debug, PartialEq)]
 enum RowGroups {
     Kept(Vec<Table>),
-    Written { folder: PathBuf, parts: Vec<PartHash> },
+    Written {
+        folder: PathBuf,
+        parts: Vec<PartFileHash>,
+    },
 }
 
 /// The state from which a table continues elsewhere, without the parts in a folder.
@@ -110,7 +113,7 @@ pub struct StreamState {
     /// The rows of the incomplete group, as a Parquet file.
     waiting: Vec<u8>,
     /// Hashes of the full groups in the folder.
-    parts: Vec<PartHash>,
+    parts: Vec<PartFileHash>,
     /// Full groups in memory, as Parquet files.
     kept: Vec<Vec<u8>>,
 }
@@ -127,7 +130,7 @@ pub struct Collected {
 #[derive(Clone, Debug, PartialEq)]
 enum TableStorage {
     Memory(Table),
-    Parts(Vec<Part>),
+    Parts(Vec<PartFile>),
 }
 
 impl<R: ResultRow> Stream<R> {
@@ -367,12 +370,12 @@ impl Collected {
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         match &self.place {
             TableStorage::Memory(table) => table.write(path),
-            TableStorage::Parts(parts) => crate::table::join_files(parts.iter().map(Part::read), path),
+            TableStorage::Parts(parts) => crate::table::join_files(parts.iter().map(PartFile::read), path),
         }
     }
 }
 
-impl Part {
+impl PartFile {
     /// The bytes of the part, which are those that were written.
     fn read(&self) -> io::Result<Bytes> {
         let failed = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", self.path.display()));
@@ -389,8 +392,8 @@ impl Part {
 }
 
 /// The parts of a table with these hashes.
-fn parts_of(folder: &Path, table: &str, hashes: &[PartHash]) -> impl Iterator<Item = Part> {
-    hashes.iter().enumerate().map(move |(index, hash)| Part {
+fn parts_of(folder: &Path, table: &str, hashes: &[PartFileHash]) -> impl Iterator<Item = PartFile> {
+    hashes.iter().enumerate().map(move |(index, hash)| PartFile {
         path: folder.join(part_name(table, index)),
         hash: *hash,
     })
@@ -405,7 +408,7 @@ fn tail_name(table: &str) -> String {
 }
 
 /// Writes under another name and renames: a file of this name is always complete. Returns the hash of its bytes.
-fn write_whole(table: &Table, path: &Path) -> io::Result<PartHash> {
+fn write_whole(table: &Table, path: &Path) -> io::Result<PartFileHash> {
     let hidden = path.with_extension("partial");
     let failed = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
     let bytes = table.write_to(Vec::new()).map_err(failed)?;

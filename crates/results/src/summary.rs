@@ -447,7 +447,7 @@ pub struct RunSummary {
     /// [`crate::RunResult::new`] sets it.
     pub packet_hops_per_cpu_s: f64,
     /// The share of each thread in the simulation.
-    pub parts: Vec<PartSummary>,
+    pub parts: Vec<WorkerSummary>,
     /// The time of each thread by activity, in the order of `parts`.
     pub thread_seconds: Vec<ThreadTimes>,
 }
@@ -515,9 +515,9 @@ pub struct Rollbacks {
     pub termination_detector: u64,
 }
 
-/// The part of the network that one thread simulates.
+/// The part of a partition that a worker, one thread of a process, simulates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PartSummary {
+pub struct WorkerSummary {
     /// Number of the process.
     pub process: u64,
     /// Number of the thread in the process.

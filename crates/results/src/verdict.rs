@@ -22,8 +22,8 @@ use crate::{
     BatchColumns, ChangedKey, Comparison, Confidence, ConfidenceLevel, CriticalPaths, JobSummary, ReadError,
     RunResult, Summary, Table, TrafficSummary, Verdict, VerdictPlace, VerdictTime, show,
 };
-use class_loads::ClassLoads;
-use link_loads::{ClassLinks, LinkLoads};
+use class_loads::LinkClassSeries;
+use link_loads::{LinkClassLoads, LinkLoads};
 
 pub use text::RepeatedRun;
 pub use thresholds::{DELIVERED, VERDICT_THRESHOLDS};
@@ -128,7 +128,7 @@ struct Evidence<'a> {
     links: Option<LinkLoads<'a>>,
     routers: Option<&'a Table>,
     calls: Option<&'a Table>,
-    series: Option<ClassLoads>,
+    series: Option<LinkClassSeries>,
     paths: Option<&'a CriticalPaths>,
 }
 
@@ -155,7 +155,7 @@ pub fn verdict(summary: &Summary, tables: &[Table], paths: Option<&CriticalPaths
         paths,
     };
     let (from_ps, until_ps) = evidence.measured_ps();
-    evidence.series = table("class_series").and_then(|series| ClassLoads::of(series, from_ps, until_ps));
+    evidence.series = table("class_series").and_then(|series| LinkClassSeries::of(series, from_ps, until_ps));
     let found = VERDICT_RULES
         .iter()
         .find_map(|rule| Some((rule.name, (rule.apply)(&evidence)?)));
@@ -253,7 +253,7 @@ impl<'a> Evidence<'a> {
 }
 
 /// `33 of 1 056 global links are full`.
-fn full_of(class: &ClassLinks) -> String {
+fn full_of(class: &LinkClassLoads) -> String {
     format!(
         "{} of {} {} links {} full",
         show::count(class.full),
@@ -276,7 +276,7 @@ fn sentence(text: &str) -> String {
 const NAMED_LINKS: usize = 3;
 
 /// The busiest links of a class, and other classes in which a comparable share of links is full.
-fn busy_places(links: &LinkLoads<'_>, worst: &ClassLinks) -> Vec<VerdictPlace> {
+fn busy_places(links: &LinkLoads<'_>, worst: &LinkClassLoads) -> Vec<VerdictPlace> {
     let busiest = links.busiest(&worst.name, NAMED_LINKS).into_iter();
     let named = |load: f64| worst.full == 0 || load >= thresholds::FULL;
     let mut places: Vec<VerdictPlace> = busiest

@@ -140,8 +140,8 @@ pub trait Congestion {
 
     /// A reported load of another router, in bytes, rounded up to units of [`Reports::UNIT`]; see
     /// [`Routing::reports`]. 0 without a report.
-    fn reported_load(&self, slot: usize) -> u64 {
-        let _ = slot;
+    fn reported_load(&self, index: usize) -> u64 {
+        let _ = index;
         0
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: N. Jiang, J. Kim, W. J. Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA
 //! 2009 (PB). There every router tells its group whether each of its global channels is congested, with one bit per
-//! channel piggybacked on packets. Here separate reports with a stated period carry loads
+//! channel piggybacked on packets. Here separate reports with a report period carry loads
 //! ([`Reports`](crate::Reports)), and the receiver computes the bit: a link is congested if
 //!
 //! ```text
@@ -18,7 +18,7 @@ use config::{Bytes, parameters};
 use crate::Algorithm;
 use crate::registry::is_groups;
 use crate::segments::{self, INTERMEDIATES};
-use crate::ugal::{PARAMETERS, PERIOD, ReportUse, UgalRule, read_period};
+use crate::ugal::{LoadReportUse, PARAMETERS, REPORT_PERIOD, UgalRule, read_report_period};
 
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     name: "piggyback",
@@ -29,13 +29,13 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         size("threshold", "1280 B",
             "bytes above twice the mean of its router's links from which on a link is congested (five packets of \
              256 B)");
-        PERIOD;
+        REPORT_PERIOD;
     },
     routes: is_groups,
     build: |section, topology| {
         let rule = UgalRule::read(section, &*topology)?;
         let threshold = section.get::<Bytes>("threshold")?.bytes;
-        let rule = rule.informed(ReportUse::Congestion(threshold), read_period(section)?);
+        let rule = rule.informed(LoadReportUse::Congestion(threshold), read_report_period(section)?);
         segments::build::<false>(section, topology, INTERMEDIATES, rule)
     },
 };

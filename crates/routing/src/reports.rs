@@ -2,8 +2,8 @@
 //!
 //! Some algorithms decide by loads that their router does not see: UGAL-G (J. Kim et al., ISCA 2008) by those of all
 //! links that leave the group, piggyback routing (N. Jiang, J. Kim, W. J. Dally, ISCA 2009) by whether they are
-//! congested. Reports leave at multiples of a period if a load has changed. They take as long as a packet takes on
-//! the shortest path through idle routers, and no bandwidth.
+//! congested. Reports leave at multiples of the report period if a load has changed. They take as long as a packet
+//! takes on the shortest path through idle routers, and no bandwidth.
 //!
 //! A load is reported in units of [`Reports::UNIT`] bytes, rounded up, at most 65,535 units.
 
@@ -20,7 +20,7 @@ pub struct Reports {
     /// The first port to another group, by router of a group.
     first_port: Vec<u16>,
     /// Index of the first load of each router in the group's table, and the length of the table.
-    first_slot: Vec<u32>,
+    first_load: Vec<u32>,
 }
 
 impl Reports {
@@ -35,7 +35,7 @@ impl Reports {
             routers_per_group,
             listeners_per_group: network.host_routers_per_group(),
             first_port: Vec::new(),
-            first_slot: vec![0],
+            first_load: vec![0],
         };
         for router in 0..routers_per_group {
             // Groups have the same ports to other groups; only their wiring differs.
@@ -45,42 +45,42 @@ impl Reports {
                 .filter(|ports| !ports.is_empty())
                 .reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
                 .unwrap_or(0..0);
-            let slot = reports.first_slot[router as usize] + u32::from(ports.end - ports.start);
+            let end = reports.first_load[router as usize] + u32::from(ports.end - ports.start);
             reports.first_port.push(ports.start);
-            reports.first_slot.push(slot);
+            reports.first_load.push(end);
         }
         reports
     }
 
-    /// The shortest time between two reports of a router, in picoseconds.
+    /// The report period: the shortest time between two reports of a router, in picoseconds.
     pub fn period_ps(&self) -> u64 {
         self.period_ps
     }
 
     /// Number of loads that a router receives.
-    pub fn slots(&self) -> usize {
-        *self.first_slot.last().expect("one more than routers") as usize
+    pub fn loads(&self) -> usize {
+        *self.first_load.last().expect("one more than routers") as usize
     }
 
     /// The ports of a router whose loads it reports.
     #[inline]
     pub fn ports(&self, router: RouterId) -> Range<u16> {
         let own = (router.0 % self.routers_per_group) as usize;
-        let count = self.first_slot[own + 1] - self.first_slot[own];
+        let count = self.first_load[own + 1] - self.first_load[own];
         self.first_port[own]..self.first_port[own] + count as u16
     }
 
     /// Index of a router's first load in the tables of the receivers.
     #[inline]
-    pub fn first_slot(&self, router: RouterId) -> usize {
-        self.first_slot[(router.0 % self.routers_per_group) as usize] as usize
+    pub fn first_load(&self, router: RouterId) -> usize {
+        self.first_load[(router.0 % self.routers_per_group) as usize] as usize
     }
 
     /// Index of the load of a port of [`Reports::ports`] in these tables.
     #[inline]
-    pub fn slot(&self, router: RouterId, port: Port) -> usize {
+    pub fn load_index(&self, router: RouterId, port: Port) -> usize {
         let own = (router.0 % self.routers_per_group) as usize;
-        self.first_slot[own] as usize + usize::from(port.0 - self.first_port[own])
+        self.first_load[own] as usize + usize::from(port.0 - self.first_port[own])
     }
 
     /// The receivers of a router's reports.

@@ -49,13 +49,13 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     build: |section, topology| {
         let mut rule = UgalRule::read(section, &*topology)?;
         let information = section.choice("information")?;
-        let period = read_period(section)?;
+        let report_period = read_report_period(section)?;
         if information == "group" {
             if !is_groups(&topology.shape()) {
                 let text = format!("this {} has no groups; expected router", topology.describe());
                 return Err(section.error("information", text));
             }
-            rule = rule.informed(ReportUse::Loads, period);
+            rule = rule.informed(LoadReportUse::Loads, report_period);
         }
         segments::build::<false>(section, topology, INTERMEDIATES, rule)
     },
@@ -66,18 +66,18 @@ const PARAMETERS_AND_INFORMATION: &[Parameter] = parameters! {
     choice("information", &["router", "group"],
         "whose loads decide: those of the packet's router (UGAL-L) or, in networks of groups, group, of all links that \
          leave it, too (UGAL-G)");
-    PERIOD;
+    REPORT_PERIOD;
 };
 
 /// The parameter of algorithms with load reports.
-pub(crate) const PERIOD: Parameter = Parameter::time(
+pub(crate) const REPORT_PERIOD: Parameter = Parameter::time(
     "period",
     "100 ns",
     "time between two load reports of a router to its group",
 );
 
 /// The time between two reports, in ps.
-pub(crate) fn read_period(section: &Section) -> Result<u64, Error> {
+pub(crate) fn read_report_period(section: &Section) -> Result<u64, Error> {
     let period = section.get::<Duration>("period")?;
     match period.ps {
         0 => Err(section.error("period", "0 is no interval; expected a time such as \"100 ns\"")),
@@ -117,12 +117,12 @@ pub(crate) struct UgalRule {
     /// Whether one random path is compared by load alone.
     simple: bool,
     /// The use of reported loads, and the period of reports in ps.
-    reported: Option<(ReportUse, u64)>,
+    reported: Option<(LoadReportUse, u64)>,
 }
 
 /// The use of loads that other routers report.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReportUse {
+pub(crate) enum LoadReportUse {
     /// The load of a path is that of its link to another group, if that is greater than the load of its first port.
     Loads,
     /// A path whose link to another group is congested loses against one whose link is not. A link is congested if
@@ -219,11 +219,11 @@ impl UgalRule {
         self.load(minimal, congestion) <= allowed
     }
 
-    /// The same rule with reported loads at this period.
-    pub(crate) fn informed(self, reported: ReportUse, period_ps: u64) -> UgalRule {
+    /// The same rule with loads reported at this report period.
+    pub(crate) fn informed(self, reported: LoadReportUse, report_period_ps: u64) -> UgalRule {
         UgalRule {
             simple: false,
-            reported: Some((reported, period_ps)),
+            reported: Some((reported, report_period_ps)),
             ..self
         }
     }
@@ -237,7 +237,7 @@ impl OverSegments for UgalRule {
     fn over<L: PathSegments + 'static>(self, segments: L) -> Box<dyn Routing> {
         let reports = self
             .reported
-            .and_then(|(_, period_ps)| segments.reports(period_ps));
+            .and_then(|(_, report_period_ps)| segments.reports(report_period_ps));
         Box::new(Ugal {
             segments,
             rule: self,
@@ -294,7 +294,7 @@ impl<L: PathSegments> Ugal<L> {
     /// that the path can take, the least loaded one counts.
     fn load(&self, at: At, target: RouterId, start: &PathStart, congestion: &dyn Congestion) -> u64 {
         let first = self.rule.load(start, congestion);
-        let (Some(reports), Some((ReportUse::Loads, _))) = (&self.reports, self.rule.reported) else {
+        let (Some(reports), Some((LoadReportUse::Loads, _))) = (&self.reports, self.rule.reported) else {
             return first;
         };
         let mut least = None;
@@ -302,7 +302,7 @@ impl<L: PathSegments> Ugal<L> {
             .each_global_link(at, target, start, &mut |gateway, port| {
                 let load = match gateway == at.router {
                     true => first,
-                    false => congestion.reported_load(reports.slot(gateway, port)),
+                    false => congestion.reported_load(reports.load_index(gateway, port)),
                 };
                 least = Some(least.map_or(load, |least: u64| least.min(load)));
             });
@@ -326,7 +326,7 @@ impl<L: PathSegments> Ugal<L> {
                 // A router reads the loads of its own ports directly, in the metric of reports.
                 let load = |port: Port| match gateway == at.router {
                     true => congestion.load(port),
-                    false => congestion.reported_load(reports.slot(gateway, port)),
+                    false => congestion.reported_load(reports.load_index(gateway, port)),
                 };
                 let ports = reports.ports(gateway);
                 let count = ports.len() as u64;
@@ -380,7 +380,7 @@ impl<L: PathSegments> Ugal<L> {
             CostRule::LoadHops => self.segments.minimal_links(at, target, &minimal),
             CostRule::LoadRemaining => self.segments.links_remaining(at, target, &minimal),
         };
-        if let Some((ReportUse::Congestion(threshold), _)) = self.rule.reported {
+        if let Some((LoadReportUse::Congestion(threshold), _)) = self.rule.reported {
             let congested = |start| self.is_congested((at, target, start), threshold, congestion);
             match (congested(&minimal), congested(&other)) {
                 (true, false) => return other,
@@ -413,7 +413,7 @@ impl<L: PathSegments> Routing for Ugal<L> {
     fn detour_load(&self) -> Option<u64> {
         match self.rule.reported {
             // Reports of congestion decide first.
-            Some((ReportUse::Congestion(_), _)) => None,
+            Some((LoadReportUse::Congestion(_), _)) => None,
             _ => Some(self.rule.bias),
         }
     }

@@ -13,7 +13,7 @@ use topology::RouterId;
 use crate::Error;
 use crate::lp::sampling::{HostSampler, Plan, RouterSampler};
 use crate::lp::shortcuts::credit_batching::CreditBatches;
-use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
+use crate::lp::shortcuts::{Declared, Requested, Shortcuts};
 
 /// Largest number of routing situations in a deadlock proof: a few seconds.
 const MAX_PROOF_STATES: u64 = 12_000_000;
@@ -23,7 +23,7 @@ const SHOWN_JOBS: usize = 16;
 
 /// The summary of a checked experiment.
 #[derive(Clone, Debug, Serialize)]
-pub struct CheckReport {
+pub struct CheckSummary {
     /// The topology with its dimensions.
     pub topology: String,
     /// Number of hosts.
@@ -80,11 +80,11 @@ pub struct CheckedJob {
 }
 
 /// Checks an experiment that was built, and tries to prove that it is free of deadlocks.
-pub fn check(experiment: &Experiment) -> Result<CheckReport, Error> {
+pub fn check(experiment: &Experiment) -> Result<CheckSummary, Error> {
     let network = &experiment.network;
     let topology = network.topology.as_ref();
     let (deadlock, deadlock_free) = deadlock_freedom(network, network.model.capabilities());
-    Ok(CheckReport {
+    Ok(CheckSummary {
         topology: topology.describe(),
         hosts: u64::from(network.hosts()),
         rails: network.rails.count(),
@@ -178,17 +178,22 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     let vcs = u64::from(network.traffic_classes.all_vcs());
     let batches =
         u64::from(network.model.capabilities().reports_credit_waits) * vcs * CreditBatches::BYTES_PER_VC;
-    // The preferred queue of each further class, and the turns.
-    let classes = network.traffic_classes.count();
-    let turns = match classes {
+    // The preferred queue of each further traffic class, and the turns.
+    let traffic_classes = network.traffic_classes.count();
+    let turns = match traffic_classes {
         1 => 0,
-        _ => size_of::<ClassTurns>() + (usize::from(classes) - 1) * size_of::<u32>(),
+        _ => size_of::<ClassTurns>() + (usize::from(traffic_classes) - 1) * size_of::<u32>(),
     };
-    let port =
-        |ports: u64| network.model.bytes_per_port(ports, vcs, network.slot() > 0) + batches + turns as u64;
+    let port = |ports: u64| {
+        network
+            .model
+            .bytes_per_port(ports, vcs, network.packet_slot() > 0)
+            + batches
+            + turns as u64
+    };
     let link_end = size_of::<Option<crate::lp::wiring::LinkEnd>>() as u64;
-    let observed = Observed::new(experiment, true);
-    let shortcuts = Shortcuts::choose(&observed, &Declared::new(network));
+    let requested = Requested::new(experiment, true);
+    let shortcuts = Shortcuts::choose(&requested, &Declared::new(network));
     let plan = Plan::new(&experiment.collect, network, shortcuts.tallies.is_on());
     let ports: u64 = (0..topology.routers())
         .map(|r| u64::from(topology.ports(RouterId(r))))
@@ -216,7 +221,7 @@ fn memory_bytes(experiment: &Experiment) -> u64 {
     routers * (router + per_lp) + ports + hosts * (host + per_lp) + ranks
 }
 
-impl fmt::Display for CheckReport {
+impl fmt::Display for CheckSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "network   {}", self.topology)?;
         writeln!(

@@ -15,7 +15,7 @@ mod outcome;
 mod run;
 mod session;
 
-pub use check::{CheckReport, check};
+pub use check::{CheckSummary, check};
 pub use checkpoint::{Checkpoint, Checkpoints, Every};
 pub use collect::COLLECTED;
 pub use error::{Error, SessionError};

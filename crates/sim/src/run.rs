@@ -10,7 +10,7 @@ use des::{
 };
 use experiment::{CreditSetting, Effort, Experiment, bounds};
 use results::{
-    Collect, GearSummary, Outcome, PartSummary, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes,
+    Collect, GearSummary, Outcome, Rollbacks, RunResult, RunSummary, TableStore, ThreadTimes, WorkerSummary,
 };
 
 use crate::Error;
@@ -18,7 +18,7 @@ use crate::checkpoint::{Checkpoint, CheckpointWriter, Checkpoints};
 use crate::collect::Collector;
 use crate::lp::expected_work::ExpectedWork;
 use crate::lp::net_event::{NetEvent, Record};
-use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
+use crate::lp::shortcuts::{Declared, Requested, Shortcuts};
 use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::wiring::LpIdentity;
 use crate::outcome::audit::audit;
@@ -99,15 +99,15 @@ pub fn run_in(
 ) -> Result<Option<RunResult>, Error> {
     let stopwatch = Stopwatch::start();
     let whole = context.checkpoints.is_none() && context.from.is_none();
-    let (mut observed, declared) = (
-        Observed::new(experiment, whole),
+    let (mut requested, declared) = (
+        Requested::new(experiment, whole),
         Declared::new(&experiment.network),
     );
     loop {
-        let shortcuts = Shortcuts::choose(&observed, &declared);
+        let shortcuts = Shortcuts::choose(&requested, &declared);
         match attempt(experiment, control, context, (&stopwatch, shortcuts))? {
             Attempt::Done(result) => return Ok(result.map(|result| *result)),
-            Attempt::CreditsRanShort => observed.credits = CreditSetting::Each,
+            Attempt::CreditsRanShort => requested.credits = CreditSetting::Each,
         }
     }
 }
@@ -442,13 +442,13 @@ fn parts(
     work: &ExpectedWork,
     partition: &Partition,
     threads: usize,
-) -> Vec<PartSummary> {
+) -> Vec<WorkerSummary> {
     let total = work.total();
     let part = |index: usize| {
-        let mut part = PartSummary {
+        let mut part = WorkerSummary {
             process: (index / threads) as u64,
             thread: (index % threads) as u64,
-            ..PartSummary::default()
+            ..WorkerSummary::default()
         };
         for lp in partition.range(index) {
             part.share += work.of(LpId(lp)) as f64 / total.max(1) as f64;

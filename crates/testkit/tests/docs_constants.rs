@@ -30,9 +30,9 @@ const QUOTED: &[(&str, &str, &str, &str, u64)] = &[
     ),
     (
         "docs/methods/kernel.md",
-        "at most {} blocks per thread",
+        "at most {} strips per thread",
         "des/src/windows/calendar.rs",
-        "MAX_BLOCKS",
+        "MAX_STRIPS",
         1,
     ),
     (

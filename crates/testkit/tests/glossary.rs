@@ -1,5 +1,6 @@
 //! Names: one name for one thing. `docs/glossary.md` names existing types, and gives the reason for each type name
-//! that several crates use. No two types of a crate have one name. Comments and pages use the words of the field.
+//! that several crates use. No two types of a crate have one name. A word of several meanings has a qualifier.
+//! Comments and pages use the words of the field.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,34 @@ const REFUSED_WORDS: &[(&str, &str)] = &[
     ("spare", "free, unused; save"),
     ("spared", "saved"),
     ("spares", "saves"),
+];
+
+/// Words of several meanings, each with the crate, if any, in which a type may have it without a qualifier.
+const NEEDS_QUALIFIER: &[(&str, &str)] = &[
+    ("Block", ""),
+    ("Class", ""),
+    ("Observation", ""),
+    ("Part", ""),
+    ("Period", ""),
+    ("Report", ""),
+    ("Run", "des"),
+    ("Slot", ""),
+    ("Trace", "export"),
+    ("Window", "des"),
+];
+
+/// Words of several meanings that a crate has for none of them, each with the word for what is meant there.
+const MEANT_ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("des", "Block", "Strip"),
+    ("des", "Observation", "EventOutput"),
+    ("des", "Report", "WorkerEnd"),
+    ("des", "Slot", "LpEntry"),
+    ("export", "Class", "Kind"),
+    ("mpi", "Trace", "Timeline"),
+    ("mpi", "Traced", "Timeline"),
+    ("results", "Window", "Interval"),
+    ("sim", "Observed", "Requested"),
+    ("sim", "Trace", "Timeline"),
 ];
 
 /// Words before `begin` or `begins` that make it a noun. The noun of the code is `start`.
@@ -286,4 +315,48 @@ fn no_two_types_of_a_crate_have_one_name() {
         .filter(|twin| !twins.contains_key(twin))
         .collect();
     assert!(stale.is_empty(), "no alternatives of one name: {stale:?}");
+}
+
+/// The words of a type name.
+fn words_of(name: &str) -> Vec<&str> {
+    let starts = name.char_indices().filter(|(_, c)| c.is_uppercase());
+    let mut bounds: Vec<usize> = starts.map(|(start, _)| start).collect();
+    bounds.push(name.len());
+    bounds.windows(2).map(|word| &name[word[0]..word[1]]).collect()
+}
+
+/// What to write in place of a type name in which a word of several meanings leaves open which is meant.
+fn ambiguous(krate: &str, name: &str) -> Option<String> {
+    if NEEDS_QUALIFIER
+        .iter()
+        .any(|&(word, of)| word == name && krate != of)
+    {
+        return Some("a qualifier".into());
+    }
+    let words = words_of(name);
+    MEANT_ELSEWHERE
+        .iter()
+        .find(|(of, word, _)| krate == *of && words.contains(word))
+        .map(|(.., instead)| (*instead).into())
+}
+
+#[test]
+fn ambiguous_type_names_are_found() {
+    assert_eq!(words_of("LpEntry"), ["Lp", "Entry"]);
+    assert_eq!(ambiguous("des", "Run"), None);
+    assert_eq!(ambiguous("sim", "Run").as_deref(), Some("a qualifier"));
+    assert_eq!(ambiguous("sim", "Trace").as_deref(), Some("a qualifier"));
+    assert_eq!(ambiguous("des", "BlockLoop").as_deref(), Some("Strip"));
+    assert_eq!(ambiguous("sim", "BlockPair"), None);
+}
+
+#[test]
+fn a_word_of_several_meanings_has_a_qualifier() {
+    let types = types();
+    let wrong: Vec<String> = types
+        .iter()
+        .flat_map(|(name, crates)| crates.keys().map(move |krate| (krate, name)))
+        .filter_map(|(krate, name)| Some(format!("{krate}: {name}; write: {}", ambiguous(krate, name)?)))
+        .collect();
+    assert!(wrong.is_empty(), "see docs/glossary.md:\n{}", wrong.join("\n"));
 }

@@ -58,13 +58,13 @@ const MUTUAL: &[[&str; 4]] = &[
     [
         "workload",
         "operation",
-        "window",
+        "recording_window",
         "a workload offers the recording that can be cut, which is a workload",
     ],
     [
         "workload",
-        "window",
-        "window::cut",
+        "recording_window",
+        "recording_window::cut",
         "the folder cuts recordings, and its steps use what a recording offers",
     ],
     [

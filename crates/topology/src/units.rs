@@ -41,7 +41,7 @@ pub struct Units {
 /// Units of one plane that follow each other and have equal sizes.
 struct Stretch {
     kind: UnitKind,
-    /// Routers of the run.
+    /// Routers of the stretch.
     routers: u32,
     /// Routers of a unit.
     size: u32,
@@ -70,10 +70,10 @@ impl Units {
     /// greater one; but a plane, and a level of a tree, has at least one.
     pub fn of(topology: &dyn Topology, most: u32) -> Units {
         let Shape::Planes(planes) = topology.shape() else {
-            return Units::join(&runs(topology), most);
+            return Units::join(&stretches(topology), most);
         };
         let count = planes.count();
-        let one = Units::join(&runs(planes.plane()), most / count.max(1));
+        let one = Units::join(&stretches(planes.plane()), most / count.max(1));
         let in_plane = one.units.len() as u32;
         // Planes number their routers in turn.
         let numbers = |of: u32| (0..count).map(move |plane| (of, plane));
@@ -101,23 +101,23 @@ impl Units {
         self.by_router[router.0 as usize]
     }
 
-    fn join(runs: &[Stretch], most: u32) -> Units {
+    fn join(stretches: &[Stretch], most: u32) -> Units {
         let (mut units, mut by_router) = (Vec::new(), Vec::new());
-        let most = (most / runs.len().max(1) as u32).max(1);
-        for run in runs {
-            let count = run.routers.div_ceil(run.size);
+        let most = (most / stretches.len().max(1) as u32).max(1);
+        for stretch in stretches {
+            let count = stretch.routers.div_ceil(stretch.size);
             let joined = count.div_ceil(most).next_power_of_two();
             for first in (0..count).step_by(joined as usize) {
                 let end = (first + joined).min(count);
-                let routers = (end * run.size).min(run.routers) - first * run.size;
-                let [one, several] = run.names;
+                let routers = (end * stretch.size).min(stretch.routers) - first * stretch.size;
+                let [one, several] = stretch.names;
                 let name = match end - first {
-                    1 => format!("{}{one} {first}", run.prefix),
-                    _ => format!("{}{several} {first} to {}", run.prefix, end - 1),
+                    1 => format!("{}{one} {first}", stretch.prefix),
+                    _ => format!("{}{several} {first} to {}", stretch.prefix, end - 1),
                 };
                 by_router.extend(std::iter::repeat_n(units.len() as u32, routers as usize));
                 units.push(Unit {
-                    kind: run.kind,
+                    kind: stretch.kind,
                     name,
                     first_router: RouterId(by_router.len() as u32 - routers),
                     routers,
@@ -128,8 +128,8 @@ impl Units {
     }
 }
 
-/// The runs of a network without planes, in the order of its routers.
-fn runs(topology: &dyn Topology) -> Vec<Stretch> {
+/// The stretches of a network without planes, in the order of its routers.
+fn stretches(topology: &dyn Topology) -> Vec<Stretch> {
     let routers = topology.routers();
     let (kind, size, names) = match topology.layout() {
         Layout::Levels(tree) => return levels(routers, topology.hosts(), tree),
@@ -176,7 +176,7 @@ fn levels(routers: u32, hosts: u32, tree: &dyn Tree) -> Vec<Stretch> {
         _ => 1,
     };
     let levels = (0..).zip(counts);
-    let run = |(level, count): (u32, u32)| {
+    let stretch = |(level, count): (u32, u32)| {
         let in_pods = level < top && pods > 0 && count % pods == 0;
         let (size, names) = match in_pods {
             true => (count / pods, ["pod", "pods"]),
@@ -190,7 +190,7 @@ fn levels(routers: u32, hosts: u32, tree: &dyn Tree) -> Vec<Stretch> {
             names,
         }
     };
-    levels.filter(|(_, count)| *count > 0).map(run).collect()
+    levels.filter(|(_, count)| *count > 0).map(stretch).collect()
 }
 
 #[cfg(test)]

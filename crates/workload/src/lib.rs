@@ -12,12 +12,12 @@ mod mpi_calls;
 pub mod otf2;
 mod program;
 mod recording;
+pub mod recording_window;
 mod repeat;
 mod scan;
 mod source;
 pub mod trace;
 pub mod traffic;
-pub mod window;
 
 pub use imbalance::Imbalance;
 pub use info::{CollectiveInfo, CommunicatorInfo, MessageInfo, MpiTimes, SizeRange, TraceInfo};
@@ -27,7 +27,7 @@ pub use operation::{
 };
 pub use program::{Program, TraceError, Workload};
 pub use recording::{CutOperations, EventGap, OtherLocations, Recording, SkippedCalls};
+pub use recording_window::RecordingWindow;
 pub use repeat::{repeated, repeated_without_end};
 pub use source::{Interpreter, Interpreters, SOURCES, WorkloadSource, named, read};
 pub use trace::{info, open};
-pub use window::RecordingWindow;

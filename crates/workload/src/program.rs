@@ -6,7 +6,7 @@ use std::sync::Arc;
 use operation::{Answer, Operation, SentMessage};
 use thiserror::Error;
 
-use crate::window::CuttableRecording;
+use crate::recording_window::CuttableRecording;
 use crate::{OtherLocations, Recording};
 
 /// An error while a workload is read.

@@ -50,7 +50,7 @@ pub struct OperationTotals {
     compute_ps: u64,
     sizes: BTreeMap<u64, u64>,
     collectives: CollectiveTotals,
-    /// Collectives inside calls that create or free communicators and windows.
+    /// Collectives inside calls that create or free communicators and RMA windows.
     pub internal: u64,
     mpi: MpiTimes,
     /// The current rank, and its numbers in communicators.
@@ -120,7 +120,7 @@ impl OperationTotals {
     }
 }
 
-/// Whether a collective belongs to a call that creates or frees a communicator or window.
+/// Whether a collective belongs to a call that creates or frees a communicator or RMA window.
 fn is_internal(call: Call, collective: Collective) -> bool {
     use Call::{CartCreate, CommCreate, CommDup, CommSplit, Other, WinCreate, WinFree};
     match call {

@@ -2,21 +2,21 @@
 
 use super::Windows;
 use crate::commit::Committer;
-use crate::gather::Report;
+use crate::gather::WorkerEnd;
 use crate::leg::{LegTimer, RunLeg};
+use crate::lps::{LpEntry, Lps};
 use crate::run::{Observer, Run};
-use crate::slot::{Lps, Slot};
 use crate::statistics::{Clock, EngineStatistics};
 use crate::tally::DRAIN_INTERVAL;
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
-use crate::windows::{BlockLoop, ExecuteLp, PlannedEvents, WindowContext};
+use crate::windows::{ExecuteLp, PlannedEvents, StripLoop, WindowContext};
 use crate::{Event, LpId, Model, Time};
 
 /// The LPs of a thread, and their context.
 struct ConservativePart<'a, M: Model> {
     model: &'a M,
     context: WindowContext<'a, M, Event<M::Payload>>,
-    slots: Vec<Slot<M::Lp>>,
+    entries: Vec<LpEntry<M::Lp>>,
     /// Events from here on are not executed.
     limit: Time,
     processed: u64,
@@ -26,17 +26,17 @@ struct ConservativePart<'a, M: Model> {
 
 impl<M: Model> ExecuteLp<M> for ConservativePart<'_, M> {
     #[inline(always)]
-    fn slots(&self) -> &[Slot<M::Lp>] {
-        &self.slots
+    fn entries(&self) -> &[LpEntry<M::Lp>] {
+        &self.entries
     }
 
     #[inline(always)]
     fn execute_lp(&mut self, local: usize, planned: PlannedEvents<'_, M::Payload>) {
         let (model, limit, context) = (self.model, self.limit, &mut self.context);
-        let slot = &mut self.slots[local];
+        let entry = &mut self.entries[local];
         context
             .signer
-            .open(LpId(context.range.start + local as u32), slot);
+            .open(LpId(context.range.start + local as u32), entry);
         context.in_order(planned.iter(), |context, event| {
             if event.time >= limit {
                 // The run ends inside this window.
@@ -44,11 +44,11 @@ impl<M: Model> ExecuteLp<M> for ConservativePart<'_, M> {
                 return;
             }
             context.begin_event(event.key());
-            model.handle(&mut slot.lp, event, context);
+            model.handle(&mut entry.lp, event, context);
             self.processed += 1;
         });
         self.last = self.last.max(context.key.time);
-        context.signer.close(slot);
+        context.signer.close(entry);
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) struct ConservativeWorker<'a, M: Model> {
     parts: &'a SnapshotParts<M>,
     thread: usize,
     part: ConservativePart<'a, M>,
-    blocks: BlockLoop<'a, M>,
+    strips: StripLoop<'a, M>,
     /// Received events.
     mail: Vec<Event<M::Payload>>,
     /// Number of synchronisations so far.
@@ -81,11 +81,11 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
             team,
             parts,
             thread,
-            blocks: BlockLoop::new(run.model, context.range.start, context.calendar.block_size()),
+            strips: StripLoop::new(run.model, context.range.start, context.calendar.strip_size()),
             part: ConservativePart {
                 model: run.model,
                 context,
-                slots: Vec::new(),
+                entries: Vec::new(),
                 limit: Time::ZERO,
                 processed: 0,
                 last: leg.last,
@@ -96,7 +96,7 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
     }
 
     /// Executes all windows, from the first event to the end of the run. The leading thread has the observer.
-    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> Report<M> {
+    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> WorkerEnd<M> {
         let team = self.team;
         let _guard = PanicGuard(team);
         let mut clock = Clock::start();
@@ -151,7 +151,7 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
                 self.drain_tally(now, &mut committer, &mut observer);
                 self.part
                     .context
-                    .share_snapshot(self.part.model, &self.part.slots, self.parts);
+                    .share_snapshot(self.part.model, &self.part.entries, self.parts);
                 team.gather_snapshot(self.thread, now, agreed.stop, self.parts, &mut observer);
                 clock.lap(|s| &mut s.synchronisation);
             }
@@ -159,9 +159,9 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
             self.window(now, limit, &mut clock);
         };
         self.drain_tally(Time::MAX, &mut committer, &mut observer);
-        Report {
+        WorkerEnd {
             pending: self.part.context.end(self.run.model, self.leg),
-            lps: Lps::new(self.part.slots),
+            lps: Lps::new(self.part.entries),
             failure: self.part.context.failure,
             broken,
             interrupted,
@@ -180,7 +180,7 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
 
     fn begin(&mut self) -> Result<(), String> {
         let part = self.team.part(self.thread);
-        self.part.slots = self.part.context.begin(self.run, self.leg, part)?;
+        self.part.entries = self.part.context.begin(self.run, self.leg, part)?;
         Ok(())
     }
 
@@ -229,7 +229,7 @@ impl<'a, M: Model> ConservativeWorker<'a, M> {
         let Some(mut window) = window else { return };
         clock.lap(|s| &mut s.queue);
         self.part.limit = limit;
-        self.blocks.execute(&mut window, start, &mut self.part);
+        self.strips.execute(&mut window, start, &mut self.part);
         self.part.context.calendar.recycle(window);
         clock.lap(|s| &mut s.processing);
     }

@@ -15,20 +15,20 @@ struct Execution<P> {
     event: Event<P>,
     /// The LP's execution before, if it is still in the history.
     before: u64,
-    /// Number of the first undo step, send and observation, counted from the start of the run.
+    /// Number of the first undo step, send and output, counted from the start of the run.
     first_step: u64,
     first_sent: u64,
-    first_observed: u64,
+    first_output: u64,
     steps: u32,
     sent: u32,
-    observed: u32,
+    outputs: u32,
     draws: u32,
     is_undone: bool,
 }
 
-/// What an event has observed, on its way to the results.
+/// An output of an event, on its way to the results.
 #[derive(Clone, Copy)]
-enum Observation<R, S> {
+enum EventOutput<R, S> {
     Record(Emitted<R>),
     Tally(S),
 }
@@ -101,7 +101,7 @@ pub(super) struct EventHistory<M: Model> {
     executions: NumberedQueue<Execution<M::Payload>>,
     steps: NumberedQueue<Option<M::Undo>>,
     sent: NumberedQueue<SentEvent>,
-    observed: NumberedQueue<Observation<M::Record, TallyStep<M>>>,
+    outputs: NumberedQueue<EventOutput<M::Record, TallyStep<M>>>,
     /// Requested stops, by event; few.
     pub(super) stops: Vec<(Key, Time)>,
     /// Failures, by event; few.
@@ -121,7 +121,7 @@ impl<M: Model> EventHistory<M> {
             executions: NumberedQueue::new(),
             steps: NumberedQueue::new(),
             sent: NumberedQueue::new(),
-            observed: NumberedQueue::new(),
+            outputs: NumberedQueue::new(),
             stops: Vec::new(),
             failures: Vec::new(),
             start: [0; 3],
@@ -142,13 +142,13 @@ impl<M: Model> EventHistory<M> {
         self.executions.list.len() * size_of::<Execution<M::Payload>>()
             + self.steps.list.len() * size_of::<Option<M::Undo>>()
             + self.sent.list.len() * size_of::<SentEvent>()
-            + self.observed.list.len() * size_of::<Observation<M::Record, TallyStep<M>>>()
+            + self.outputs.list.len() * size_of::<EventOutput<M::Record, TallyStep<M>>>()
     }
 
     /// Begins an execution.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
-        self.start = [self.steps.end(), self.sent.end(), self.observed.end()];
+        self.start = [self.steps.end(), self.sent.end(), self.outputs.end()];
     }
 
     /// Keeps an undo step of the current event.
@@ -165,21 +165,21 @@ impl<M: Model> EventHistory<M> {
 
     /// Keeps a record of the current event.
     pub(super) fn keep_record(&mut self, key: Key, record: M::Record) {
-        let index = (self.observed.end() - self.start[2]) as u32;
+        let index = (self.outputs.end() - self.start[2]) as u32;
         let record = Emitted { key, index, record };
-        self.observed.list.push_back(Observation::Record(record));
+        self.outputs.list.push_back(EventOutput::Record(record));
     }
 
     /// Keeps an addition of the current event to the tally.
     #[inline(always)]
     pub(super) fn keep_tally(&mut self, step: TallyStep<M>) {
-        self.observed.list.push_back(Observation::Tally(step));
+        self.outputs.list.push_back(EventOutput::Tally(step));
     }
 
     /// Completes the current event, which drew so many random numbers.
     #[inline(always)]
     pub(super) fn complete(&mut self, lp: &mut LpHistory, event: &Event<M::Payload>, draws: u32) {
-        let [first_step, first_sent, first_observed] = self.start;
+        let [first_step, first_sent, first_output] = self.start;
         let before = std::mem::replace(&mut lp.last, self.executions.end());
         lp.last_key = event.key();
         self.executions.list.push_back(Execution {
@@ -187,10 +187,10 @@ impl<M: Model> EventHistory<M> {
             before,
             first_step,
             first_sent,
-            first_observed,
+            first_output,
             steps: (self.steps.end() - first_step) as u32,
             sent: (self.sent.end() - first_sent) as u32,
-            observed: (self.observed.end() - first_observed) as u32,
+            outputs: (self.outputs.end() - first_output) as u32,
             draws,
             is_undone: false,
         });
@@ -269,13 +269,13 @@ impl<M: Model> EventHistory<M> {
         records: &mut Vec<Emitted<M::Record>>,
         tally: &mut M::Tally,
     ) {
-        let (observed, start) = (&self.observed.list, self.observed.first);
+        let (outputs, start) = (&self.outputs.list, self.outputs.first);
         let mut pass_on = |execution: &Execution<M::Payload>| {
-            let first = (execution.first_observed - start) as usize;
-            for observed in observed.range(first..first + execution.observed as usize) {
-                match observed {
-                    Observation::Record(record) => records.push(*record),
-                    Observation::Tally(step) => tally.add(execution.event.time, *step),
+            let first = (execution.first_output - start) as usize;
+            for output in outputs.range(first..first + execution.outputs as usize) {
+                match output {
+                    EventOutput::Record(record) => records.push(*record),
+                    EventOutput::Tally(step) => tally.add(execution.event.time, *step),
                 }
             }
         };
@@ -293,21 +293,21 @@ impl<M: Model> EventHistory<M> {
         if self.is_disordered {
             // Behind the first that stays.
             for execution in self.executions.list.range_mut(count..) {
-                if execution.event.time < bound && !execution.is_undone && execution.observed > 0 {
+                if execution.event.time < bound && !execution.is_undone && execution.outputs > 0 {
                     pass_on(execution);
-                    execution.observed = 0;
+                    execution.outputs = 0;
                 }
             }
         }
         if count > 0 {
-            let [step, sent, observed] = match self.executions.list.get(count) {
-                Some(next) => [next.first_step, next.first_sent, next.first_observed],
-                None => [self.steps.end(), self.sent.end(), self.observed.end()],
+            let [step, sent, outputs] = match self.executions.list.get(count) {
+                Some(next) => [next.first_step, next.first_sent, next.first_output],
+                None => [self.steps.end(), self.sent.end(), self.outputs.end()],
             };
             self.executions.drop_before(self.executions.first + count as u64);
             self.steps.drop_before(step);
             self.sent.drop_before(sent);
-            self.observed.drop_before(observed);
+            self.outputs.drop_before(outputs);
         }
         self.is_disordered &= !self.is_empty();
     }

@@ -4,8 +4,8 @@ use super::history::{EventHistory, LpHistory};
 use super::message::{EventMessage, SentEvent};
 use crate::event::Key;
 use crate::leg::RunLeg;
+use crate::lps::LpEntry;
 use crate::run::Run;
-use crate::slot::Slot;
 use crate::statistics::Clock;
 use crate::windows::{ExecuteLp, PlannedEvents, Window, WindowContext};
 use crate::{Context, Event, LpId, Model, TallyStep, Time};
@@ -17,18 +17,18 @@ type PartContext<'a, M> = WindowContext<'a, M, EventMessage<<M as Model>::Payloa
 pub(super) struct OptimisticPart<'a, M: Model> {
     model: &'a M,
     pub(super) context: PartContext<'a, M>,
-    pub(super) slots: Vec<Slot<M::Lp>>,
+    pub(super) entries: Vec<LpEntry<M::Lp>>,
     pub(super) lps: Vec<LpHistory>,
     pub(super) history: EventHistory<M>,
     /// Events from here on are not executed.
     pub(super) limit: Time,
-    /// Whether the blocks of a window execute.
+    /// Whether the strips of a window execute.
     pub(super) is_open: bool,
     /// Events sent by undone events, to be cancelled.
     cancelled: Vec<SentEvent>,
     /// Undone events of one LP, latest first.
     undone: Vec<Event<M::Payload>>,
-    /// Cancelled events of the window that executes. They are in its blocks, and were not executed.
+    /// Cancelled events of the window that executes. They are in its strips, and were not executed.
     skipped: Vec<SentEvent>,
     pub(super) clock: Clock,
     pub(super) processed: u64,
@@ -45,7 +45,7 @@ impl<'a, M: Model> OptimisticPart<'a, M> {
         OptimisticPart {
             model: run.model,
             context: WindowContext::new(run, leg, part),
-            slots: Vec::new(),
+            entries: Vec::new(),
             lps: Vec::new(),
             history: EventHistory::new(),
             limit: Time::ZERO,
@@ -68,8 +68,8 @@ impl<'a, M: Model> OptimisticPart<'a, M> {
     /// # Errors
     /// The snapshot is not one of the model.
     pub(super) fn begin(&mut self, run: &Run<'_, M>, leg: &RunLeg<M>, part: usize) -> Result<(), String> {
-        self.slots = self.context.begin(run, leg, part)?;
-        self.lps = self.slots.iter().map(|_| LpHistory::EMPTY).collect();
+        self.entries = self.context.begin(run, leg, part)?;
+        self.lps = self.entries.iter().map(|_| LpHistory::EMPTY).collect();
         Ok(())
     }
 
@@ -158,17 +158,17 @@ impl<'a, M: Model> OptimisticPart<'a, M> {
     /// Undoes the executed events of an LP from `since` on. They become pending again, without the first one if it is
     /// cancelled.
     fn roll_back(&mut self, local: usize, since: Key, is_cancelled: bool) {
-        let (model, lp, slot) = (self.model, &mut self.lps[local], &mut self.slots[local]);
+        let (model, lp, entry) = (self.model, &mut self.lps[local], &mut self.entries[local]);
         lp.rollbacks += 1;
         let mut place = self.cancelled.len();
         while let Some(undone) = self.history.undo_since(
             since,
             lp,
-            |step| model.undo(&mut slot.lp, step),
+            |step| model.undo(&mut entry.lp, step),
             &mut self.cancelled,
         ) {
-            slot.draws -= u64::from(undone.draws);
-            slot.sequence = slot.sequence.wrapping_sub(undone.sent);
+            entry.draws -= u64::from(undone.draws);
+            entry.sequence = entry.sequence.wrapping_sub(undone.sent);
             self.rolled_back += 1;
             self.undone.push(undone.event);
         }
@@ -256,9 +256,9 @@ impl<'a, M: Model> OptimisticPart<'a, M> {
     ) {
         self.roll_back_if_late(local, planned);
         let (limit, context) = (self.limit, &mut self.context);
-        let (slot, lp, history) = (&mut self.slots[local], &mut self.lps[local], &mut self.history);
+        let (entry, lp, history) = (&mut self.entries[local], &mut self.lps[local], &mut self.history);
         let me = LpId(context.range.start + local as u32);
-        context.signer.open(me, slot);
+        context.signer.open(me, entry);
         // An event that this LP sends now may have the key of a cancelled one, so planned events alone are skipped.
         let skipped = &self.skipped[..];
         let is_left = |event: &&Event<M::Payload>| {
@@ -274,21 +274,21 @@ impl<'a, M: Model> OptimisticPart<'a, M> {
                 return;
             }
             context.begin_event(event.key());
-            handle(context, history, lp, &mut slot.lp, event);
+            handle(context, history, lp, &mut entry.lp, event);
             self.processed += 1;
         });
-        context.signer.close(slot);
+        context.signer.close(entry);
         if !self.skipped.is_empty() {
             self.skipped.retain(|sent| sent.target != me);
         }
     }
 
-    /// Takes a window back whose last blocks were not executed.
+    /// Takes a window back whose last strips were not executed.
     pub(super) fn take_back(&mut self, window: Window<M::Payload>) {
         self.context.calendar.untake(window);
         for sent in std::mem::take(&mut self.skipped) {
             let found = self.context.calendar.remove(sent.key, sent.target);
-            debug_assert!(found, "a cancelled event of the window is in its blocks");
+            debug_assert!(found, "a cancelled event of the window is in its strips");
         }
     }
 }
@@ -298,8 +298,8 @@ pub(super) struct Certain<'p, 'a, M: Model>(pub(super) &'p mut OptimisticPart<'a
 
 impl<M: Model> ExecuteLp<M> for Certain<'_, '_, M> {
     #[inline(always)]
-    fn slots(&self) -> &[Slot<M::Lp>] {
-        &self.0.slots
+    fn entries(&self) -> &[LpEntry<M::Lp>] {
+        &self.0.entries
     }
 
     #[inline(always)]
@@ -315,14 +315,14 @@ impl<M: Model> ExecuteLp<M> for Certain<'_, '_, M> {
 /// Executes events that may be undone.
 pub(super) struct Speculative<'p, 'a, M: Model, Yields: Fn() -> bool> {
     pub(super) part: &'p mut OptimisticPart<'a, M>,
-    /// Whether something else is to be done before the next block.
+    /// Whether something else is to be done before the next strip.
     pub(super) yields: Yields,
 }
 
 impl<M: Model, Yields: Fn() -> bool> ExecuteLp<M> for Speculative<'_, '_, M, Yields> {
     #[inline(always)]
-    fn slots(&self) -> &[Slot<M::Lp>] {
-        &self.part.slots
+    fn entries(&self) -> &[LpEntry<M::Lp>] {
+        &self.part.entries
     }
 
     #[inline(always)]

@@ -6,14 +6,14 @@ use super::part::{Certain, OptimisticPart, Speculative};
 use super::throttle::Throttle;
 use crate::barrier::Ticket;
 use crate::commit::Committer;
-use crate::gather::Report;
+use crate::gather::WorkerEnd;
 use crate::leg::{LegTimer, RunLeg};
+use crate::lps::Lps;
 use crate::run::{Observer, Run};
-use crate::slot::Lps;
 use crate::statistics::EngineStatistics;
 use crate::tally::DRAIN_INTERVAL;
 use crate::team::{PanicGuard, SnapshotParts, SyncState};
-use crate::windows::BlockLoop;
+use crate::windows::StripLoop;
 use crate::{Model, Time};
 
 /// Events that take a thread about as long as a synchronisation with the other threads of its process: some
@@ -29,7 +29,7 @@ pub(super) struct OptimisticWorker<'a, M: Model> {
     parts: &'a SnapshotParts<M>,
     thread: usize,
     part: OptimisticPart<'a, M>,
-    blocks: BlockLoop<'a, M>,
+    strips: StripLoop<'a, M>,
     gvt: Time,
     /// The end of the run, as far as it is known.
     limit: Time,
@@ -61,7 +61,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
         thread: usize,
     ) -> Self {
         let part = OptimisticPart::new(run, leg, team.part(thread));
-        let (first, block) = (part.context.range.start, part.context.calendar.block_size());
+        let (first, strip) = (part.context.range.start, part.context.calendar.strip_size());
         OptimisticWorker {
             run,
             leg,
@@ -69,7 +69,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
             parts,
             thread,
             part,
-            blocks: BlockLoop::new(run.model, first, block),
+            strips: StripLoop::new(run.model, first, strip),
             gvt: Time::ZERO,
             limit: run.settings.until,
             throttle: Throttle::new(run.settings.optimism.ahead),
@@ -88,7 +88,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
     }
 
     /// Executes the whole run. The leading thread has the observer.
-    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> Report<M> {
+    pub(super) fn run(mut self, mut observer: Option<&mut dyn Observer<M>>) -> WorkerEnd<M> {
         let team = self.team;
         let _guard = PanicGuard(team);
         let until = self.run.settings.until;
@@ -160,7 +160,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
                 self.drain_tally(&mut committer, &mut observer);
                 self.part
                     .context
-                    .share_snapshot(self.run.model, &self.part.slots, self.parts);
+                    .share_snapshot(self.run.model, &self.part.entries, self.parts);
                 team.gather_snapshot(self.thread, self.gvt, stop, self.parts, &mut observer);
                 // All threads have undone the events after GVT.
                 self.others = Time::ZERO;
@@ -173,7 +173,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
             self.execute_certain(end);
         };
         self.drain_tally(&mut committer, &mut observer);
-        Report {
+        WorkerEnd {
             pending: self.part.context.end(self.run.model, self.leg),
             broken,
             interrupted,
@@ -193,7 +193,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
                 rollbacks: self.part.lps.iter().map(|lp| lp.rollbacks).collect(),
                 gears: Vec::new(),
             },
-            lps: Lps::new(std::mem::take(&mut self.part.slots)),
+            lps: Lps::new(std::mem::take(&mut self.part.entries)),
             failure: self.part.into_failure(),
         }
     }
@@ -287,7 +287,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
         };
         let start = self.part.context.open_window(next);
         self.part.is_open = true;
-        self.blocks
+        self.strips
             .execute(&mut window, start, &mut Certain(&mut self.part));
         self.part.is_open = false;
         self.part.context.calendar.recycle(window);
@@ -321,7 +321,7 @@ impl<'a, M: Model> OptimisticWorker<'a, M> {
                 part: &mut self.part,
                 yields,
             };
-            let is_complete = self.blocks.execute(&mut window, start, &mut lps);
+            let is_complete = self.strips.execute(&mut window, start, &mut lps);
             self.part.is_open = false;
             if is_complete {
                 self.part.context.calendar.recycle(window);

@@ -1,4 +1,4 @@
-//! Pending events of one worker, by window and by block of LPs.
+//! Pending events of one worker, by window and by strip of LPs.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
@@ -12,7 +12,7 @@ use crate::{Event, LpId, Time};
 const NEAR: u64 = 4;
 
 /// Windows of an epoch. Events of a later epoch stay in one list, in order of arrival, until the epoch is near. A
-/// busy model has events hundreds of windows ahead. With a bucket for every window and block, nearly every one of
+/// busy model has events hundreds of windows ahead. With a bucket for every window and strip, nearly every one of
 /// them would cost two cache misses.
 const EPOCH: u64 = 2;
 
@@ -35,15 +35,15 @@ const ERAS: u64 = 1024;
 /// Number of events of a chunk of an epoch.
 const CHUNK: usize = 1024;
 
-/// Largest number of blocks of LPs; a power of two.
-const MAX_BLOCKS: u32 = 256;
+/// Largest number of strips of LPs; a power of two.
+const MAX_STRIPS: u32 = 256;
 
-/// Least number of LPs of a block, as a power of two. Smaller blocks would hold too few events.
-const MIN_BLOCK_BITS: u32 = 7;
+/// Least number of LPs of a strip, as a power of two. Smaller strips would hold too few events.
+const MIN_STRIP_BITS: u32 = 7;
 
 /// A ring of buckets, one per window, rings of epochs and of eras of several windows behind it, and a heap for later
 /// events (a timing wheel of three levels: G. Varghese, A. Lauck, IEEE/ACM Trans. Networking 5(6), 1997). Events of one
-/// window are unsorted except for the block of their LP. A window of a large model does not fit the cache, but a block
+/// window are unsorted except for the strip of their LP. A window of a large model does not fit the cache, but a strip
 /// of it does.
 pub(crate) struct Calendar<P> {
     width: u64,
@@ -51,9 +51,9 @@ pub(crate) struct Calendar<P> {
     reciprocal: u64,
     /// The first LP.
     first: u32,
-    /// LPs per block, as a power of two.
-    block_bits: u32,
-    blocks: usize,
+    /// LPs per strip, as a power of two.
+    strip_bits: u32,
+    strips: usize,
     /// Index of the window that the next `take` visits first.
     window: u64,
     /// Start of that window.
@@ -84,9 +84,9 @@ pub(crate) struct Calendar<P> {
 
 /// Events of one window.
 pub(crate) struct Window<P> {
-    /// By block of LPs.
-    pub(crate) blocks: Vec<Vec<Event<P>>>,
-    /// Non-empty blocks, in the order of their first event.
+    /// By strip of LPs.
+    pub(crate) strips: Vec<Vec<Event<P>>>,
+    /// Non-empty strips, in the order of their first event.
     pub(crate) active: Vec<u32>,
 }
 
@@ -157,17 +157,17 @@ impl<P: Copy> Calendar<P> {
     /// An empty calendar of windows of length `width`, for events of these LPs.
     pub(crate) fn new(width: Time, lps: &Range<u32>) -> Self {
         let count = lps.len() as u32;
-        let block_bits = count
-            .div_ceil(MAX_BLOCKS)
+        let strip_bits = count
+            .div_ceil(MAX_STRIPS)
             .next_power_of_two()
             .ilog2()
-            .max(MIN_BLOCK_BITS);
+            .max(MIN_STRIP_BITS);
         Calendar {
             width: width.0,
             reciprocal: (u64::MAX / width.0).wrapping_add(1),
             first: lps.start,
-            block_bits,
-            blocks: (count as usize).div_ceil(1 << block_bits),
+            strip_bits,
+            strips: (count as usize).div_ceil(1 << strip_bits),
             window: 0,
             start: 0,
             ring: Box::new([const { None }; BUCKETS]),
@@ -194,9 +194,9 @@ impl<P: Copy> Calendar<P> {
         self.spread();
     }
 
-    /// LPs of a block, counted from the calendar's first LP.
-    pub(crate) fn block_size(&self) -> usize {
-        1 << self.block_bits
+    /// LPs of a strip, counted from the calendar's first LP.
+    pub(crate) fn strip_size(&self) -> usize {
+        1 << self.strip_bits
     }
 
     /// Start and end of the window that holds `time`.
@@ -257,12 +257,12 @@ impl<P: Copy> Calendar<P> {
         match era {
             None => self.far.retain(|far| far.0.key() != key),
             Some(era) => {
-                let slot = (era % ERAS) as usize;
-                self.waiting_eras -= usize::from(!self.eras[slot].is_empty());
-                for chunk in std::mem::replace(&mut self.eras[slot], Epoch::EMPTY).chunks {
+                let ring_index = (era % ERAS) as usize;
+                self.waiting_eras -= usize::from(!self.eras[ring_index].is_empty());
+                for chunk in std::mem::replace(&mut self.eras[ring_index], Epoch::EMPTY).chunks {
                     for event in chunk.into_iter().filter(|event| event.key() != key) {
-                        self.waiting_eras += usize::from(self.eras[slot].is_empty());
-                        self.eras[slot].push(event, &mut self.chunks);
+                        self.waiting_eras += usize::from(self.eras[ring_index].is_empty());
+                        self.eras[ring_index].push(event, &mut self.chunks);
                     }
                 }
             }
@@ -357,15 +357,15 @@ impl<P: Copy> Calendar<P> {
 
     #[inline(always)]
     fn push_near(&mut self, window: u64, head: Head, payload: P) {
-        let slot = &mut self.ring[window as usize % BUCKETS];
-        let bucket = slot.get_or_insert_with(|| {
+        let bucket_cell = &mut self.ring[window as usize % BUCKETS];
+        let bucket = bucket_cell.get_or_insert_with(|| {
             self.near += 1;
-            self.unused.pop().unwrap_or_else(|| Window::new(self.blocks))
+            self.unused.pop().unwrap_or_else(|| Window::new(self.strips))
         });
-        let block = (head.target.0 - self.first) >> self.block_bits;
-        let events = &mut bucket.blocks[block as usize];
+        let strip = (head.target.0 - self.first) >> self.strip_bits;
+        let events = &mut bucket.strips[strip as usize];
         if events.is_empty() {
-            bucket.active.push(block);
+            bucket.active.push(strip);
         }
         events.push(head.event(payload));
         // Other accesses evict this line from the nearest cache.
@@ -407,14 +407,14 @@ impl<P: Copy> Calendar<P> {
         window
     }
 
-    /// Takes back a completed window whose blocks are all empty.
+    /// Takes back a completed window whose strips are all empty.
     pub(crate) fn recycle(&mut self, mut window: Window<P>) {
-        debug_assert!(window.blocks.iter().all(Vec::is_empty));
+        debug_assert!(window.strips.iter().all(Vec::is_empty));
         window.active.clear();
         self.unused.push(window);
     }
 
-    /// Takes back a window that was taken last, with the events of the blocks that have not been executed.
+    /// Takes back a window that was taken last, with the events of the strips that have not been executed.
     pub(crate) fn untake(&mut self, window: Window<P>) {
         self.window -= 1;
         self.start = self.window * self.width;
@@ -464,10 +464,10 @@ impl<P: Copy> Calendar<P> {
         for late in self.window.max(self.spread)..spread {
             if let Some(mut held) = self.ring[late as usize % BUCKETS].take() {
                 self.near -= 1;
-                for block in held.active.drain(..) {
-                    let mut events = std::mem::take(&mut held.blocks[block as usize]);
+                for strip in held.active.drain(..) {
+                    let mut events = std::mem::take(&mut held.strips[strip as usize]);
                     events.drain(..).for_each(|event| self.push_later(late, event));
-                    held.blocks[block as usize] = events;
+                    held.strips[strip as usize] = events;
                 }
                 self.recycle(held);
             }
@@ -479,21 +479,21 @@ impl<P: Copy> Calendar<P> {
         let window = key.time.0 / self.width;
         let is_it = |event: &Event<P>| event.time == key.time && event.key() == key;
         if window < self.spread {
-            let block = (target.0 - self.first) >> self.block_bits;
-            let slot = &mut self.ring[window as usize % BUCKETS];
-            let Some(bucket) = slot.as_mut().filter(|_| key.time.0 >= self.start) else {
+            let strip = (target.0 - self.first) >> self.strip_bits;
+            let bucket_cell = &mut self.ring[window as usize % BUCKETS];
+            let Some(bucket) = bucket_cell.as_mut().filter(|_| key.time.0 >= self.start) else {
                 return false;
             };
-            let events = &mut bucket.blocks[block as usize];
+            let events = &mut bucket.strips[strip as usize];
             let Some(place) = events.iter().rposition(is_it) else {
                 return false;
             };
             events.swap_remove(place);
             if events.is_empty() {
-                bucket.active.retain(|active| *active != block);
+                bucket.active.retain(|active| *active != strip);
                 if bucket.active.is_empty() {
                     self.near -= 1;
-                    self.unused.extend(slot.take());
+                    self.unused.extend(bucket_cell.take());
                 }
             }
             return true;
@@ -532,8 +532,8 @@ impl<P: Copy> Calendar<P> {
     pub(crate) fn into_lists(mut self) -> Vec<Vec<Event<P>>> {
         let mut lists = Vec::new();
         for window in self.ring.into_iter().flatten() {
-            let blocks = window.blocks.into_iter();
-            lists.extend(blocks.filter(|events| !events.is_empty()));
+            let strips = window.strips.into_iter();
+            lists.extend(strips.filter(|events| !events.is_empty()));
         }
         for epoch in &mut self.epochs {
             lists.append(&mut epoch.chunks);
@@ -557,7 +557,7 @@ impl<P: Copy> Calendar<P> {
             .ring
             .iter()
             .flatten()
-            .flat_map(|window| window.blocks.iter().flatten().copied());
+            .flat_map(|window| window.strips.iter().flatten().copied());
         let later = self.epochs.iter().flat_map(Epoch::events);
         let far = self.eras.iter().flat_map(Epoch::events);
         let far = far.chain(self.far.iter().map(|far| far.0));
@@ -567,9 +567,9 @@ impl<P: Copy> Calendar<P> {
 }
 
 impl<P> Window<P> {
-    fn new(blocks: usize) -> Self {
+    fn new(strips: usize) -> Self {
         Window {
-            blocks: (0..blocks).map(|_| Vec::new()).collect(),
+            strips: (0..strips).map(|_| Vec::new()).collect(),
             active: Vec::new(),
         }
     }
@@ -622,11 +622,11 @@ mod tests {
                 let (_, end) = calendar.bounds(next);
                 let mut window = calendar.take(next).unwrap();
                 let mut times = Vec::new();
-                for block in window.active.clone() {
-                    let events = &mut window.blocks[block as usize];
+                for strip in window.active.clone() {
+                    let events = &mut window.strips[strip as usize];
                     prop_assert!(!events.is_empty());
                     for event in events.drain(..) {
-                        prop_assert_eq!((event.target.0 - 100) as usize / calendar.block_size(), block as usize);
+                        prop_assert_eq!((event.target.0 - 100) as usize / calendar.strip_size(), strip as usize);
                         times.push(event.time.0);
                     }
                 }
@@ -693,8 +693,8 @@ mod tests {
                         window.active.sort_unstable();
                         let executed = 1 + number as usize % window.active.len();
                         let whole = executed == window.active.len();
-                        for block in window.active.drain(..executed) {
-                            for event in window.blocks[block as usize].drain(..) {
+                        for strip in window.active.drain(..executed) {
+                            for event in window.strips[strip as usize].drain(..) {
                                 prop_assert!(event.time >= start && event.time < end);
                                 let place = pending.iter().position(|other| other.key() == event.key());
                                 let place = place.expect("only pending events come out");

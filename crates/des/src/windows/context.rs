@@ -8,8 +8,8 @@ use crate::commit::Emitted;
 use crate::event::{Head, Indexed, Key};
 use crate::event_signer::EventSigner;
 use crate::leg::RunLeg;
+use crate::lps::LpEntry;
 use crate::run::Run;
-use crate::slot::Slot;
 use crate::snapshot::{SavedLp, SnapshotPart};
 use crate::team::{Mail, SnapshotParts};
 use crate::{Context, Event, LpId, Model, Observer, Partition, Tally, TallyStep, Time};
@@ -82,8 +82,8 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
         run: &Run<'_, M>,
         leg: &RunLeg<M>,
         part: usize,
-    ) -> Result<Vec<Slot<M::Lp>>, String> {
-        if let Some((slots, pending)) = leg.take(part) {
+    ) -> Result<Vec<LpEntry<M::Lp>>, String> {
+        if let Some((entries, pending)) = leg.take(part) {
             self.calendar.begin_at(leg.next);
             let mine = pending
                 .iter()
@@ -91,9 +91,9 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
                 .filter(|event| self.range.contains(&event.target.0));
             mine.for_each(|event| self.calendar.add(*event));
             self.signer.begin_events();
-            return Ok(slots);
+            return Ok(entries);
         }
-        let mut slots = run.slots(self.range.clone())?;
+        let mut entries = run.entries(self.range.clone())?;
         match run.from {
             Some(snapshot) => {
                 let range = &self.range;
@@ -104,15 +104,15 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
                 mine.for_each(|event| self.calendar.add(*event));
             }
             None => {
-                for (lp, slot) in self.range.clone().zip(&mut slots) {
-                    self.signer.open(LpId(lp), slot);
-                    run.model.start(&mut slot.lp, self);
-                    self.signer.close(slot);
+                for (lp, entry) in self.range.clone().zip(&mut entries) {
+                    self.signer.open(LpId(lp), entry);
+                    run.model.start(&mut entry.lp, self);
+                    self.signer.close(entry);
                 }
             }
         }
         self.signer.begin_events();
-        Ok(slots)
+        Ok(entries)
     }
 
     /// Whether an LP belongs to this thread.
@@ -168,10 +168,10 @@ impl<'a, M: Model, T: Mail + From<Event<M::Payload>>> WindowContext<'a, M, T> {
     }
 
     /// Adds the part of this thread to a snapshot.
-    pub(crate) fn share_snapshot(&self, model: &M, slots: &[Slot<M::Lp>], parts: &SnapshotParts<M>) {
+    pub(crate) fn share_snapshot(&self, model: &M, entries: &[LpEntry<M::Lp>], parts: &SnapshotParts<M>) {
         let part = SnapshotPart {
             first: self.range.start,
-            lps: slots.iter().map(|slot| SavedLp::new(model, slot)).collect(),
+            lps: entries.iter().map(|entry| SavedLp::new(model, entry)).collect(),
             pending: self.pending().collect(),
         };
         parts

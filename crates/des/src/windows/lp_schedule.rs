@@ -1,4 +1,4 @@
-//! The schedule of a block of LPs in one window: which LPs have events, and which events each has.
+//! The schedule of a strip of LPs in one window: which LPs have events, and which events each has.
 
 use std::cmp::Ordering;
 
@@ -20,12 +20,12 @@ const BINS: usize = 256;
 /// Largest number of entries of a bin. Insertion within a bin takes the square of it.
 const BIN: u16 = 16;
 
-/// LPs of a block that have events in a window, in LP order, each with its events side by side (a counting sort by
+/// LPs of a strip that have events in a window, in LP order, each with its events side by side (a counting sort by
 /// LP).
 #[derive(Default)]
 pub(crate) struct LpSchedule {
     lps: Vec<ScheduledLp>,
-    /// Events by LP. An entry holds the time since the window's begin (upper half) and the index in the block (lower
+    /// Events by LP. An entry holds the time since the window's begin (upper half) and the index in the strip (lower
     /// half). Sorting moves entries instead of events.
     entries: Vec<u64>,
 }
@@ -41,11 +41,11 @@ pub(crate) struct ScheduledLp {
 
 /// Scratch memory for filling a schedule.
 pub(crate) struct ScheduleSorter {
-    /// By LP of the block: number of events, then index of its next entry.
+    /// By LP of the strip: number of events, then index of its next entry.
     places: Vec<u32>,
     /// Entry of each event.
     entries: Vec<u64>,
-    /// LP of each event, relative to the first of the block.
+    /// LP of each event, relative to the first of the strip.
     inside: Vec<u32>,
     /// Right shift that makes times within a window fit 32 bits.
     shift: u32,
@@ -61,12 +61,12 @@ pub(crate) struct TimeSorter {
 }
 
 impl ScheduleSorter {
-    /// Scratch memory for blocks of this many LPs and windows of length `width`.
-    pub(crate) fn new(block: usize, width: Time) -> ScheduleSorter {
+    /// Scratch memory for strips of this many LPs and windows of length `width`.
+    pub(crate) fn new(strip: usize, width: Time) -> ScheduleSorter {
         let bits = 64 - width.ps().leading_zeros();
         let shift = bits.saturating_sub(32);
         ScheduleSorter {
-            places: vec![0; block],
+            places: vec![0; strip],
             entries: Vec::new(),
             inside: Vec::new(),
             shift,
@@ -84,8 +84,8 @@ impl ScheduleSorter {
 }
 
 impl LpSchedule {
-    /// Fills the schedule with the events of a block in the window that begins at `begin`. `first` is the first LP of
-    /// the block, `origin` that of the worker.
+    /// Fills the schedule with the events of a strip in the window that begins at `begin`. `first` is the first LP of
+    /// the strip, `origin` that of the worker.
     pub(crate) fn fill<P>(
         &mut self,
         sorter: &mut ScheduleSorter,
@@ -137,7 +137,7 @@ impl LpSchedule {
         places.fill(0);
     }
 
-    /// [`LpSchedule::fill`] with so few events that counting for each LP of the block would take longer than sorting.
+    /// [`LpSchedule::fill`] with so few events that counting for each LP of the strip would take longer than sorting.
     fn fill_few<P>(&mut self, shift: u32, (origin, first): (u32, u32), start: Time, events: &[Event<P>]) {
         let mut order = [0; FEW];
         let order = &mut order[..events.len()];
@@ -283,13 +283,13 @@ mod tests {
     proptest! {
         #[test]
         fn every_lp_has_its_events_in_the_total_order(
-            blocks in prop::collection::vec(prop::collection::vec((0u32..130, 0u64..9, 0u32..3), 0..60), 1..6),
+            strips in prop::collection::vec(prop::collection::vec((0u32..130, 0u64..9, 0u32..3), 0..60), 1..6),
             width in prop::sample::select(vec![9u64, 1 << 40]),
         ) {
             let (origin, first, start) = (1000, 1260, Time(500));
             let mut sorter = ScheduleSorter::new(130, Time(width));
             let mut schedule = LpSchedule::default();
-            for block in blocks {
+            for strip in strips {
                 let event = |(sequence, (inside, time, source)): (usize, &(u32, u64, u32))| Event {
                     time: start + Time(time * (width / 9)),
                     source: LpId(*source),
@@ -297,7 +297,7 @@ mod tests {
                     target: LpId(first + inside),
                     payload: (),
                 };
-                let events: Vec<_> = block.iter().enumerate().map(event).collect();
+                let events: Vec<_> = strip.iter().enumerate().map(event).collect();
                 schedule.fill(&mut sorter, (origin, first), start, &events);
                 let mut seen = 0;
                 for lp in schedule.lps().to_vec() {

@@ -56,7 +56,7 @@ pub struct Timing {
     /// Number of packets of a message.
     packets: u64,
     /// By link class: serialisation of a full packet and of the last packet, and latencies.
-    classes: Vec<ClassTiming>,
+    classes: Vec<LinkClassTiming>,
     /// Delay of the sending NIC.
     injection_delay: u64,
     /// Delay of the receiving NIC.
@@ -68,7 +68,7 @@ pub struct Timing {
 }
 
 #[derive(Clone, Copy)]
-struct ClassTiming {
+struct LinkClassTiming {
     full: u64,
     last: u64,
     /// Latency of the cable.
@@ -108,7 +108,7 @@ impl Timing {
         let class = |index: usize| {
             let link = network.links[index];
             let same = |other: &crate::LinkSetting| other.rate == link.rate;
-            ClassTiming {
+            LinkClassTiming {
                 full: link.rate.serialization(full).ps(),
                 last: link.rate.serialization(last).ps(),
                 latency: link.latency.ps(),
@@ -116,10 +116,10 @@ impl Timing {
                 speed: network.links.iter().position(same).unwrap_or(index) as u8,
             }
         };
-        let mut classes: Vec<ClassTiming> = (0..network.links.len()).map(class).collect();
+        let mut classes: Vec<LinkClassTiming> = (0..network.links.len()).map(class).collect();
         let mut add = |rate: Rate| {
             let speed = classes.len() as u8;
-            classes.push(ClassTiming {
+            classes.push(LinkClassTiming {
                 full: rate.serialization(full).ps(),
                 last: rate.serialization(last).ps(),
                 speed,
@@ -142,7 +142,7 @@ impl Timing {
         }
     }
 
-    fn class(&self, class: LinkClass) -> ClassTiming {
+    fn class(&self, class: LinkClass) -> LinkClassTiming {
         self.classes[usize::from(class.0)]
     }
 

@@ -44,9 +44,8 @@ impl<'a> HostGeometry<'a> {
     }
 }
 
-/// Length of the runs of consecutive hosts with the same owner, if all runs have the same length and each owner has one
-/// run.
-fn block_size(hosts: u32, owner: impl Fn(u32) -> u64) -> Option<u32> {
+/// Length of the stretches of consecutive hosts with one owner, if all have the same length and each owner has one.
+fn stretch_size(hosts: u32, owner: impl Fn(u32) -> u64) -> Option<u32> {
     let first = owner(0);
     let size = (1..hosts).find(|host| owner(*host) != first).unwrap_or(hosts);
     if !hosts.is_multiple_of(size) {
@@ -118,12 +117,12 @@ impl Geometry for HostGeometry<'_> {
     }
 
     fn hosts_per_router(&self) -> Option<u32> {
-        block_size(self.rails.hosts(), |host| u64::from(self.router(host)))
+        stretch_size(self.rails.hosts(), |host| u64::from(self.router(host)))
     }
 
     fn hosts_per_group(&self) -> Option<u32> {
         self.group(0)?;
-        block_size(self.rails.hosts(), |host| self.group(host).unwrap_or_default())
+        stretch_size(self.rails.hosts(), |host| self.group(host).unwrap_or_default())
     }
 
     fn grid(&self) -> Option<RouterGrid> {
@@ -287,8 +286,8 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_different_length_are_none() {
-        let owners = |owners: &'static [u64]| block_size(owners.len() as u32, |host| owners[host as usize]);
+    fn stretches_of_different_length_are_none() {
+        let owners = |owners: &'static [u64]| stretch_size(owners.len() as u32, |host| owners[host as usize]);
         assert_eq!(owners(&[5, 5, 1, 1]), Some(2));
         assert_eq!(owners(&[5]), Some(1));
         assert_eq!(owners(&[5, 5, 5, 1, 1]), None);

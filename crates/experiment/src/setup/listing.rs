@@ -98,7 +98,7 @@ static KEYS: &[(&str, &str, &[&[Parameter]])] = &[
     (
         "job.workload.window",
         "the part of a recording that is replayed",
-        &[workload::window::PARAMETERS],
+        &[workload::recording_window::PARAMETERS],
     ),
     (
         "job.workload.phases",

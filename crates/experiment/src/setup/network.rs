@@ -324,7 +324,7 @@ impl NetworkModel {
     /// Least space that a packet takes in a buffer between routers: the largest packet with its header under bubble
     /// flow control, otherwise 0.
     #[inline]
-    pub fn slot(&self) -> u32 {
+    pub fn packet_slot(&self) -> u32 {
         if self.routing.packets_per_vc() > 1 {
             self.packet.largest()
         } else {

@@ -108,11 +108,11 @@ impl HostOccupants {
 
     /// Hosts with ranks.
     pub fn hosts(&self) -> impl Iterator<Item = HostId> + '_ {
-        let taken = |window: &[u32]| window[0] != window[1];
+        let taken = |pair: &[u32]| pair[0] != pair[1];
         (0..)
             .map(HostId)
             .zip(self.first.windows(2))
-            .filter_map(move |(host, window)| taken(window).then_some(host))
+            .filter_map(move |(host, pair)| taken(pair).then_some(host))
     }
 
     /// Hosts with traffic sources.

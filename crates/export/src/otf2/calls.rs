@@ -7,9 +7,9 @@
 
 use ::otf2::Role;
 
-/// The class of a call, by its effect on messages.
+/// The kind of a call, by its effect on messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallClass {
+pub(super) enum CallKind {
     /// Computation, no call.
     Compute,
     /// A send that ends when its buffer is free.
@@ -43,7 +43,7 @@ pub(super) enum CallClass {
 pub(super) struct CallActivity {
     /// Number of the region in the archive.
     pub name: String,
-    pub class: CallClass,
+    pub kind: CallKind,
     pub role: Role,
 }
 
@@ -53,13 +53,13 @@ impl CallActivity {
         if state == COMPUTE {
             return CallActivity {
                 name: region.unwrap_or(COMPUTE).into(),
-                class: CallClass::Compute,
+                kind: CallKind::Compute,
                 role: Role::Function,
             };
         }
         let known = CALLS.iter().find(|(names, ..)| names.contains(&state));
-        let (class, role) = known.map_or((CallClass::Collective, Role::Function), |(_, class, role)| {
-            (*class, *role)
+        let (kind, role) = known.map_or((CallKind::Collective, Role::Function), |(_, kind, role)| {
+            (*kind, *role)
         });
         CallActivity {
             // Tools recognise MPI functions by this prefix, and so does FabricSim.
@@ -67,13 +67,13 @@ impl CallActivity {
                 true => state.into(),
                 false => format!("MPI_{}", state.trim_start_matches("MPI").trim_start()),
             },
-            class,
+            kind,
             role,
         }
     }
 
     pub fn is_mpi(&self) -> bool {
-        self.class != CallClass::Compute
+        self.kind != CallKind::Compute
     }
 }
 
@@ -81,28 +81,28 @@ impl CallActivity {
 const COMPUTE: &str = "compute";
 
 /// Classes of calls by name. All others are collectives.
-const CALLS: &[(&[&str], CallClass, Role)] = &[
+const CALLS: &[(&[&str], CallKind, Role)] = &[
     (
         &["MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend"],
-        CallClass::Send,
+        CallKind::Send,
         Role::PointToPoint,
     ),
     (
         &["MPI_Isend", "MPI_Issend", "MPI_Ibsend", "MPI_Irsend"],
-        CallClass::Isend,
+        CallKind::Isend,
         Role::PointToPoint,
     ),
     (
         &["MPI_Start", "MPI_Startall"],
-        CallClass::Start,
+        CallKind::Start,
         Role::PointToPoint,
     ),
-    (&["MPI_Recv"], CallClass::Recv, Role::PointToPoint),
-    (&["MPI_Irecv"], CallClass::Irecv, Role::PointToPoint),
-    (&["MPI_Sendrecv"], CallClass::Sendrecv, Role::PointToPoint),
+    (&["MPI_Recv"], CallKind::Recv, Role::PointToPoint),
+    (&["MPI_Irecv"], CallKind::Irecv, Role::PointToPoint),
+    (&["MPI_Sendrecv"], CallKind::Sendrecv, Role::PointToPoint),
     (
         &["MPI_Wait", "MPI_Waitany"],
-        CallClass::WaitOne,
+        CallKind::WaitOne,
         Role::PointToPoint,
     ),
     (
@@ -114,19 +114,19 @@ const CALLS: &[(&[&str], CallClass, Role)] = &[
             "MPI_Testany",
             "MPI_Testsome",
         ],
-        CallClass::WaitAny,
+        CallKind::WaitAny,
         Role::PointToPoint,
     ),
-    (&["MPI_Probe", "MPI_Iprobe"], CallClass::Probe, Role::PointToPoint),
-    (&["MPI_Barrier"], CallClass::Collective, Role::Barrier),
+    (&["MPI_Probe", "MPI_Iprobe"], CallKind::Probe, Role::PointToPoint),
+    (&["MPI_Barrier"], CallKind::Collective, Role::Barrier),
     (
         &["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"],
-        CallClass::Collective,
+        CallKind::Collective,
         Role::OneToAll,
     ),
     (
         &["MPI_Reduce", "MPI_Gather", "MPI_Gatherv"],
-        CallClass::Collective,
+        CallKind::Collective,
         Role::AllToOne,
     ),
     (
@@ -139,7 +139,7 @@ const CALLS: &[(&[&str], CallClass, Role)] = &[
             "MPI_Reduce_scatter",
             "MPI_Reduce_scatter_block",
         ],
-        CallClass::Collective,
+        CallKind::Collective,
         Role::AllToAll,
     ),
     (
@@ -152,23 +152,23 @@ const CALLS: &[(&[&str], CallClass, Role)] = &[
             "MPI_Cart_create",
             "MPI_Win_create",
         ],
-        CallClass::Collective,
+        CallKind::Collective,
         Role::OtherCollective,
     ),
     (
         &["MPI_Win_fence", "MPI_Win_free"],
-        CallClass::Fence,
+        CallKind::Fence,
         Role::OtherCollective,
     ),
-    (&["MPI_Ibarrier"], CallClass::Background, Role::Barrier),
+    (&["MPI_Ibarrier"], CallKind::Background, Role::Barrier),
     (
         &["MPI_Ibcast", "MPI_Iscatter", "MPI_Iscatterv"],
-        CallClass::Background,
+        CallKind::Background,
         Role::OneToAll,
     ),
     (
         &["MPI_Ireduce", "MPI_Igather", "MPI_Igatherv"],
-        CallClass::Background,
+        CallKind::Background,
         Role::AllToOne,
     ),
     (
@@ -181,17 +181,17 @@ const CALLS: &[(&[&str], CallClass, Role)] = &[
             "MPI_Ireduce_scatter",
             "MPI_Ireduce_scatter_block",
         ],
-        CallClass::Background,
+        CallKind::Background,
         Role::AllToAll,
     ),
     (
         &["MPI_Iscan", "MPI_Iexscan"],
-        CallClass::Background,
+        CallKind::Background,
         Role::OtherCollective,
     ),
     (
         &["MPI_Put", "MPI_Get", "MPI_Accumulate"],
-        CallClass::OneSided,
+        CallKind::OneSided,
         Role::Rma,
     ),
 ];
@@ -212,7 +212,7 @@ pub(super) struct WrittenCall {
     pub start: u64,
     pub end: u64,
     pub activity: u32,
-    pub class: CallClass,
+    pub kind: CallKind,
     /// Time at which the rank last resumed in it. `None` if it did not wait.
     pub woken: Option<u64>,
     /// Its last row.
@@ -220,12 +220,12 @@ pub(super) struct WrittenCall {
 }
 
 impl WrittenCall {
-    fn new(span: CallSpan, class: CallClass) -> WrittenCall {
+    fn new(span: CallSpan, kind: CallKind) -> WrittenCall {
         WrittenCall {
             start: span.start,
             end: span.end,
             activity: span.activity,
-            class,
+            kind,
             woken: span.blocked.then_some(span.end),
             last: span,
         }
@@ -243,23 +243,23 @@ impl WrittenCall {
         let instant = |span: &CallSpan| span.start == span.end;
         if next.activity != self.activity
             || instant(&next)
-            || instant(&self.last) && self.class != CallClass::Sendrecv
+            || instant(&self.last) && self.kind != CallKind::Sendrecv
         {
             return false;
         }
-        match self.class {
-            CallClass::Compute
-            | CallClass::Isend
-            | CallClass::Irecv
-            | CallClass::Start
-            | CallClass::Background
-            | CallClass::OneSided => false,
+        match self.kind {
+            CallKind::Compute
+            | CallKind::Isend
+            | CallKind::Irecv
+            | CallKind::Start
+            | CallKind::Background
+            | CallKind::OneSided => false,
             // Works and is then blocked.
-            CallClass::Send => next.blocked && works(&self.last),
+            CallKind::Send => next.blocked && works(&self.last),
             // Is blocked and then works.
-            CallClass::Recv | CallClass::WaitOne => works(&next) && self.last.blocked,
-            CallClass::Sendrecv => !sends,
-            CallClass::WaitAny | CallClass::Probe | CallClass::Collective | CallClass::Fence => {
+            CallKind::Recv | CallKind::WaitOne => works(&next) && self.last.blocked,
+            CallKind::Sendrecv => !sends,
+            CallKind::WaitAny | CallKind::Probe | CallKind::Collective | CallKind::Fence => {
                 next.blocked || self.last.blocked
             }
         }
@@ -271,13 +271,12 @@ pub(super) fn calls(spans: &[CallSpan], activities: &[CallActivity], sends: &[u6
     let mut calls: Vec<WrittenCall> = Vec::new();
     let mut sends = sends.iter().copied().peekable();
     for span in spans {
-        let class = activities[span.activity as usize].class;
+        let kind = activities[span.activity as usize].kind;
         while sends.next_if(|at| *at < span.start).is_some() {}
-        let is_send =
-            class == CallClass::Sendrecv && !span.blocked && sends.next_if_eq(&span.start).is_some();
+        let is_send = kind == CallKind::Sendrecv && !span.blocked && sends.next_if_eq(&span.start).is_some();
         match calls.last_mut() {
             Some(call) if call.has(*span, is_send) => call.extend(*span),
-            _ => calls.push(WrittenCall::new(*span, class)),
+            _ => calls.push(WrittenCall::new(*span, kind)),
         }
     }
     calls
@@ -320,10 +319,7 @@ mod tests {
     #[test]
     fn unknown_calls_are_functions_of_mpi_and_computation_has_its_region() {
         assert_eq!(CallActivity::new("MPI (other)", None).name, "MPI_(other)");
-        assert_eq!(
-            CallActivity::new("MPI (other)", None).class,
-            CallClass::Collective
-        );
+        assert_eq!(CallActivity::new("MPI (other)", None).kind, CallKind::Collective);
         let solve = CallActivity::new("compute", Some("solve"));
         assert_eq!((solve.name.as_str(), solve.is_mpi()), ("solve", false));
         assert_eq!(CallActivity::new("compute", None).name, "compute");

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ::otf2::{EventRecord, MessageRecord, RmaRecord, TimedEvent};
 
-use super::calls::{CallActivity, CallClass, CallSpan, WrittenCall, calls};
+use super::calls::{CallActivity, CallKind, CallSpan, WrittenCall, calls};
 
 /// One end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,12 +220,12 @@ impl RankWriter {
     }
 
     /// The first call without a message that begins at a time and that `fits`.
-    fn begun_at(&self, time: u64, fits: impl Fn(CallClass) -> bool) -> Option<usize> {
+    fn begun_at(&self, time: u64, fits: impl Fn(CallKind) -> bool) -> Option<usize> {
         let first = self.calls.partition_point(|call| call.start < time);
         let at = self.calls[first..].iter().take_while(|call| call.start == time);
         let place = at
             .zip(first..)
-            .find(|(call, index)| !self.taken[*index] && fits(call.class));
+            .find(|(call, index)| !self.taken[*index] && fits(call.kind));
         place.map(|(_, index)| index)
     }
 
@@ -238,7 +238,7 @@ impl RankWriter {
         let after = self.calls.partition_point(|call| call.start <= time);
         let before = self.calls[..after]
             .iter()
-            .rposition(|call| call.class != CallClass::Compute);
+            .rposition(|call| call.kind != CallKind::Compute);
         match before {
             Some(call) => (call, time.min(self.calls[call].end)),
             // In the computation before the first call.
@@ -248,10 +248,10 @@ impl RankWriter {
 
     /// Places the point-to-point sends.
     fn sends(&mut self, sends: &[MessageEnd]) {
-        let sending = |class| {
+        let sending = |kind| {
             matches!(
-                class,
-                CallClass::Send | CallClass::Isend | CallClass::Start | CallClass::Sendrecv
+                kind,
+                CallKind::Send | CallKind::Isend | CallKind::Start | CallKind::Sendrecv
             )
         };
         for end in sends {
@@ -263,9 +263,9 @@ impl RankWriter {
                 continue;
             };
             self.taken[call] = true;
-            match self.calls[call].class {
-                CallClass::Send => self.place(call, end.begun, EventOrder::First, EventRecord::Send(message)),
-                CallClass::Sendrecv => {
+            match self.calls[call].kind {
+                CallKind::Send => self.place(call, end.begun, EventOrder::First, EventRecord::Send(message)),
+                CallKind::Sendrecv => {
                     let request = self.request();
                     self.place(
                         call,
@@ -297,7 +297,7 @@ impl RankWriter {
         let mut found = vec![false; receives.len()];
         for index in 0..self.calls.len() {
             let call = self.calls[index];
-            if !matches!(call.class, CallClass::Recv | CallClass::Sendrecv) {
+            if !matches!(call.kind, CallKind::Recv | CallKind::Sendrecv) {
                 continue;
             }
             let Some(place) = received_in(&call, &receives, &found) else {
@@ -305,7 +305,7 @@ impl RankWriter {
             };
             found[place] = true;
             let message = self.message(&receives[place]);
-            if call.class == CallClass::Recv {
+            if call.kind == CallKind::Recv {
                 self.place(index, call.end, EventOrder::Complete, EventRecord::Recv(message));
             } else {
                 let request = self.request();
@@ -332,8 +332,8 @@ impl RankWriter {
         rest.sort_by_key(|end| (end.begun, end.peer, end.sequence));
         let mut rest = VecDeque::from(rest);
         for index in 0..self.calls.len() {
-            let WrittenCall { start, class, .. } = self.calls[index];
-            if class != CallClass::Irecv && (class != CallClass::Start || self.taken[index]) {
+            let WrittenCall { start, kind, .. } = self.calls[index];
+            if kind != CallKind::Irecv && (kind != CallKind::Start || self.taken[index]) {
                 continue;
             }
             // A message matched earlier cannot belong to this receive, which would have none.
@@ -380,7 +380,7 @@ impl RankWriter {
                 .enumerate()
                 .rev()
                 .take_while(|(_, call)| call.end >= end.begun)
-                .find(|(_, call)| is_collective(call.class));
+                .find(|(_, call)| is_collective(call.kind));
             let of = of.map(|(index, call)| (index, *call));
             let (message, request) = (self.message(end), self.request());
             let start = EventRecord::Isend { message, request };
@@ -437,7 +437,7 @@ impl RankWriter {
                 .zip(&self.calls[from..])
                 .take_while(|(_, call)| call.start <= end.done);
             let of = near
-                .find(|(_, call)| is_collective(call.class))
+                .find(|(_, call)| is_collective(call.kind))
                 .map(|(index, call)| (index, *call));
             let (message, request) = (self.message(end), self.request());
             let start = EventRecord::IrecvRequest { request };
@@ -459,7 +459,7 @@ impl RankWriter {
             let before = self.calls.partition_point(|call| call.start <= end.begun);
             let began = self.calls[..before]
                 .iter()
-                .rposition(|call| call.class == CallClass::Background);
+                .rposition(|call| call.kind == CallKind::Background);
             let (index, time) = match began {
                 Some(index) => (index, self.calls[index].end.min(end.done)),
                 None => self.no_later(end.begun.min(end.done)),
@@ -493,7 +493,7 @@ impl RankWriter {
                 MessageSide::Get => EventRecord::Get(transfer),
                 _ => EventRecord::Put(transfer),
             };
-            let call = self.begun_at(end.begun, |class| class == CallClass::OneSided);
+            let call = self.begun_at(end.begun, |kind| kind == CallKind::OneSided);
             let (call, time) = match call {
                 Some(call) => {
                     self.taken[call] = true;
@@ -520,20 +520,20 @@ impl RankWriter {
         for index in 0..self.calls.len() {
             let call = self.calls[index];
             let mut over = Vec::new();
-            match call.class {
-                CallClass::WaitOne => {
+            match call.kind {
+                CallKind::WaitOne => {
                     program.ready(call.end);
                     over.extend(program.one(index, &call));
                     beside.ready(call.end);
                     beside.all(index, &mut over);
                 }
-                CallClass::WaitAny => {
+                CallKind::WaitAny => {
                     for pending in [&mut program, &mut beside] {
                         pending.ready(call.end);
                         pending.all(index, &mut over);
                     }
                 }
-                CallClass::Fence => {
+                CallKind::Fence => {
                     transfers.ready(call.end);
                     transfers.all(index, &mut over);
                 }
@@ -590,8 +590,8 @@ fn front_if<T>(queue: &mut VecDeque<T>, fits: impl FnOnce(&T) -> bool) -> Option
     }
 }
 
-fn is_collective(class: CallClass) -> bool {
-    matches!(class, CallClass::Collective | CallClass::Fence)
+fn is_collective(kind: CallKind) -> bool {
+    matches!(kind, CallKind::Collective | CallKind::Fence)
 }
 
 /// The message of a blocking receive: the one that woke it, or that it found, or else the last that arrived in it.

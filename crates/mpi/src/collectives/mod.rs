@@ -465,7 +465,7 @@ pub(crate) mod registered {
 /// ([`SEQUENCES`]), their kinds and rounds, so that ranks that call different collectives wait for each other
 /// instead of matching.
 ///
-/// The round is there for reports, modulo 2^18: messages between two ranks in one collective are ordered by
+/// The round is there for error messages, modulo 2^18: messages between two ranks in one collective are ordered by
 /// round.
 pub(crate) fn tag(collective: Collective, sequence: u32, round: u32) -> u32 {
     (collective as u32) << (SEQUENCE_BITS + ROUND_BITS)

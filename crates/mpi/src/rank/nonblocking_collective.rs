@@ -7,7 +7,7 @@ use crate::cpu::CpuStep;
 use crate::nonblocking_collective::NonBlockingProgress;
 use crate::rank::{Action, Rank};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind};
-use crate::tracing::{TraceEvent, index_of};
+use crate::timeline::{TimelineEvent, index_of};
 use crate::{ReplayError, Round};
 
 impl Rank {
@@ -76,8 +76,8 @@ impl Rank {
             for (to, bytes) in &round.sends {
                 let departure = self.round_send(&schedule, number, *to, *bytes)?;
                 self.charge(handle, self.send_cost(&departure));
-                self.trace(
-                    || TraceEvent::SendIssued {
+                self.add_to_timeline(
+                    || TimelineEvent::SendIssued {
                         at: now,
                         algorithm: index_of(schedule.algorithm()),
                     },

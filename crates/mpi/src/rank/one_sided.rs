@@ -9,7 +9,7 @@ use workload::Call;
 use crate::ReplayError;
 use crate::agreement::RankCall;
 use crate::cpu::{CpuStep, OutgoingSend, SendOrigin};
-use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, WINDOW_CONTEXT};
+use crate::message::{COLLECTIVE_CONTEXT, Message, MessageKind, NO_REQUEST, RMA_CONTEXT};
 use crate::path::PackedPath;
 use crate::rank::{Action, Rank};
 use crate::requests::{Owner, RequestKind};
@@ -28,7 +28,7 @@ impl Rank {
         self.enter(call, 1);
         let departure = OutgoingSend {
             to: self.peer(call, communicator, peer)?,
-            context: communicator | WINDOW_CONTEXT,
+            context: communicator | RMA_CONTEXT,
             tag: 0,
             bytes,
             call,
@@ -117,7 +117,7 @@ impl Rank {
     ) -> Result<CpuStep, ReplayError> {
         self.enter(call, 1);
         let own_call = self.own_call(call, communicator, 0, 0)?;
-        let window = communicator | WINDOW_CONTEXT;
+        let window = communicator | RMA_CONTEXT;
         let schedule = self.next_schedule(window | COLLECTIVE_CONTEXT, RankCall::fence(call, own_call))?;
         // The barrier posts its first receives now, which costs nothing. Its first send follows the wait.
         self.begin_collective(schedule, now, out)?;

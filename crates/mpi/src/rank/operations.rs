@@ -16,7 +16,7 @@ use crate::rank::{Action, Rank};
 use crate::requests::{Owner, Request, RequestInfo, RequestKind};
 use crate::settings::time_at;
 use crate::statistics::CountedMessage;
-use crate::tracing::{TraceEvent, TracedActivity, index_of};
+use crate::timeline::{TimelineActivity, TimelineEvent, index_of};
 use crate::{CollectiveCall, ReplayError};
 
 impl Rank {
@@ -74,15 +74,15 @@ impl Rank {
             CpuActivity::Compute(region) => {
                 self.stats.count_compute(span, &mut self.journal);
                 if span > Time::ZERO {
-                    self.trace_rest(TracedActivity::Compute(region), now, out);
+                    self.report_rest(TimelineActivity::Compute(region), now, out);
                 }
             }
             CpuActivity::Call { call, calls } => {
                 self.stats.count_call(call, calls, span, &mut self.journal);
-                // A call that ended with a wait is already traced.
-                let is_traced = span > Time::ZERO && self.traced_until() == now;
-                if !is_traced && (span > Time::ZERO || calls > 0) {
-                    self.trace_rest(TracedActivity::Call(call), now, out);
+                // A call that ended with a wait is already reported.
+                let is_reported = span > Time::ZERO && self.timeline_until() == now;
+                if !is_reported && (span > Time::ZERO || calls > 0) {
+                    self.report_rest(TimelineActivity::Call(call), now, out);
                 }
             }
         }
@@ -90,15 +90,15 @@ impl Rank {
         self.since.set(now, &mut self.journal);
     }
 
-    /// Reports the untraced rest of an activity.
-    fn trace_rest(&self, what: TracedActivity, now: Time, out: &mut Vec<Action>) {
-        let did = || TraceEvent::Activity {
+    /// Reports the unreported rest of an activity.
+    fn report_rest(&self, what: TimelineActivity, now: Time, out: &mut Vec<Action>) {
+        let did = || TimelineEvent::Activity {
             what,
-            since: self.traced_until(),
+            since: self.timeline_until(),
             until: now,
             blocked: false,
         };
-        self.trace(did, out);
+        self.add_to_timeline(did, out);
     }
 
     pub(crate) fn enter(&mut self, call: Call, calls: u64) {
@@ -418,11 +418,11 @@ impl Rank {
         out: &mut Vec<Action>,
     ) -> Result<CpuStep, ReplayError> {
         let origin = leaving.origin;
-        // When it began to pay. Only a trace asks, and a send is on the hot path.
+        // When it began to pay. Only a timeline asks, and a send is on the hot path.
         let at = || now.saturating_sub(self.send_cost(&leaving));
         if !leaving.is_two_sided() {
             let algorithm = None;
-            self.trace(|| TraceEvent::SendIssued { at: at(), algorithm }, out);
+            self.add_to_timeline(|| TimelineEvent::SendIssued { at: at(), algorithm }, out);
             self.issue_one_sided(&leaving, out);
             return Ok(CpuStep::Continue);
         }
@@ -430,8 +430,8 @@ impl Rank {
             SendOrigin::Collective => self.collective.algorithm().and_then(index_of),
             _ => None,
         };
-        self.trace(
-            || TraceEvent::SendIssued {
+        self.add_to_timeline(
+            || TimelineEvent::SendIssued {
                 at: at(),
                 algorithm: algorithm(),
             },

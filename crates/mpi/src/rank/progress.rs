@@ -12,7 +12,7 @@ use crate::message::{Message, MessageKind, communicator_of};
 use crate::rank::{Action, Rank};
 use crate::requests::{Owner, Request, RequestKind};
 use crate::statistics::CountedMessage;
-use crate::tracing::TraceEvent;
+use crate::timeline::TimelineEvent;
 
 impl Rank {
     pub(crate) fn accept_arrival(
@@ -57,7 +57,7 @@ impl Rank {
         let CpuState::Probing { pattern, busy_until } = *self.state else {
             return Ok(());
         };
-        self.trace_blocked(busy_until, now, out);
+        self.report_blocked(busy_until, now, out);
         self.adopt_cause(busy_until, now);
         // A waiting probe compares each arriving message.
         let cost = self.search_cost(1);
@@ -87,7 +87,7 @@ impl Rank {
         if envelope.bytes > receive.capacity {
             return Err(self.truncation(&receive, &envelope));
         }
-        self.trace(|| TraceEvent::ReceiveMatched(envelope), out);
+        self.add_to_timeline(|| TimelineEvent::ReceiveMatched(envelope), out);
         if envelope.kind == MessageKind::Eager {
             return self.complete_receive(receive.handle, &envelope, now, out);
         }
@@ -187,7 +187,7 @@ impl Rank {
                 else {
                     return Err(self.contract_error("it is blocked and does not wait"));
                 };
-                self.trace_blocked(busy_until, now, out);
+                self.report_blocked(busy_until, now, out);
                 self.adopt_cause(busy_until, now);
                 self.add_overhead(cost);
                 // Arrivals queue up while the CPU works on an earlier one.

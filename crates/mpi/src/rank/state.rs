@@ -20,7 +20,7 @@ use crate::rank::Rank;
 use crate::repetition::{MeasuredEnd, MeasuredPart, Repetition};
 use crate::requests::Requests;
 use crate::statistics::Statistics;
-use crate::tracing::TracedUntil;
+use crate::timeline::TimelineUntil;
 use crate::{MpiJob, RankStats, ReplayError};
 
 /// The state of a rank and its position in its program, in canonical form: a rank that was rolled back and one
@@ -32,7 +32,7 @@ pub struct RankState {
     state: CpuState,
     activity: CpuActivity,
     since: Time,
-    traced_until: TracedUntil,
+    timeline_until: TimelineUntil,
     path: PathState,
     ordering: MessageOrderState,
     matching: MatchingQueues,
@@ -57,7 +57,7 @@ impl Rank {
             state: *self.state,
             activity: *self.activity,
             since: *self.since,
-            traced_until: *self.traced_until,
+            timeline_until: *self.timeline_until,
             path: *self.path,
             ordering: self.ordering.state(),
             matching: self.matching.clone(),
@@ -75,7 +75,7 @@ impl Rank {
     }
 
     /// The rank of this state. `program` is a new program, which is read up to the saved position. Changes and
-    /// trace events are off.
+    /// timeline events are off.
     ///
     /// # Errors
     /// The program is broken, or the state does not belong to this rank, job or program.
@@ -111,12 +111,12 @@ impl Rank {
             job,
             rank,
             journal: RankJournal::default(),
-            tracing: false,
+            has_timeline: false,
             program,
             state: Journaled::new(state.state),
             activity: Journaled::new(state.activity),
             since: Journaled::new(state.since),
-            traced_until: Journaled::new(state.traced_until),
+            timeline_until: Journaled::new(state.timeline_until),
             path: Journaled::new(state.path),
             arriving: None,
             ordering: state.ordering.into(),

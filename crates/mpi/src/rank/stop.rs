@@ -13,7 +13,7 @@ impl Rank {
         match *self.state {
             CpuState::Finished | CpuState::Stopped { .. } => return,
             CpuState::Waiting { busy_until, .. } | CpuState::Probing { busy_until, .. } => {
-                self.trace_blocked(busy_until, now, out);
+                self.report_blocked(busy_until, now, out);
             }
             CpuState::New | CpuState::Running | CpuState::Busy { .. } => {}
         }

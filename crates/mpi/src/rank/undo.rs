@@ -35,7 +35,7 @@ impl Rank {
             RankChange::CpuState(change) => self.state.undo(change),
             RankChange::CpuActivity(change) => self.activity.undo(change),
             RankChange::Since(change) => self.since.undo(change),
-            RankChange::TracedUntil(change) => self.traced_until.undo(change),
+            RankChange::TimelineUntil(change) => self.timeline_until.undo(change),
             RankChange::Program(change) => self.program.undo(change),
             RankChange::Path(change) => self.path.undo(change),
             RankChange::MessageOrder(change) => self.ordering.undo(change),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use des::Time;
-use mpi::{ALGORITHMS, AlgorithmSelection, MpiJob, Rank, TABLES, TraceEvent, check_agreement};
+use mpi::{ALGORITHMS, AlgorithmSelection, MpiJob, Rank, TABLES, TimelineEvent, check_agreement};
 use workload::{Answer, Call, Collective, Completed, Operation, Program, ReceivedMessage, SentMessage, Takes, TraceError};
 
 use super::network::*;
@@ -560,8 +560,8 @@ fn collectives_of_new_communicators_know_the_hosts() {
         let outcome = run_job_answering(job.clone(), fixed(), (0..4).map(|_| program()).collect()).unwrap();
         outcome.assert_clean();
         let ends: Vec<Time> = (0..4).map(|rank| outcome.end(rank)).collect();
-        let two_level = |(_, _, event): &(u32, Time, TraceEvent)| match event {
-            TraceEvent::SendIssued {
+        let two_level = |(_, _, event): &(u32, Time, TimelineEvent)| match event {
+            TimelineEvent::SendIssued {
                 algorithm: Some(index),
                 ..
             } => ALGORITHMS[usize::from(*index)].name == "two-level",

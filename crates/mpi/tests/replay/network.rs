@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use des::Time;
 use mpi::{
-    Action, Message, MessageKind, MpiJob, MpiSettings, Rank, RankStats, ReplayError, TraceEvent,
-    TracedActivity, Transit,
+    Action, Message, MessageKind, MpiJob, MpiSettings, Rank, RankStats, ReplayError, TimelineActivity,
+    TimelineEvent, Transit,
 };
 use workload::{Call, Collective, Operation, Program, TraceError};
 
@@ -74,8 +74,8 @@ pub struct Outcome {
     pub ranks: Vec<Rank>,
     /// All sent messages in order.
     pub sent: Vec<Message>,
-    /// All trace events, with rank and time.
-    pub traced: Vec<(u32, Time, TraceEvent)>,
+    /// All timeline events, with rank and time.
+    pub traced: Vec<(u32, Time, TimelineEvent)>,
 }
 
 impl Outcome {
@@ -101,7 +101,7 @@ impl Outcome {
             let mut traced = RankStats::default();
             let (mut at, mut calls) = (None, BTreeMap::<Call, (u64, Time)>::new());
             for (_, now, event) in self.traced.iter().filter(|(rank, ..)| *rank == index) {
-                let TraceEvent::Activity {
+                let TimelineEvent::Activity {
                     what,
                     since,
                     until,
@@ -115,8 +115,8 @@ impl Outcome {
                 traced.started_at.get_or_insert(since);
                 at = Some(until);
                 match what {
-                    TracedActivity::Compute(_) => traced.compute += until - since,
-                    TracedActivity::Call(call) => {
+                    TimelineActivity::Compute(_) => traced.compute += until - since,
+                    TimelineActivity::Call(call) => {
                         let (count, time) = calls.entry(call).or_default();
                         (*count, *time) = (*count + 1, *time + (until - since));
                     }
@@ -131,12 +131,12 @@ impl Outcome {
             for call in stats.calls() {
                 let (count, time) = calls[&call.call];
                 assert_eq!(time, call.time, "rank {index}: {}", call.call.name());
-                // A call may be traced in parts.
+                // A call may be reported in parts.
                 assert!(count >= call.calls, "rank {index}: {}", call.call.name());
             }
         }
         let count_traced =
-            |of: fn(&TraceEvent) -> bool| self.traced.iter().filter(|(.., event)| of(event)).count();
+            |of: fn(&TimelineEvent) -> bool| self.traced.iter().filter(|(.., event)| of(event)).count();
         let asking = |m: &&Message| {
             let asks = [
                 MessageKind::Eager,
@@ -148,7 +148,7 @@ impl Outcome {
         };
         let asked = self.sent.iter().filter(asking).count();
         assert_eq!(
-            count_traced(|event| matches!(event, TraceEvent::SendIssued { .. })),
+            count_traced(|event| matches!(event, TimelineEvent::SendIssued { .. })),
             asked
         );
     }
@@ -159,7 +159,7 @@ impl Outcome {
         let enveloped = |m: &&Message| [MessageKind::Eager, MessageKind::RequestToSend].contains(&{ m.kind });
         let mut sent: Vec<Message> = self.sent.iter().filter(enveloped).copied().collect();
         let matched = self.traced.iter().filter_map(|(rank, _, event)| match event {
-            TraceEvent::ReceiveMatched(message) if message.to == *rank => Some(*message),
+            TimelineEvent::ReceiveMatched(message) if message.to == *rank => Some(*message),
             _ => None,
         });
         let mut matched: Vec<Message> = matched.collect();
@@ -279,7 +279,7 @@ fn drive_ranks(
 ) -> Result<Outcome, ReplayError> {
     let new_rank = |(rank, program): (u32, Box<dyn Program>)| {
         let mut rank = Rank::new(job.clone(), rank, program);
-        rank.set_tracing(true);
+        rank.set_timeline(true);
         prepare(&mut rank);
         rank
     };
@@ -313,7 +313,7 @@ fn drive_ranks(
                 }
                 Action::Finished => assert!(ranks[rank as usize].finished()),
                 Action::RepetitionEnded(_) | Action::Stopped => {}
-                Action::Trace(event) => traced.push((rank, now, event)),
+                Action::Timeline(event) => traced.push((rank, now, event)),
             }
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use des::Time;
 use mpi::{
-    Action, COLLECTIVE_CONTEXT, Changes, Message, MessageKind, MpiJob, NO_REQUEST, PackedPath, Rank,
-    RankState, ReplayError, Transit, WINDOW_CONTEXT,
+    Action, COLLECTIVE_CONTEXT, Changes, Message, MessageKind, MpiJob, NO_REQUEST, PackedPath, RMA_CONTEXT,
+    Rank, RankState, ReplayError, Transit,
 };
 use proptest::prelude::*;
 use workload::{Operation, Program, TraceError};
@@ -122,7 +122,7 @@ impl Random {
         Input::Arrived(Message {
             from: below(self, u64::from(ranks) + 1),
             to,
-            communicator: [0, 1, collective, collective | WINDOW_CONTEXT, WINDOW_CONTEXT, 9]
+            communicator: [0, 1, collective, collective | RMA_CONTEXT, RMA_CONTEXT, 9]
                 [self.below(6) as usize],
             tag: [tag, tag, tag << 18, tag << 28][self.below(4) as usize],
             bytes: [0, 1, 10_001, u64::MAX][self.below(4) as usize],
@@ -265,7 +265,7 @@ proptest! {
                 call.undo(rank);
                 assert_eq!(saved(rank), bytes);
                 *rank = Rank::restore(job.clone(), number, case.program(number), state).unwrap();
-                rank.set_tracing(true);
+                rank.set_timeline(true);
                 assert_eq!(saved(rank), bytes);
                 call.repeat(rank);
                 rank.undo(call.changes.take().expect("a repeated call changes something"));

@@ -12,7 +12,7 @@ const INTERVALS: usize = 4;
 const WAITING_LINKS: f64 = 1.0;
 
 /// The rows of the measured time.
-pub(super) struct ClassLoads {
+pub(super) struct LinkClassSeries {
     from_ps: u64,
     until_ps: u64,
     rows: Vec<SeriesRow>,
@@ -44,9 +44,9 @@ impl LoadInterval {
     }
 }
 
-impl ClassLoads {
+impl LinkClassSeries {
     /// `None` if the table lacks a column, or has no row in the measured time.
-    pub fn of(table: &Table, from_ps: u64, until_ps: u64) -> Option<ClassLoads> {
+    pub fn of(table: &Table, from_ps: u64, until_ps: u64) -> Option<LinkClassSeries> {
         let columns = BatchColumns::new(table.batch());
         let classes = columns.texts("class").ok()?;
         let integers = |name: &str| columns.integers(name).ok();
@@ -77,7 +77,7 @@ impl ClassLoads {
                 buffer_full_ps: full[row],
             });
         }
-        (!rows.is_empty()).then_some(ClassLoads {
+        (!rows.is_empty()).then_some(LinkClassSeries {
             from_ps,
             until_ps,
             rows,
@@ -85,36 +85,36 @@ impl ClassLoads {
         })
     }
 
-    /// Neighbouring bins of a class as windows of at least this length. Bins without activity have no row; they are
-    /// part of the window in which they lie.
-    fn windows(&self, class: &str, least_ps: f64) -> Vec<LoadInterval> {
-        let mut windows: Vec<LoadInterval> = Vec::new();
+    /// Neighbouring bins of a class as intervals of at least this length. Bins without activity have no row; they are
+    /// part of the interval in which they lie.
+    fn intervals(&self, class: &str, least_ps: f64) -> Vec<LoadInterval> {
+        let mut intervals: Vec<LoadInterval> = Vec::new();
         for row in self.rows.iter().filter(|row| self.names[row.class] == class) {
-            let open = windows
+            let open = intervals
                 .last_mut()
-                .filter(|window| ((window.end_ps - window.begin_ps) as f64) < least_ps);
-            let window = match open {
-                Some(window) => window,
+                .filter(|interval| ((interval.end_ps - interval.begin_ps) as f64) < least_ps);
+            let interval = match open {
+                Some(interval) => interval,
                 None => {
-                    windows.push(LoadInterval {
+                    intervals.push(LoadInterval {
                         begin_ps: row.begin_ps,
                         ..LoadInterval::default()
                     });
-                    windows.last_mut().expect("one was added")
+                    intervals.last_mut().expect("one was added")
                 }
             };
-            window.end_ps = row.end_ps;
-            window.busy_ps += row.busy_ps as f64;
-            window.capacity_ps = row.links as f64 * (row.end_ps - window.begin_ps) as f64;
+            interval.end_ps = row.end_ps;
+            interval.busy_ps += row.busy_ps as f64;
+            interval.capacity_ps = row.links as f64 * (row.end_ps - interval.begin_ps) as f64;
         }
         // A short rest at the end says as little as a short bin.
-        if windows.len() > 1
-            && let Some(last) = windows.last()
+        if intervals.len() > 1
+            && let Some(last) = intervals.last()
             && ((last.end_ps - last.begin_ps) as f64) < least_ps
         {
-            windows.pop();
+            intervals.pop();
         }
-        windows
+        intervals
     }
 
     /// A sum over the rows that begin in quarter 0 to 3 of the measured time, divided by its length in picoseconds.
@@ -157,36 +157,36 @@ pub(super) fn times(evidence: &Evidence<'_>, class: &str) -> Vec<VerdictTime> {
         return Vec::new();
     };
     let least_ps = PACKET_TIMES * evidence.packet_time_ps(class).unwrap_or(0.0);
-    let windows = series.windows(class, least_ps);
+    let intervals = series.intervals(class, least_ps);
     let mut busy: Vec<LoadInterval> = Vec::new();
-    for window in windows.iter().filter(|window| window.load() >= BUSY_CLASS) {
-        match busy.last_mut().filter(|last| last.end_ps == window.begin_ps) {
+    for interval in intervals.iter().filter(|interval| interval.load() >= BUSY_CLASS) {
+        match busy.last_mut().filter(|last| last.end_ps == interval.begin_ps) {
             Some(last) => {
-                last.end_ps = window.end_ps;
-                last.busy_ps += window.busy_ps;
-                last.capacity_ps += window.capacity_ps;
+                last.end_ps = interval.end_ps;
+                last.busy_ps += interval.busy_ps;
+                last.capacity_ps += interval.capacity_ps;
             }
-            None => busy.push(*window),
+            None => busy.push(*interval),
         }
     }
-    busy.sort_by_key(|window| std::cmp::Reverse(window.end_ps - window.begin_ps));
+    busy.sort_by_key(|interval| std::cmp::Reverse(interval.end_ps - interval.begin_ps));
     busy.truncate(INTERVALS);
-    busy.sort_by_key(|window| window.begin_ps);
-    let sum = windows.iter().fold((0.0, 0.0), |sum, window| {
-        (sum.0 + window.busy_ps, sum.1 + window.capacity_ps)
+    busy.sort_by_key(|interval| interval.begin_ps);
+    let sum = intervals.iter().fold((0.0, 0.0), |sum, interval| {
+        (sum.0 + interval.busy_ps, sum.1 + interval.capacity_ps)
     });
     if busy.is_empty()
-        && let Some(most) = windows.iter().max_by(|a, b| a.load().total_cmp(&b.load()))
+        && let Some(most) = intervals.iter().max_by(|a, b| a.load().total_cmp(&b.load()))
         && most.load() >= GROWTH * sum.0 / sum.1.max(1.0)
     {
         busy.push(*most);
     }
     let mut times: Vec<VerdictTime> = busy
         .iter()
-        .map(|window| {
-            let load = show::percent(window.load());
+        .map(|interval| {
+            let load = show::percent(interval.load());
             let found = format!("{class} links carry {load} on average");
-            VerdictTime::new(window.begin_ps, window.end_ps, found)
+            VerdictTime::new(interval.begin_ps, interval.end_ps, found)
         })
         .collect();
     if busy.is_empty() && sum.0 > 0.0 {

@@ -16,7 +16,7 @@ pub(super) const EJECTION: &str = "ejection";
 /// The loads of all links of a run.
 pub(super) struct LinkLoads<'a> {
     measured_ps: u64,
-    classes: Vec<ClassLinks>,
+    classes: Vec<LinkClassLoads>,
     /// Class of each row, an index into `classes`.
     class_of: Vec<u16>,
     busy_ps: &'a [u64],
@@ -29,7 +29,7 @@ pub(super) struct LinkLoads<'a> {
 }
 
 /// The loads of the links of one class. Loads are shares of the measured time.
-pub(super) struct ClassLinks {
+pub(super) struct LinkClassLoads {
     /// Name of the class.
     pub name: String,
     /// Links.
@@ -74,9 +74,9 @@ pub(super) struct CabledPairs {
     pub load: f64,
 }
 
-impl ClassLinks {
-    fn new(name: &str, measured_ps: u64) -> ClassLinks {
-        ClassLinks {
+impl LinkClassLoads {
+    fn new(name: &str, measured_ps: u64) -> LinkClassLoads {
+        LinkClassLoads {
             name: name.into(),
             links: 0,
             full: 0,
@@ -153,7 +153,7 @@ impl<'a> LinkLoads<'a> {
         let columns = BatchColumns::new(table.batch());
         let names = columns.texts("class").ok()?;
         let (busy_ps, buffer_full_ps) = (table.u64s("busy_ps")?, table.u64s("buffer_full_ps")?);
-        let mut classes: Vec<ClassLinks> = Vec::new();
+        let mut classes: Vec<LinkClassLoads> = Vec::new();
         let mut class_of = Vec::with_capacity(table.rows());
         let mut last = 0;
         for row in 0..table.rows() {
@@ -162,7 +162,7 @@ impl<'a> LinkLoads<'a> {
                 last = match classes.iter().position(|class| class.name == name) {
                     Some(known) => known,
                     None => {
-                        classes.push(ClassLinks::new(name, measured_ps));
+                        classes.push(LinkClassLoads::new(name, measured_ps));
                         classes.len() - 1
                     }
                 };
@@ -185,19 +185,19 @@ impl<'a> LinkLoads<'a> {
     }
 
     /// A class by its name.
-    pub fn class(&self, name: &str) -> Option<&ClassLinks> {
+    pub fn class(&self, name: &str) -> Option<&LinkClassLoads> {
         self.classes.iter().find(|class| class.name == name)
     }
 
     /// All classes except injection links, in the order of the table.
-    pub fn others(&self) -> impl Iterator<Item = &ClassLinks> {
+    pub fn others(&self) -> impl Iterator<Item = &LinkClassLoads> {
         self.classes.iter().filter(|class| class.name != INJECTION)
     }
 
     /// The class, without injection links, with the greatest share of full links; if none is full, with the greatest
     /// mean load.
-    pub fn worst(&self) -> Option<&ClassLinks> {
-        let key = |class: &&ClassLinks| (class.full_share(), class.mean());
+    pub fn worst(&self) -> Option<&LinkClassLoads> {
+        let key = |class: &&LinkClassLoads| (class.full_share(), class.mean());
         self.others().reduce(|worst, class| {
             let (a, b) = (key(&worst), key(&class));
             if b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).is_gt() {

@@ -1,6 +1,6 @@
 //! Rules for traffic of which less arrives than is offered: which links are full, and in which pattern.
 
-use super::link_loads::{CabledPairs, ClassLinks, EJECTION, LinkLoads};
+use super::link_loads::{CabledPairs, EJECTION, LinkClassLoads, LinkLoads};
 use super::thresholds::{BOUND_REACHED, BUSY_CLASS, FEW_FULL, FREE, MANY_FULL, UNEVEN_CABLES};
 use super::{
     Comparison, Evidence, Finding, LackingJob, VerdictPlace, busy_places, class_loads, comparisons, full_of,
@@ -12,7 +12,7 @@ use crate::show;
 struct Overload<'e> {
     lacking: LackingJob<'e>,
     links: &'e LinkLoads<'e>,
-    worst: &'e ClassLinks,
+    worst: &'e LinkClassLoads,
 }
 
 fn overload<'e>(evidence: &'e Evidence<'_>) -> Option<Overload<'e>> {
@@ -283,7 +283,7 @@ fn bound(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// A place that is a whole class.
-pub(super) fn class_place(class: &ClassLinks) -> VerdictPlace {
+pub(super) fn class_place(class: &LinkClassLoads) -> VerdictPlace {
     VerdictPlace {
         found: sentence(&format!(
             "{} links: mean load {}, busiest {}, {}",

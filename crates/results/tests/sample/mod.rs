@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use fabricsim_results::rows::{self, CallRow, LinkRow, RankRow};
 use fabricsim_results::{
-    Assumptions, BacklogGrowth, Bounds, Chain, EnergyTotals, Fairness, Histogram, Interference, JobBounds,
-    JobEnergyTotals, JobTotals, MpiPartsTotals, NetworkTotals, Outcome, PartSummary, PartTotals, PathTotals,
-    Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals, TransferWeight, ZeroLoad,
+    Assumptions, BacklogGrowth, Bounds, Chain, ComponentTotals, EnergyTotals, Fairness, Histogram,
+    Interference, JobBounds, JobEnergyTotals, JobTotals, MpiPartsTotals, NetworkTotals, Outcome, PathTotals,
+    Rollbacks, RunResult, RunSummary, SlowDown, Table, ThreadTimes, TrafficTotals, TransferWeight,
+    WorkerSummary, ZeroLoad,
 };
 
 const MEASURED_PS: u64 = 21_400_000_000;
@@ -140,7 +141,7 @@ pub fn outcome() -> Outcome {
 /// Joules of a network of 16 switches and 64 NICs in 21.5 ms.
 fn energy() -> EnergyTotals {
     const JOULE: u128 = 1_000_000_000_000_000_000;
-    let part = |part, kind: &str, count, idle_mj: u128, dynamic_mj: u128| PartTotals {
+    let part = |part, kind: &str, count, idle_mj: u128, dynamic_mj: u128| ComponentTotals {
         part,
         kind: kind.into(),
         count,
@@ -165,7 +166,7 @@ fn energy() -> EnergyTotals {
 
 /// What it cost.
 pub fn run() -> RunSummary {
-    let part = |thread: u64| PartSummary {
+    let part = |thread: u64| WorkerSummary {
         process: 0,
         thread,
         routers: 8,

@@ -469,8 +469,8 @@ impl<T: Topology + Groups, const RETRACTABLE: bool> PathSegments for GroupSegmen
         }
     }
 
-    fn reports(&self, period_ps: u64) -> Option<Reports> {
-        Some(Reports::in_groups(self.network.groups(), period_ps))
+    fn reports(&self, report_period_ps: u64) -> Option<Reports> {
+        Some(Reports::in_groups(self.network.groups(), report_period_ps))
     }
 
     #[inline(never)]

@@ -189,8 +189,8 @@ pub(crate) trait PathSegments: Send + Sync {
     }
 
     /// The load reports of links to other groups. `None` without groups.
-    fn reports(&self, period_ps: u64) -> Option<Reports> {
-        let _ = period_ps;
+    fn reports(&self, report_period_ps: u64) -> Option<Reports> {
+        let _ = report_period_ps;
         None
     }
 

@@ -15,8 +15,8 @@ impl<F: Fn(Port) -> u64> Congestion for Load<F> {
         (self.0)(port)
     }
 
-    fn reported_load(&self, slot: usize) -> u64 {
-        (self.0)(Port(slot as u16 + 1))
+    fn reported_load(&self, index: usize) -> u64 {
+        (self.0)(Port(index as u16 + 1))
     }
 
     fn free_space(&self, port: Port, vc: u8) -> u64 {

@@ -16,12 +16,12 @@ use results::rows::{
 use results::{BusiestPeriod, Chain, Collected, RepetitionTimes, Stream, StreamState, TableStore};
 use serde::{Deserialize, Serialize};
 
-use crate::collect::message_history::{MessageHistory, TraceBuilder, TraceRow};
+use crate::collect::message_history::{BuiltRow, MessageHistory, TimelineBuilder};
 use crate::collect::repetitions::RepetitionBuilder;
 use crate::lp::model::NetworkLp;
 use crate::lp::net_event::{BinFlow, JobFlow, LoadStep, Record};
 use crate::lp::not_begun::NotBegun;
-use crate::lp::sampling::{BlockPair, Blocks, INJECTION, LinkSums, SumsShape, classes};
+use crate::lp::sampling::{BlockPair, Blocks, INJECTION, LinkSums, SumsShape, link_classes};
 use crate::lp::simulation::Simulation;
 
 /// Records between two reads of the clock.
@@ -169,8 +169,8 @@ pub struct Collector {
     records: Chain,
     tables: Tables,
     repetitions: RepetitionBuilder,
-    /// Builds rows from trace records.
-    trace_builder: TraceBuilder,
+    /// Builds rows from timeline records.
+    timeline_builder: TimelineBuilder,
     /// Records since the clock was last read.
     unseen: u32,
     shown: Instant,
@@ -197,7 +197,7 @@ impl Collector {
         let network = &simulation.network;
         let classes = match setting.series {
             Series::Off => Vec::new(),
-            _ => classes(network),
+            _ => link_classes(network),
         };
         let blocks = simulation.plan.blocks();
         let names = CollectedNames {
@@ -226,7 +226,7 @@ impl Collector {
             records: Chain::new(),
             tables: Tables::new(&store),
             repetitions: RepetitionBuilder::new(simulation),
-            trace_builder: TraceBuilder::new(simulation, MessageHistory::default()),
+            timeline_builder: TimelineBuilder::new(simulation, MessageHistory::default()),
             unseen: 0,
             shown: Instant::now(),
             pause: match std::env::var_os(PREVIEW).is_some_and(|value| value == "off") {
@@ -270,7 +270,7 @@ impl Collector {
             sums: state.sums,
             tables,
             repetitions: state.repetitions,
-            trace_builder: TraceBuilder::new(simulation, state.message_history),
+            timeline_builder: TimelineBuilder::new(simulation, state.message_history),
             ..Collector::new(simulation, setting, store)
         };
         Ok(restored.opened())
@@ -286,7 +286,7 @@ impl Collector {
             links: self.links.clone(),
             busiest: self.busiest,
             tables: self.tables.states(),
-            message_history: self.trace_builder.message_history().clone(),
+            message_history: self.timeline_builder.message_history().clone(),
             repetitions: self.repetitions.clone(),
         }
     }
@@ -319,7 +319,7 @@ impl Collector {
                     self.tables.repetitions.push(row)?;
                 }
             }
-            Record::ClassSample { bin, class, flow } => {
+            Record::LinkClassSample { bin, class, flow } => {
                 self.turn_to(bin)?;
                 self.add_class_flow(class, flow);
             }
@@ -417,10 +417,10 @@ impl Collector {
                 self.turn_to(bin)?;
                 self.sum_of_job(job).flow.add(&flow);
             }
-            Record::Trace(record) => match self.trace_builder.take(time, record) {
-                Some(TraceRow::Timeline(row)) => self.tables.timeline.push(row)?,
-                Some(TraceRow::Message(row)) => self.tables.messages.push(row)?,
-                Some(TraceRow::Wait(row)) => self.tables.waits.push(row)?,
+            Record::Timeline(record) => match self.timeline_builder.take(time, record) {
+                Some(BuiltRow::Timeline(row)) => self.tables.timeline.push(row)?,
+                Some(BuiltRow::Message(row)) => self.tables.messages.push(row)?,
+                Some(BuiltRow::Wait(row)) => self.tables.waits.push(row)?,
                 None => {}
             },
         }

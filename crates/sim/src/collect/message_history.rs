@@ -1,4 +1,4 @@
-//! Builds rows of the tables `timeline`, `messages` and `waits` from trace records of ranks, NICs and routers, in
+//! Builds rows of the tables `timeline`, `messages` and `waits` from timeline records of ranks, NICs and routers, in
 //! the total order.
 //!
 //! Two hosts record the life of a message. Neither knows the times of the other. This module joins both parts. It
@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 use topology::{HostId, Peer, Port, RouterId};
 
 use crate::lp::simulation::Simulation;
-use crate::lp::trace_record::{Activity, MessageKey, TraceRecord};
+use crate::lp::timeline_record::{Activity, MessageKey, TimelineRecord};
 use crate::lp::wiring::{LpIdentity, Numbering};
 
 /// A row of one of the tables.
 #[derive(Clone, Debug, PartialEq)]
-pub enum TraceRow {
+pub enum BuiltRow {
     /// A row of `timeline`.
     Timeline(TimelineRow),
     /// A row of `messages`.
@@ -32,7 +32,7 @@ pub enum TraceRow {
 /// The messages in flight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageHistory {
-    in_flight: BTreeMap<MessageKey, MessageTrace>,
+    in_flight: BTreeMap<MessageKey, MessageTimes>,
     /// Messages whose last byte has not left, by host and number.
     leaving: BTreeMap<(u32, u32), MessageKey>,
     /// By request to send: the time at which its rank began it, and the algorithm, for the data that follow.
@@ -41,7 +41,7 @@ pub struct MessageHistory {
 
 /// The recorded times of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct MessageTrace {
+struct MessageTimes {
     bytes: u64,
     tag: Option<u32>,
     algorithm: Option<u16>,
@@ -52,8 +52,8 @@ struct MessageTrace {
     arrived: Option<Time>,
 }
 
-/// Builds table rows from trace records.
-pub struct TraceBuilder {
+/// Builds table rows from timeline records.
+pub struct TimelineBuilder {
     network: Arc<NetworkModel>,
     numbering: Arc<Numbering>,
     jobs: Arc<[Job]>,
@@ -89,9 +89,9 @@ fn is_matched(kind: u8) -> bool {
     [MessageKind::Eager as u8, MessageKind::RequestToSend as u8].contains(&kind)
 }
 
-impl TraceBuilder {
+impl TimelineBuilder {
     /// Continues with these messages in flight.
-    pub fn new(simulation: &Simulation, message_history: MessageHistory) -> TraceBuilder {
+    pub fn new(simulation: &Simulation, message_history: MessageHistory) -> TimelineBuilder {
         let names = |job: &Job| JobNames {
             name: job.name.as_str().into(),
             regions: match &job.kind {
@@ -104,7 +104,7 @@ impl TraceBuilder {
                 JobKind::Traffic(_) => Vec::new(),
             },
         };
-        TraceBuilder {
+        TimelineBuilder {
             network: simulation.network.clone(),
             numbering: simulation.numbering.clone(),
             jobs: simulation.jobs.clone(),
@@ -124,9 +124,9 @@ impl TraceBuilder {
     }
 
     /// Takes a committed record. Returns the row that it completes.
-    pub fn take(&mut self, now: Time, record: TraceRecord) -> Option<TraceRow> {
+    pub fn take(&mut self, now: Time, record: TimelineRecord) -> Option<BuiltRow> {
         match record {
-            TraceRecord::Did {
+            TimelineRecord::Did {
                 job,
                 rank,
                 since,
@@ -135,10 +135,10 @@ impl TraceBuilder {
                 blocked,
             } => {
                 let row = self.timeline(job, rank, (since, until), what);
-                Some(TraceRow::Timeline(TimelineRow { blocked, ..row }))
+                Some(BuiltRow::Timeline(TimelineRow { blocked, ..row }))
             }
-            TraceRecord::Asked { key, number, at } => {
-                let message = MessageTrace {
+            TimelineRecord::Asked { key, number, at } => {
+                let message = MessageTimes {
                     bytes: 0,
                     tag: None,
                     algorithm: None,
@@ -155,7 +155,7 @@ impl TraceBuilder {
                 self.message_history.in_flight.insert(key, message);
                 None
             }
-            TraceRecord::Described {
+            TimelineRecord::Described {
                 key,
                 bytes,
                 tag,
@@ -167,13 +167,13 @@ impl TraceBuilder {
                 self.inherit_handshake(key, message);
                 None
             }
-            TraceRecord::Handed { key } => {
+            TimelineRecord::Handed { key } => {
                 if let Some(message) = self.message_history.in_flight.get_mut(&key) {
                     message.sent = now;
                 }
                 None
             }
-            TraceRecord::Injected { source, number, at } => {
+            TimelineRecord::Injected { source, number, at } => {
                 let host = self.host_of(source);
                 if let Some(key) = self.message_history.leaving.get(&(host, number))
                     && let Some(message) = self.message_history.in_flight.get_mut(key)
@@ -183,7 +183,7 @@ impl TraceBuilder {
                 }
                 None
             }
-            TraceRecord::Arrived { key } => {
+            TimelineRecord::Arrived { key } => {
                 let message = self.message_history.in_flight.get_mut(&key)?;
                 message.arrived = Some(now);
                 let number = message.number;
@@ -196,8 +196,8 @@ impl TraceBuilder {
                 }
                 self.finish_message(key, now)
             }
-            TraceRecord::Matched { key } => self.finish_message(key, now),
-            TraceRecord::Waited {
+            TimelineRecord::Matched { key } => self.finish_message(key, now),
+            TimelineRecord::Waited {
                 job,
                 source,
                 number,
@@ -213,7 +213,7 @@ impl TraceBuilder {
                     (fabric::Reason::Wire, true) => "nic",
                     (reason, _) => reason.name(),
                 };
-                Some(TraceRow::Wait(WaitRow {
+                Some(BuiltRow::Wait(WaitRow {
                     job: self.name(job),
                     from_host: self.host_of(source),
                     number,
@@ -263,7 +263,7 @@ impl TraceBuilder {
     }
 
     /// Copies the times of a request to send to the clear to send and the data of the same rendezvous.
-    fn inherit_handshake(&mut self, key: MessageKey, message: MessageTrace) {
+    fn inherit_handshake(&mut self, key: MessageKey, message: MessageTimes) {
         let request = |from, to| MessageKey {
             kind: MessageKind::RequestToSend as u8,
             from,
@@ -292,13 +292,13 @@ impl TraceBuilder {
     }
 
     /// Completes a message.
-    fn finish_message(&mut self, key: MessageKey, matched: Time) -> Option<TraceRow> {
+    fn finish_message(&mut self, key: MessageKey, matched: Time) -> Option<BuiltRow> {
         let message = self.message_history.in_flight.remove(&key)?;
         let host = |rank| self.host_of_rank(key.job, rank).0;
         let algorithm = message
             .algorithm
             .and_then(|index| ALGORITHMS.get(usize::from(index)));
-        Some(TraceRow::Message(MessageRow {
+        Some(BuiltRow::Message(MessageRow {
             job: self.name(key.job),
             from_rank: key.from,
             to_rank: key.to,

@@ -158,7 +158,7 @@ fn neighbourhood(topology: &dyn Topology) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lp::shortcuts::{Declared, Observed, Shortcuts};
+    use crate::lp::shortcuts::{Declared, Requested, Shortcuts};
     use experiment::Experiment;
 
     /// A dragonfly of 33 groups with 32 hosts each, and these jobs.
@@ -174,8 +174,8 @@ mod tests {
             "#
         );
         let experiment = Experiment::from_toml(&text, "test.toml", &[]).unwrap();
-        let observed = Observed::new(&experiment, true);
-        let shortcuts = Shortcuts::choose(&observed, &Declared::new(&experiment.network));
+        let requested = Requested::new(&experiment, true);
+        let shortcuts = Shortcuts::choose(&requested, &Declared::new(&experiment.network));
         Simulation::new(&experiment, shortcuts)
     }
 

@@ -2,8 +2,8 @@
 //! them ([`routing::Reports`]).
 //!
 //! A router schedules a report when one of its reported loads may have changed. It sends the report at the next
-//! multiple of the period, if the load has changed. Without changes there are no reports, so reports do not prolong a
-//! run.
+//! multiple of the report period, if the load has changed. Without changes there are no reports, so reports do not
+//! prolong a run.
 
 use des::{Context, Time};
 use routing::Reports;
@@ -37,7 +37,7 @@ pub enum LoadReportsUndo {
     /// Reported loads changed.
     Received {
         /// Index of the first of them.
-        slot: u16,
+        first: u16,
         /// These loads and the following ones before the change.
         before: Loads,
     },
@@ -52,7 +52,7 @@ impl LoadReports {
     /// State without any report.
     pub fn new(reports: &Reports) -> LoadReports {
         LoadReports {
-            loads: vec![0; reports.slots()],
+            loads: vec![0; reports.loads()],
             due: false,
         }
     }
@@ -86,7 +86,7 @@ impl LoadReports {
         load: impl Fn(Port) -> u64,
         context: &mut C,
     ) {
-        let loads = &self.loads[reports.first_slot(router)..];
+        let loads = &self.loads[reports.first_load(router)..];
         let mut ports = reports.ports(router).zip(loads);
         if self.due || ports.all(|(port, loads)| in_units(load(Port(port))) == *loads) {
             return;
@@ -97,7 +97,7 @@ impl LoadReports {
         }
         let period = reports.period_ps();
         let wait = period - context.now().ps() % period;
-        context.send(context.lp(), Time::from_ps(wait), NetEvent::ReportDue);
+        context.send(context.lp(), Time::from_ps(wait), NetEvent::LoadReportDue);
     }
 
     /// Sends the loads of a router's ports, if they have changed.
@@ -114,33 +114,33 @@ impl LoadReports {
             context.undo(LoadReportsUndo::Due.into());
         }
         let ports = reports.ports(router);
-        for (part, first) in ports.clone().step_by(LOADS_PER_EVENT).enumerate() {
+        for (event, first_port) in ports.clone().step_by(LOADS_PER_EVENT).enumerate() {
             let mut loads = Loads::default();
-            let part_ports = first..ports.end.min(first + LOADS_PER_EVENT as u16);
-            let count = part_ports.len() as u8;
-            for (loads, port) in loads.iter_mut().zip(part_ports) {
+            let event_ports = first_port..ports.end.min(first_port + LOADS_PER_EVENT as u16);
+            let count = event_ports.len() as u8;
+            for (loads, port) in loads.iter_mut().zip(event_ports) {
                 *loads = in_units(load(Port(port)));
             }
-            let slot = (reports.first_slot(router) + part * LOADS_PER_EVENT) as u16;
-            if self.loads[usize::from(slot)..][..usize::from(count)] == loads[..usize::from(count)] {
+            let first = (reports.first_load(router) + event * LOADS_PER_EVENT) as u16;
+            if self.loads[usize::from(first)..][..usize::from(count)] == loads[..usize::from(count)] {
                 continue;
             }
-            self.received(slot, count, loads, context);
+            self.received(first, count, loads, context);
             for listener in reports.listeners(router) {
                 let delay = simulation.network.report_delay(router, listener);
-                let event = NetEvent::LoadsReported { slot, count, loads };
+                let event = NetEvent::LoadsReported { first, count, loads };
                 context.send(simulation.numbering.router(listener), delay, event);
             }
         }
     }
 
     /// Stores reported loads.
-    pub fn received<C: Context<Simulation>>(&mut self, slot: u16, count: u8, loads: Loads, context: &mut C) {
-        let known = &mut self.loads[usize::from(slot)..];
+    pub fn received<C: Context<Simulation>>(&mut self, first: u16, count: u8, loads: Loads, context: &mut C) {
+        let known = &mut self.loads[usize::from(first)..];
         if C::REVERSIBLE {
             let (mut before, kept) = (Loads::default(), known.len().min(LOADS_PER_EVENT));
             before[..kept].copy_from_slice(&known[..kept]);
-            context.undo(LoadReportsUndo::Received { slot, before }.into());
+            context.undo(LoadReportsUndo::Received { first, before }.into());
         }
         known[..usize::from(count)].copy_from_slice(&loads[..usize::from(count)]);
     }
@@ -150,8 +150,8 @@ impl LoadReports {
         match step {
             LoadReportsUndo::Asked => self.due = false,
             LoadReportsUndo::Due => self.due = true,
-            LoadReportsUndo::Received { slot, before } => {
-                let known = &mut self.loads[usize::from(slot)..];
+            LoadReportsUndo::Received { first, before } => {
+                let known = &mut self.loads[usize::from(first)..];
                 let kept = known.len().min(LOADS_PER_EVENT);
                 known[..kept].copy_from_slice(&before[..kept]);
             }

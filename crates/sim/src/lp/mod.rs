@@ -19,6 +19,6 @@ mod saved;
 pub mod shortcuts;
 pub mod simulation;
 pub mod termination_detector;
+pub mod timeline_record;
 pub mod times_by_job;
-pub mod trace_record;
 pub mod wiring;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lp::host_message::HostMessage;
 use crate::lp::load_reports::Loads;
-use crate::lp::trace_record::TraceRecord;
+use crate::lp::timeline_record::TimelineRecord;
 
 /// An event of a router, a host or the termination detector.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -30,11 +30,11 @@ pub enum NetEvent {
         signal: RouterSignal,
     },
     /// Router, from itself: a load report is due.
-    ReportDue,
+    LoadReportDue,
     /// Router: another router of its group reports loads, see [`routing::Reports`].
     LoadsReported {
         /// Index of the first load in the group's table.
-        slot: u16,
+        first: u16,
         /// Number of loads.
         count: u8,
         /// The loads.
@@ -118,8 +118,7 @@ pub enum NetEvent {
     },
 }
 
-/// A committed observation, in the total order. LPs emit records, and collection turns
-/// them into rows.
+/// An output of an LP at commit, in the total order. LPs emit records, and collection turns them into rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Record {
     /// A rank has finished, at the time of the event.
@@ -136,10 +135,10 @@ pub enum Record {
         /// Number of the repetition, from 1.
         number: u64,
     },
-    /// A trace record of ranks, NICs and routers.
-    Trace(TraceRecord),
+    /// A timeline record of ranks, NICs and routers.
+    Timeline(TimelineRecord),
     /// The sum over the links of one class at one router or host in a bin.
-    ClassSample {
+    LinkClassSample {
         /// The bin.
         bin: u32,
         /// The class, see [`Plan`](crate::lp::sampling::Plan).

@@ -83,7 +83,7 @@ impl RouterLp {
             ports: &ports,
             injection: network.injection,
             largest_packet: network.packet.largest(),
-            bubbles: network.slot() > 0,
+            bubbles: network.packet_slot() > 0,
             credit_delay: network.credit_delay,
             measured: simulation.measured,
         };
@@ -209,12 +209,12 @@ impl RouterLp {
             unreachable!("routing that asks for load reports says which")
         };
         match *event {
-            NetEvent::ReportDue => {
+            NetEvent::LoadReportDue => {
                 let load = |port: Port| router.load(port.0);
                 load_reports.report(simulation, reports, router.id(), load, context);
             }
-            NetEvent::LoadsReported { slot, count, loads } => {
-                load_reports.received(slot, count, loads, context)
+            NetEvent::LoadsReported { first, count, loads } => {
+                load_reports.received(first, count, loads, context)
             }
             _ => {
                 let loads = load_reports.loads();

@@ -33,9 +33,9 @@ pub struct Simulation {
     pub detection_interval: Option<Time>,
     /// What is collected.
     pub plan: Plan,
-    /// Whether ranks and NICs trace timelines and messages.
+    /// Whether ranks and NICs emit timelines and messages.
     pub timeline: bool,
-    /// Whether NICs and routers trace which packets wait for whom.
+    /// Whether NICs and routers emit which packets wait for whom.
     pub waits: bool,
     /// Whether the table of hosts has the latencies and hops of the packets that each received.
     pub host_latency: bool,
@@ -103,7 +103,7 @@ impl Simulation {
 
     /// The traffic class of a job.
     #[inline]
-    pub fn class_of(&self, job: u16) -> u8 {
+    pub fn traffic_class_of(&self, job: u16) -> u8 {
         match self.network.traffic_classes.is_one() {
             true => 0,
             false => self.jobs[usize::from(job)].traffic_class,

@@ -68,7 +68,7 @@ impl Ledgers<'_> {
     fn take(&mut self, router: RouterId, input: u16, vc: u8, bytes: u32) {
         let network = &self.simulation.network;
         let bytes = match network.topology.peer(router, Port(input)) {
-            Peer::Router(..) => u64::from(bytes.max(network.slot())),
+            Peer::Router(..) => u64::from(bytes.max(network.packet_slot())),
             Peer::Host(_) | Peer::Unwired => u64::from(bytes),
         };
         *self.buffers.entry((router, input, vc)).or_default() += bytes;

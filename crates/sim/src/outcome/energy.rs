@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use des::Time;
 use experiment::PowerSetting;
-use results::{EnergyTotals, JobEnergyTotals, JobTotals, PartTotals};
+use results::{ComponentTotals, EnergyTotals, JobEnergyTotals, JobTotals};
 use topology::{HOST_LINK, HostId, LinkClass, Peer, Port, RouterId};
 
 use crate::lp::model::NetworkLp;
@@ -94,13 +94,13 @@ fn idle(simulation: &Simulation, power: &PowerSetting) -> Vec<Idle> {
 }
 
 /// The energy of all parts.
-fn parts(simulation: &Simulation, power: &PowerSetting, time: u128, load: &Load) -> Vec<PartTotals> {
+fn parts(simulation: &Simulation, power: &PowerSetting, time: u128, load: &Load) -> Vec<ComponentTotals> {
     let nics = nic_energy(power, load.links[usize::from(HOST_LINK.0)]);
     let links = load.links.iter().zip(&power.links);
     let links = links.map(|(busy, draw)| busy * u128::from(draw.dynamic_uw()));
     let dynamic = load.routers.iter().copied().chain(links).chain([nics, 0]);
     let parts = idle(simulation, power).into_iter().zip(dynamic);
-    let totals = |(idle, dynamic_aj): (Idle, u128)| PartTotals {
+    let totals = |(idle, dynamic_aj): (Idle, u128)| ComponentTotals {
         idle_aj: idle.uw() * time,
         dynamic_aj,
         part: idle.part,

@@ -2,7 +2,7 @@
 
 use des::Executor;
 use experiment::Experiment;
-use results::{EnergySummary, JobEnergy, PartEnergy, RunResult};
+use results::{ComponentEnergy, EnergySummary, JobEnergy, RunResult};
 
 use crate::support::{experiment, job, jobs_on, receive, run, run_everywhere, send};
 
@@ -37,7 +37,7 @@ fn of_job(result: &RunResult, job: usize) -> JobEnergy {
 }
 
 /// Idle and added energy of a part.
-fn part<'a>(result: &'a RunResult, part: &str, kind: Option<&str>) -> &'a PartEnergy {
+fn part<'a>(result: &'a RunResult, part: &str, kind: Option<&str>) -> &'a ComponentEnergy {
     let mut parts = energy(result).parts.iter();
     let found = parts.find(|of| of.part == part && of.kind.as_deref() == kind);
     found.unwrap_or_else(|| panic!("no {part} {kind:?}"))
@@ -95,7 +95,7 @@ fn one_message_through_one_router_by_hand() {
     // 1000 ns on the injection link and 1000 ns on the ejection link; the time of the run has no fractions.
     let end = result.summary.run.simulated_ns as u64;
     assert_eq!(energy(&result).time_ns, end as f64);
-    let is = |of: &PartEnergy, count: u64, idle: f64, dynamic: f64| {
+    let is = |of: &ComponentEnergy, count: u64, idle: f64, dynamic: f64| {
         assert_eq!(
             (of.count, of.idle_j, of.dynamic_j),
             (count, idle, dynamic),

@@ -12,13 +12,13 @@ pub(super) const BLOCK: u32 = u64::BITS;
 
 /// Distances modulo 3 of every router from the destinations of a block: the low and the high bits, one for each
 /// destination.
-pub(super) struct Block {
+pub(super) struct DestinationBlock {
     /// The destinations are the routers from `number * BLOCK` on.
     pub(super) number: u32,
     planes: Box<[[u64; 2]]>,
 }
 
-impl Block {
+impl DestinationBlock {
     /// Memory of a block in a network of this many routers, in bytes.
     pub(super) const fn bytes(routers: u64) -> u64 {
         routers * size_of::<[u64; 2]>() as u64
@@ -30,7 +30,7 @@ impl Block {
     }
 
     /// Finds the distances from the destinations of a block, and the greatest of them.
-    pub(super) fn search(adjacency: &Adjacency, number: u32) -> (Block, u32) {
+    pub(super) fn search(adjacency: &Adjacency, number: u32) -> (DestinationBlock, u32) {
         let (routers, first) = (adjacency.routers(), number * BLOCK);
         let mut planes = vec![[0; 2]; routers as usize].into_boxed_slice();
         // Bits of the searches that have visited a router, that are at it now, and that reach it next.
@@ -58,7 +58,7 @@ impl Block {
                 }
             }
             if there.is_empty() {
-                return (Block { number, planes }, distance);
+                return (DestinationBlock { number, planes }, distance);
             }
             distance += 1;
             for router in &there {
@@ -86,7 +86,7 @@ impl Block {
 #[derive(Clone, Copy)]
 pub(super) struct Towards<'a> {
     pub(super) adjacency: &'a Adjacency,
-    pub(super) block: &'a Block,
+    pub(super) block: &'a DestinationBlock,
     pub(super) destination: u32,
 }
 

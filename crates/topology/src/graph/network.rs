@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::adjacency::{Adjacency, Cable};
 use super::classes::{LinkClasses, of_hosts};
-use super::distances::{BLOCK, Block, Towards};
+use super::distances::{BLOCK, DestinationBlock, Towards};
 use super::plan::{NetworkPlan, NodeRole, PlanError, Position};
 use super::searches::Searches;
 use crate::size::counted;
@@ -333,7 +333,7 @@ impl Graph for GraphNetwork {
     fn diameter(&self) -> u32 {
         *self.diameter.get_or_init(|| {
             let blocks = 0..self.routers().div_ceil(BLOCK);
-            let greatest = blocks.map(|number| Block::search(&self.adjacency, number).1);
+            let greatest = blocks.map(|number| DestinationBlock::search(&self.adjacency, number).1);
             greatest.max().unwrap_or(0)
         })
     }

@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwapOption;
 
 use super::adjacency::Adjacency;
-use super::distances::{BLOCK, Block, Towards};
+use super::distances::{BLOCK, DestinationBlock, Towards};
 use super::network::MOST_ROUTERS;
 
 /// Memory of all cached blocks, in bytes: all blocks of 65,536 routers fit. Each thread can hold one more block
 /// during a search or its use.
 const BUDGET: u64 = 1 << 30;
 
-const _: () = assert!(Block::bytes(MOST_ROUTERS) <= BUDGET);
+const _: () = assert!(DestinationBlock::bytes(MOST_ROUTERS) <= BUDGET);
 
 pub(super) struct Searches {
     /// Block `n` uses slot `n` modulo the number of slots.
@@ -25,7 +25,7 @@ pub(super) struct Searches {
 
 #[derive(Default)]
 struct CacheSlot {
-    kept: ArcSwapOption<Block>,
+    kept: ArcSwapOption<DestinationBlock>,
     /// Locked during a search, so that only one thread searches for a block.
     searching: Mutex<()>,
 }
@@ -72,12 +72,12 @@ impl Searches {
 
 impl CacheSlot {
     #[cold]
-    fn search(&self, adjacency: &Adjacency, number: u32) -> Arc<Block> {
+    fn search(&self, adjacency: &Adjacency, number: u32) -> Arc<DestinationBlock> {
         let _searching = self.searching.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(block) = self.kept.load_full().filter(|block| block.number == number) {
             return block;
         }
-        let block = Arc::new(Block::search(adjacency, number).0);
+        let block = Arc::new(DestinationBlock::search(adjacency, number).0);
         self.kept.store(Some(block.clone()));
         block
     }
@@ -86,7 +86,7 @@ impl CacheSlot {
 /// A cache with a slot for every block, if all blocks fit.
 fn slots(routers: u32) -> u32 {
     let blocks = u64::from(routers.div_ceil(BLOCK));
-    let fit = BUDGET / Block::bytes(u64::from(routers.max(1)));
+    let fit = BUDGET / DestinationBlock::bytes(u64::from(routers.max(1)));
     blocks.min(fit).max(1) as u32
 }
 
@@ -285,12 +285,12 @@ mod tests {
             let searches = Searches::new(routers);
             assert_eq!(searches.slots.len(), blocks as usize);
             assert!(
-                u64::from(blocks) * Block::bytes(routers.into()) <= BUDGET,
+                u64::from(blocks) * DestinationBlock::bytes(routers.into()) <= BUDGET,
                 "{routers}"
             );
         }
         // The block has the documented size.
-        let block = Block::search(&ring(100), 0).0;
-        assert_eq!(block.memory(), Block::bytes(100));
+        let block = DestinationBlock::search(&ring(100), 0).0;
+        assert_eq!(block.memory(), DestinationBlock::bytes(100));
     }
 }

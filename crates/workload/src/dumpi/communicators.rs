@@ -562,8 +562,8 @@ fn reordered(creations: &[Creation], chosen: Vec<usize>) -> Vec<usize> {
     let mut order = vec![None; chosen.len()];
     for (position, creation) in creations.iter().enumerate() {
         let rank = creation.rank.and_then(|rank| usize::try_from(rank).ok());
-        if let Some(slot) = rank.and_then(|rank| order.get_mut(rank)) {
-            *slot = Some(position);
+        if let Some(entry) = rank.and_then(|rank| order.get_mut(rank)) {
+            *entry = Some(position);
         }
     }
     order

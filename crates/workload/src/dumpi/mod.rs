@@ -24,9 +24,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::mpi_calls::Communicators;
+use crate::recording_window::{
+    CuttableRecording, RecordedProgram, RecordingEdge, RecordingEdges, RegionVisit,
+};
 use crate::scan::RecordTotals;
 use crate::trace::TraceFormat;
-use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{Program, TraceError, TraceInfo, Workload};
 use communicators::CommunicatorCalls;
 use datatypes::TypeSizeHints;
@@ -242,7 +244,7 @@ impl Workload for DumpiTrace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(self.program_between(rank, WindowEdges::MPI)?)
+        Ok(self.program_between(rank, RecordingEdges::MPI)?)
     }
 
     fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
@@ -260,7 +262,11 @@ impl CuttableRecording for DumpiTrace {
         own.unwrap_or(&self.main).display().to_string()
     }
 
-    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+    fn program_between(
+        &self,
+        rank: u32,
+        edges: RecordingEdges,
+    ) -> Result<Box<dyn RecordedProgram>, TraceError> {
         Ok(Box::new(DumpiProgram::new(self.archive.clone(), rank, edges)))
     }
 
@@ -280,8 +286,8 @@ impl CuttableRecording for DumpiTrace {
             }
             number += 1;
             if record.name() == region {
-                visit(RegionVisit::Entry(WindowEdge::Call(number)));
-                visit(RegionVisit::Exit(WindowEdge::Call(number + 1)));
+                visit(RegionVisit::Entry(RecordingEdge::Call(number)));
+                visit(RegionVisit::Exit(RecordingEdge::Call(number + 1)));
             }
         }
         Ok(())

@@ -10,11 +10,11 @@ use super::look_ahead::{LookAhead, NULL_REQUEST, ReceiveFate, ReceiveFilter, com
 use super::record::{DumpiRecord, Interval, RecordCursor, Status};
 use super::{DumpiArchive, RecordedClock};
 use crate::mpi_calls::{
-    AGREE_ON_CONTEXT, ANY, CallReplay, CommunicatorRef, Communicators, EXCHANGE_WINDOWS, Envelope,
+    AGREE_ON_CONTEXT, ANY, CallReplay, CommunicatorRef, Communicators, EXCHANGE_RMA_WINDOWS, Envelope,
     EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
 use crate::recording::LeftOut;
-use crate::window::{RecordedProgram, WindowEdges};
+use crate::recording_window::{RecordedProgram, RecordingEdges};
 use crate::{Call, Collective, Operation, Program, Recording, Reduction, TraceError};
 
 /// Requests by handle.
@@ -308,7 +308,7 @@ impl RecordedCalls for DumpiProgram {
 
 impl DumpiProgram {
     /// The operations of a rank from its first call on.
-    pub fn new(archive: Arc<DumpiArchive>, rank: u32, edges: WindowEdges) -> DumpiProgram {
+    pub fn new(archive: Arc<DumpiArchive>, rank: u32, edges: RecordingEdges) -> DumpiProgram {
         let file = archive.files[rank as usize].clone();
         let scan = &archive.ranks[rank as usize];
         let own = CommunicatorRef::SelfOnly(archive.communicators.groups as u32);
@@ -473,7 +473,7 @@ impl DumpiProgram {
             "MPI_Win_create" => {
                 let communicator = self.communicator_of(r.handle(3))?;
                 self.windows.insert(r.handle(4), communicator);
-                let steps = [AGREE_ON_CONTEXT, EXCHANGE_WINDOWS];
+                let steps = [AGREE_ON_CONTEXT, EXCHANGE_RMA_WINDOWS];
                 self.replay.push_internal(communicator, &steps, Call::WinCreate);
             }
             "MPI_Win_fence" => {

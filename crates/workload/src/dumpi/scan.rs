@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::DumpiArchive;
 use super::program::DumpiProgram;
+use crate::recording_window::RecordingEdges;
 use crate::scan::{OperationTotals, counted_notes};
-use crate::window::WindowEdges;
 use crate::{Program, TraceError, TraceInfo};
 
 /// Summarises a trace; `main` is its file. All programs run to their end, so that a summarised trace can be
@@ -16,7 +16,7 @@ pub fn info(archive: DumpiArchive, main: &Path) -> Result<TraceInfo, TraceError>
     let mut operations = OperationTotals::default();
     let mut unfinished = Unfinished::default();
     for rank in 0..archive.files.len() as u32 {
-        let mut program = DumpiProgram::new(archive.clone(), rank, WindowEdges::MPI);
+        let mut program = DumpiProgram::new(archive.clone(), rank, RecordingEdges::MPI);
         while let Some(operation) = program.next()? {
             operations.add(&operation, rank, &archive.communicators);
         }

@@ -45,7 +45,7 @@ fn archive(ranks: &[TestTrace], clock: RecordedClock) -> Result<OpenTrace, Trace
 }
 
 fn run(archive: &Arc<DumpiArchive>, rank: u32) -> Result<Vec<Operation>, TraceError> {
-    let mut program = DumpiProgram::new(archive.clone(), rank, WindowEdges::MPI);
+    let mut program = DumpiProgram::new(archive.clone(), rank, RecordingEdges::MPI);
     let mut all = Vec::new();
     while let Some(operation) = program.next()? {
         all.push(operation);
@@ -1093,7 +1093,7 @@ mod damaged {
             fs::write(&path, bytes).unwrap();
             let result = DumpiArchive::open(&meta, RecordedClock::Any).map(Arc::new).and_then(|archive| {
                 for rank in 0..2 {
-                    let mut program = DumpiProgram::new(archive.clone(), rank, WindowEdges::MPI);
+                    let mut program = DumpiProgram::new(archive.clone(), rank, RecordingEdges::MPI);
                     let mut count = 0;
                     while program.next()?.is_some() {
                         count += 1;
@@ -1126,7 +1126,7 @@ fn calls_that_are_not_replayed_are_counted_with_their_time() {
         .call("MPI_File_close", &[N(5)])
         .call("MPI_Barrier", &[N(WORLD)])];
     let archive = archive(&ranks, RecordedClock::Any).unwrap_or_else(|e| panic!("{e}"));
-    let mut program = DumpiProgram::new(archive.clone(), 0, WindowEdges::MPI);
+    let mut program = DumpiProgram::new(archive.clone(), 0, RecordingEdges::MPI);
     while program.next().unwrap().is_some() {}
     let recording = program.recording().unwrap();
     let calls = recording.not_replayed.iter();
@@ -1160,8 +1160,8 @@ fn a_window_by_time_cuts_cpu_time_in_proportion() {
         (computed, program.recording().unwrap().outside_ps())
     };
     // From the end of MPI_Init at 50 ns to the start of MPI_Finalize at 3150 ns of 3200 ns.
-    assert_eq!(run(WindowEdges::MPI), (vec![100_000; 3], 100_000));
-    let times = |start, end| WindowEdges::new(WindowEdge::Time(start), WindowEdge::Time(end));
+    assert_eq!(run(RecordingEdges::MPI), (vec![100_000; 3], 100_000));
+    let times = |start, end| RecordingEdges::new(RecordingEdge::Time(start), RecordingEdge::Time(end));
     // Half of the time between the barriers, and a quarter of the time after them.
     assert_eq!(
         run(times(1_600_000, 2_400_000)),

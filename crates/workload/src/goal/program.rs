@@ -110,29 +110,29 @@ impl GoalProgram {
     }
 
     fn next_ready(&mut self) -> Result<Option<u32>, String> {
-        for class in 0..2 {
-            let root = self.next_root(class)?;
-            let freed = self.ready[class].peek().map(|Reverse(number)| *number);
+        for queue in 0..2 {
+            let root = self.next_root(queue)?;
+            let freed = self.ready[queue].peek().map(|Reverse(number)| *number);
             let number = match (root, freed) {
                 (Some(root), Some(freed)) if freed < root => Some(freed),
                 (Some(root), _) => {
-                    self.roots[class] += 1;
+                    self.roots[queue] += 1;
                     return Ok(Some(root));
                 }
                 (None, freed) => freed,
             };
             if number.is_some() {
-                self.ready[class].pop();
+                self.ready[queue].pop();
                 return Ok(number);
             }
         }
         Ok(None)
     }
 
-    /// The next root of a class.
-    fn next_root(&mut self, class: usize) -> Result<Option<u32>, String> {
+    /// The next root of a queue.
+    fn next_root(&mut self, queue: usize) -> Result<Option<u32>, String> {
         loop {
-            let place = self.roots[class];
+            let place = self.roots[queue];
             let Some(root) = self.graph.root(place)? else {
                 return Ok(None);
             };
@@ -143,10 +143,10 @@ impl GoalProgram {
                     "operation {root} is missing in the list of operations without prerequisites: the file is damaged"
                 ));
             }
-            if class_of(node) == class {
+            if queue_of(node) == queue {
                 return Ok(Some(root));
             }
-            self.roots[class] += 1;
+            self.roots[queue] += 1;
         }
     }
 
@@ -214,7 +214,7 @@ impl GoalProgram {
             requests.sort_unstable();
             requests.dedup();
             if requests.is_empty() {
-                self.ready[class_of(node)].push(Reverse(number));
+                self.ready[queue_of(node)].push(Reverse(number));
             } else {
                 self.blocked.insert(number, requests);
             }
@@ -233,8 +233,8 @@ impl GoalProgram {
                     others.retain(|r| r != request);
                     if others.is_empty() {
                         self.blocked.remove(&number);
-                        let class = class_of(self.graph.peek(number)?);
-                        self.ready[class].push(Reverse(number));
+                        let queue = queue_of(self.graph.peek(number)?);
+                        self.ready[queue].push(Reverse(number));
                     }
                 }
             }
@@ -285,8 +285,8 @@ fn wait_for(requests: Vec<u32>) -> Operation {
     }
 }
 
-/// Class of an operation: 0 for receives, 1 for others.
-fn class_of(node: GoalNode) -> usize {
+/// Queue of an operation: 0 for receives, 1 for others.
+fn queue_of(node: GoalNode) -> usize {
     usize::from(node.kind != NodeKind::Receive)
 }
 

@@ -383,7 +383,7 @@ fn recognised_by_the_first_words() {
 /// An operation of a random schedule: kind, other rank, and its prerequisites among the earlier operations.
 type Drawn = (u8, u8, Vec<(Index, bool)>);
 
-/// WindowEdges of a random schedule by operation number: earlier, later, whether the start suffices.
+/// RecordingEdges of a random schedule by operation number: earlier, later, whether the start suffices.
 struct DrawnSchedule {
     lines: String,
     kinds: Vec<u8>,

@@ -22,9 +22,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::mpi_calls::Communicators;
+use crate::recording_window::{
+    CuttableRecording, RecordedProgram, RecordingEdge, RecordingEdges, RegionVisit,
+};
 use crate::scan::RecordTotals;
 use crate::trace::TraceFormat;
-use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{Program, TraceError, Workload};
 use communicators::CommunicatorUses;
 use files::AllprofFile;
@@ -192,7 +194,7 @@ impl Workload for AllprofTrace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(self.program_between(rank, WindowEdges::MPI)?)
+        Ok(self.program_between(rank, RecordingEdges::MPI)?)
     }
 
     fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
@@ -220,7 +222,11 @@ impl CuttableRecording for AllprofTrace {
         }
     }
 
-    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+    fn program_between(
+        &self,
+        rank: u32,
+        edges: RecordingEdges,
+    ) -> Result<Box<dyn RecordedProgram>, TraceError> {
         Ok(Box::new(AllprofProgram::new(self.archive.clone(), rank, edges)))
     }
 
@@ -235,8 +241,8 @@ impl CuttableRecording for AllprofTrace {
         while let Some(record) = cursor.next()? {
             number += 1;
             if record.function.name == region {
-                visit(RegionVisit::Entry(WindowEdge::Call(number)));
-                visit(RegionVisit::Exit(WindowEdge::Call(number + 1)));
+                visit(RegionVisit::Entry(RecordingEdge::Call(number)));
+                visit(RegionVisit::Exit(RecordingEdge::Call(number + 1)));
             }
         }
         Ok(())

@@ -13,7 +13,7 @@ use super::{AllprofArchive, MpiLibrary};
 use crate::mpi_calls::{
     ANY, CallReplay, CommunicatorRef, Communicators, Envelope, EnvelopeOf, RecordedCalls, ReplayFailure, Side,
 };
-use crate::window::{RecordedProgram, WindowEdges};
+use crate::recording_window::{RecordedProgram, RecordingEdges};
 use crate::{Call, Collective, Operation, Program, Recording, Reduction, TraceError};
 
 /// `MPI_IN_PLACE` as a buffer, in Open MPI and in MPICH.
@@ -293,7 +293,7 @@ impl RecordedCalls for AllprofProgram {
 
 impl AllprofProgram {
     /// The operations of a rank from its first call.
-    pub fn new(archive: Arc<AllprofArchive>, rank: u32, edges: WindowEdges) -> AllprofProgram {
+    pub fn new(archive: Arc<AllprofArchive>, rank: u32, edges: RecordingEdges) -> AllprofProgram {
         AllprofProgram {
             rank,
             cursor: LineCursor::new(archive.files[rank as usize].clone()),

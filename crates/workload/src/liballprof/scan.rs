@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::AllprofArchive;
 use super::program::{AllprofProgram, Unrecorded};
+use crate::recording_window::RecordingEdges;
 use crate::scan::{OperationTotals, counted_notes};
-use crate::window::WindowEdges;
 use crate::{Operation, Program, TraceError, TraceInfo};
 
 /// Checks that all programs reach their end and that sends and receives agree.
@@ -36,7 +36,7 @@ fn run_programs(archive: &Arc<AllprofArchive>) -> Result<(OperationTotals, Unrec
     let mut unrecorded = Unrecorded::default();
     let mut balance = MessageBalance::default();
     for rank in 0..archive.files.len() as u32 {
-        let mut program = AllprofProgram::new(archive.clone(), rank, WindowEdges::MPI);
+        let mut program = AllprofProgram::new(archive.clone(), rank, RecordingEdges::MPI);
         while let Some(operation) = program.next()? {
             operations.add(&operation, rank, &archive.communicators);
             balance.add(&operation, rank, program.at, archive);

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub use collective::{Side, unequal_own_parts};
 pub use communicators::{CommunicatorRef, Communicators};
 
-use crate::window::{FINALIZE, INITIALIZE, WindowEdges, WindowTracker};
+use crate::recording_window::{FINALIZE, INITIALIZE, RecordingEdges, RecordingTracker};
 use crate::{Call, Collective, Operation, Recording, Reduction, TraceError};
 
 /// `MPI_ANY_SOURCE` and `MPI_ANY_TAG` in an [`Envelope`].
@@ -26,8 +26,8 @@ pub type InternalCollective = (Collective, u64);
 pub const AGREE_ON_CONTEXT: InternalCollective = (Collective::Allreduce, 256);
 /// The ranks exchange colour and key (`src/mpi/comm/comm_split.c`).
 pub const EXCHANGE_COLORS: InternalCollective = (Collective::Allgather, 8);
-/// The ranks exchange base, size, displacement unit and handle of a window: four addresses.
-pub const EXCHANGE_WINDOWS: InternalCollective = (Collective::Allgather, 32);
+/// The ranks exchange base, size, displacement unit and handle of an RMA window: four addresses.
+pub const EXCHANGE_RMA_WINDOWS: InternalCollective = (Collective::Allgather, 32);
 
 /// The collectives that a call performs on the parent to create communicators, as in MPICH.
 pub fn creation_cost(name: &str) -> Option<&'static [InternalCollective]> {
@@ -114,7 +114,7 @@ pub struct CallReplay {
     rank: u32,
     /// Operations, and whether they are in the window that is replayed.
     queue: VecDeque<(Operation, bool)>,
-    window: WindowTracker,
+    window: RecordingTracker,
     /// Whether the current call is in the window.
     inside: bool,
     /// Whether the last operation was in the window.
@@ -138,10 +138,10 @@ pub struct CallReplay {
 
 impl CallReplay {
     /// State before the first call.
-    pub fn new(rank: u32, edges: WindowEdges) -> CallReplay {
+    pub fn new(rank: u32, edges: RecordingEdges) -> CallReplay {
         CallReplay {
             rank,
-            window: WindowTracker::new(edges),
+            window: RecordingTracker::new(edges),
             inside: true,
             was_inside: true,
             ..CallReplay::default()

@@ -319,7 +319,7 @@ mod tests {
         };
         for rank in 0..archive.ranks() {
             let mut cursor = EventCursor::new(archive.clone(), rank);
-            let mut replay = EventReplay::new(rank, crate::window::WindowEdges::MPI);
+            let mut replay = EventReplay::new(rank, crate::recording_window::RecordingEdges::MPI);
             while replay.next(&archive.definitions, &mut cursor).unwrap().is_some() {
                 assert!(replay.waiting() <= 8 && cursor.batch.capacity() <= 2 * BATCH);
             }

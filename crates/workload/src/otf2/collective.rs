@@ -44,7 +44,7 @@ pub enum CollectiveKind {
     Varying(Collective),
     /// All ranks give the same list of counts, of which their sum and the own one are recorded.
     Listed(Collective),
-    /// Creates or frees a communicator, window, file or memory, without data of the application.
+    /// Creates or frees a communicator, RMA window, file or memory, without data of the application.
     Internal,
 }
 

@@ -32,8 +32,8 @@ pub struct Definitions {
     pub communicators: Arc<[Vec<u32>]>,
     /// Communicators by OTF2 id.
     groups: CommunicatorMemberships,
-    /// Windows by OTF2 id; windows of other paradigms have no communicator.
-    windows: HashMap<u32, Option<CommunicatorMembership>>,
+    /// RMA windows by OTF2 id; those of other paradigms have no communicator.
+    rma_windows: HashMap<u32, Option<CommunicatorMembership>>,
     /// MPI functions by region id.
     mpi_regions: HashMap<u32, MpiRegion>,
     /// Names of the other regions. Regions of the same name are one.
@@ -86,10 +86,10 @@ impl Definitions {
         let declared_events = locations.iter().map(declared).collect();
         let (communicators, groups) = tables.communicators(&ranks)?;
         let window = |(id, communicator): &(u32, u32)| (*id, groups.get(communicator).copied());
-        let windows = tables.windows.iter().map(window).collect();
+        let rma_windows = tables.rma_windows.iter().map(window).collect();
         let (regions, user_regions) = tables.user_regions();
         Ok(Definitions {
-            windows,
+            rma_windows,
             regions,
             user_regions,
             ticks_per_second: tables.ticks_per_second,
@@ -123,12 +123,12 @@ impl Definitions {
         }
     }
 
-    /// The communicator of a window; `None` if it is not of MPI.
+    /// The communicator of an RMA window; `None` if it is not of MPI.
     ///
     /// # Errors
     /// It is not defined.
-    pub fn window(&self, id: u32) -> Result<Option<CommunicatorMembership>, String> {
-        let window = self.windows.get(&id).copied();
+    pub fn rma_window(&self, id: u32) -> Result<Option<CommunicatorMembership>, String> {
+        let window = self.rma_windows.get(&id).copied();
         window.ok_or_else(|| format!("window {id} is used but not defined"))
     }
 
@@ -170,7 +170,7 @@ struct DefinitionTables {
     groups: HashMap<u32, GroupDefinition>,
     communicators: Vec<(u32, u32, u32)>,
     inter: Vec<(u32, [u32; 2])>,
-    windows: Vec<(u32, u32)>,
+    rma_windows: Vec<(u32, u32)>,
 }
 
 impl DefinitionTables {
@@ -199,7 +199,7 @@ impl DefinitionTables {
                 }
                 Definition::Communicator { id, name, group } => t.communicators.push((id, name, group)),
                 Definition::InterCommunicator { id, groups } => t.inter.push((id, groups)),
-                Definition::Window { id, communicator } => t.windows.push((id, communicator)),
+                Definition::RmaWindow { id, communicator } => t.rma_windows.push((id, communicator)),
             }
         }
         t
@@ -382,11 +382,11 @@ pub mod tests {
             communicator(0, 1, 1),
             communicator(1, 0, 2),
             communicator(2, 0, 3),
-            Definition::Window {
+            Definition::RmaWindow {
                 id: 5,
                 communicator: 2,
             },
-            Definition::Window {
+            Definition::RmaWindow {
                 id: 6,
                 communicator: 99,
             },
@@ -494,9 +494,9 @@ pub mod tests {
         assert_eq!(*d.regions, ["main", "solve"]);
         assert_eq!(d.user_region(7), d.user_region(100), "two regions of one name");
         assert_eq!(d.user_region(102), None);
-        assert_eq!(d.window(5), Ok(Some(CommunicatorMembership::Group(3))));
-        assert_eq!(d.window(6), Ok(None));
-        assert_eq!(d.window(7), Err("window 7 is used but not defined".into()));
+        assert_eq!(d.rma_window(5), Ok(Some(CommunicatorMembership::Group(3))));
+        assert_eq!(d.rma_window(6), Ok(None));
+        assert_eq!(d.rma_window(7), Err("window 7 is used but not defined".into()));
         assert_eq!(d.mpi_region(100), None);
         assert_eq!(d.mpi_region(102).unwrap().call, Call::Isend);
         assert_eq!(call("MPI_Sendrecv_replace"), Call::Sendrecv);

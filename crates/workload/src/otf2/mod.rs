@@ -18,8 +18,10 @@ use std::sync::Arc;
 
 use ::otf2::EventRecord;
 
+use crate::recording_window::{
+    CuttableRecording, RecordedProgram, RecordingEdge, RecordingEdges, RegionVisit,
+};
 use crate::trace::TraceFormat;
-use crate::window::{CuttableRecording, RecordedProgram, RegionVisit, WindowEdge, WindowEdges};
 use crate::{OtherLocations, Program, TraceError, Workload};
 use archive::{EventCursor, EventSource, Otf2Archive};
 use program::Otf2Program;
@@ -62,7 +64,7 @@ impl Workload for Otf2Trace {
     }
 
     fn program(&self, rank: u32) -> Result<Box<dyn Program>, TraceError> {
-        Ok(self.program_between(rank, WindowEdges::MPI)?)
+        Ok(self.program_between(rank, RecordingEdges::MPI)?)
     }
 
     fn recorded(self: Arc<Self>) -> Option<Arc<dyn CuttableRecording>> {
@@ -97,7 +99,11 @@ impl CuttableRecording for Otf2Trace {
         self.archive.file(rank)
     }
 
-    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError> {
+    fn program_between(
+        &self,
+        rank: u32,
+        edges: RecordingEdges,
+    ) -> Result<Box<dyn RecordedProgram>, TraceError> {
         let events = Box::new(EventCursor::new(self.archive.clone(), rank));
         Ok(Box::new(Otf2Program::new(
             self.archive.clone(),
@@ -130,10 +136,10 @@ impl CuttableRecording for Otf2Trace {
             number += 1;
             match event.record {
                 EventRecord::Enter { region } if is_it(region) => {
-                    visit(RegionVisit::Entry(WindowEdge::Event(number)))
+                    visit(RegionVisit::Entry(RecordingEdge::Event(number)))
                 }
                 EventRecord::Leave { region } if is_it(region) => {
-                    visit(RegionVisit::Exit(WindowEdge::Event(number)))
+                    visit(RegionVisit::Exit(RecordingEdge::Event(number)))
                 }
                 _ => {}
             }

@@ -16,7 +16,7 @@ use ::otf2::{CollectiveRecord, EventRecord, MessageRecord, TimedEvent};
 use super::archive::{EventSource, Otf2Archive};
 use super::definitions::{CommunicatorMembership, Definitions, MpiRegion};
 use crate::mpi_calls::ReplayFailure;
-use crate::window::{FINALIZE, INITIALIZE, RecordedProgram, WindowEdges, WindowTracker};
+use crate::recording_window::{FINALIZE, INITIALIZE, RecordedProgram, RecordingEdges, RecordingTracker};
 use crate::{Call, Operation, Program, Recording, Region, TraceError};
 
 /// Largest number of operations that wait for a completion. Beyond it, a second pass over later events searches
@@ -69,7 +69,7 @@ enum QueuedOperation {
 }
 
 /// A place in the queue.
-struct QueueSlot {
+struct QueueItem {
     operation: QueuedOperation,
     /// Whether it is in the window that is replayed.
     inside: bool,
@@ -87,7 +87,7 @@ impl Otf2Program {
     pub fn new(
         archive: Arc<Otf2Archive>,
         rank: u32,
-        edges: WindowEdges,
+        edges: RecordingEdges,
         events: Box<dyn EventSource>,
     ) -> Otf2Program {
         Otf2Program {
@@ -126,8 +126,8 @@ impl RecordedProgram for Otf2Program {
 /// State of the replay of one rank's events.
 pub struct EventReplay {
     rank: u32,
-    queue: VecDeque<QueueSlot>,
-    window: WindowTracker,
+    queue: VecDeque<QueueItem>,
+    window: RecordingTracker,
     /// Whether the last operation was in the window.
     was_inside: bool,
     /// Sequence number of the queue's first operation.
@@ -152,11 +152,11 @@ pub struct EventReplay {
 
 impl EventReplay {
     /// State before the first event.
-    pub fn new(rank: u32, edges: WindowEdges) -> EventReplay {
+    pub fn new(rank: u32, edges: RecordingEdges) -> EventReplay {
         EventReplay {
             rank,
             queue: VecDeque::new(),
-            window: WindowTracker::new(edges),
+            window: RecordingTracker::new(edges),
             was_inside: true,
             head: 0,
             current: None,
@@ -194,7 +194,7 @@ impl EventReplay {
         events: &mut dyn EventSource,
     ) -> Result<Option<Operation>, ReplayFailure> {
         loop {
-            match self.queue.front().map(|slot| &slot.operation) {
+            match self.queue.front().map(|item| &item.operation) {
                 Some(QueuedOperation::Dropped) => {
                     self.pop();
                 }
@@ -220,9 +220,9 @@ impl EventReplay {
 
     fn pop(&mut self) -> Option<QueuedOperation> {
         self.head += 1;
-        let slot = self.queue.pop_front()?;
-        self.was_inside = slot.inside;
-        Some(slot.operation)
+        let item = self.queue.pop_front()?;
+        self.was_inside = item.inside;
+        Some(item.operation)
     }
 
     /// Whether the MPI function of the first operation has ended.
@@ -266,8 +266,8 @@ impl EventReplay {
         let Some(index) = sequence.checked_sub(self.head) else {
             return Ok(());
         };
-        let slot = self.queue.get(index as usize).map(|slot| &slot.operation);
-        let Some(QueuedOperation::Posted { number, call, .. }) = slot else {
+        let item = self.queue.get(index as usize).map(|item| &item.operation);
+        let Some(QueuedOperation::Posted { number, call, .. }) = item else {
             return Ok(());
         };
         let (number, call) = (*number, *call);
@@ -323,10 +323,10 @@ impl EventReplay {
                 let directions = (transfer.bytes > 0, transfer.received > 0);
                 self.transfer(transfer, directions, now, definitions)?;
             }
-            EventRecord::WindowCollective { window, operation } => {
-                self.window_collective(window, operation, now, definitions)?;
+            EventRecord::RmaCollective { window, operation } => {
+                self.rma_collective(window, operation, now, definitions)?;
             }
-            EventRecord::WindowLock { window } => self.window_lock(window, definitions)?,
+            EventRecord::RmaLock { window } => self.rma_lock(window, definitions)?,
             EventRecord::Collective(collective) => {
                 self.make_communicator(collective, now, definitions)?;
                 let call = self.call(Call::Other);
@@ -382,28 +382,28 @@ impl EventReplay {
     }
 
     fn push(&mut self, operation: Operation, now: u64) {
-        self.push_slot(QueuedOperation::Ready(operation), now);
+        self.push_item(QueuedOperation::Ready(operation), now);
     }
 
-    fn push_slot(&mut self, operation: QueuedOperation, now: u64) {
+    fn push_item(&mut self, operation: QueuedOperation, now: u64) {
         self.compute_until(now);
         self.push_computed();
         let inside = match &self.current {
             Some(current) => current.inside,
             None => self.window.is_inside(now),
         };
-        self.queue.push_back(QueueSlot { operation, inside });
+        self.queue.push_back(QueueItem { operation, inside });
     }
 
     /// Computation between two calls is one operation for each region, in the order of first entry, so that
     /// frequent changes of region cost no memory.
     fn push_computed(&mut self) {
         let computed = self.computed.drain(..);
-        let slot = |(region, ps)| QueueSlot {
+        let item = |(region, ps)| QueueItem {
             operation: QueuedOperation::Ready(Operation::Compute { ps, region }),
             inside: true,
         };
-        self.queue.extend(computed.map(slot));
+        self.queue.extend(computed.map(item));
     }
 
     fn enter(&mut self, region: u32, now: u64, definitions: &Definitions) {
@@ -495,9 +495,9 @@ impl EventReplay {
         }
         self.push_computed();
         self.window.finish(&mut self.recording);
-        for slot in &mut self.queue {
-            if matches!(slot.operation, QueuedOperation::Posted { .. }) {
-                slot.operation = QueuedOperation::Dropped;
+        for item in &mut self.queue {
+            if matches!(item.operation, QueuedOperation::Posted { .. }) {
+                item.operation = QueuedOperation::Dropped;
             }
         }
     }

@@ -3,7 +3,7 @@ use super::collectives::{ROOT_NONE, ROOT_SELF};
 use super::*;
 use crate::Collective as Kind;
 use crate::WORLD;
-use crate::window::WindowEdge;
+use crate::recording_window::RecordingEdge;
 use ::otf2::RmaRecord;
 
 /// An event source from memory.
@@ -61,7 +61,7 @@ fn run(parts: &[Vec<TimedEvent>]) -> Result<Vec<Operation>, String> {
 /// As [`run`], with the greatest length of the queue.
 fn run_counting(parts: &[Vec<TimedEvent>]) -> Result<(Vec<Operation>, usize), String> {
     let definitions = Definitions::new(archive(4)).unwrap();
-    let mut replay = EventReplay::new(1, WindowEdges::MPI);
+    let mut replay = EventReplay::new(1, RecordingEdges::MPI);
     let mut events = Recorded {
         events: parts.concat(),
         used: 0,
@@ -566,7 +566,7 @@ fn computation_is_exact_over_any_span() {
         events: (0..=3000).flat_map(send).collect(),
         used: 0,
     };
-    let mut replay = EventReplay::new(1, WindowEdges::MPI);
+    let mut replay = EventReplay::new(1, RecordingEdges::MPI);
     let mut total = 0;
     while let Some(operation) = replay.next(&definitions, &mut events).unwrap() {
         if let Operation::Compute { ps, .. } = operation {
@@ -727,7 +727,7 @@ fn transfer(window: u32, peer: u32, bytes: u64, received: u64) -> RmaRecord {
 
 #[test]
 fn one_sided_transfers_between_fences() {
-    let collective = |operation| [EventRecord::WindowCollective { window: 5, operation }];
+    let collective = |operation| [EventRecord::RmaCollective { window: 5, operation }];
     let operations = run(&[
         during("MPI_Win_create", 0, 0, &collective(17)),
         during("MPI_Win_fence", 0, 0, &collective(0)),
@@ -745,14 +745,14 @@ fn one_sided_transfers_between_fences() {
             0,
             &[EventRecord::Atomic(transfer(5, 1, 8, 16))],
         ),
-        // A window of another paradigm.
+        // An RMA window of another paradigm.
         during(
             "main",
             0,
             0,
             &[
                 EventRecord::Put(transfer(6, 77, 1, 0)),
-                EventRecord::WindowLock { window: 6 },
+                EventRecord::RmaLock { window: 6 },
             ],
         ),
         during("MPI_Win_fence", 0, 0, &collective(0)),
@@ -794,7 +794,7 @@ fn one_sided_transfers_between_fences() {
 fn other_one_sided_communication_is_an_error() {
     let error = |call, record| run(&[during(call, 0, 0, &[record])]).unwrap_err();
     assert_eq!(
-        error("MPI_Win_lock", EventRecord::WindowLock { window: 5 }),
+        error("MPI_Win_lock", EventRecord::RmaLock { window: 5 }),
         "MPI_Win_lock: one-sided communication other than between fences is not supported"
     );
     assert_eq!(
@@ -841,7 +841,7 @@ fn what_completes_in_a_call_is_waited_for_before_the_call_starts_more() {
 /// What the recording of a rank tells at the end of its program.
 fn recording_of(parts: &[Vec<TimedEvent>]) -> Recording {
     let definitions = Definitions::new(archive(4)).unwrap();
-    let mut replay = EventReplay::new(1, WindowEdges::MPI);
+    let mut replay = EventReplay::new(1, RecordingEdges::MPI);
     let events = parts.concat();
     let mut events = Recorded { events, used: 0 };
     while replay.next(&definitions, &mut events).unwrap().is_some() {}
@@ -892,7 +892,7 @@ fn the_recording_that_writes_its_buffer_makes_no_gap() {
 }
 
 /// Operations of rank 1 in a window, whether each is inside, and what the recording tells.
-fn windowed(edges: WindowEdges, parts: &[Vec<TimedEvent>]) -> (Vec<(Operation, bool)>, Recording) {
+fn windowed(edges: RecordingEdges, parts: &[Vec<TimedEvent>]) -> (Vec<(Operation, bool)>, Recording) {
     let definitions = Definitions::new(archive(4)).unwrap();
     let mut replay = EventReplay::new(1, edges);
     let events = parts.concat();
@@ -932,7 +932,7 @@ fn start_up_and_shut_down_are_not_the_application() {
         region: Some(0),
     };
     let message = send(0, 3, 8, None, Call::Send);
-    let (operations, recording) = windowed(WindowEdges::MPI, &with_start_up());
+    let (operations, recording) = windowed(RecordingEdges::MPI, &with_start_up());
     let expected = [main(10), message.clone(), main(30)].map(|operation| (operation, true));
     assert_eq!(operations, expected);
     assert_eq!(
@@ -941,7 +941,7 @@ fn start_up_and_shut_down_are_not_the_application() {
     );
     assert_eq!(recording.window_start_ps, Some(1_000_000));
     assert_eq!(recording.window_end_ps, Some(1_050_000));
-    let all = WindowEdges::new(WindowEdge::Recording, WindowEdge::Recording);
+    let all = RecordingEdges::new(RecordingEdge::Recording, RecordingEdge::Recording);
     let (operations, recording) = windowed(all, &with_start_up());
     // Computation between two calls is one operation.
     let expected = [main(910), message, main(470)].map(|operation| (operation, true));
@@ -958,7 +958,7 @@ fn communication_before_mpi_init_is_kept_with_the_computation_before_it() {
         during("MPI_Init", 8, 9, &[]),
         during("MPI_Comm_rank", 10, 11, &[]),
     ];
-    let (operations, recording) = windowed(WindowEdges::MPI, &parts);
+    let (operations, recording) = windowed(RecordingEdges::MPI, &parts);
     let expected = [compute(4), send(0, 3, 8, None, Call::Send), compute(3)];
     assert_eq!(operations, expected.map(|operation| (operation, true)));
     assert_eq!(recording.window_start_ps, None);
@@ -981,8 +981,10 @@ fn operations_outside_a_window_are_told_and_their_computation_is_left_out() {
         ),
         during("MPI_Comm_rank", 30, 31, &[]),
     ];
-    let (operations, recording) =
-        windowed(WindowEdges::new(WindowEdge::Call(2), WindowEdge::Call(3)), &parts);
+    let (operations, recording) = windowed(
+        RecordingEdges::new(RecordingEdge::Call(2), RecordingEdge::Call(3)),
+        &parts,
+    );
     let expected = [
         (receive(2, 4, 16, Some(0), Call::Irecv), false),
         (send(0, 3, 8, None, Call::Send), true),
@@ -992,11 +994,11 @@ fn operations_outside_a_window_are_told_and_their_computation_is_left_out() {
     assert_eq!(operations, expected);
     assert_eq!((recording.span_ps, recording.outside_ps()), (31_000, 26_000));
     // The same window by the numbers of its events, and by time.
-    let by_events = WindowEdges::new(WindowEdge::Event(4), WindowEdge::Event(7));
+    let by_events = RecordingEdges::new(RecordingEdge::Event(4), RecordingEdge::Event(7));
     assert_eq!(windowed(by_events, &parts).0, expected);
-    let by_time = WindowEdges {
-        start: WindowEdge::Time(105_000),
-        end: WindowEdge::Time(110_000),
+    let by_time = RecordingEdges {
+        start: RecordingEdge::Time(105_000),
+        end: RecordingEdge::Time(110_000),
         offset_ps: 100_000,
     };
     let (operations, recording) = windowed(by_time, &parts);

@@ -11,8 +11,8 @@ use super::collective::{self, CollectiveKind};
 use super::definitions::Definitions;
 use super::program::{EventReplay, starts_send};
 use crate::info::{CollectiveInfo, CommunicatorInfo, MessageInfo};
+use crate::recording_window::RecordingEdges;
 use crate::scan::counted_notes;
-use crate::window::WindowEdges;
 use crate::{Call, MpiTimes, Operation, TraceError, TraceInfo};
 
 /// Summarises an archive; `anchor` is its file.
@@ -73,7 +73,7 @@ fn scan_rank(archive: &Arc<Otf2Archive>, rank: u32, totals: &mut ArchiveTotals) 
         last: 0,
         totals,
     };
-    let mut replay = EventReplay::new(rank, WindowEdges::MPI);
+    let mut replay = EventReplay::new(rank, RecordingEdges::MPI);
     let mut compute_ps = 0;
     let definitions = &archive.definitions;
     while let Some(operation) = replay
@@ -155,8 +155,8 @@ impl CountedEvents<'_> {
             | EventRecord::IsendComplete { .. }
             | EventRecord::IrecvRequest { .. }
             | EventRecord::RequestTest { .. }
-            | EventRecord::WindowCollective { .. }
-            | EventRecord::WindowLock { .. }
+            | EventRecord::RmaCollective { .. }
+            | EventRecord::RmaLock { .. }
             | EventRecord::TransferComplete { .. }
             | EventRecord::CollectiveRequest { .. } => {}
         }

@@ -1,6 +1,6 @@
 //! A Bernoulli process: each time slot has a message with the same probability.
 //!
-//! Dally and Towles 2004, section 24.2; BookSim: `bernoulli`. A slot is the time of a message of mean size at
+//! Dally and Towles 2004, section 24.2; BookSim: `bernoulli`. A time slot is the time of a message of mean size at
 //! full injection bandwidth, so the probability is the load. The number of slots to the next message is
 //! geometrically distributed: 1 + floor(ln u / ln(1 - load)), drawn in integers.
 
@@ -15,14 +15,14 @@ pub(super) const KIND: ArrivalKind = ArrivalKind {
     example: "",
     build: |_, pace| {
         Ok(Box::new(Bernoulli {
-            slot: pace.slot,
+            time_slot: pace.time_slot,
             slots: GeometricGap::new(pace.load, LOAD_STEPS),
         }))
     },
 };
 
 struct Bernoulli {
-    slot: MeanGap,
+    time_slot: MeanGap,
     slots: GeometricGap,
 }
 
@@ -31,8 +31,8 @@ impl ArrivalProcess for Bernoulli {
         let slots = self.slots.draw(random);
         match index {
             // A random phase, so that slots of hosts do not coincide.
-            0 => self.slot.rounded(slots - 1) + random.below(self.slot.ps().max(1)),
-            _ => self.slot.rounded(slots),
+            0 => self.time_slot.rounded(slots - 1) + random.below(self.time_slot.ps().max(1)),
+            _ => self.time_slot.rounded(slots),
         }
     }
 }
@@ -46,7 +46,7 @@ mod tests {
     fn process(load: f64) -> Bernoulli {
         let pace = OfferedLoad::new(MeanBytes::whole(250), 100_000_000_000, load).unwrap();
         Bernoulli {
-            slot: pace.slot,
+            time_slot: pace.time_slot,
             slots: GeometricGap::new(pace.load, LOAD_STEPS),
         }
     }

@@ -85,7 +85,7 @@ pub struct OfferedLoad {
     /// Mean time between two messages.
     pub mean: MeanGap,
     /// The time that a message of mean size takes at full injection bandwidth.
-    pub slot: MeanGap,
+    pub time_slot: MeanGap,
     /// Their ratio in units of 1e-9, as given.
     load: u64,
 }
@@ -98,7 +98,7 @@ impl OfferedLoad {
     pub fn new(bytes: MeanBytes, bits_per_s: u64, load: f64) -> Result<OfferedLoad, Error> {
         Ok(OfferedLoad {
             mean: MeanGap::for_load(bytes, bits_per_s, load)?,
-            slot: MeanGap::for_load(bytes, bits_per_s, 1.0)?,
+            time_slot: MeanGap::for_load(bytes, bits_per_s, 1.0)?,
             load: gap::load_steps(load)?,
         })
     }

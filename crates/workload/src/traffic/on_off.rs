@@ -68,7 +68,7 @@ impl OnOff {
             pace.mean
         } else {
             MeanGap::from_ratio(
-                pace.slot.parts() * u128::from(LOAD_STEPS),
+                pace.time_slot.parts() * u128::from(LOAD_STEPS),
                 u128::from(steps) << 32,
             )?
         };
@@ -143,7 +143,7 @@ mod tests {
         OnOff::read(section.declare(KIND.parameters), &pace)
     }
 
-    /// Gaps in units of the slot of 20 ns.
+    /// Gaps in units of the time slot of 20 ns.
     fn gaps(process: &OnOff, n: u64) -> Vec<f64> {
         let mut random = SplitMix(5);
         (1..=n)

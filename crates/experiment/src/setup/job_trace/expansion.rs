@@ -1,20 +1,20 @@
-//! From a trace to jobs with starts, ends and hosts: the schedule of all selected jobs, and the part that is simulated.
+//! From a trace to jobs with starts, ends and hosts: the schedule of all selected jobs, and the span that is simulated.
 //!
-//! All selected jobs are scheduled, from an empty machine. The simulated part is cut out of this schedule, so that at
+//! All selected jobs are scheduled, from an empty machine. The simulated span is cut out of this schedule, so that at
 //! its start the machine is as full, and its free hosts are as scattered, as the jobs before have left it.
 
 use std::sync::Arc;
 
 use des::Time;
 use results::rows::ScheduleRow;
-use results::{ScheduleSummary, ScheduledPart};
+use results::{ScheduleSummary, ScheduledSpan};
 use topology::HostId;
 
 use super::setting::{TraceJob, TraceSetting};
 use crate::setup::limits::LATEST;
 use crate::setup::schedule::{JobRequest, allocation, schedule};
 
-/// A job of the simulated part.
+/// A job of the simulated span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedJob {
     /// Its number among the jobs of the trace.
@@ -36,10 +36,10 @@ pub struct TraceSchedule {
     pub summary: ScheduleSummary,
 }
 
-/// The schedule of a trace and the jobs of the simulated part.
+/// The schedule of a trace and the jobs of the simulated span.
 #[derive(Debug)]
 pub struct Expansion {
-    /// The jobs of the part, by arrival.
+    /// The jobs of the span, by arrival.
     pub jobs: Vec<PlacedJob>,
     /// The schedule.
     pub schedule: TraceSchedule,
@@ -54,16 +54,16 @@ pub enum ExpansionError<E> {
     Order(E),
 }
 
-/// The part of the trace that is simulated, in nanoseconds of the trace, and its scale.
+/// The span of the trace that is simulated, in nanoseconds of the trace, and its scale.
 #[derive(Clone, Copy)]
-struct SimulatedPart {
+struct SimulatedSpan {
     from: u64,
     until: u64,
     scale: u64,
 }
 
-impl SimulatedPart {
-    /// The start and end of a job in the simulation; `None` if it does not run in the part.
+impl SimulatedSpan {
+    /// The start and end of a job in the simulation; `None` if it does not run in the span.
     fn cut(&self, start: u64, end: u64) -> Option<(Time, Time)> {
         let (start, end) = (start.max(self.from), end.min(self.until));
         (start < end).then(|| (self.time(start), self.time(end)))
@@ -76,7 +76,7 @@ impl SimulatedPart {
     }
 }
 
-/// Schedules the jobs on `machine` and selects the part. `order` gives the free hosts in the order in which job
+/// Schedules the jobs on `machine` and selects the span. `order` gives the free hosts in the order in which job
 /// `number` takes them.
 ///
 /// # Errors
@@ -96,12 +96,12 @@ pub fn expand<E>(
         .zip(&starts)
         .map(|(job, start)| start + job.duration)
         .collect();
-    let part = part(setting, &ends).map_err(|(name, message)| key(name, message))?;
+    let span = simulated_span(setting, &ends).map_err(|(name, message)| key(name, message))?;
     let hosts = allocation::allocate(&requests, &starts, machine, order).map_err(ExpansionError::Order)?;
     let mut placed = Vec::new();
     let mut rows = Vec::with_capacity(jobs.len());
     for ((number, job), hosts) in jobs.iter().enumerate().zip(hosts) {
-        let times = part.cut(starts[number], ends[number]);
+        let times = span.cut(starts[number], ends[number]);
         rows.push(row(job, starts[number], times));
         let Some((start, end)) = times else {
             continue;
@@ -134,11 +134,11 @@ pub fn expand<E>(
     let summary = ScheduleSummary::new(
         setting.scheduler.name,
         &rows,
-        &ScheduledPart {
+        &ScheduledSpan {
             hosts: machine.len() as u64,
-            from_ns: part.from,
-            until_ns: part.until,
-            time_scale: part.scale,
+            from_ns: span.from,
+            until_ns: span.until,
+            time_scale: span.scale,
             left_out: setting
                 .left_out
                 .iter()
@@ -152,8 +152,8 @@ pub fn expand<E>(
     })
 }
 
-/// The simulated part.
-fn part(setting: &TraceSetting, ends: &[u64]) -> Result<SimulatedPart, (&'static str, String)> {
+/// The simulated span.
+fn simulated_span(setting: &TraceSetting, ends: &[u64]) -> Result<SimulatedSpan, (&'static str, String)> {
     let first = setting.jobs.first().map_or(0, |job| job.request.arrival);
     let last = ends.iter().copied().max().unwrap_or(first);
     let from = setting.from.map_or(first, |from| from.ns);
@@ -165,7 +165,7 @@ fn part(setting: &TraceSetting, ends: &[u64]) -> Result<SimulatedPart, (&'static
         );
         return Err((wrong, message));
     }
-    Ok(SimulatedPart {
+    Ok(SimulatedSpan {
         from,
         until,
         scale: setting.time_scale,

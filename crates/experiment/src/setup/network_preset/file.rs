@@ -3,7 +3,7 @@
 use config::{Error, Location, Section};
 use serde::Serialize;
 
-use super::part::{Machine, Parts};
+use super::machine_parts::{Machine, MachineParts};
 
 /// Where a number comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -155,8 +155,8 @@ impl Machine {
             location: self.location.clone(),
         };
         let part = match &self.parts {
-            Parts::Equal { hosts } => format!("{} of {hosts} hosts", self.part_name),
-            Parts::Boxes { sizes, .. } => {
+            MachineParts::Equal { hosts } => format!("{} of {hosts} hosts", self.part_name),
+            MachineParts::Boxes { sizes, .. } => {
                 let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
                 format!("{} of {} hosts", self.part_name, sizes.join(" x "))
             }

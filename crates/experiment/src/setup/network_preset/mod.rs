@@ -7,7 +7,7 @@
 //! `docs/machines.md` has the rules for users.
 
 mod file;
-mod part;
+mod machine_parts;
 
 use config::{Error, Parameter, Section, Type, parameters};
 use results::{AssumedValue, Assumptions, MeasuredError};

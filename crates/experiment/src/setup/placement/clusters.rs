@@ -1,8 +1,8 @@
-//! Runs of consecutive hosts at random positions: between `linear`, with all hosts in one run, and `random`, with runs
-//! of one host.
+//! Clusters of consecutive hosts at random positions: between `linear`, with all hosts in one cluster, and `random`,
+//! with clusters of one host.
 //!
-//! Free hosts are divided from the front into runs of `size` consecutive numbers. Runs of full size come first, in
-//! random order. Shorter runs between other jobs come last, also in random order.
+//! Free hosts are divided from the front into clusters of `size` consecutive numbers. Clusters of full size come first,
+//! in random order. Shorter clusters between other jobs come last, also in random order.
 
 use config::{Type, parameters};
 use topology::HostId;
@@ -21,19 +21,19 @@ pub(super) const KIND: Placement = Placement {
         if size == 0 {
             return Err(section.error("size", "0 is out of range; expected at least 1"));
         }
-        let (mut full, mut short): (Vec<_>, Vec<_>) = runs(&site.free, size as usize)
+        let (mut full, mut short): (Vec<_>, Vec<_>) = clusters(&site.free, size as usize)
             .into_iter()
-            .partition(|run| run.len() == size as usize);
+            .partition(|cluster| cluster.len() == size as usize);
         shuffle(&mut site.random, &mut full);
         shuffle(&mut site.random, &mut short);
         Ok(full.into_iter().chain(short).flatten().copied().collect())
     },
 };
 
-/// Runs of consecutive numbers, of at most `size` hosts.
-fn runs(hosts: &[HostId], size: usize) -> Vec<&[HostId]> {
+/// Clusters of consecutive numbers, of at most `size` hosts.
+fn clusters(hosts: &[HostId], size: usize) -> Vec<&[HostId]> {
     hosts
         .chunk_by(|before, host| before.0 + 1 == host.0)
-        .flat_map(|run| run.chunks(size))
+        .flat_map(|cluster| cluster.chunks(size))
         .collect()
 }

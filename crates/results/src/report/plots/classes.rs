@@ -11,13 +11,13 @@ use crate::report::source::TableSource;
 use crate::show;
 
 /// Sums over the links of one class, by column of time.
-struct ClassLoad {
+struct LinkClassLoad {
     links: u64,
     busy_ps: Vec<f64>,
     full_ps: Vec<f64>,
 }
 
-impl ClassLoad {
+impl LinkClassLoad {
     /// Busy share of the time of all its links, in percent.
     fn percent(&self, grid: &TimeGrid, sums: &[f64]) -> Vec<f64> {
         let links = self.links.max(1) as f64;
@@ -34,8 +34,11 @@ pub(super) fn over_time(source: TableSource) -> Result<Option<Figure>, ReadError
     Ok(collect(source, &grid)?.map(|classes| figure(&grid, &classes)))
 }
 
-fn collect(source: TableSource, grid: &TimeGrid) -> Result<Option<BTreeMap<String, ClassLoad>>, ReadError> {
-    let mut classes: BTreeMap<String, ClassLoad> = BTreeMap::new();
+fn collect(
+    source: TableSource,
+    grid: &TimeGrid,
+) -> Result<Option<BTreeMap<String, LinkClassLoad>>, ReadError> {
+    let mut classes: BTreeMap<String, LinkClassLoad> = BTreeMap::new();
     let columns = [
         "begin_ps",
         "end_ps",
@@ -51,7 +54,7 @@ fn collect(source: TableSource, grid: &TimeGrid) -> Result<Option<BTreeMap<Strin
         for i in 0..begin.len() {
             let name = class[i].unwrap_or_default();
             if !classes.contains_key(name) {
-                let class = ClassLoad {
+                let class = LinkClassLoad {
                     links: 0,
                     busy_ps: vec![0.0; grid.columns()],
                     full_ps: vec![0.0; grid.columns()],
@@ -68,8 +71,8 @@ fn collect(source: TableSource, grid: &TimeGrid) -> Result<Option<BTreeMap<Strin
     Ok(read.map(|()| classes).filter(|classes| !classes.is_empty()))
 }
 
-fn figure(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
-    let shares = |of: fn(&ClassLoad) -> &[f64]| -> Vec<Vec<f64>> {
+fn figure(grid: &TimeGrid, classes: &BTreeMap<String, LinkClassLoad>) -> Figure {
+    let shares = |of: fn(&LinkClassLoad) -> &[f64]| -> Vec<Vec<f64>> {
         classes
             .values()
             .map(|class| class.percent(grid, of(class)))
@@ -103,7 +106,12 @@ fn figure(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>) -> Figure {
     )
 }
 
-fn lines(grid: &TimeGrid, classes: &BTreeMap<String, ClassLoad>, shares: &[Vec<f64>], title: &str) -> Plot {
+fn lines(
+    grid: &TimeGrid,
+    classes: &BTreeMap<String, LinkClassLoad>,
+    shares: &[Vec<f64>],
+    title: &str,
+) -> Plot {
     let unit = unit_of(grid.end_ps());
     let mut plot = plot(x_axis(&format!("simulated time ({})", unit.name)), y_axis(title));
     for (c, (name, shares)) in classes.keys().zip(shares).enumerate() {

@@ -1,19 +1,19 @@
-//! What a host LP collects: counts of its jobs, samples, and traces of its ranks, messages and packets.
+//! What a host LP collects: counts of its jobs, samples, and timelines of its ranks, messages and packets.
 
 use des::{Context, Journal, Time};
 use fabric::{NicSource, NicWaitTracker, NicWaitTrackerUndo, Outgoing, Packet, PacketFate};
-use mpi::{Message, TraceEvent};
+use mpi::{Message, TimelineEvent};
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 
-use super::tracing::{Tracer, trace_asked, trace_note};
+use super::timeline::{HostTimeline, emit_asked, emit_rank_event};
 use crate::lp::counts::{AllCounts, CountsUndo, JobCounts, counts_of, of_job};
 use crate::lp::ledger::{PacketLedger, PacketLedgerUndo};
 use crate::lp::net_event::Record;
-use crate::lp::sampling::{HostSampler, HostSamples, HostView, RailView, SampledVc, SentRun, TallyStep};
+use crate::lp::sampling::{HostSampler, HostSamples, HostView, RailView, SampledVc, SentSum, TallyStep};
 use crate::lp::simulation::Simulation;
+use crate::lp::timeline_record::{MessageKey, TimelineRecord};
 use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
-use crate::lp::trace_record::{MessageKey, TraceRecord};
 
 /// What a host LP collects.
 // What sending touches lies together: its memory is rarely cached.
@@ -30,7 +30,7 @@ pub struct HostCollection {
 #[derive(Default)]
 struct RareHostCollection {
     /// `None` unless timelines or waits are collected, or energy is divided among jobs.
-    tracer: Option<Tracer>,
+    timeline: Option<HostTimeline>,
     /// Packets of its NIC itself, and what became of packets other than departures and deliveries.
     ledger: PacketLedger,
 }
@@ -110,9 +110,9 @@ impl HostCollection {
     pub fn new(simulation: &Simulation, host: HostId) -> HostCollection {
         HostCollection {
             sampler: HostSampler::new(simulation, host),
-            rare: Tracer::new(simulation).map(|tracer| {
+            rare: HostTimeline::new(simulation).map(|timeline| {
                 Box::new(RareHostCollection {
-                    tracer: Some(tracer),
+                    timeline: Some(timeline),
                     ..RareHostCollection::default()
                 })
             }),
@@ -180,31 +180,31 @@ impl HostCollection {
     }
 
     /// A source makes a message; what comes of it is told before the next one is made
-    /// ([`HostCollection::departed_at_once`] or [`HostCollection::queued`]). `run`: messages of the same event. Returns
+    /// ([`HostCollection::departed_at_once`] or [`HostCollection::queued`]). `sum`: messages of the same event. Returns
     /// it if the message is to be added to it.
     #[inline]
-    pub fn made_in_run<'r, C: Context<Simulation>>(
+    pub fn made_in_event<'r, C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         message: MadeMessage,
-        run: &'r mut SentRun,
+        sum: &'r mut SentSum,
         context: &mut C,
-    ) -> Option<&'r mut SentRun> {
+    ) -> Option<&'r mut SentSum> {
         self.count(simulation, message, context);
-        simulation.shortcuts.tallies.is_on().then_some(run)
+        simulation.shortcuts.tallies.is_on().then_some(sum)
     }
 
-    /// A message that was made at this time did not leave at once. `run`: what [`HostCollection::made_in_run`] returned
-    /// for it, if a source makes it.
+    /// A message that was made at this time did not leave at once. `sum`: what [`HostCollection::made_in_event`]
+    /// returned for it, if a source makes it.
     #[inline]
     pub fn queued<S, C: Context<Simulation>>(
         &mut self,
         message: &Outgoing<S>,
         made_at: Time,
-        run: Option<&mut SentRun>,
+        sum: Option<&mut SentSum>,
         context: &mut C,
     ) {
-        if run.is_some() {
+        if sum.is_some() {
             tally_made(made_at, message.job, message.bytes, context);
         }
     }
@@ -237,18 +237,18 @@ impl HostCollection {
         context: &mut C,
     ) {
         if self.rare.is_some()
-            && let Some(tracer) = self.tracer_mut()
+            && let Some(timeline) = self.timeline_mut()
         {
-            tracer.taken(rail, source(), context);
+            timeline.taken(rail, source(), context);
         }
     }
 
-    fn tracer(&self) -> Option<&Tracer> {
-        self.rare.as_ref()?.tracer.as_ref()
+    fn timeline(&self) -> Option<&HostTimeline> {
+        self.rare.as_ref()?.timeline.as_ref()
     }
 
-    fn tracer_mut(&mut self) -> Option<&mut Tracer> {
-        self.rare.as_mut()?.tracer.as_mut()
+    fn timeline_mut(&mut self) -> Option<&mut HostTimeline> {
+        self.rare.as_mut()?.timeline.as_mut()
     }
 
     /// The NIC sends a packet of its own.
@@ -292,19 +292,19 @@ impl HostCollection {
         self.count_departure(simulation, packet, facts, context);
     }
 
-    /// As [`HostCollection::departed`], for a message of one packet in the event in which it is made. `run`: what
-    /// [`HostCollection::made_in_run`] returned for it.
+    /// As [`HostCollection::departed`], for a message of one packet in the event in which it is made. `sum`: what
+    /// [`HostCollection::made_in_event`] returned for it.
     #[inline(always)]
     pub fn departed_at_once<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         packet: &mut Packet,
         facts: HostDepartureFacts,
-        run: Option<&mut SentRun>,
+        sum: Option<&mut SentSum>,
         context: &mut C,
     ) {
-        if let Some(run) = run {
-            run.add(simulation, packet, (facts.wait, facts.serialization), context);
+        if let Some(sum) = sum {
+            sum.add(simulation, packet, (facts.wait, facts.serialization), context);
         } else if simulation.shortcuts.tallies.is_on() {
             tally_departure(packet.bytes, facts, context);
         }
@@ -320,7 +320,7 @@ impl HostCollection {
         context: &mut C,
     ) {
         if self.rare.is_some() {
-            self.trace_departure(packet, facts, context);
+            self.timeline_departure(packet, facts, context);
         }
         let journal = &mut CollectionJournal(&mut *context);
         let counts = counts_of(&mut self.counts, packet.job, journal);
@@ -340,14 +340,14 @@ impl HostCollection {
     }
 
     #[inline(never)]
-    fn trace_departure<C: Context<Simulation>>(
+    fn timeline_departure<C: Context<Simulation>>(
         &mut self,
         packet: &Packet,
         facts: HostDepartureFacts,
         context: &mut C,
     ) {
-        if let Some(tracer) = self.tracer_mut() {
-            tracer.departed(facts.vc, *packet, facts, context);
+        if let Some(timeline) = self.timeline_mut() {
+            timeline.departed(facts.vc, *packet, facts, context);
         }
     }
 
@@ -394,7 +394,7 @@ impl HostCollection {
     ) {
         if simulation.timeline {
             let key = MessageKey::new(job, message);
-            context.emit(Record::Trace(TraceRecord::Arrived { key }));
+            context.emit(Record::Timeline(TimelineRecord::Arrived { key }));
         }
         if simulation.shortcuts.tallies.is_on() {
             context.tally(TallyStep::Received { job, bytes });
@@ -415,7 +415,7 @@ impl HostCollection {
         context: &mut C,
     ) {
         if simulation.timeline {
-            trace_asked(job, message, number, asked, context);
+            emit_asked(job, message, number, asked, context);
         }
     }
 
@@ -428,7 +428,7 @@ impl HostCollection {
     ) {
         if simulation.timeline {
             let key = MessageKey::new(job, message);
-            context.emit(Record::Trace(TraceRecord::Handed { key }));
+            context.emit(Record::Timeline(TimelineRecord::Handed { key }));
         }
     }
 
@@ -436,11 +436,11 @@ impl HostCollection {
     /// collective, if the note says so.
     pub fn rank_did<C: Context<Simulation>>(
         &mut self,
-        note: TraceEvent,
+        note: TimelineEvent,
         rank: (u16, u32),
         context: &mut C,
     ) -> Option<(Time, Option<u16>)> {
-        trace_note(note, rank, context)
+        emit_rank_event(note, rank, context)
     }
 
     /// Undoes one step.
@@ -451,14 +451,14 @@ impl HostCollection {
             HostCollectionUndo::Sampled(before) => self.sampler.undo(simulation.plan.bins(), before),
             HostCollectionUndo::PeaksRaised { index, before } => self.sampler.undo_raise(index, before),
             HostCollectionUndo::WaitTracker { rail, step } => {
-                let wait_trackers = self.tracer_mut().map(|tracer| &mut tracer.wait_trackers);
+                let wait_trackers = self.timeline_mut().map(|timeline| &mut timeline.wait_trackers);
                 let wait_tracker = wait_trackers.and_then(|all| all.get_mut(usize::from(rail)));
                 if let Some(wait_tracker) = wait_tracker {
                     wait_tracker.undo(step);
                 }
             }
             HostCollectionUndo::Transmission(step) => {
-                let transmissions = self.tracer_mut().map(|tracer| &mut tracer.transmissions);
+                let transmissions = self.timeline_mut().map(|timeline| &mut timeline.transmissions);
                 if let Some(Some(transmissions)) = transmissions {
                     transmissions.undo(step);
                 }
@@ -497,11 +497,11 @@ impl HostCollection {
     /// Times that the injection links took to transmit the packets of each job. `None` unless energy is divided among
     /// jobs.
     pub fn transmissions(&self) -> Option<&TimesByJob> {
-        self.tracer()?.transmissions.as_ref()
+        self.timeline()?.transmissions.as_ref()
     }
 
     fn wait_trackers(&self) -> &[NicWaitTracker] {
-        self.tracer().map_or(&[], |tracer| &tracer.wait_trackers)
+        self.timeline().map_or(&[], |timeline| &timeline.wait_trackers)
     }
 
     /// The state that changes.
@@ -529,9 +529,9 @@ impl HostCollection {
         if let Some(ledger) = state.ledger {
             self.rare.get_or_insert_default().ledger = ledger;
         }
-        if let Some(tracer) = self.tracer_mut() {
-            tracer.wait_trackers = state.wait_trackers.into();
-            tracer.transmissions = state.transmissions;
+        if let Some(timeline) = self.timeline_mut() {
+            timeline.wait_trackers = state.wait_trackers.into();
+            timeline.transmissions = state.transmissions;
         }
         self.counts = state.counts.into();
         self.sampler.restore(simulation.plan.bins(), state.samples)

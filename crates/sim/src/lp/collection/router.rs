@@ -15,8 +15,8 @@ use crate::lp::not_begun::NotBegun;
 use crate::lp::sampling::{Plan, RouterSampler, RouterSamplerUndo, RouterSamples};
 use crate::lp::saved;
 use crate::lp::simulation::Simulation;
+use crate::lp::timeline_record::TimelineRecord;
 use crate::lp::times_by_job::{TimesByJob, TimesByJobUndo};
-use crate::lp::trace_record::TraceRecord;
 use crate::lp::wiring::LinkEnd;
 
 /// What a router LP collects.
@@ -489,7 +489,7 @@ impl<C: Context<Simulation>, M: Registered> WaitOutputs<<M::WaitTracker as WaitT
             bytes,
             ..
         } = self.packet;
-        self.context.emit(Record::Trace(TraceRecord::Waited {
+        self.context.emit(Record::Timeline(TimelineRecord::Waited {
             job,
             source,
             number,

@@ -101,7 +101,7 @@ impl Host {
         context: &mut C,
     ) {
         let now = context.now();
-        self.nic.observe(simulation, context);
+        self.nic.event(simulation, context);
         match *event {
             NetEvent::PacketArrived { port, packet, .. } => {
                 self.take_input(simulation, port as u8, PortInput::Packet(packet), context)
@@ -155,7 +155,7 @@ impl Host {
             NetEvent::DrainAsked => self.report_drain(simulation, context),
             NetEvent::ProgressAsked => self.ranks.report_progress(simulation, context),
             NetEvent::RouterTimer(_)
-            | NetEvent::ReportDue
+            | NetEvent::LoadReportDue
             | NetEvent::LoadsReported { .. }
             | NetEvent::RankFinished { .. }
             | NetEvent::RoundDue

@@ -13,7 +13,7 @@ use super::undo::{HostUndo, Injected};
 use crate::lp::collection::{HostCollection, HostDepartureFacts};
 use crate::lp::lp_random::LpRandom;
 use crate::lp::net_event::NetEvent;
-use crate::lp::sampling::SentRun;
+use crate::lp::sampling::SentSum;
 use crate::lp::simulation::{LpFailure, Simulation};
 use crate::lp::wiring::LinkEnd;
 
@@ -22,8 +22,8 @@ pub struct NicLinkAdapter<'a, 'r, C> {
     pub rail: u8,
     pub link_end: LinkEnd,
     pub collection: &'a mut HostCollection,
-    /// For the collection: the run to which the message that the NIC gets is added if it leaves at once.
-    pub run: Option<&'r mut SentRun>,
+    /// For the collection: the sum to which the message that the NIC gets is added if it leaves at once.
+    pub sum: Option<&'r mut SentSum>,
     pub simulation: &'a Simulation,
     pub context: &'a mut C,
 }
@@ -31,7 +31,7 @@ pub struct NicLinkAdapter<'a, 'r, C> {
 /// The adapter, as a port of model `N` sees it, and credits that return at once: VC and bytes.
 struct PortOutputs<'a, 'r, C, N>(NicLinkAdapter<'a, 'r, C>, Option<(u8, u32)>, PhantomData<N>);
 
-/// Gives a message to a port. Returns the run, unless the message was added to it.
+/// Gives a message to a port. Returns the sum, unless the message was added to it.
 pub struct SendMessage<'a, 'r, 'm, C> {
     pub adapter: NicLinkAdapter<'a, 'r, C>,
     /// Now, and the time at which the message is made.
@@ -64,7 +64,7 @@ pub struct TakeInput<'a, 'r, C> {
 }
 
 impl<'r, C: Context<Simulation>> NicVisitor<Injected> for SendMessage<'_, 'r, '_, C> {
-    type Output = Option<&'r mut SentRun>;
+    type Output = Option<&'r mut SentSum>;
 
     #[inline(always)]
     fn visit<N: RegisteredNic<Report = Injected>>(self, nic: &mut N) -> Self::Output {
@@ -73,7 +73,7 @@ impl<'r, C: Context<Simulation>> NicVisitor<Injected> for SendMessage<'_, 'r, '_
         out.0.take(|| nic.source_of(self.message));
         nic.send(self.times, self.message, &mut out);
         out.return_credits(nic, now);
-        out.0.run
+        out.0.sum
     }
 }
 
@@ -213,10 +213,10 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
             serialization,
             last: true,
         };
-        let run = adapter.run.take();
+        let sum = adapter.sum.take();
         adapter
             .collection
-            .departed_at_once(adapter.simulation, &mut packet, facts, run, adapter.context);
+            .departed_at_once(adapter.simulation, &mut packet, facts, sum, adapter.context);
         self.1 = adapter.send(vc, packet, wait);
     }
 

@@ -13,7 +13,7 @@ use topology::{HOST_LINK, HostId};
 use super::port::{NicLinkAdapter, PortInput, SendMessage, TakeInput};
 use super::undo::{HostUndo, Injected};
 use crate::lp::collection::{HostCollection, HostCollectionState};
-use crate::lp::sampling::{HostView, RailView, SentRun};
+use crate::lp::sampling::{HostView, RailView, SentSum};
 use crate::lp::simulation::Simulation;
 use crate::lp::wiring::LinkEnd;
 
@@ -119,7 +119,7 @@ impl HostNic {
             rail,
             link_end: port.injection,
             collection: &mut self.collection,
-            run: None,
+            sum: None,
             simulation,
             context,
         };
@@ -127,31 +127,31 @@ impl HostNic {
     }
 
     /// Hands a message that is made at `created_at` to the NIC. Its `destination` is still the number of a host.
-    /// `receiver` is the slot of the receiving rank, if a rank sends it. `run`: see [`HostCollection::made_in_run`].
+    /// `receiver` is the slot of the receiving rank, if a rank sends it. `sum`: see [`HostCollection::made_in_event`].
     #[inline]
     pub fn inject<C: Context<Simulation>>(
         &mut self,
         simulation: &Simulation,
         created_at: Time,
         (message, receiver): (Outgoing<Injected>, Option<u16>),
-        run: Option<&mut SentRun>,
+        sum: Option<&mut SentSum>,
         context: &mut C,
     ) {
         if self.more.is_some() {
-            self.collection.queued(&message, created_at, run, context);
+            self.collection.queued(&message, created_at, sum, context);
             return self.deal_out(simulation, (message, receiver), context);
         }
         // With one rail, hosts and end points have the same numbers.
         let times = (context.now(), created_at);
         let (nic, mut adapter) = self.port(simulation, 0, context);
-        adapter.run = run;
+        adapter.sum = sum;
         let message = &message;
-        let run = nic.visit(SendMessage {
+        let sum = nic.visit(SendMessage {
             adapter,
             times,
             message,
         });
-        self.collection.queued(message, created_at, run, context);
+        self.collection.queued(message, created_at, sum, context);
     }
 
     /// Divides a message among several rails.
@@ -326,7 +326,7 @@ impl HostNic {
 
     /// Tells the collection of an event.
     #[inline(always)]
-    pub fn observe<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
+    pub fn event<C: Context<Simulation>>(&mut self, simulation: &Simulation, context: &mut C) {
         let (id, first, more) = (self.id, &self.first, self.more.as_deref());
         self.collection
             .event(simulation, || seen(id, first, more), context);
@@ -358,7 +358,7 @@ fn seen<'a>(
             RailView {
                 flow: nic.used(time).total,
                 backlog: nic.backlog(),
-                classes: std::array::from_fn(|class| nic.class_view(class as u8)),
+                traffic_classes: std::array::from_fn(|class| nic.class_view(class as u8)),
                 is_active: nic.is_active(time),
             }
         },

@@ -195,7 +195,7 @@ impl Ranks {
         match ranks.workload.program(rank_slot.rank) {
             Ok(program) => {
                 let mut rank = Rank::new(ranks.mpi.clone(), rank_slot.rank, program);
-                rank.set_tracing(simulation.timeline);
+                rank.set_timeline(simulation.timeline);
                 if ranks.workload.reacts() {
                     rank.set_answering();
                 }
@@ -295,7 +295,9 @@ impl Ranks {
                     );
                 }
                 Action::RepetitionEnded(number) => context.emit(Record::RepetitionDone { job, number }),
-                Action::Trace(note) => asked = nic.collection.rank_did(note, (job, rank), context).or(asked),
+                Action::Timeline(note) => {
+                    asked = nic.collection.rank_did(note, (job, rank), context).or(asked)
+                }
             }
         }
         self.actions = actions;
@@ -449,7 +451,7 @@ pub fn hand_over<C: Context<Simulation>>(
         bytes: wire_bytes(&message, &ranks.mpi.settings),
         job,
         source: slot,
-        traffic_class: simulation.class_of(job),
+        traffic_class: simulation.traffic_class_of(job),
         standalone: false,
         report: message.reports_injection().then_some(Injected { slot, request }),
     };
@@ -492,7 +494,7 @@ fn restore_rank(
     };
     let rank = Rank::restore(mpi.clone(), rank, program, saved);
     let mut rank = rank.map_err(|error| error.to_string())?;
-    rank.set_tracing(simulation.timeline);
+    rank.set_timeline(simulation.timeline);
     Ok(rank)
 }
 

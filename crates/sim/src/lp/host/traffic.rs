@@ -10,7 +10,7 @@ use super::undo::HostUndo;
 use crate::lp::collection::MadeMessage;
 use crate::lp::lp_random::LpRandom;
 use crate::lp::net_event::NetEvent;
-use crate::lp::sampling::SentRun;
+use crate::lp::sampling::SentSum;
 use crate::lp::simulation::Simulation;
 
 /// The sources of a host.
@@ -56,7 +56,7 @@ impl Sources {
     ) {
         let now = context.now();
         let mut due = now;
-        let mut sent = SentRun::new(self.0[usize::from(source)].job);
+        let mut sent = SentSum::new(self.0[usize::from(source)].job);
         loop {
             let of = &mut self.0[usize::from(source)];
             let (job, index, traffic) = (of.job, of.index, of.traffic(simulation));
@@ -77,7 +77,7 @@ impl Sources {
                 bytes,
                 job,
                 source: 0,
-                traffic_class: simulation.class_of(job),
+                traffic_class: simulation.traffic_class_of(job),
                 standalone: true,
                 report: None,
             };
@@ -87,8 +87,8 @@ impl Sources {
                 at: due,
                 leaves: true,
             };
-            let run = nic.collection.made_in_run(simulation, made, &mut sent, context);
-            nic.inject(simulation, due, (message, None), run, context);
+            let sum = nic.collection.made_in_event(simulation, made, &mut sent, context);
+            nic.inject(simulation, due, (message, None), sum, context);
             due += gap;
             // What may be undone is made at its time.
             if due > now && (C::REVERSIBLE || !self.sends_ahead(nic, simulation, now, due)) {

@@ -328,7 +328,7 @@ impl SampleSink for BinTally {
 
     fn record(&mut self, record: Record) {
         match record {
-            Record::ClassSample { bin, class, flow } => self.class(bin, class, flow),
+            Record::LinkClassSample { bin, class, flow } => self.class(bin, class, flow),
             Record::JobSample { bin, job, flow } => self.job(bin, job, flow),
             Record::TileSample { period, tile, load } => self.period(period).tile(tile, load),
             Record::LinkUse { period, pair, link } => self.period(period).link(pair, link),
@@ -448,7 +448,7 @@ impl BinSums {
         for class in 0..self.classes.len() as u8 {
             let flow = std::mem::take(self.of_class(class));
             if !flow.is_nothing() {
-                emit(Record::ClassSample { bin, class, flow });
+                emit(Record::LinkClassSample { bin, class, flow });
             }
         }
         for (job, flow) in (0..).zip(&mut self.jobs) {
@@ -516,7 +516,7 @@ mod tests {
     fn drained(tally: &mut BinTally) -> BTreeMap<u32, (BinFlow, JobFlow)> {
         let mut sums: BTreeMap<u32, (BinFlow, JobFlow)> = BTreeMap::new();
         tally.drain(&mut |record| match record {
-            Record::ClassSample { bin, class, flow } => {
+            Record::LinkClassSample { bin, class, flow } => {
                 assert_eq!(class, CLASS);
                 sums.entry(bin).or_default().0 = flow;
             }

@@ -45,7 +45,7 @@ pub struct RailView {
     /// Bytes in the queues.
     pub backlog: u64,
     /// By traffic class; those that do not exist have zeros.
-    pub classes: [NicClassView; MAX_TRAFFIC_CLASSES],
+    pub traffic_classes: [NicClassView; MAX_TRAFFIC_CLASSES],
     /// Whether anything happens after the bin.
     pub is_active: bool,
 }
@@ -85,9 +85,9 @@ impl HostSampler {
         let (router, _) = network.attachment(host, 0);
         let details = plan.setting.details(router);
         let rails = network.rails.count() as usize;
-        let classes = usize::from(network.traffic_classes.count());
+        let traffic_classes = usize::from(network.traffic_classes.count());
         let (links, vcs) = match details {
-            true if plan.vcs() => (rails, rails * classes),
+            true if plan.vcs() => (rails, rails * traffic_classes),
             true => (rails, 0),
             false => (1, 0),
         };
@@ -118,10 +118,13 @@ impl HostSampler {
         mut note: impl FnMut(u16, SampledVc),
     ) {
         let vcs = self.samples.iter_mut().flat_map(|samples| &mut samples.vcs);
-        let classes = u32::from(simulation.network.traffic_classes.count());
+        let traffic_classes = u32::from(simulation.network.traffic_classes.count());
         for (index, sampled) in (0..).zip(vcs) {
-            let rail = (seen.rail)(index / classes, now);
-            let (used, waiting) = levels(simulation, rail.classes[(index % classes) as usize]);
+            let rail = (seen.rail)(index / traffic_classes, now);
+            let (used, waiting) = levels(
+                simulation,
+                rail.traffic_classes[(index % traffic_classes) as usize],
+            );
             let before = *sampled;
             sampled.raise(used, waiting);
             if *sampled != before {
@@ -250,10 +253,10 @@ impl HostSamples {
             let RailView {
                 flow,
                 backlog,
-                classes,
+                traffic_classes,
                 is_active,
             } = view;
-            let packets = classes.map(|class| levels(simulation, class).1);
+            let packets = traffic_classes.map(|class| levels(simulation, class).1);
             let packets = packets.into_iter().fold(0, u32::saturating_add);
             goes_on |= is_active;
             queue_bytes += backlog;
@@ -262,9 +265,9 @@ impl HostSamples {
                 continue;
             }
             let link = seen.id.0 * seen.rails + rail;
-            let slot = &mut self.links[rail as usize];
-            let flow = slot.advance(flow);
-            if slot.wait(packets, backlog) || !flow.is_nothing() {
+            let sampled = &mut self.links[rail as usize];
+            let flow = sampled.advance(flow);
+            if sampled.wait(packets, backlog) || !flow.is_nothing() {
                 emit(Record::LinkSample {
                     bin,
                     link,
@@ -276,7 +279,7 @@ impl HostSamples {
             }
             for class in 0..network.traffic_classes.count() {
                 let index = rail as usize * usize::from(network.traffic_classes.count()) + usize::from(class);
-                let (used, packets) = levels(simulation, classes[usize::from(class)]);
+                let (used, packets) = levels(simulation, traffic_classes[usize::from(class)]);
                 let sampled = self.vcs.get_mut(index);
                 if let Some(levels) = sampled.and_then(|sampled| sampled.close(used, packets)) {
                     emit(Record::VcSample {
@@ -296,7 +299,7 @@ impl HostSamples {
             let flow = self.links[0].advance(all);
             if !flow.is_nothing() {
                 let class = INJECTION;
-                emit(Record::ClassSample { bin, class, flow });
+                emit(Record::LinkClassSample { bin, class, flow });
             }
         }
         self.sample_jobs(simulation, counts, bin, emit);

@@ -13,13 +13,13 @@ mod link_sums;
 mod plan;
 mod router_sampler;
 mod sampled_link;
-mod sent_run;
+mod sent_sum;
 
 pub use bin_tally::{BinTally, SentAtOnce, TallyStep};
 pub use blocks::{BlockPair, Blocks, MOST_BLOCKS, SumsShape};
 pub use host_sampler::{HostSampler, HostSamples, HostView, RailView};
 pub use link_sums::LinkSums;
-pub use plan::{INJECTION, Plan, classes};
+pub use plan::{INJECTION, Plan, link_classes};
 pub use router_sampler::{RouterSampler, RouterSamplerUndo, RouterSamples};
 pub use sampled_link::SampledVc;
-pub use sent_run::SentRun;
+pub use sent_sum::SentSum;

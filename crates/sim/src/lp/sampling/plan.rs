@@ -45,7 +45,7 @@ impl Plan {
     pub fn new(setting: &CollectSetting, network: &NetworkModel, tallies: bool) -> Plan {
         let (mut first_links, mut blocks) = (Vec::new(), None);
         if setting.series > Series::Off {
-            let (of_network, links) = Blocks::of(network, class_names(network).len());
+            let (of_network, links) = Blocks::of(network, link_class_names(network).len());
             // The order of the table `links`: links of hosts, then those of routers.
             let mut next = network.hosts() * network.rails.count();
             for links in links {
@@ -132,8 +132,8 @@ pub(super) fn class_to(network: &NetworkModel, (router, port): (RouterId, Port),
 }
 
 /// Names of the classes, as in the table `links`, with the number of links of each.
-pub fn classes(network: &NetworkModel) -> Vec<(Arc<str>, u64)> {
-    let mut classes: Vec<(Arc<str>, u64)> = class_names(network)
+pub fn link_classes(network: &NetworkModel) -> Vec<(Arc<str>, u64)> {
+    let mut classes: Vec<(Arc<str>, u64)> = link_class_names(network)
         .into_iter()
         .map(|name| (Arc::from(name), 0))
         .collect();
@@ -148,7 +148,7 @@ pub fn classes(network: &NetworkModel) -> Vec<(Arc<str>, u64)> {
     classes
 }
 
-fn class_names(network: &NetworkModel) -> Vec<&str> {
+fn link_class_names(network: &NetworkModel) -> Vec<&str> {
     let mut names = vec!["injection", "ejection"];
     names.extend(network.topology.link_classes());
     names

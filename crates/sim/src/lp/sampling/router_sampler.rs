@@ -20,12 +20,12 @@ use crate::lp::net_event::{BinFlow, JobFlow, PeriodLink, Record, TileLoad};
 use crate::lp::not_begun::NotBegun;
 use crate::lp::simulation::Simulation;
 
-/// Slot of a port without a cable.
-const NO_SLOT: u16 = u16::MAX;
+/// Sampled link of a port without a cable.
+const NO_LINK: u16 = u16::MAX;
 
-/// Slots of most routers, if a slot is a class of links. They are stored with the sampler, so that a sample finds all
-/// in memory side by side.
-const FEW_SLOTS: usize = 4;
+/// Sampled links of most routers, if each is a class of links. They are stored with the sampler, so that a sample finds
+/// all in memory side by side.
+const FEW_LINKS: usize = 4;
 
 /// State of a router's sampler at the last sample: everything that changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,8 +35,8 @@ pub struct RouterSamples {
     /// End of the bin after the open one; zero if VCs are sampled. It follows from `open`.
     #[serde(skip)]
     next_end: Time,
-    slots: SmallVec<[SampledLink; FEW_SLOTS]>,
-    /// By slot, then VC; empty unless VCs are sampled.
+    sampled_links: SmallVec<[SampledLink; FEW_LINKS]>,
+    /// By sampled link, then VC; empty unless VCs are sampled.
     vcs: Vec<SampledVc>,
     /// Empty unless VCs are sampled.
     waiting: WaitingPackets,
@@ -58,9 +58,9 @@ struct LinkTimes {
 /// The packets that wait for each VC of links between routers, as the router's observations add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct WaitingPackets {
-    /// Packets by slot, then VC.
+    /// Packets by sampled link, then VC.
     counts: Vec<u32>,
-    /// The counted packets that have reserved the link, by slot: start and VC, in order. Some may have started
+    /// The counted packets that have reserved the link, by sampled link: start and VC, in order. Some may have started
     /// since the last change.
     reserved: Vec<VecDeque<(Time, u8)>>,
     /// Where packets began to wait in the latest event. The peaks do not include it yet: a packet that leaves in the
@@ -68,23 +68,23 @@ struct WaitingPackets {
     grown: Vec<u32>,
 }
 
-/// The links of a slot. Mostly they are side by side.
-type SlotRuns = SmallVec<[LinkRun; 1]>;
+/// The links of a sampled link. Mostly they are side by side.
+type LinkRanges = SmallVec<[LinkRange; 1]>;
 
-/// Links of one slot at successive ports.
+/// Links of one sampled link at successive ports.
 #[derive(Clone)]
-struct LinkRun {
+struct LinkRange {
     ports: Range<u16>,
     /// Number of the first link.
     link: u32,
 }
 
 /// The constant part of a router's sampler.
-struct RouterSlots {
-    /// Slot by port.
-    slots: Box<[u16]>,
-    /// The links of each slot, by port.
-    runs: SmallVec<[SlotRuns; FEW_SLOTS]>,
+struct SampledPorts {
+    /// Sampled link by port.
+    by_port: Box<[u16]>,
+    /// The links of each sampled link, by port.
+    ranges: SmallVec<[LinkRanges; FEW_LINKS]>,
     /// Class by port; that of a port without a cable has no meaning.
     classes: Box<[u8]>,
     /// Pair of blocks by port, see [`RouterLinks::pairs`].
@@ -92,10 +92,10 @@ struct RouterSlots {
     tile: u32,
     /// Number of the first link.
     first: u32,
-    /// Whether each slot is one link.
+    /// Whether each sampled link is one link.
     details: bool,
     vcs: u8,
-    /// Buffer size of one VC at the far end by port, in bytes; empty unless each slot is one link.
+    /// Buffer size of one VC at the far end by port, in bytes; empty unless each sampled link is one link.
     capacities: Box<[u32]>,
 }
 
@@ -111,7 +111,7 @@ pub trait SampleSink {
 
     /// The links of one class in a bin.
     fn class(&mut self, bin: u32, class: u8, flow: BinFlow) {
-        self.record(Record::ClassSample { bin, class, flow });
+        self.record(Record::LinkClassSample { bin, class, flow });
     }
 
     /// What a job has delivered in a bin.
@@ -174,7 +174,7 @@ pub struct RouterSampler {
     received: u64,
     /// Whether received packets are counted: only a sample of the whole router has their number.
     counts_received: bool,
-    sampled: Option<Box<(RouterSlots, RouterSamples)>>,
+    sampled: Option<Box<(SampledPorts, RouterSamples)>>,
 }
 
 /// One undo step of a sampler.
@@ -213,15 +213,15 @@ pub enum RouterSamplerUndo {
     },
     /// A packet reserved a link.
     LinkReserved {
-        /// The slot.
-        slot: u16,
+        /// The sampled link.
+        sampled_link: u16,
         /// The VC.
         vc: u8,
     },
     /// A packet with a reservation started.
     Started {
-        /// The slot.
-        slot: u16,
+        /// The sampled link.
+        sampled_link: u16,
         /// The VC.
         vc: u8,
         /// Start of the reservation.
@@ -247,13 +247,13 @@ impl RouterSampler {
     /// Memory of the sampler of a router with this number of ports, in bytes.
     pub fn bytes(plan: &Plan, ports: u64, vcs: u64) -> u64 {
         let of_period = 1 + 4 + size_of::<LinkTimes>() as u64;
-        // Slots of classes are stored with the sampler.
+        // Sampled links of classes are stored with the sampler.
         let of_details = match plan.setting.series >= Series::Links {
-            true => (4 + size_of::<SlotRuns>() as u64) * ports + bytes_of_links(plan, ports, vcs),
+            true => (4 + size_of::<LinkRanges>() as u64) * ports + bytes_of_links(plan, ports, vcs),
             false => 0,
         };
         match plan.samples() {
-            true => size_of::<(RouterSlots, RouterSamples)>() as u64 + ports * (2 + of_period) + of_details,
+            true => size_of::<(SampledPorts, RouterSamples)>() as u64 + ports * (2 + of_period) + of_details,
             false => 0,
         }
     }
@@ -277,28 +277,30 @@ impl RouterSampler {
             first,
             details,
         } = links;
-        let mut slots: SmallVec<[SampledLink; FEW_SLOTS]> = SmallVec::new();
-        let mut by_port = vec![NO_SLOT; classes.len()];
+        let mut sampled_links: SmallVec<[SampledLink; FEW_LINKS]> = SmallVec::new();
+        let mut by_port = vec![NO_LINK; classes.len()];
         for (place, class) in by_port.iter_mut().zip(&classes) {
             let Some(class) = *class else { continue };
             let known = match details {
                 true => None,
-                false => slots.iter().position(|slot| slot.class == class),
+                false => sampled_links
+                    .iter()
+                    .position(|sampled_link| sampled_link.class == class),
             };
             *place = known.unwrap_or_else(|| {
-                slots.push(SampledLink::of_class(class));
-                slots.len() - 1
+                sampled_links.push(SampledLink::of_class(class));
+                sampled_links.len() - 1
             }) as u16;
         }
         let sampled_vcs = match details && plan.vcs() {
-            true => slots.len() * usize::from(vcs),
+            true => sampled_links.len() * usize::from(vcs),
             false => 0,
         };
         let waiting = match sampled_vcs {
             0 => WaitingPackets::default(),
             _ => WaitingPackets {
                 counts: vec![0; sampled_vcs],
-                reserved: vec![VecDeque::new(); slots.len()],
+                reserved: vec![VecDeque::new(); sampled_links.len()],
                 grown: Vec::new(),
             },
         };
@@ -309,9 +311,9 @@ impl RouterSampler {
         let capacities = ports
             .map(|port| network.buffer_of_vc(network.topology.link_class(router, Port(port))))
             .collect();
-        let router_slots = RouterSlots {
-            runs: runs_of(&by_port, slots.len(), first),
-            slots: by_port.into(),
+        let sampled_ports = SampledPorts {
+            ranges: ranges_of(&by_port, sampled_links.len(), first),
+            by_port: by_port.into(),
             classes: classes.iter().map(|class| class.unwrap_or(0)).collect(),
             pairs: pairs.into(),
             tile,
@@ -323,7 +325,7 @@ impl RouterSampler {
         let samples = RouterSamples {
             open: None,
             next_end: Time::ZERO,
-            slots,
+            sampled_links,
             vcs: vec![SampledVc::default(); sampled_vcs],
             waiting,
             received: 0,
@@ -334,7 +336,7 @@ impl RouterSampler {
             due: Time::ZERO,
             received: 0,
             counts_received: details,
-            sampled: Some(Box::new((router_slots, samples))),
+            sampled: Some(Box::new((sampled_ports, samples))),
         }
     }
 
@@ -362,11 +364,12 @@ impl RouterSampler {
 
     /// Index of a VC of a link between routers, if VCs are sampled.
     fn vc_index(&self, port: u16, vc: u8) -> Option<(u16, u32)> {
-        let (router_slots, samples) = &**self.sampled.as_ref()?;
-        let slot = *router_slots.slots.get(usize::from(port))?;
-        let is_to_router = samples.slots.get(usize::from(slot))?.class > super::plan::EJECTION;
-        let vc_index = u32::from(slot) * u32::from(router_slots.vcs) + u32::from(vc);
-        (is_to_router && (vc_index as usize) < samples.vcs.len()).then_some((slot, vc_index))
+        let (sampled_ports, samples) = &**self.sampled.as_ref()?;
+        let sampled_link = *sampled_ports.by_port.get(usize::from(port))?;
+        let is_to_router =
+            samples.sampled_links.get(usize::from(sampled_link))?.class > super::plan::EJECTION;
+        let vc_index = u32::from(sampled_link) * u32::from(sampled_ports.vcs) + u32::from(vc);
+        (is_to_router && (vc_index as usize) < samples.vcs.len()).then_some((sampled_link, vc_index))
     }
 
     /// Counts a change of the packets that wait for a VC of a port.
@@ -377,13 +380,13 @@ impl RouterSampler {
         change: WaitingChange,
         note: &mut impl FnMut(RouterSamplerUndo),
     ) {
-        let Some((slot, vc_index)) = self.vc_index(port, vc) else {
+        let Some((sampled_link, vc_index)) = self.vc_index(port, vc) else {
             return;
         };
         let Some(sampled) = &mut self.sampled else { return };
-        let (router_slots, samples) = &mut **sampled;
+        let (sampled_ports, samples) = &mut **sampled;
         let waiting = &mut samples.waiting;
-        waiting.forget_started(slot, router_slots.vcs, |start| start <= now, note);
+        waiting.forget_started(sampled_link, sampled_ports.vcs, |start| start <= now, note);
         match change {
             WaitingChange::Began => {
                 waiting.begin(vc_index);
@@ -395,8 +398,8 @@ impl RouterSampler {
             }
             WaitingChange::Reserved(wait) => {
                 waiting.begin(vc_index);
-                waiting.reserved[usize::from(slot)].push_back((now + wait, vc));
-                note(RouterSamplerUndo::LinkReserved { slot, vc });
+                waiting.reserved[usize::from(sampled_link)].push_back((now + wait, vc));
+                note(RouterSamplerUndo::LinkReserved { sampled_link, vc });
             }
         }
     }
@@ -420,8 +423,8 @@ impl RouterSampler {
             return;
         };
         let Some(sampled) = &mut self.sampled else { return };
-        let (router_slots, samples) = &mut **sampled;
-        let used = router_slots.used(router, port, vc);
+        let (sampled_ports, samples) = &mut **sampled;
+        let used = sampled_ports.used(router, port, vc);
         let sampled_vc = &mut samples.vcs[vc_index as usize];
         let before = *sampled_vc;
         sampled_vc.raise(used, 0);
@@ -442,7 +445,7 @@ impl RouterSampler {
         reversible: bool,
         sink: &mut impl SampleSink,
     ) -> Option<Box<RouterSamples>> {
-        let (router_slots, samples) = &mut **self.sampled.as_mut()?;
+        let (sampled_ports, samples) = &mut **self.sampled.as_mut()?;
         if samples.open.is_some_and(|open| now < plan.bins().end(open)) {
             return None;
         }
@@ -455,7 +458,7 @@ impl RouterSampler {
         if let Some(open) = samples.open {
             let wanted = SampleInput {
                 plan,
-                router_slots,
+                sampled_ports,
                 router,
                 delivered,
                 received: self.received,
@@ -480,12 +483,12 @@ impl RouterSampler {
         sink: &mut impl SampleSink,
     ) {
         let Some(sampled) = &self.sampled else { return };
-        let (router_slots, mut samples) = (&sampled.0, sampled.1.clone());
+        let (sampled_ports, mut samples) = (&sampled.0, sampled.1.clone());
         let Some(open) = samples.open else { return };
         samples.settle(&mut |_| {});
         let wanted = SampleInput {
             plan,
-            router_slots,
+            sampled_ports,
             router,
             delivered,
             received: self.received,
@@ -515,14 +518,14 @@ impl RouterSampler {
     /// Counts a link reservation if it begins in a later bin. Returns the bin.
     #[inline(always)]
     pub fn note_later(&mut self, plan: &Plan, port: u16, start: Time, bytes: u32) -> Option<u64> {
-        let (router_slots, samples) = &mut **self.sampled.as_mut()?;
-        let slot = usize::from(router_slots.slots[usize::from(port)]);
-        let (open, slot) = (samples.open?, samples.slots.get_mut(slot)?);
+        let (sampled_ports, samples) = &mut **self.sampled.as_mut()?;
+        let sampled_link = usize::from(sampled_ports.by_port[usize::from(port)]);
+        let (open, sampled_link) = (samples.open?, samples.sampled_links.get_mut(sampled_link)?);
         if start < samples.next_end {
-            slot.add_next(bytes);
+            sampled_link.add_next(bytes);
             return Some(open + 1);
         }
-        slot.add_elsewhere(plan, (open, start), bytes)
+        sampled_link.add_elsewhere(plan, (open, start), bytes)
     }
 
     /// Notes a delivery that is counted early, if its packet's tail arrives in a later bin. Returns the bin.
@@ -541,7 +544,7 @@ impl RouterSampler {
     /// Undoes one step.
     pub fn undo(&mut self, plan: &Plan, step: RouterSamplerUndo) {
         let Some(sampled) = &mut self.sampled else { return };
-        let (router_slots, samples) = &mut **sampled;
+        let (sampled_ports, samples) = &mut **sampled;
         match step {
             RouterSamplerUndo::Sampled(before) => {
                 *samples = *before;
@@ -549,9 +552,11 @@ impl RouterSampler {
             }
             RouterSamplerUndo::Received => self.received -= 1,
             RouterSamplerUndo::LaterReservation { port, bytes, bin } => {
-                let slot = usize::from(router_slots.slots[usize::from(port)]);
-                if let (Some(open), Some(slot)) = (samples.open, samples.slots.get_mut(slot)) {
-                    slot.take_later(open, bin, bytes);
+                let sampled_link = usize::from(sampled_ports.by_port[usize::from(port)]);
+                if let (Some(open), Some(sampled_link)) =
+                    (samples.open, samples.sampled_links.get_mut(sampled_link))
+                {
+                    sampled_link.take_later(open, bin, bytes);
                 }
             }
             RouterSamplerUndo::LaterDelivery { job, bytes, bin } => {
@@ -559,14 +564,18 @@ impl RouterSampler {
             }
             RouterSamplerUndo::WaitBegan { vc_index } => samples.waiting.undo_begin(vc_index),
             RouterSamplerUndo::WaitEnded { vc_index } => samples.waiting.add(vc_index, 1),
-            RouterSamplerUndo::LinkReserved { slot, vc } => {
-                samples.waiting.reserved[usize::from(slot)].pop_back();
-                let vc_index = u32::from(slot) * u32::from(router_slots.vcs) + u32::from(vc);
+            RouterSamplerUndo::LinkReserved { sampled_link, vc } => {
+                samples.waiting.reserved[usize::from(sampled_link)].pop_back();
+                let vc_index = u32::from(sampled_link) * u32::from(sampled_ports.vcs) + u32::from(vc);
                 samples.waiting.undo_begin(vc_index);
             }
-            RouterSamplerUndo::Started { slot, vc, start } => {
-                samples.waiting.reserved[usize::from(slot)].push_front((start, vc));
-                let vc_index = u32::from(slot) * u32::from(router_slots.vcs) + u32::from(vc);
+            RouterSamplerUndo::Started {
+                sampled_link,
+                vc,
+                start,
+            } => {
+                samples.waiting.reserved[usize::from(sampled_link)].push_front((start, vc));
+                let vc_index = u32::from(sampled_link) * u32::from(sampled_ports.vcs) + u32::from(vc);
                 samples.waiting.add(vc_index, 1);
             }
             RouterSamplerUndo::PeakSettled { vc_index, before } => {
@@ -597,14 +606,14 @@ impl RouterSampler {
         let Some(sampled) = &mut self.sampled else {
             return Ok(());
         };
-        let (router_slots, samples) = &mut **sampled;
+        let (sampled_ports, samples) = &mut **sampled;
         let shape = |samples: &RouterSamples| {
             let waiting = &samples.waiting;
             let of_waiting = (waiting.counts.len(), waiting.reserved.len());
-            let of_links = (samples.slots.len(), samples.links.len());
+            let of_links = (samples.sampled_links.len(), samples.links.len());
             (of_links, samples.vcs.len(), of_waiting)
         };
-        let vcs = router_slots.vcs;
+        let vcs = sampled_ports.vcs;
         let fits = |saved: &RouterSamples| {
             let mut reserved = saved.waiting.reserved.iter().flatten();
             let mut grown = saved.waiting.grown.iter();
@@ -620,25 +629,27 @@ impl RouterSampler {
     }
 }
 
-/// The links of each of `slots` slots. `by_port`: the slot of each port. `first`: number of the first link.
-fn runs_of(by_port: &[u16], slots: usize, first: u32) -> SmallVec<[SlotRuns; FEW_SLOTS]> {
-    let mut runs: SmallVec<[SlotRuns; FEW_SLOTS]> = smallvec![SlotRuns::new(); slots];
-    let wired = (0..).zip(by_port).filter(|(_, slot)| **slot != NO_SLOT);
-    for (link, (port, slot)) in (first..).zip(wired) {
-        let of_slot = &mut runs[usize::from(*slot)];
-        match of_slot.last_mut() {
-            Some(run) if run.ports.end == port => run.ports.end += 1,
-            _ => of_slot.push(LinkRun {
+/// The links of each of `count` sampled links. `by_port`: that of each port. `first`: number of the first link.
+fn ranges_of(by_port: &[u16], count: usize, first: u32) -> SmallVec<[LinkRanges; FEW_LINKS]> {
+    let mut ranges: SmallVec<[LinkRanges; FEW_LINKS]> = smallvec![LinkRanges::new(); count];
+    let wired = (0..)
+        .zip(by_port)
+        .filter(|(_, sampled_link)| **sampled_link != NO_LINK);
+    for (link, (port, sampled_link)) in (first..).zip(wired) {
+        let of_link = &mut ranges[usize::from(*sampled_link)];
+        match of_link.last_mut() {
+            Some(range) if range.ports.end == port => range.ports.end += 1,
+            _ => of_link.push(LinkRange {
                 ports: port..port + 1,
                 link,
             }),
         }
     }
-    runs
+    ranges
 }
 
-impl RouterSlots {
-    /// Bytes in use of the buffer of a VC at the far end, if each slot is one link.
+impl SampledPorts {
+    /// Bytes in use of the buffer of a VC at the far end, if each sampled link is one link.
     fn used(&self, router: &Router, port: u16, vc: u8) -> u32 {
         self.capacities[usize::from(port)].saturating_sub(router.credits(port, vc))
     }
@@ -695,41 +706,45 @@ impl WaitingPackets {
         self.add(vc_index, 1u32.wrapping_neg());
     }
 
-    /// Packets of a slot whose reservation has begun no longer wait.
+    /// Packets of a sampled link whose reservation has begun no longer wait.
     fn forget_started(
         &mut self,
-        slot: u16,
+        sampled_link: u16,
         vcs: u8,
         has_begun: impl Fn(Time) -> bool,
         note: &mut impl FnMut(RouterSamplerUndo),
     ) {
-        while let Some((start, vc)) = self.reserved[usize::from(slot)]
+        while let Some((start, vc)) = self.reserved[usize::from(sampled_link)]
             .front()
             .copied()
             .filter(|(start, _)| has_begun(*start))
         {
-            self.reserved[usize::from(slot)].pop_front();
+            self.reserved[usize::from(sampled_link)].pop_front();
             self.add(
-                u32::from(slot) * u32::from(vcs) + u32::from(vc),
+                u32::from(sampled_link) * u32::from(vcs) + u32::from(vc),
                 1u32.wrapping_neg(),
             );
-            note(RouterSamplerUndo::Started { slot, vc, start });
+            note(RouterSamplerUndo::Started {
+                sampled_link,
+                vc,
+                start,
+            });
         }
     }
 }
 
 /// The links of a router in a period that ends.
 struct OpenPeriod<'a, S> {
-    router_slots: &'a RouterSlots,
+    sampled_ports: &'a SampledPorts,
     sink: S,
     /// Longest times of a link so far: busy, and with full buffers.
     greatest: [u64; 2],
 }
 
 impl<'a, S: PeriodSink> OpenPeriod<'a, S> {
-    fn new(router_slots: &'a RouterSlots, sink: S) -> OpenPeriod<'a, S> {
+    fn new(sampled_ports: &'a SampledPorts, sink: S) -> OpenPeriod<'a, S> {
         OpenPeriod {
-            router_slots,
+            sampled_ports,
             sink,
             greatest: [0; 2],
         }
@@ -746,11 +761,11 @@ impl<'a, S: PeriodSink> OpenPeriod<'a, S> {
             ];
             let link = PeriodLink {
                 link: number,
-                class: self.router_slots.classes[port],
+                class: self.sampled_ports.classes[port],
                 busy_ps,
                 buffer_full_ps,
             };
-            self.sink.link(self.router_slots.pairs[port], link);
+            self.sink.link(self.sampled_ports.pairs[port], link);
         }
     }
 
@@ -758,7 +773,7 @@ impl<'a, S: PeriodSink> OpenPeriod<'a, S> {
     fn close(mut self, width: Time) {
         if self.greatest != [0; 2] {
             let load = self.greatest.map(|time_ps| percent(time_ps, width));
-            self.sink.tile(self.router_slots.tile, load);
+            self.sink.tile(self.sampled_ports.tile, load);
         }
     }
 }
@@ -766,7 +781,7 @@ impl<'a, S: PeriodSink> OpenPeriod<'a, S> {
 /// The inputs of a sample.
 struct SampleInput<'a> {
     plan: &'a Plan,
-    router_slots: &'a RouterSlots,
+    sampled_ports: &'a SampledPorts,
     router: &'a Router,
     /// Deliveries that the router counts early, by job; empty unless sums are tallied.
     delivered: &'a [JobCounts],
@@ -791,7 +806,7 @@ impl SampleInput<'_> {
                 is_last = end >= run_end;
                 end = end.min(run_end);
             }
-            let goes_on = match self.router_slots.details {
+            let goes_on = match self.sampled_ports.details {
                 true => self.sample_links(samples, bin, end, is_last, sink),
                 false => self.sample_classes(samples, bin, end, is_last, sink),
             };
@@ -802,14 +817,14 @@ impl SampleInput<'_> {
     }
 
     /// What the link at a port has carried up to the end of a bin, and the reservations after that.
-    fn flow(&self, port: u16, slot: &SampledLink, end: Time, is_last: bool) -> (Flow, (u64, u64)) {
+    fn flow(&self, port: u16, sampled_link: &SampledLink, end: Time, is_last: bool) -> (Flow, (u64, u64)) {
         let mut flow = self.router.used(port, end).total;
         let later = match self.not_begun {
             Some(not_begun) if is_last => {
                 let key = (self.router.id(), Port(port));
                 not_begun.get(&key).copied().unwrap_or_default()
             }
-            _ => slot.after_open().unwrap_or_default(),
+            _ => sampled_link.after_open().unwrap_or_default(),
         };
         flow.packets = flow.packets.saturating_sub(later.0);
         flow.bytes = flow.bytes.saturating_sub(later.1);
@@ -827,24 +842,24 @@ impl SampleInput<'_> {
         sink: &mut impl SampleSink,
     ) -> bool {
         let (mut goes_on, mut sent, number) = (false, 0, bin as u32);
-        let vcs = usize::from(self.router_slots.vcs);
-        for (port, index) in (0..).zip(&self.router_slots.slots) {
+        let vcs = usize::from(self.sampled_ports.vcs);
+        for (port, index) in (0..).zip(&self.sampled_ports.by_port) {
             let index = usize::from(*index);
-            let Some(slot) = samples.slots.get_mut(index) else {
+            let Some(sampled_link) = samples.sampled_links.get_mut(index) else {
                 continue;
             };
-            let (flow, later) = self.flow(port, slot, end, is_last);
-            if slot.after_open().is_some() {
+            let (flow, later) = self.flow(port, sampled_link, end, is_last);
+            if sampled_link.after_open().is_some() {
                 goes_on = true;
-                slot.open_next(bin);
+                sampled_link.open_next(bin);
             }
             goes_on |= self.router.is_active(port, end);
-            let flow = slot.advance(flow);
+            let flow = sampled_link.advance(flow);
             sent += flow.packets;
-            let is_to_router = slot.class > super::plan::EJECTION;
+            let is_to_router = sampled_link.class > super::plan::EJECTION;
             let taken = match is_to_router {
-                true => (0..self.router_slots.vcs)
-                    .map(|vc| self.router_slots.used(self.router, port, vc))
+                true => (0..self.sampled_ports.vcs)
+                    .map(|vc| self.sampled_ports.used(self.router, port, vc))
                     .fold(0, |sum, used| sum + u64::from(used)),
                 false => 0,
             };
@@ -854,12 +869,12 @@ impl SampleInput<'_> {
                 .load(port)
                 .saturating_sub(taken)
                 .saturating_add(later.1);
-            let link = self.router_slots.first + index as u32;
-            if slot.wait(waiting_packets, waiting_bytes) || !flow.is_nothing() {
+            let link = self.sampled_ports.first + index as u32;
+            if sampled_link.wait(waiting_packets, waiting_bytes) || !flow.is_nothing() {
                 sink.record(Record::LinkSample {
                     bin: number,
                     link,
-                    class: slot.class,
+                    class: sampled_link.class,
                     flow,
                     waiting_packets,
                     waiting_bytes,
@@ -868,19 +883,24 @@ impl SampleInput<'_> {
             if is_to_router && let Some(of_link) = samples.vcs.get_mut(index * vcs..(index + 1) * vcs) {
                 let waiting = &mut samples.waiting;
                 // A packet that starts at the end of the bin belongs to the next one.
-                let slot = index as u16;
-                waiting.forget_started(slot, self.router_slots.vcs, |start| start < end, &mut |_| {});
+                let sampled_link = index as u16;
+                waiting.forget_started(
+                    sampled_link,
+                    self.sampled_ports.vcs,
+                    |start| start < end,
+                    &mut |_| {},
+                );
                 for (vc, (sampled, waiting)) in
                     (0..).zip(of_link.iter_mut().zip(&waiting.counts[index * vcs..]))
                 {
-                    let used = self.router_slots.used(self.router, port, vc);
+                    let used = self.sampled_ports.used(self.router, port, vc);
                     if let Some(levels) = sampled.close(used, *waiting) {
                         sink.record(Record::VcSample {
                             bin: number,
                             link,
                             vc,
                             levels,
-                            capacity: self.router_slots.capacities[usize::from(port)],
+                            capacity: self.sampled_ports.capacities[usize::from(port)],
                         });
                     }
                 }
@@ -911,8 +931,8 @@ impl SampleInput<'_> {
         for number in periods {
             let end = self.plan.periods().end(number).min(run_end.unwrap_or(Time::MAX));
             let mut goes_on = false;
-            let mut period = OpenPeriod::new(self.router_slots, sink.period(number as u32));
-            for LinkRun { ports, link } in self.router_slots.runs.iter().flatten() {
+            let mut period = OpenPeriod::new(self.sampled_ports, sink.period(number as u32));
+            for LinkRange { ports, link } in self.sampled_ports.ranges.iter().flatten() {
                 self.router.flows(ports.clone(), end, |port, flow, is_active| {
                     let number = link + u32::from(port - ports.start);
                     period.add((port, number), &flow, &mut samples.links);
@@ -937,20 +957,20 @@ impl SampleInput<'_> {
     ) -> bool {
         let not_begun = self.not_begun.filter(|_| is_last);
         let mut goes_on = false;
-        for (slot, runs) in samples.slots.iter_mut().zip(&self.router_slots.runs) {
-            let mut sum = self.add_up(runs, end, &mut goes_on);
+        for (sampled_link, ranges) in samples.sampled_links.iter_mut().zip(&self.sampled_ports.ranges) {
+            let mut sum = self.add_up(ranges, end, &mut goes_on);
             if let Some(not_begun) = not_begun {
-                self.subtract(runs, not_begun, &mut sum);
+                self.subtract(ranges, not_begun, &mut sum);
             }
-            if let Some(later) = slot.after_open() {
+            if let Some(later) = sampled_link.after_open() {
                 if not_begun.is_none() {
                     sum.packets = sum.packets.saturating_sub(later.0);
                     sum.bytes = sum.bytes.saturating_sub(later.1);
                 }
-                slot.open_next(bin);
+                sampled_link.open_next(bin);
                 goes_on = true;
             }
-            let (class, flow) = (slot.class, slot.advance(sum));
+            let (class, flow) = (sampled_link.class, sampled_link.advance(sum));
             if !flow.is_nothing() {
                 sink.class(bin as u32, class, flow);
             }
@@ -959,13 +979,13 @@ impl SampleInput<'_> {
         goes_on | samples.deliveries.sample(bin, self.delivered, emit)
     }
 
-    /// Adds up what the links of a slot have carried until `end`. Sets `goes_on` if one of them is active then.
+    /// Adds up what the links of a sampled link have carried until `end`. Sets `goes_on` if one of them is active then.
     #[inline]
-    fn add_up(&self, runs: &SlotRuns, end: Time, goes_on: &mut bool) -> Flow {
+    fn add_up(&self, ranges: &LinkRanges, end: Time, goes_on: &mut bool) -> Flow {
         let mut sum = Flow::default();
-        for run in runs {
-            let (of_run, is_active) = self.router.flow_of(run.ports.clone(), end);
-            sum.add(&of_run);
+        for range in ranges {
+            let (of_range, is_active) = self.router.flow_of(range.ports.clone(), end);
+            sum.add(&of_range);
             *goes_on |= is_active;
         }
         sum
@@ -973,8 +993,8 @@ impl SampleInput<'_> {
 
     /// Subtracts the packets of links that had not begun at the end of the run.
     #[cold]
-    fn subtract(&self, runs: &SlotRuns, not_begun: &NotBegun, sum: &mut Flow) {
-        for port in runs.iter().flat_map(|run| run.ports.clone()) {
+    fn subtract(&self, ranges: &LinkRanges, not_begun: &NotBegun, sum: &mut Flow) {
+        for port in ranges.iter().flat_map(|range| range.ports.clone()) {
             let key = (self.router.id(), Port(port));
             let (packets, bytes) = not_begun.get(&key).copied().unwrap_or_default();
             sum.packets = sum.packets.saturating_sub(packets);

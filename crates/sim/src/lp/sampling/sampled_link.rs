@@ -196,9 +196,9 @@ impl SampledVc {
 pub fn bytes_of_links(plan: &Plan, links: u64, vcs: u64) -> u64 {
     let details = plan.setting.series >= Series::Links;
     // An LP has links of about this many classes.
-    let slots = if details { links } else { links.min(3) };
+    let sampled = if details { links } else { links.min(3) };
     let vcs = if plan.vcs() { links * vcs } else { 0 };
-    slots * size_of::<SampledLink>() as u64 + vcs * size_of::<SampledVc>() as u64
+    sampled * size_of::<SampledLink>() as u64 + vcs * size_of::<SampledVc>() as u64
 }
 
 #[cfg(test)]

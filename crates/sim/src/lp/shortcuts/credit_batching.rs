@@ -30,7 +30,7 @@ use des::Time;
 use experiment::{CreditSetting, Series};
 use serde::{Deserialize, Serialize};
 
-use super::{Declared, Observed};
+use super::{Declared, Requested};
 
 /// Part of the smallest buffer of a VC that is one batch, whatever the buffer. It is so small that pending credits are
 /// seldom missed.
@@ -63,18 +63,18 @@ impl CreditBatching {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(observed: &Observed, declared: &Declared) -> Option<CreditBatching> {
+pub fn applies(requested: &Requested, declared: &Declared) -> Option<CreditBatching> {
     let batch = declared.vc_buffer / PART;
     let invisible = declared.router.reports_credit_waits
         && declared.nic.reports_credit_waits
         && declared.oblivious
-        && !declared.slots
-        && observed.series < Series::Links
-        && observed.whole
-        && observed.until.is_some()
-        && !observed.ranks;
+        && !declared.packet_slots
+        && requested.series < Series::Links
+        && requested.whole
+        && requested.until.is_some()
+        && !requested.ranks;
     let worth = batch >= LEAST.saturating_mul(declared.packet);
-    let asked = observed.credits == CreditSetting::Auto;
+    let asked = requested.credits == CreditSetting::Auto;
     (asked && invisible && worth).then_some(CreditBatching { batch })
 }
 

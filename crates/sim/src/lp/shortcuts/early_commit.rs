@@ -8,8 +8,8 @@
 //! # Preconditions
 //! - The end of the run is known, and it has no drain phase: there, hosts are asked what has arrived.
 //! - All jobs are synthetic traffic: ranks act upon what arrives.
-//! - Nothing observes a host before the end: no time series but tallied ones ([`tallies`]), no timeline, no waits, no
-//!   checkpoint.
+//! - Nothing reads the state of a host before the end: no time series but tallied ones ([`tallies`]), no timeline, no
+//!   waits, no checkpoint.
 //! - No counts of single hosts are collected: a router has one count for all its hosts.
 //! - A packet that the router has sent leaves at that time and arrives: reservations of the router model are final, and
 //!   links lose nothing. The NIC model delivers it on arrival, and does nothing else then.
@@ -28,7 +28,7 @@
 use des::Time;
 use experiment::Series;
 
-use super::{Declared, Observed, tallies};
+use super::{Declared, Requested, tallies};
 
 /// Deliveries before this time are counted early.
 #[derive(Clone, Copy, Debug)]
@@ -46,19 +46,19 @@ impl EarlyCommit {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(observed: &Observed, declared: &Declared) -> Option<EarlyCommit> {
-    let tallied = || tallies::applies(observed, declared).is_some();
+pub fn applies(requested: &Requested, declared: &Declared) -> Option<EarlyCommit> {
+    let tallied = || tallies::applies(requested, declared).is_some();
     let (router, nic) = (&declared.router, &declared.nic);
     let certain = router.final_reservations
         && nic.accepts_every_arrival
         && !nic.needs_arrivals
         && !declared.links.loses_packets;
-    let unobserved = (observed.series == Series::Off || tallied())
-        && !observed.timeline
-        && !observed.waits
-        && !observed.host_latency
-        && observed.whole
-        && !observed.drains
-        && !observed.ranks;
-    observed.until.filter(|_| certain && unobserved).map(EarlyCommit)
+    let unread = (requested.series == Series::Off || tallied())
+        && !requested.timeline
+        && !requested.waits
+        && !requested.host_latency
+        && requested.whole
+        && !requested.drains
+        && !requested.ranks;
+    requested.until.filter(|_| certain && unread).map(EarlyCommit)
 }

@@ -18,12 +18,12 @@
 
 use des::Time;
 
-use super::{Declared, Observed, credit_batching, early_commit};
+use super::{Declared, Requested, credit_batching, early_commit};
 
 /// The lookahead, if the preconditions hold.
-pub fn applies(observed: &Observed, declared: &Declared) -> Option<Time> {
-    credit_batching::applies(observed, declared)?;
-    early_commit::applies(observed, declared)?;
+pub fn applies(requested: &Requested, declared: &Declared) -> Option<Time> {
+    credit_batching::applies(requested, declared)?;
+    early_commit::applies(requested, declared)?;
     let has_signals = declared.router.sends_signals || declared.nic.signals_of.is_some();
     (!has_signals).then_some(declared.nearest_router)
 }

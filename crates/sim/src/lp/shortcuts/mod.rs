@@ -1,8 +1,8 @@
 //! Exact shortcuts: they save a run events and change no result.
 //!
-//! This module decides once per run which shortcuts apply, from what the run observes and what its parts declare. Each
-//! shortcut is one file with its theorem, preconditions, proof and test. All other code asks the [`Shortcuts`] of its
-//! run.
+//! This module decides once per run which shortcuts apply, from what the experiment requests and what its parts
+//! declare. Each shortcut is one file with its theorem, preconditions, proof and test. All other code asks the
+//! [`Shortcuts`] of its run.
 
 pub mod credit_batching;
 pub mod early_commit;
@@ -19,9 +19,9 @@ use crate::lp::shortcuts::early_commit::EarlyCommit;
 use crate::lp::shortcuts::send_ahead::SendAhead;
 use crate::lp::shortcuts::tallies::Tallies;
 
-/// What a run observes, and its settings.
+/// What an experiment requests of a run: what it collects, and its settings.
 #[derive(Clone, Copy, Debug)]
-pub struct Observed {
+pub struct Requested {
     /// The latest end of the run, if known.
     pub until: Option<Time>,
     /// Whether hosts are asked in a drain phase what has arrived.
@@ -56,7 +56,7 @@ pub struct Declared {
     /// The links.
     pub links: LinkCapabilities,
     /// Whether buffers are divided into slots of the largest packet.
-    pub slots: bool,
+    pub packet_slots: bool,
     /// Smallest buffer of a VC, in bytes.
     pub vc_buffer: u32,
     /// Largest packet with its header, in bytes.
@@ -84,11 +84,11 @@ pub struct Shortcuts {
     pub lookahead: Time,
 }
 
-impl Observed {
-    /// What a run of an experiment observes. `whole`: it writes no checkpoint and resumes from none.
-    pub fn new(experiment: &Experiment, whole: bool) -> Observed {
+impl Requested {
+    /// What an experiment requests. `whole`: it writes no checkpoint and resumes from none.
+    pub fn new(experiment: &Experiment, whole: bool) -> Requested {
         let (run, collect) = (&experiment.run, &experiment.collect);
-        Observed {
+        Requested {
             until: run.latest_end(),
             drains: run.drains(),
             series: collect.series,
@@ -111,7 +111,7 @@ impl Declared {
             router: network.model.capabilities(),
             nic: network.nic.capabilities(),
             links: LINKS,
-            slots: network.slot() > 0,
+            packet_slots: network.packet_slot() > 0,
             vc_buffer: network.smallest_buffer_of_vc(),
             packet: network.packet.largest(),
             rails: network.rails.count(),
@@ -123,13 +123,13 @@ impl Declared {
 
 impl Shortcuts {
     /// All shortcuts whose preconditions hold.
-    pub fn choose(observed: &Observed, declared: &Declared) -> Shortcuts {
+    pub fn choose(requested: &Requested, declared: &Declared) -> Shortcuts {
         Shortcuts {
-            credit_batching: credit_batching::applies(observed, declared).unwrap_or(CreditBatching::OFF),
-            early_commit: early_commit::applies(observed, declared).unwrap_or(EarlyCommit::OFF),
-            send_ahead: send_ahead::applies(observed, declared).unwrap_or(SendAhead::OFF),
-            tallies: tallies::applies(observed, declared).unwrap_or(Tallies::OFF),
-            lookahead: long_windows::applies(observed, declared).unwrap_or(declared.shortest_link),
+            credit_batching: credit_batching::applies(requested, declared).unwrap_or(CreditBatching::OFF),
+            early_commit: early_commit::applies(requested, declared).unwrap_or(EarlyCommit::OFF),
+            send_ahead: send_ahead::applies(requested, declared).unwrap_or(SendAhead::OFF),
+            tallies: tallies::applies(requested, declared).unwrap_or(Tallies::OFF),
+            lookahead: long_windows::applies(requested, declared).unwrap_or(declared.shortest_link),
         }
     }
 }
@@ -142,8 +142,8 @@ mod tests {
     type Case<T> = (fn(&mut T), &'static str);
 
     /// Names of the shortcuts that apply.
-    fn taken(observed: &Observed, declared: &Declared) -> String {
-        let shortcuts = Shortcuts::choose(observed, declared);
+    fn taken(requested: &Requested, declared: &Declared) -> String {
+        let shortcuts = Shortcuts::choose(requested, declared);
         let taken = [
             ("batches", shortcuts.credit_batching.is_on()),
             ("early", shortcuts.early_commit.covers(Time(99))),
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn each_precondition_is_needed() {
-        let observed = Observed {
+        let requested = Requested {
             until: Some(Time(100)),
             drains: false,
             series: Series::Off,
@@ -190,15 +190,15 @@ mod tests {
                 ..NicCapabilities::NONE
             },
             links: LINKS,
-            slots: false,
+            packet_slots: false,
             vc_buffer: 160,
             packet: 10,
             rails: 1,
             shortest_link: Time(10),
             nearest_router: Time(30),
         };
-        assert_eq!(taken(&observed, &declared), "batches early ahead windows");
-        let seen: [Case<Observed>; 13] = [
+        assert_eq!(taken(&requested, &declared), "batches early ahead windows");
+        let seen: [Case<Requested>; 13] = [
             (|o| o.until = None, ""),
             (|o| o.drains = true, "batches"),
             (
@@ -220,9 +220,9 @@ mod tests {
             (|o| o.credits = CreditSetting::Each, "early ahead"),
         ];
         for (index, (change, left)) in seen.into_iter().enumerate() {
-            let mut observed = observed;
-            change(&mut observed);
-            assert_eq!(taken(&observed, &declared), left, "observed, {index}");
+            let mut requested = requested;
+            change(&mut requested);
+            assert_eq!(taken(&requested, &declared), left, "requested, {index}");
         }
         let parts: [Case<Declared>; 16] = [
             (|d| d.oblivious = false, "early ahead"),
@@ -238,19 +238,19 @@ mod tests {
             (|d| d.links.loses_packets = true, "batches"),
             (|d| d.router = RouterCapabilities::NONE, ""),
             (|d| d.nic = NicCapabilities::NONE, ""),
-            (|d| d.slots = true, "early ahead"),
+            (|d| d.packet_slots = true, "early ahead"),
             (|d| d.vc_buffer = 159, "early ahead"),
             (|d| d.rails = 2, "batches early windows"),
         ];
         for (index, (change, left)) in parts.into_iter().enumerate() {
             let mut declared = declared;
             change(&mut declared);
-            assert_eq!(taken(&observed, &declared), left, "declared, {index}");
+            assert_eq!(taken(&requested, &declared), left, "declared, {index}");
         }
         // With series, early commit needs tallies, and these need final reservations of NICs.
-        let tallied = Observed {
+        let tallied = Requested {
             series: Series::Classes,
-            ..observed
+            ..requested
         };
         let (mut declared, all) = (declared, "batches early ahead windows tallies");
         assert_eq!(taken(&tallied, &declared), all);

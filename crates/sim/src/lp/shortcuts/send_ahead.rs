@@ -7,7 +7,7 @@
 //!
 //! # Preconditions
 //! - Those of [early commit](super::early_commit): the end of the run is known, the host has no ranks, and nothing
-//!   observes it before the end.
+//!   reads its state before the end.
 //! - The event at the host is not one that may be undone. The optimistic executor has such events beside certain ones;
 //!   at those, each message is made at its time.
 //! - Hosts have one rail. Packets of several rails may reach a router at one picosecond, in the order in which they
@@ -28,7 +28,7 @@
 
 use des::Time;
 
-use super::{Declared, Observed, early_commit};
+use super::{Declared, Requested, early_commit};
 
 /// Hosts send ahead by so many latencies of the shortest link: enough for several messages, few enough to be near in
 /// memory when they are due.
@@ -38,7 +38,7 @@ const SHORTEST_LINKS: u64 = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct SendAhead {
     /// Messages are made less than this before they are due.
-    window: Time,
+    reach: Time,
     /// Messages due from here on are made at their time.
     until: Time,
 }
@@ -46,14 +46,14 @@ pub struct SendAhead {
 impl SendAhead {
     /// Each message is made at its time.
     pub const OFF: SendAhead = SendAhead {
-        window: Time::ZERO,
+        reach: Time::ZERO,
         until: Time::ZERO,
     };
 
     /// Whether a message that is due at `due`, after `now`, may be made now.
     #[inline]
     pub fn reaches(self, now: Time, due: Time) -> bool {
-        self.covers(due) && due - now < self.window
+        self.covers(due) && due - now < self.reach
     }
 
     /// Whether a packet that starts onto the injection link at `start` may be sent before.
@@ -64,11 +64,11 @@ impl SendAhead {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(observed: &Observed, declared: &Declared) -> Option<SendAhead> {
-    early_commit::applies(observed, declared)?;
+pub fn applies(requested: &Requested, declared: &Declared) -> Option<SendAhead> {
+    early_commit::applies(requested, declared)?;
     let nic = &declared.nic;
     (declared.rails == 1 && nic.sends_only_messages && nic.final_reservations).then(|| SendAhead {
-        window: Time(declared.shortest_link.ps().saturating_mul(SHORTEST_LINKS)),
-        until: observed.until.unwrap_or_default(),
+        reach: Time(declared.shortest_link.ps().saturating_mul(SHORTEST_LINKS)),
+        until: requested.until.unwrap_or_default(),
     })
 }

@@ -3,7 +3,8 @@
 //! # Theorem
 //! With series of link classes and jobs only, the sums of a bin over all hosts are those of the intervals and moments
 //! that events decide: reservations of injection links, times without credits, messages and deliveries. They do not
-//! depend on the order in which they are added, nor on when. So nothing observes a host before the end of the run.
+//! depend on the order in which they are added, nor on when. So nothing reads the state of a host before the end of
+//! the run.
 //!
 //! # Preconditions
 //! - No series of single links, hosts, routers or VCs: those have levels, which are looked at when a bin ends.
@@ -25,7 +26,7 @@
 //! the sums over series of single links, for all kinds of ends; corpus and random experiments compare the digests of
 //! collected data on all executors.
 
-use super::{Declared, Observed};
+use super::{Declared, Requested};
 use experiment::{MOST_TALLIED, Series};
 
 /// Whether sums by link class and job are tallied.
@@ -44,9 +45,9 @@ impl Tallies {
 }
 
 /// The shortcut, if its preconditions hold.
-pub fn applies(observed: &Observed, declared: &Declared) -> Option<Tallies> {
-    let few_bins = observed.bins.is_some_and(|bins| bins <= MOST_TALLIED);
+pub fn applies(requested: &Requested, declared: &Declared) -> Option<Tallies> {
+    let few_bins = requested.bins.is_some_and(|bins| bins <= MOST_TALLIED);
     let applies =
-        observed.series == Series::Classes && few_bins && observed.whole && declared.nic.final_reservations;
+        requested.series == Series::Classes && few_bins && requested.whole && declared.nic.final_reservations;
     applies.then_some(Tallies(true))
 }

@@ -144,7 +144,7 @@ impl EventReplay {
     }
 }
 
-/// Whether an `OTF2_CollectiveOp` creates a communicator or window.
+/// Whether an `OTF2_CollectiveOp` creates a communicator or RMA window.
 pub(super) fn creates(operation: u32) -> bool {
     matches!(operation, 17 | 21)
 }

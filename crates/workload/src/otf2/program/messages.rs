@@ -77,7 +77,7 @@ impl EventReplay {
     pub(super) fn post(&mut self, request: u64, call: Call, now: u64) -> (u64, u64) {
         self.wait_before_start(now);
         let number = self.number();
-        self.push_slot(
+        self.push_item(
             QueuedOperation::Posted {
                 request,
                 number,

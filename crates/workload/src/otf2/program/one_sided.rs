@@ -5,7 +5,7 @@ use ::otf2::RmaRecord;
 use super::super::definitions::{CommunicatorMembership, Definitions};
 use super::EventReplay;
 use super::collectives::creates;
-use crate::mpi_calls::{AGREE_ON_CONTEXT, EXCHANGE_WINDOWS};
+use crate::mpi_calls::{AGREE_ON_CONTEXT, EXCHANGE_RMA_WINDOWS};
 use crate::{Call, Operation};
 
 impl EventReplay {
@@ -17,8 +17,9 @@ impl EventReplay {
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), String> {
-        let Some(CommunicatorMembership::Group(communicator)) = definitions.window(transfer.window)? else {
-            // A window of another paradigm, or the rank's own memory.
+        let Some(CommunicatorMembership::Group(communicator)) = definitions.rma_window(transfer.window)?
+        else {
+            // An RMA window of another paradigm, or the rank's own memory.
             return Ok(());
         };
         let size = definitions.communicators[communicator as usize].len();
@@ -58,19 +59,19 @@ impl EventReplay {
         Ok(())
     }
 
-    pub(super) fn window_collective(
+    pub(super) fn rma_collective(
         &mut self,
         window: u32,
         operation: u32,
         now: u64,
         definitions: &Definitions,
     ) -> Result<(), String> {
-        let Some(membership) = definitions.window(window)? else {
+        let Some(membership) = definitions.rma_window(window)? else {
             return Ok(());
         };
         let call = self.call(Call::Other);
         if creates(operation) {
-            self.push_internal(membership, &[AGREE_ON_CONTEXT, EXCHANGE_WINDOWS], call, now);
+            self.push_internal(membership, &[AGREE_ON_CONTEXT, EXCHANGE_RMA_WINDOWS], call, now);
         } else if destroys(operation) {
             self.push_internal(membership, &[(crate::Collective::Barrier, 0)], call, now);
         } else if let CommunicatorMembership::Group(communicator) = membership {
@@ -79,8 +80,8 @@ impl EventReplay {
         Ok(())
     }
 
-    pub(super) fn window_lock(&self, window: u32, definitions: &Definitions) -> Result<(), String> {
-        if definitions.window(window)?.is_none() {
+    pub(super) fn rma_lock(&self, window: u32, definitions: &Definitions) -> Result<(), String> {
+        if definitions.rma_window(window)?.is_none() {
             return Ok(());
         }
         let name = self.current.as_ref().map_or("MPI", |c| &c.region.name);

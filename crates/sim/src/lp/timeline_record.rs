@@ -1,4 +1,4 @@
-//! Trace records of ranks, NICs and routers, from which the tables `timeline`, `messages` and `waits` are built. The
+//! Timeline records of ranks, NICs and routers, from which the tables `timeline`, `messages` and `waits` are built. The
 //! simulation does not depend on them.
 //!
 //! An LP emits a record when it knows the fact. The record contains nothing that only another LP knows.
@@ -6,7 +6,7 @@
 
 use des::{LpId, Time};
 use fabric::Wait;
-use mpi::{Message, MessageKind, TracedActivity};
+use mpi::{Message, MessageKind, TimelineActivity};
 use serde::{Deserialize, Serialize};
 use topology::HostId;
 use workload::Call;
@@ -57,18 +57,18 @@ pub enum Activity {
     Call(Call),
 }
 
-impl From<TracedActivity> for Activity {
-    fn from(activity: TracedActivity) -> Activity {
+impl From<TimelineActivity> for Activity {
+    fn from(activity: TimelineActivity) -> Activity {
         match activity {
-            TracedActivity::Compute(region) => Activity::Compute(region),
-            TracedActivity::Call(call) => Activity::Call(call),
+            TimelineActivity::Compute(region) => Activity::Compute(region),
+            TimelineActivity::Call(call) => Activity::Call(call),
         }
     }
 }
 
-/// A trace record. "Now" is the time of its event.
+/// A timeline record. "Now" is the time of its event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TraceRecord {
+pub enum TimelineRecord {
     /// A rank finished an activity.
     Did {
         /// Job.
@@ -152,4 +152,4 @@ pub enum TraceRecord {
 }
 
 // Series produce at least as many records, so records stay small.
-const _: () = assert!(size_of::<TraceRecord>() <= 48);
+const _: () = assert!(size_of::<TimelineRecord>() <= 48);

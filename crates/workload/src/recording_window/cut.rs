@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::borders::{self, KeptOperations, MatchKey, is_counted, match_key};
-use super::{CuttableRecording, RecordedProgram, RecordingWindow, WindowEdges, edges};
+use super::{CuttableRecording, RecordedProgram, RecordingEdges, RecordingWindow, edges};
 use crate::{Call, CutOperations, Operation, OtherLocations, Program, Recording, TraceError, Workload};
 
 /// Opens a window of a recording.
@@ -38,7 +38,7 @@ pub fn open(
 struct CutWorkload {
     recorded: Arc<dyn CuttableRecording>,
     communicators: Arc<[Vec<u32>]>,
-    edges: Vec<WindowEdges>,
+    edges: Vec<RecordingEdges>,
     /// What each rank keeps; `None` for the whole recording.
     kept: Option<Vec<Arc<KeptOperations>>>,
 }

@@ -7,7 +7,7 @@ use crate::{LpId, Partition};
 /// An LP with its random-stream position and its send counter. It begins with a cache line, so that models can lay
 /// out their LPs by lines.
 #[repr(C, align(64))]
-pub(crate) struct Slot<L> {
+pub(crate) struct LpEntry<L> {
     /// Random numbers drawn so far.
     pub(crate) draws: u64,
     /// Events sent so far, modulo 2^32.
@@ -19,17 +19,17 @@ pub(crate) struct Slot<L> {
 /// memory.
 pub struct Lps<L> {
     /// LPs of each thread.
-    parts: Vec<Vec<Slot<L>>>,
+    parts: Vec<Vec<LpEntry<L>>>,
     /// Number of the first LP of each part, then the number of LPs.
     first: Vec<usize>,
 }
 
 impl<L> Lps<L> {
     /// The LPs of one thread.
-    pub(crate) fn new(slots: Vec<Slot<L>>) -> Lps<L> {
+    pub(crate) fn new(entries: Vec<LpEntry<L>>) -> Lps<L> {
         Lps {
-            first: vec![0, slots.len()],
-            parts: vec![slots],
+            first: vec![0, entries.len()],
+            parts: vec![entries],
         }
     }
 
@@ -42,7 +42,7 @@ impl<L> Lps<L> {
     }
 
     /// The LPs of each part of a partition. They do not move if they come from threads with these parts.
-    pub(crate) fn into_parts(self, partition: &Partition) -> Vec<Vec<Slot<L>>> {
+    pub(crate) fn into_parts(self, partition: &Partition) -> Vec<Vec<LpEntry<L>>> {
         let ends = (0..partition.parts()).map(|part| partition.range(part).end as usize);
         if ends.eq(self.first[1..].iter().copied()) {
             return self.parts;
@@ -61,7 +61,7 @@ impl<L> Lps<L> {
         parts
     }
 
-    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot<L>> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &LpEntry<L>> {
         self.parts.iter().flatten()
     }
 
@@ -77,7 +77,7 @@ impl<L> Lps<L> {
 
     /// All LPs in order.
     pub fn iter(&self) -> impl Iterator<Item = &L> {
-        self.slots().map(|slot| &slot.lp)
+        self.entries().map(|entry| &entry.lp)
     }
 }
 
@@ -99,12 +99,12 @@ mod tests {
     use super::*;
 
     fn lps(of: Range<u32>) -> Lps<u32> {
-        let slot = |lp| Slot {
+        let entry = |lp| LpEntry {
             draws: 0,
             sequence: 0,
             lp,
         };
-        Lps::new(of.map(slot).collect())
+        Lps::new(of.map(entry).collect())
     }
 
     #[test]
@@ -134,8 +134,8 @@ mod tests {
             let place = all.parts[1].as_ptr();
             let parts = all.into_parts(&partition);
             assert_eq!(parts.len(), partition.parts());
-            for (part, slots) in parts.iter().enumerate() {
-                assert!(slots.iter().map(|slot| slot.lp).eq(partition.range(part)));
+            for (part, entries) in parts.iter().enumerate() {
+                assert!(entries.iter().map(|entry| entry.lp).eq(partition.range(part)));
             }
             if partition.parts() == 2 {
                 assert_eq!(parts[1].as_ptr(), place, "the same parts stay where they are");

@@ -16,14 +16,14 @@ pub struct Machine {
     /// Where the size of a part comes from.
     pub part_origin: Origin,
     /// The parts.
-    pub parts: Parts,
+    pub parts: MachineParts,
     /// Their place in the file of the preset.
     pub location: Location,
 }
 
 /// The parts of a machine.
 #[derive(Clone, Debug)]
-pub enum Parts {
+pub enum MachineParts {
     /// Parts that are all alike, any number of them.
     Equal {
         /// Hosts of one part.
@@ -57,7 +57,7 @@ impl Machine {
     pub fn read(hosts: &Section, part: &Section) -> Result<Machine, Error> {
         let number: u32 = hosts.required("number")?;
         let parts = match part.has("hosts") {
-            true => Parts::Equal {
+            true => MachineParts::Equal {
                 hosts: part.required("hosts")?,
             },
             false => {
@@ -72,7 +72,7 @@ impl Machine {
                     .zip(&sizes)
                     .map(|(whole, size)| whole / size)
                     .collect();
-                Parts::Boxes { sizes, most }
+                MachineParts::Boxes { sizes, most }
             }
         };
         if parts.hosts() == 0 || number == 0 {
@@ -103,12 +103,12 @@ impl Machine {
         let wanted = hosts.div_ceil(self.parts.hosts());
         let all = self.hosts.div_ceil(self.parts.hosts());
         Ok(match &self.parts {
-            Parts::Equal { .. } => Taken {
+            MachineParts::Equal { .. } => Taken {
                 parts: wanted,
                 all,
                 sizes: Vec::new(),
             },
-            Parts::Boxes { sizes, most } => {
+            MachineParts::Boxes { sizes, most } => {
                 let routers = |counts: &[u32]| -> Vec<u32> {
                     sizes
                         .iter()
@@ -133,12 +133,12 @@ impl Machine {
     }
 }
 
-impl Parts {
+impl MachineParts {
     /// Hosts of one part.
     fn hosts(&self) -> u32 {
         match self {
-            Parts::Equal { hosts } => *hosts,
-            Parts::Boxes { sizes, .. } => sizes.iter().product(),
+            MachineParts::Equal { hosts } => *hosts,
+            MachineParts::Boxes { sizes, .. } => sizes.iter().product(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Trace events of a rank, the source of timelines and message histories. They are off by default and do not affect
+//! Timeline events of a rank, the source of timelines and message histories. They are off by default and do not affect
 //! the simulation.
 
 use des::Time;
@@ -7,14 +7,14 @@ use workload::{Call, Region};
 
 use crate::{ALGORITHMS, CollectiveAlgorithm, Message};
 
-/// A trace event, in [`Action::Trace`](crate::Action::Trace).
+/// A timeline event, in [`Action::Timeline`](crate::Action::Timeline).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TraceEvent {
+pub enum TimelineEvent {
     /// An operation, or a part of one, ended. A call in which the rank waits has several parts. Parts are
     /// contiguous; only calls are reported if they take no time.
     Activity {
         /// The activity.
-        what: TracedActivity,
+        what: TimelineActivity,
         /// Its start.
         since: Time,
         /// Its end: now, or when the rank began to wait until now.
@@ -35,16 +35,16 @@ pub enum TraceEvent {
 
 /// What a rank did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TracedActivity {
+pub enum TimelineActivity {
     /// It computed in this region of the code, if known.
     Compute(Option<Region>),
     /// It was in this call.
     Call(Call),
 }
 
-/// Time up to which the activity has been traced. A time before its start means that nothing was traced.
+/// Time up to which the activity has been reported. A time before its start means that nothing was reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct TracedUntil(pub Time);
+pub(crate) struct TimelineUntil(pub Time);
 
 /// Index of an algorithm in the registry.
 pub(crate) fn index_of(algorithm: &'static CollectiveAlgorithm) -> Option<u16> {

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::edges::error;
-use super::{CuttableRecording, RecordingWindow, WindowEdges};
+use super::{CuttableRecording, RecordingEdges, RecordingWindow};
 use crate::{Operation, TraceError};
 
 /// Largest number of distinct messages by communicator, ranks and tag.
@@ -155,7 +155,7 @@ struct Borders {
 pub fn find(
     recorded: &dyn CuttableRecording,
     window: &RecordingWindow,
-    edges: &[WindowEdges],
+    edges: &[RecordingEdges],
 ) -> Result<Vec<KeptOperations>, TraceError> {
     let communicators = recorded.communicators();
     let mut borders = Borders::default();
@@ -176,7 +176,7 @@ impl Borders {
         recorded: &dyn CuttableRecording,
         window: &RecordingWindow,
         rank: u32,
-        edges: WindowEdges,
+        edges: RecordingEdges,
         communicators: &[Vec<u32>],
     ) -> Result<(), TraceError> {
         let mut program = recorded.program_between(rank, edges)?;

@@ -1,20 +1,20 @@
-//! Tracing: the records of a host about its ranks, its messages and the packets that wait in its NIC.
+//! Timelines: the records of a host about its ranks, its messages and the packets that wait in its NIC.
 
 use des::{Context, Journal, Time};
 use fabric::{NicSource, NicWaitTracker, NicWaitTrackerUndo, Packet, Wait, WaitOutputs};
-use mpi::{COLLECTIVE_CONTEXT, Message, TraceEvent, WINDOW_CONTEXT};
+use mpi::{COLLECTIVE_CONTEXT, Message, RMA_CONTEXT, TimelineEvent};
 use topology::HOST_LINK;
 
 use super::host::{HostCollectionUndo, HostDepartureFacts};
 use crate::lp::net_event::Record;
 use crate::lp::simulation::Simulation;
+use crate::lp::timeline_record::{MessageKey, TimelineRecord};
 use crate::lp::times_by_job::TimesByJob;
-use crate::lp::trace_record::{MessageKey, TraceRecord};
 
-/// Writes the trace records of a host.
-pub struct Tracer {
-    /// Whether it traces ranks and their messages.
-    timeline: bool,
+/// Writes the timeline records of a host.
+pub struct HostTimeline {
+    /// Whether it records ranks and their messages.
+    of_ranks: bool,
     /// By rail; empty unless waits are collected.
     pub wait_trackers: Box<[NicWaitTracker]>,
     /// Times that the injection links took to transmit the packets of each job, if energy is divided among jobs.
@@ -38,17 +38,17 @@ struct NicWaitSink<'a, C> {
     context: &'a mut C,
 }
 
-impl Tracer {
+impl HostTimeline {
     /// `None` unless timelines or waits are collected, or energy is divided among jobs.
-    pub fn new(simulation: &Simulation) -> Option<Tracer> {
+    pub fn new(simulation: &Simulation) -> Option<HostTimeline> {
         let rails = if simulation.waits {
             simulation.network.rails.count()
         } else {
             0
         };
         let divides_energy = simulation.divides_energy();
-        (simulation.timeline || simulation.waits || divides_energy).then(|| Tracer {
-            timeline: simulation.timeline,
+        (simulation.timeline || simulation.waits || divides_energy).then(|| HostTimeline {
+            of_ranks: simulation.timeline,
             wait_trackers: vec![NicWaitTracker::default(); rails as usize].into(),
             transmissions: divides_energy.then(TimesByJob::default),
         })
@@ -95,8 +95,8 @@ impl Tracer {
             };
             wait_tracker.departed(now, (packet.job, source), serialization, last, &mut sink);
         }
-        if self.timeline && last && !packet.standalone() {
-            context.emit(Record::Trace(TraceRecord::Injected {
+        if self.of_ranks && last && !packet.standalone() {
+            context.emit(Record::Timeline(TimelineRecord::Injected {
                 source: packet.source,
                 number: packet.message,
                 at: now + serialization,
@@ -137,7 +137,7 @@ impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for NicWaitSink<'_,
             bytes,
             ..
         } = self.packet;
-        self.context.emit(Record::Trace(TraceRecord::Waited {
+        self.context.emit(Record::Timeline(TimelineRecord::Waited {
             job,
             source,
             number,
@@ -152,8 +152,8 @@ impl<C: Context<Simulation>> WaitOutputs<NicWaitTrackerUndo> for NicWaitSink<'_,
     }
 }
 
-/// Traces a message that a rank asks to send. An answer of its protocol is asked for now.
-pub fn trace_asked(
+/// Emits the records of a message that a rank asks to send. An answer of its protocol is asked for now.
+pub fn emit_asked(
     job: u16,
     message: &Message,
     number: Option<u32>,
@@ -162,9 +162,9 @@ pub fn trace_asked(
 ) {
     let (at, algorithm) = asked.unwrap_or((context.now(), None));
     let key = MessageKey::new(job, message);
-    let of_program = message.communicator & (COLLECTIVE_CONTEXT | WINDOW_CONTEXT) == 0;
-    context.emit(Record::Trace(TraceRecord::Asked { key, number, at }));
-    context.emit(Record::Trace(TraceRecord::Described {
+    let of_program = message.communicator & (COLLECTIVE_CONTEXT | RMA_CONTEXT) == 0;
+    context.emit(Record::Timeline(TimelineRecord::Asked { key, number, at }));
+    context.emit(Record::Timeline(TimelineRecord::Described {
         key,
         bytes: message.bytes,
         tag: of_program.then_some(message.tag),
@@ -172,20 +172,20 @@ pub fn trace_asked(
     }));
 }
 
-/// Traces what a rank did. When it asked for its next message, and by which algorithm of a collective, is returned.
-pub fn trace_note(
-    note: TraceEvent,
+/// Emits what a rank did. When it asked for its next message, and by which algorithm of a collective, is returned.
+pub fn emit_rank_event(
+    note: TimelineEvent,
     (job, rank): (u16, u32),
     context: &mut impl Context<Simulation>,
 ) -> Option<(Time, Option<u16>)> {
     let record = match note {
-        TraceEvent::SendIssued { at, algorithm } => return Some((at, algorithm)),
-        TraceEvent::Activity {
+        TimelineEvent::SendIssued { at, algorithm } => return Some((at, algorithm)),
+        TimelineEvent::Activity {
             what,
             since,
             until,
             blocked,
-        } => TraceRecord::Did {
+        } => TimelineRecord::Did {
             job,
             rank,
             since,
@@ -193,10 +193,10 @@ pub fn trace_note(
             what: what.into(),
             blocked,
         },
-        TraceEvent::ReceiveMatched(message) => TraceRecord::Matched {
+        TimelineEvent::ReceiveMatched(message) => TimelineRecord::Matched {
             key: MessageKey::new(job, &message),
         },
     };
-    context.emit(Record::Trace(record));
+    context.emit(Record::Timeline(record));
     None
 }

@@ -10,17 +10,17 @@ use super::{SentAtOnce, TallyStep};
 use crate::lp::simulation::Simulation;
 
 /// Messages of one packet each that were not queued, of one job, in one bin.
-pub struct SentRun {
+pub struct SentSum {
     /// End of the bin; zero before the first message.
     end: Time,
     sent: SentAtOnce,
 }
 
-impl SentRun {
+impl SentSum {
     /// No messages of a job.
     #[inline]
-    pub fn new(job: u16) -> SentRun {
-        SentRun {
+    pub fn new(job: u16) -> SentSum {
+        SentSum {
             end: Time::ZERO,
             sent: SentAtOnce {
                 time: Time::ZERO,
@@ -92,7 +92,7 @@ impl SentRun {
     pub fn finish<C: Context<Simulation>>(&mut self, context: &mut C) {
         if self.sent.messages > 0 {
             tally(self.sent, context);
-            *self = SentRun::new(self.sent.job);
+            *self = SentSum::new(self.sent.job);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The edges of a window for each rank.
 
-use super::{CuttableRecording, RecordingWindow, RegionVisit, WindowBounds, WindowEdge, WindowEdges};
+use super::{
+    CuttableRecording, RecordingBounds, RecordingEdge, RecordingEdges, RecordingWindow, RegionVisit,
+};
 use crate::TraceError;
 
 /// An error about the window of a recording, or of one of its ranks.
@@ -19,15 +21,18 @@ pub fn error(recorded: &dyn CuttableRecording, rank: Option<u32>, message: impl 
 pub fn find(
     recorded: &dyn CuttableRecording,
     window: &RecordingWindow,
-) -> Result<Vec<WindowEdges>, TraceError> {
+) -> Result<Vec<RecordingEdges>, TraceError> {
     let ranks = recorded.ranks();
     match window {
-        RecordingWindow::Mpi => Ok(vec![WindowEdges::MPI; ranks as usize]),
+        RecordingWindow::Mpi => Ok(vec![RecordingEdges::MPI; ranks as usize]),
         RecordingWindow::All => Ok(vec![
-            WindowEdges::new(WindowEdge::Recording, WindowEdge::Recording);
+            RecordingEdges::new(
+                RecordingEdge::Recording,
+                RecordingEdge::Recording
+            );
             ranks as usize
         ]),
-        RecordingWindow::Calls(bounds) => Ok(vec![between(*bounds, WindowEdge::Call); ranks as usize]),
+        RecordingWindow::Calls(bounds) => Ok(vec![between(*bounds, RecordingEdge::Call); ranks as usize]),
         RecordingWindow::Time(bounds) => {
             let offsets = recorded.first_events()?;
             let offsets = offsets.ok_or_else(|| {
@@ -35,10 +40,10 @@ pub fn find(
                     "was recorded without times, so that no window by time can be found; choose one by calls";
                 error(recorded, None, message)
             })?;
-            let edges = between(*bounds, WindowEdge::Time);
+            let edges = between(*bounds, RecordingEdge::Time);
             Ok(offsets
                 .into_iter()
-                .map(|offset_ps| WindowEdges { offset_ps, ..edges })
+                .map(|offset_ps| RecordingEdges { offset_ps, ..edges })
                 .collect())
         }
         RecordingWindow::Region(name) => {
@@ -56,9 +61,9 @@ pub fn find(
     }
 }
 
-fn between(bounds: WindowBounds, edge: fn(u64) -> WindowEdge) -> WindowEdges {
-    let edge = |bound: Option<u64>| bound.map_or(WindowEdge::Mpi, edge);
-    WindowEdges::new(edge(bounds.start), edge(bounds.end))
+fn between(bounds: RecordingBounds, edge: fn(u64) -> RecordingEdge) -> RecordingEdges {
+    let edge = |bound: Option<u64>| bound.map_or(RecordingEdge::Mpi, edge);
+    RecordingEdges::new(edge(bounds.start), edge(bounds.end))
 }
 
 fn check_name(recorded: &dyn CuttableRecording, name: &str) -> Result<(), TraceError> {
@@ -84,7 +89,11 @@ fn never_entered(recorded: &dyn CuttableRecording, rank: u32, name: &str) -> Tra
 }
 
 /// From the first entry to the last exit.
-fn whole_region(recorded: &dyn CuttableRecording, rank: u32, name: &str) -> Result<WindowEdges, TraceError> {
+fn whole_region(
+    recorded: &dyn CuttableRecording,
+    rank: u32,
+    name: &str,
+) -> Result<RecordingEdges, TraceError> {
     let (mut first, mut last) = (None, None);
     recorded.visits(rank, name, &mut |visit| match visit {
         RegionVisit::Entry(edge) => first = first.or(Some(edge)),
@@ -92,7 +101,10 @@ fn whole_region(recorded: &dyn CuttableRecording, rank: u32, name: &str) -> Resu
     })?;
     let first = first.ok_or_else(|| never_entered(recorded, rank, name))?;
     // A region that is not left holds the rest of the recording.
-    Ok(WindowEdges::new(first, last.unwrap_or(WindowEdge::Recording)))
+    Ok(RecordingEdges::new(
+        first,
+        last.unwrap_or(RecordingEdge::Recording),
+    ))
 }
 
 /// Between two entries.
@@ -100,8 +112,8 @@ fn iterations(
     recorded: &dyn CuttableRecording,
     rank: u32,
     name: &str,
-    bounds: WindowBounds,
-) -> Result<WindowEdges, TraceError> {
+    bounds: RecordingBounds,
+) -> Result<RecordingEdges, TraceError> {
     let (mut entries, mut start, mut end) = (0, None, None);
     recorded.visits(rank, name, &mut |visit| {
         if let RegionVisit::Entry(edge) = visit {
@@ -125,8 +137,8 @@ fn iterations(
             return Err(error(recorded, Some(rank), message));
         }
     }
-    Ok(WindowEdges::new(
-        start.unwrap_or(WindowEdge::Mpi),
-        end.unwrap_or(WindowEdge::Mpi),
+    Ok(RecordingEdges::new(
+        start.unwrap_or(RecordingEdge::Mpi),
+        end.unwrap_or(RecordingEdge::Mpi),
     ))
 }

@@ -1,14 +1,14 @@
 //! The place of a rank's reader in its recording, relative to the window that is replayed.
 //!
-//! A window begins and ends at edges. A reader passes events and calls to a [`WindowTracker`], which says whether the
-//! rank is in the window and how much of a computation is. The default window needs no second pass over a recording:
-//! its edges are found while the rank is read.
+//! A window begins and ends at edges. A reader passes events and calls to a [`RecordingTracker`], which says whether
+//! the rank is in the window and how much of a computation is. The default window needs no second pass over a
+//! recording: its edges are found while the rank is read.
 
 use crate::Recording;
 
 /// Where a window of a rank begins or ends. An event, call or time belongs to what follows the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowEdge {
+pub enum RecordingEdge {
     /// The end of `MPI_Init` or `MPI_Init_thread`, or the start of `MPI_Finalize`, where they are recorded.
     Mpi,
     /// The first or last event.
@@ -23,22 +23,22 @@ pub enum WindowEdge {
 
 /// The window of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowEdges {
+pub struct RecordingEdges {
     /// Its start.
-    pub start: WindowEdge,
+    pub start: RecordingEdge,
     /// Its end.
-    pub end: WindowEdge,
+    pub end: RecordingEdge,
     /// The rank's first event, in picoseconds after the first one of all ranks. Only edges by time need it.
     pub offset_ps: u64,
 }
 
-impl WindowEdges {
+impl RecordingEdges {
     /// The default window.
-    pub const MPI: WindowEdges = WindowEdges::new(WindowEdge::Mpi, WindowEdge::Mpi);
+    pub const MPI: RecordingEdges = RecordingEdges::new(RecordingEdge::Mpi, RecordingEdge::Mpi);
 
     /// A window between edges that need no offset.
-    pub const fn new(start: WindowEdge, end: WindowEdge) -> WindowEdges {
-        WindowEdges {
+    pub const fn new(start: RecordingEdge, end: RecordingEdge) -> RecordingEdges {
+        RecordingEdges {
             start,
             end,
             offset_ps: 0,
@@ -48,8 +48,8 @@ impl WindowEdges {
 
 /// The place of a rank's reader. Times are picoseconds after the rank's first event.
 #[derive(Clone, Debug)]
-pub struct WindowTracker {
-    edges: WindowEdges,
+pub struct RecordingTracker {
+    edges: RecordingEdges,
     events: u64,
     calls: u64,
     calls_inside: u64,
@@ -58,21 +58,21 @@ pub struct WindowTracker {
     is_finalized: bool,
 }
 
-impl Default for WindowTracker {
-    fn default() -> WindowTracker {
-        WindowTracker::new(WindowEdges::MPI)
+impl Default for RecordingTracker {
+    fn default() -> RecordingTracker {
+        RecordingTracker::new(RecordingEdges::MPI)
     }
 }
 
-impl WindowTracker {
+impl RecordingTracker {
     /// The place before the first event.
-    pub fn new(edges: WindowEdges) -> WindowTracker {
-        WindowTracker {
+    pub fn new(edges: RecordingEdges) -> RecordingTracker {
+        RecordingTracker {
             edges,
             events: 0,
             calls: 0,
             calls_inside: 0,
-            has_begun: !matches!(edges.start, WindowEdge::Call(_) | WindowEdge::Event(_)),
+            has_begun: !matches!(edges.start, RecordingEdge::Call(_) | RecordingEdge::Event(_)),
             has_ended: false,
             is_finalized: false,
         }
@@ -80,26 +80,26 @@ impl WindowTracker {
 
     /// Whether the next event is an edge. The computation before it must be counted first.
     pub fn is_edge_next(&self) -> bool {
-        let next = WindowEdge::Event(self.events + 1);
+        let next = RecordingEdge::Event(self.events + 1);
         self.edges.start == next || self.edges.end == next
     }
 
     /// Passes an event.
     pub fn event(&mut self, now_ps: u64, recording: &mut Recording) {
         self.events += 1;
-        self.pass(WindowEdge::Event(self.events), now_ps, recording);
+        self.pass(RecordingEdge::Event(self.events), now_ps, recording);
     }
 
     /// Passes the start of an MPI call. Returns whether the call is in the window.
     pub fn call(&mut self, now_ps: u64, recording: &mut Recording) -> bool {
         self.calls += 1;
-        self.pass(WindowEdge::Call(self.calls), now_ps, recording);
+        self.pass(RecordingEdge::Call(self.calls), now_ps, recording);
         let inside = self.is_inside(now_ps);
         self.calls_inside += u64::from(inside);
         inside
     }
 
-    fn pass(&mut self, place: WindowEdge, now_ps: u64, recording: &mut Recording) {
+    fn pass(&mut self, place: RecordingEdge, now_ps: u64, recording: &mut Recording) {
         if self.edges.start == place {
             self.has_begun = true;
             recording.window_start_ps = Some(now_ps);
@@ -113,7 +113,8 @@ impl WindowTracker {
     /// Passes the end of `MPI_Init`. Returns whether the computation so far lies outside. `is_first` says that no
     /// operation precedes it, as MPI demands; otherwise nothing may be left out.
     pub fn initialized(&mut self, now_ps: u64, is_first: bool, recording: &mut Recording) -> bool {
-        let begins = self.edges.start == WindowEdge::Mpi && is_first && recording.window_start_ps.is_none();
+        let begins =
+            self.edges.start == RecordingEdge::Mpi && is_first && recording.window_start_ps.is_none();
         if begins {
             recording.window_start_ps = Some(now_ps);
         }
@@ -122,7 +123,7 @@ impl WindowTracker {
 
     /// Passes the start of `MPI_Finalize`. Returns whether the window ends here.
     pub fn finalizes(&mut self, now_ps: u64, recording: &mut Recording) -> bool {
-        self.is_finalized = self.edges.end == WindowEdge::Mpi;
+        self.is_finalized = self.edges.end == RecordingEdge::Mpi;
         if self.is_finalized {
             recording.window_end_ps = Some(now_ps);
         }
@@ -174,11 +175,11 @@ impl WindowTracker {
 
     fn times(&self) -> (u64, u64) {
         let start = match self.edges.start {
-            WindowEdge::Time(ps) => ps,
+            RecordingEdge::Time(ps) => ps,
             _ => 0,
         };
         let end = match self.edges.end {
-            WindowEdge::Time(ps) => ps,
+            RecordingEdge::Time(ps) => ps,
             _ => u64::MAX,
         };
         (start, end)
@@ -198,11 +199,11 @@ impl WindowTracker {
     pub fn finish(&self, recording: &mut Recording) {
         let at = |ps: u64| ps.saturating_sub(self.edges.offset_ps).min(recording.span_ps);
         let start = match self.edges.start {
-            WindowEdge::Time(ps) => Some(at(ps)),
+            RecordingEdge::Time(ps) => Some(at(ps)),
             _ => recording.window_start_ps,
         };
         let end = match self.edges.end {
-            WindowEdge::Time(ps) => Some(at(ps)),
+            RecordingEdge::Time(ps) => Some(at(ps)),
             _ => recording.window_end_ps,
         };
         recording.window_start_ps = start;
@@ -216,12 +217,12 @@ mod tests {
 
     #[test]
     fn a_time_is_cut_where_the_rank_s_clock_says() {
-        let edges = WindowEdges {
-            start: WindowEdge::Time(100),
-            end: WindowEdge::Time(200),
+        let edges = RecordingEdges {
+            start: RecordingEdge::Time(100),
+            end: RecordingEdge::Time(200),
             offset_ps: 30,
         };
-        let tracker = WindowTracker::new(edges);
+        let tracker = RecordingTracker::new(edges);
         assert_eq!(tracker.part(0, 70), 0);
         assert_eq!(tracker.part(60, 80), 10);
         assert_eq!(tracker.part(0, 1000), 100);
@@ -251,11 +252,17 @@ mod tests {
     #[test]
     fn calls_and_events_are_numbered_from_one() {
         let mut recording = Recording::default();
-        let mut tracker = WindowTracker::new(WindowEdges::new(WindowEdge::Call(2), WindowEdge::Call(4)));
+        let mut tracker = RecordingTracker::new(RecordingEdges::new(
+            RecordingEdge::Call(2),
+            RecordingEdge::Call(4),
+        ));
         let inside: Vec<bool> = (1..=5).map(|at| tracker.call(at, &mut recording)).collect();
         assert_eq!(inside, [false, true, true, false, false]);
         assert_eq!((tracker.calls(), tracker.calls_inside()), (5, 2));
-        let mut tracker = WindowTracker::new(WindowEdges::new(WindowEdge::Event(2), WindowEdge::Event(3)));
+        let mut tracker = RecordingTracker::new(RecordingEdges::new(
+            RecordingEdge::Event(2),
+            RecordingEdge::Event(3),
+        ));
         assert!(!tracker.is_edge_next());
         let mut inside = Vec::new();
         for at in 1..=3 {
@@ -273,14 +280,17 @@ mod tests {
     #[test]
     fn the_default_window_begins_after_mpi_init() {
         let mut recording = Recording::default();
-        let mut tracker = WindowTracker::default();
+        let mut tracker = RecordingTracker::default();
         assert!(!tracker.initialized(5, false, &mut recording));
         assert!(tracker.initialized(7, true, &mut recording));
         assert!(!tracker.initialized(9, true, &mut recording));
         assert!(tracker.finalizes(20, &mut recording) && tracker.is_finalized());
         recording.span_ps = 100;
         assert_eq!(recording.outside_ps(), 87);
-        let mut all = WindowTracker::new(WindowEdges::new(WindowEdge::Recording, WindowEdge::Recording));
+        let mut all = RecordingTracker::new(RecordingEdges::new(
+            RecordingEdge::Recording,
+            RecordingEdge::Recording,
+        ));
         assert!(!all.initialized(5, true, &mut Recording::default()));
         assert!(!all.finalizes(5, &mut Recording::default()) && !all.is_finalized());
     }

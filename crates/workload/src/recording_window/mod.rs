@@ -16,7 +16,7 @@ use std::sync::Arc;
 use config::{Duration, Error, Parameter, Section, Type, parameters};
 
 use crate::{Program, TraceError, Workload};
-pub use tracker::{WindowEdge, WindowEdges, WindowTracker};
+pub use tracker::{RecordingEdge, RecordingEdges, RecordingTracker};
 
 /// The functions at whose end the default window begins.
 pub const INITIALIZE: [&str; 2] = ["MPI_Init", "MPI_Init_thread"];
@@ -46,18 +46,18 @@ pub enum RecordingWindow {
     /// The whole recording.
     All,
     /// Between two times in picoseconds after the first event of all ranks.
-    Time(WindowBounds),
+    Time(RecordingBounds),
     /// From the MPI call with a number to that before another one, of each rank.
-    Calls(WindowBounds),
+    Calls(RecordingBounds),
     /// From the first entry to the last exit of a region.
     Region(String),
     /// Between two entries of a region.
-    Iterations(String, WindowBounds),
+    Iterations(String, RecordingBounds),
 }
 
 /// Start and end of a window; `None` for those of the default window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WindowBounds {
+pub struct RecordingBounds {
     /// The first time, call or entry that is inside.
     pub start: Option<u64>,
     /// The first one that is outside again.
@@ -81,15 +81,15 @@ impl RecordingWindow {
                 let time = |key| -> Result<Option<u64>, Error> {
                     Ok(table.optional::<Duration>(key)?.map(|time| time.ps))
                 };
-                let bounds = WindowBounds {
+                let bounds = RecordingBounds {
                     start: time("start")?,
                     end: time("end")?,
                 };
                 RecordingWindow::Time(bounds.checked(table, kind)?)
             }
-            "calls" => RecordingWindow::Calls(WindowBounds::numbers(table, kind)?),
+            "calls" => RecordingWindow::Calls(RecordingBounds::numbers(table, kind)?),
             "region" => RecordingWindow::Region(region()?),
-            _ => RecordingWindow::Iterations(region()?, WindowBounds::numbers(table, kind)?),
+            _ => RecordingWindow::Iterations(region()?, RecordingBounds::numbers(table, kind)?),
         };
         window.refuse_other_keys(table, kind)?;
         Ok(window)
@@ -131,9 +131,9 @@ impl RecordingWindow {
     }
 }
 
-impl WindowBounds {
-    fn numbers(table: &Section, kind: &str) -> Result<WindowBounds, Error> {
-        let bounds = WindowBounds {
+impl RecordingBounds {
+    fn numbers(table: &Section, kind: &str) -> Result<RecordingBounds, Error> {
+        let bounds = RecordingBounds {
             start: table.optional("start")?,
             end: table.optional("end")?,
         };
@@ -145,16 +145,16 @@ impl WindowBounds {
         bounds.checked(table, kind)
     }
 
-    fn checked(self, table: &Section, kind: &str) -> Result<WindowBounds, Error> {
+    fn checked(self, table: &Section, kind: &str) -> Result<RecordingBounds, Error> {
         match self {
-            WindowBounds {
+            RecordingBounds {
                 start: None,
                 end: None,
             } => Err(table.error(
                 "start",
                 format!("missing; kind = \"{kind}\" needs start, end or both"),
             )),
-            WindowBounds {
+            RecordingBounds {
                 start: Some(start),
                 end: Some(end),
             } if start >= end => {
@@ -170,9 +170,9 @@ impl WindowBounds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionVisit {
     /// An entry. The edge is before its computation.
-    Entry(WindowEdge),
+    Entry(RecordingEdge),
     /// An exit. The edge is after its computation.
-    Exit(WindowEdge),
+    Exit(RecordingEdge),
 }
 
 /// A recording that can be cut.
@@ -184,7 +184,11 @@ pub trait CuttableRecording: Workload {
     ///
     /// # Errors
     /// The source is broken.
-    fn program_between(&self, rank: u32, edges: WindowEdges) -> Result<Box<dyn RecordedProgram>, TraceError>;
+    fn program_between(
+        &self,
+        rank: u32,
+        edges: RecordingEdges,
+    ) -> Result<Box<dyn RecordedProgram>, TraceError>;
 
     /// The first event of each rank, in picoseconds after the first one of all ranks. `None` without times.
     ///
