@@ -156,6 +156,9 @@ class Router(Given):
     allocator : {"separable-input-first", "separable-output-first", "islip", "wavefront", \
         "rotating-wavefront"}
         Model flit only: allocator of virtual channels and of the switch (default: separable-input-first).
+    vc_assignment : {"any", "next-output"}
+        Model flit only: a packet may get any virtual channel that routing allows, or one of those for its
+        output at the next router (default: any).
     vc_reuse : {"after-tail", "after-credits"}
         Model flit only: a virtual channel is free when a tail has left, or when all of its credits have
         returned (default: after-tail).
@@ -206,6 +209,7 @@ class Router(Given):
         Literal["separable-input-first", "separable-output-first", "islip", "wavefront", "rotating-wavefront"]
         | None
     ) = None
+    vc_assignment: Literal["any", "next-output"] | None = None
     vc_reuse: Literal["after-tail", "after-credits"] | None = None
     routing_delay: int | None = None
     crossbar_delay: int | None = None

@@ -49,6 +49,7 @@ use clock::{cycle_of, steps_before};
 
 pub use allocators::{Allocator, FlitArbiter, WavefrontPointer};
 pub(crate) use clock::FlitClock;
+pub(crate) use vc_allocation::vcs_by_output;
 
 /// Names of the allocators; the first is the default.
 const ALLOCATORS: [&str; 5] = [
@@ -64,6 +65,9 @@ const ARBITERS: [&str; 2] = ["round-robin", "matrix"];
 
 /// When a VC of an output may be allocated to another packet; the first is the default.
 const VC_REUSE: [&str; 2] = ["after-tail", "after-credits"];
+
+/// Which of the VCs that routing allows a packet may get; the first is the default.
+const VC_ASSIGNMENT: [&str; 2] = ["any", "next-output"];
 
 /// Names of the ways in which packets move into buffers; the first is the default.
 const SWITCHING: [&str; 2] = ["wormhole", "cut-through"];
@@ -97,6 +101,8 @@ pub struct FlitParameters {
     pub arbiter: FlitArbiter,
     /// Whether a VC of an output is free when all of its credits have returned, and not when a tail has left.
     pub awaits_credits: bool,
+    /// Whether the VCs of a link are divided by the output at the router behind it, and not shared by all packets.
+    pub vcs_by_next_output: bool,
     /// Steps of a cycle.
     pub speedup: Speedup,
     /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
@@ -157,6 +163,10 @@ pub struct InputVc {
     /// VC of that output: the one for routing until one is allocated.
     vc: u8,
     stage: FlitStage,
+    /// The first VC of that output that it may get.
+    first_vc: u8,
+    /// How many from that one on it may get.
+    vcs: u8,
 }
 
 /// The mutable state of a VC of an output.
@@ -494,10 +504,12 @@ impl FlitRouter {
         self.note_output(output, out);
         let waiting = &mut self.outputs[output].waiting;
         *waiting = waiting.wrapping_add(bytes);
+        let vcs = self.allowed_vcs((port, vc), (hop.port.0, hop.vc), &packet, out);
         self.note_input(index, out);
         let input = &mut self.inputs[index];
         input.ready = step + u64::from(self.parameters.routing_delay);
         (input.output, input.vc, input.sent) = (hop.port.0, hop.vc, 0);
+        (input.first_vc, input.vcs) = (vcs.start, vcs.len() as u8);
         input.stage = FlitStage::VcAllocation;
         self.set_bits(index);
     }
@@ -615,7 +627,9 @@ impl FlitRouter {
         }
         let is_input = |(input, packets): (&InputVc, &Vec<BufferedPacket>)| {
             let is_idle = input.stage == FlitStage::Idle;
-            let has_place = usize::from(input.output) < self.ports.len() && input.vc < self.vcs;
+            let has_place = usize::from(input.output) < self.ports.len()
+                && input.vc < self.vcs
+                && u16::from(input.first_vc) + u16::from(input.vcs) <= u16::from(self.vcs);
             packets.is_empty() == is_idle
                 && (is_idle || has_place)
                 && packets.iter().all(|held| held.packet.bytes > 0)
@@ -653,6 +667,7 @@ impl RouterModel for FlitRouter {
             FLIT;
             choice("allocator", &ALLOCATORS, "how virtual channels and the switch are allocated in a cycle");
             choice("arbiter", &ARBITERS, "arbiters of separable allocators and islip");
+            choice("vc_assignment", &VC_ASSIGNMENT, "whether a packet may get any virtual channel that routing allows, or one of those for its output at the next router");
             choice("vc_reuse", &VC_REUSE, "whether a virtual channel is free when a tail has left, or when all of its credits have returned");
             ITERATIONS;
             number("speedup", 1.0, "internal steps of a cycle, 1 to 1000 with at most six decimals");
@@ -718,6 +733,13 @@ impl RouterModel for FlitRouter {
                 }
             }
         };
+        let vcs_by_next_output = section.choice("vc_assignment")? == VC_ASSIGNMENT[1];
+        let routing_delay = cycles("routing_delay", 0)?;
+        if vcs_by_next_output && routing_delay > 0 {
+            let message = "virtual channels by the next output need lookahead; expected routing_delay = 0, or \
+                           vc_assignment = \"any\"";
+            return Err(section.error("vc_assignment", message));
+        }
         Ok(FlitParameters {
             flit,
             allocator,
@@ -726,8 +748,9 @@ impl RouterModel for FlitRouter {
                 _ => FlitArbiter::RoundRobin,
             },
             awaits_credits: section.choice("vc_reuse")? == VC_REUSE[1],
+            vcs_by_next_output,
             speedup: Speedup::read(section)?,
-            routing_delay: cycles("routing_delay", 0)?,
+            routing_delay,
             crossbar_delay: cycles("crossbar_delay", 1)?,
             switching: match section.choice("switching")? {
                 "cut-through" => Switching::CutThrough,
@@ -742,6 +765,7 @@ impl RouterModel for FlitRouter {
             flits: Some(FlitFlow {
                 bytes: parameters.flit,
                 awaits_credits: parameters.awaits_credits,
+                vcs_by_next_output: parameters.vcs_by_next_output,
             }),
             ..Self::MODEL.capabilities
         }
@@ -791,6 +815,8 @@ impl RouterModel for FlitRouter {
             output: 0,
             vc: 0,
             stage: FlitStage::Idle,
+            first_vc: 0,
+            vcs: 0,
         };
         let outputs = setup.per_vc(|port| OutputVc {
             owner: FREE,

@@ -132,8 +132,38 @@ impl Case {
             .1
     }
 
+    /// The value of a key that is given only where it differs from BookSim's default.
+    fn given(&self, key: &str) -> Option<&'static str> {
+        let mut given = self.settings.iter().filter(|(name, _)| *name == key);
+        given.next().map(|(_, value)| *value)
+    }
+
     fn number(&self, key: &str) -> u32 {
         self.get(key).parse().expect("a number")
+    }
+
+    /// The router of a hop of a packet.
+    fn router_of(&self, packet: &ListedPacket, hop: usize) -> u32 {
+        let first = self.nodes[packet.source as usize][0];
+        packet.hops[..hop].iter().fold(first, |router, (output, ..)| {
+            let is_taken = |cable: &&[u32; 5]| cable[0] == router && cable[1] == u32::from(*output);
+            self.cables.iter().find(is_taken).expect("a cable")[2]
+        })
+    }
+
+    /// Number of ports of a router.
+    fn ports_of(&self, router: u32) -> u16 {
+        let of_node = |node: &[u32; 5]| (node[0] == router).then(|| node[1].max(node[2]));
+        let of_cable = |cable: &[u32; 5]| {
+            let ends = [(cable[0], cable[1]), (cable[2], cable[3])];
+            ends.into_iter()
+                .filter(|end| end.0 == router)
+                .map(|end| end.1)
+                .max()
+        };
+        let of_nodes = self.nodes.iter().filter_map(of_node);
+        let last = of_nodes.chain(self.cables.iter().filter_map(of_cable)).max();
+        last.map_or(0, |last| last as u16 + 1)
     }
 
     fn parameters(&self) -> FlitParameters {
@@ -159,6 +189,7 @@ impl Case {
                 false => FlitArbiter::RoundRobin,
             },
             awaits_credits: self.number("wait_for_tail_credit") == 1,
+            vcs_by_next_output: self.given("noq") == Some("1"),
             speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
                 .expect("a speedup"),
             routing_delay: self.number("routing_delay"),
@@ -266,20 +297,21 @@ enum Part {
 
 /// What a part does, with the time after now.
 #[derive(Default)]
-struct Outputs {
+struct Outputs<'a> {
     now: Time,
+    case: Option<&'a Case>,
     /// By port; 0 of a NIC port.
     sent: Vec<(u16, Event, Time)>,
     own: Vec<(Event, Time)>,
     injected: Vec<(u32, Time)>,
 }
 
-impl Journal<FlitUndo> for Outputs {
+impl Journal<FlitUndo> for Outputs<'_> {
     const KEPT: bool = false;
     fn keep(&mut self, _: FlitUndo) {}
 }
 
-impl<T> Journal<crate::nic::flit::FlitNicUndo<T>> for Outputs {
+impl<T> Journal<crate::nic::flit::FlitNicUndo<T>> for Outputs<'_> {
     const KEPT: bool = false;
     fn keep(&mut self, _: crate::nic::flit::FlitNicUndo<T>) {}
 }
@@ -292,7 +324,21 @@ impl Random for NoDraws {
     }
 }
 
-impl RouterOutputs<FlitRouter> for Outputs {
+impl Outputs<'_> {
+    /// The output of a packet at its next router, after those where it has been routed.
+    fn next_output(&self, packet: &Packet) -> Option<(u16, u16)> {
+        let case = self.case?;
+        let of = &case.packets[packet.destination.0 as usize];
+        let next = of.hops.get(usize::from(packet.route.phase))?;
+        let router = case.router_of(of, usize::from(packet.route.phase));
+        Some((next.0, case.ports_of(router)))
+    }
+}
+
+impl RouterOutputs<FlitRouter> for Outputs<'_> {
+    fn output_ahead(&self, _: u16, _: u8, packet: &Packet) -> Option<(u16, u16)> {
+        self.next_output(packet)
+    }
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, _: Time) {
         self.sent.push((port, Event::Head(0, vc, packet), wait));
     }
@@ -313,7 +359,10 @@ impl RouterOutputs<FlitRouter> for Outputs {
     }
 }
 
-impl NicOutputs<FlitNic<u32>> for Outputs {
+impl NicOutputs<FlitNic<u32>> for Outputs<'_> {
+    fn first_output(&self, packet: &Packet) -> Option<(u16, u16)> {
+        self.next_output(packet)
+    }
     fn depart(&mut self, vc: u8, packet: Packet, _: NicSource, wait: Time, _: Time, _: bool) {
         self.sent.push((0, Event::Head(0, vc, packet), wait));
     }
@@ -462,6 +511,7 @@ fn run(case: &Case) -> Vec<Happened> {
         let (part, event) = known[index];
         let mut out = Outputs {
             now,
+            case: Some(case),
             ..Outputs::default()
         };
         // What leaves in a cycle starts at its end.
@@ -744,6 +794,10 @@ fn parameters_out_of_range_are_refused() {
         ("allocator = \"islip\"\niterations = 65", "expected 1 to 64"),
         ("crossbar_delay = 0", "expected 1 to 1000 cycles"),
         ("routing_delay = 1001", "expected 0 to 1000 cycles"),
+        (
+            "vc_assignment = \"next-output\"",
+            "vc_assignment: virtual channels by the next output need lookahead; expected routing_delay = 0",
+        ),
         ("speedup = 0.5", "expected a number from 1 to 1000"),
     ];
     for (text, expected) in refused {

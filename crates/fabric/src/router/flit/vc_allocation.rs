@@ -2,20 +2,61 @@
 //!
 //! Credits are not asked for. Requesters are input VCs, resources output VCs, in the order of ports, then VCs.
 
+use std::ops::Range;
+
 use super::super::RouterOutputs;
-use super::{FREE, FlitRouter, FlitStage, PointersOf, Work};
+use super::{FREE, FlitRouter, FlitStage, InputVc, PointersOf, Work};
+use crate::Packet;
+
+/// Of some VCs, those of one of so many outputs: as many for each output, the rest of the division for none. All of
+/// them, if there are fewer than outputs.
+pub(crate) fn vcs_by_output(vcs: Range<u8>, (output, outputs): (u16, u16)) -> Range<u8> {
+    match vcs.len() as u16 / outputs.max(1) {
+        0 => vcs,
+        each => {
+            let first = vcs.start + (output.min(outputs - 1) * each) as u8;
+            first..first + each as u8
+        }
+    }
+}
 
 impl FlitRouter {
-    /// The VCs that the first packet of an input VC may get, as indices.
-    fn asked_for(&self, index: usize) -> std::ops::Range<usize> {
-        let input = self.inputs[index];
-        let class = self.classes.of_vc(self.port_of(index).1);
-        let vcs = match self.ports[usize::from(input.output)].to_host {
+    /// The VCs that a packet of an input VC may get at an output, of which it takes a VC of routing.
+    pub(super) fn allowed_vcs<O: RouterOutputs<FlitRouter>>(
+        &self,
+        (input, input_vc): (u16, u8),
+        (output, routing_vc): (u16, u8),
+        packet: &Packet,
+        out: &O,
+    ) -> Range<u8> {
+        let class = self.classes.of_vc(input_vc);
+        let to_host = self.ports[usize::from(output)].to_host;
+        let vcs = match to_host {
             true => self.classes.vcs_of(class),
-            false => self.classes.copies_of(class, input.vc),
+            false => self.classes.copies_of(class, routing_vc),
         };
-        let first = self.index(input.output, vcs.start);
-        first..first + vcs.len()
+        if !self.parameters.vcs_by_next_output {
+            return vcs;
+        }
+        let next = match to_host {
+            // As in BookSim, the output here stands for the next one, if the packet comes from a router.
+            true if self.ports[usize::from(input)].to_host => None,
+            true => Some((output, self.ports.len() as u16)),
+            false => out.output_ahead(output, routing_vc, packet),
+        };
+        next.map_or(vcs.clone(), |next| vcs_by_output(vcs, next))
+    }
+
+    /// The VCs that the first packet of an input VC may get, as indices.
+    fn asked_for(&self, index: usize) -> Range<usize> {
+        let InputVc {
+            output,
+            first_vc,
+            vcs,
+            ..
+        } = self.inputs[index];
+        let first = self.index(output, first_vc);
+        first..first + usize::from(vcs)
     }
 
     /// Heads get VCs.
