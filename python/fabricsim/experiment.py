@@ -156,6 +156,9 @@ class Router(Given):
     allocator : {"separable-input-first", "separable-output-first", "islip", "wavefront", \
         "rotating-wavefront"}
         Model flit only: allocator of virtual channels and of the switch (default: separable-input-first).
+    switch_allocation : {"per-flit", "per-packet"}
+        Model flit only: each flit asks for the crossbar, or a packet holds it while it has flits and credits
+        (default: per-flit).
     vc_assignment : {"any", "next-output"}
         Model flit only: a packet may get any virtual channel that routing allows, or one of those for its
         output at the next router (default: any).
@@ -209,6 +212,7 @@ class Router(Given):
         Literal["separable-input-first", "separable-output-first", "islip", "wavefront", "rotating-wavefront"]
         | None
     ) = None
+    switch_allocation: Literal["per-flit", "per-packet"] | None = None
     vc_assignment: Literal["any", "next-output"] | None = None
     vc_reuse: Literal["after-tail", "after-credits"] | None = None
     routing_delay: int | None = None

@@ -69,6 +69,9 @@ const VC_REUSE: [&str; 2] = ["after-tail", "after-credits"];
 /// Which of the VCs that routing allows a packet may get; the first is the default.
 const VC_ASSIGNMENT: [&str; 2] = ["any", "next-output"];
 
+/// How long a VC keeps the crossbar that it has won; the first is the default.
+const SWITCH_ALLOCATION: [&str; 2] = ["per-flit", "per-packet"];
+
 /// Names of the ways in which packets move into buffers; the first is the default.
 const SWITCHING: [&str; 2] = ["wormhole", "cut-through"];
 
@@ -103,6 +106,8 @@ pub struct FlitParameters {
     pub awaits_credits: bool,
     /// Whether the VCs of a link are divided by the output at the router behind it, and not shared by all packets.
     pub vcs_by_next_output: bool,
+    /// Whether a VC that has won the crossbar holds it while its packet has flits and credits.
+    pub holds_crossbar: bool,
     /// Steps of a cycle.
     pub speedup: Speedup,
     /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
@@ -167,6 +172,8 @@ pub struct InputVc {
     first_vc: u8,
     /// How many from that one on it may get.
     vcs: u8,
+    /// Whether it holds the crossbar from its input to its output.
+    holds: bool,
 }
 
 /// The mutable state of a VC of an output.
@@ -286,6 +293,8 @@ pub struct FlitRouter {
     allocating: Box<[u64]>,
     /// By input port, a bit for each VC whose first packet has a VC, and a flit here.
     sending: Box<[u64]>,
+    /// By input port, a bit for each VC that holds the crossbar.
+    holding: Box<[u64]>,
     /// `None` before the first cycle.
     work: Option<Box<Work>>,
 }
@@ -300,6 +309,9 @@ struct Work {
     changed: Vec<(u32, u32)>,
     scratch: Scratch,
     /// Ports with flits that lack credits, and with flits that have them.
+    /// Inputs and outputs of the crossbar that a packet held when the step began.
+    held_inputs: Vec<u32>,
+    held_outputs: Vec<u32>,
     lacking: Vec<u16>,
     able: Vec<u16>,
     /// Whether something may happen in the next cycle.
@@ -421,13 +433,16 @@ impl FlitRouter {
     fn set_bits(&mut self, index: usize) {
         let (port, vc) = self.port_of(index);
         let (port, bit) = (usize::from(port), 1u64 << vc);
-        let InputVc { stage, flits, .. } = self.inputs[index];
+        let InputVc {
+            stage, flits, holds, ..
+        } = self.inputs[index];
         let set = |word: &mut u64, is_set: bool| if is_set { *word |= bit } else { *word &= !bit };
         set(&mut self.allocating[port], stage == FlitStage::VcAllocation);
         set(
             &mut self.sending[port],
             stage == FlitStage::SwitchAllocation && flits > 0,
         );
+        set(&mut self.holding[port], holds);
     }
 
     /// The first cycle that is evaluated after a time will be evaluated.
@@ -631,6 +646,7 @@ impl FlitRouter {
                 && input.vc < self.vcs
                 && u16::from(input.first_vc) + u16::from(input.vcs) <= u16::from(self.vcs);
             packets.is_empty() == is_idle
+                && (input.stage == FlitStage::SwitchAllocation || !input.holds)
                 && (is_idle || has_place)
                 && packets.iter().all(|held| held.packet.bytes > 0)
                 && packets
@@ -668,6 +684,7 @@ impl RouterModel for FlitRouter {
             choice("allocator", &ALLOCATORS, "how virtual channels and the switch are allocated in a cycle");
             choice("arbiter", &ARBITERS, "arbiters of separable allocators and islip");
             choice("vc_assignment", &VC_ASSIGNMENT, "whether a packet may get any virtual channel that routing allows, or one of those for its output at the next router");
+            choice("switch_allocation", &SWITCH_ALLOCATION, "whether each flit asks for the crossbar, or a packet holds it while it has flits and credits");
             choice("vc_reuse", &VC_REUSE, "whether a virtual channel is free when a tail has left, or when all of its credits have returned");
             ITERATIONS;
             number("speedup", 1.0, "internal steps of a cycle, 1 to 1000 with at most six decimals");
@@ -749,6 +766,7 @@ impl RouterModel for FlitRouter {
             },
             awaits_credits: section.choice("vc_reuse")? == VC_REUSE[1],
             vcs_by_next_output,
+            holds_crossbar: section.choice("switch_allocation")? == SWITCH_ALLOCATION[1],
             speedup: Speedup::read(section)?,
             routing_delay,
             crossbar_delay: cycles("crossbar_delay", 1)?,
@@ -773,7 +791,7 @@ impl RouterModel for FlitRouter {
 
     fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
         let per_vc = size_of::<InputVc>() + size_of::<OutputVc>() + size_of::<Fifo>() + 2 * size_of::<u32>();
-        let port = size_of::<FlitPort>() + 3 * size_of::<u32>() + 2 * size_of::<u64>();
+        let port = size_of::<FlitPort>() + 3 * size_of::<u32>() + 3 * size_of::<u64>();
         port as u64 + vcs * per_vc as u64
     }
 
@@ -817,6 +835,7 @@ impl RouterModel for FlitRouter {
             stage: FlitStage::Idle,
             first_vc: 0,
             vcs: 0,
+            holds: false,
         };
         let outputs = setup.per_vc(|port| OutputVc {
             owner: FREE,
@@ -848,6 +867,7 @@ impl RouterModel for FlitRouter {
             entries,
             allocating: vec![0; count].into(),
             sending: vec![0; count].into(),
+            holding: vec![0; count].into(),
             work: None,
         }
     }

@@ -190,6 +190,7 @@ impl Case {
             },
             awaits_credits: self.number("wait_for_tail_credit") == 1,
             vcs_by_next_output: self.given("noq") == Some("1"),
+            holds_crossbar: self.given("hold_switch_for_packet") == Some("1"),
             speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
                 .expect("a speedup"),
             routing_delay: self.number("routing_delay"),
@@ -675,7 +676,7 @@ struct Subject<const KIND: usize>(FlitRouter);
 const KINDS: [&str; 5] = [
     "flit = \"16 B\"",
     "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
-    "flit = \"64 B\"\nallocator = \"separable-output-first\"\ncrossbar_delay = 3",
+    "flit = \"64 B\"\nallocator = \"separable-output-first\"\ncrossbar_delay = 3\nswitch_allocation = \"per-packet\"",
     "flit = \"16 B\"\nspeedup = 2\nswitching = \"cut-through\"\narbiter = \"matrix\"",
     "allocator = \"wavefront\"\nvc_reuse = \"after-credits\"",
 ];

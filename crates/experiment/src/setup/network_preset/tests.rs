@@ -104,6 +104,7 @@ const OF_THE_MODEL: &[&str] = &[
     "network.router.arbiter",
     "network.router.iterations",
     "network.router.allocator",
+    "network.router.switch_allocation",
     "network.router.vc_assignment",
     "network.router.vc_reuse",
     "network.router.routing_delay",

@@ -1,12 +1,14 @@
 //! Switch allocation: each flit at the front of an input VC asks for the crossbar, if there is a credit for it.
 //!
+//! With allocation per packet, the VC that has won holds the crossbar for the next flits of its packet.
+//!
 //! Of the VCs of an input port that ask for one output, only the first one from a pointer on stands. Then the allocator
 //! matches input ports with output ports. The pointer of an input moves past a VC that wins.
 
 use des::Time;
 
 use super::super::{RouterOutputs, RoutingContext};
-use super::{FlitRouter, PointersOf, Work};
+use super::{FlitRouter, FlitStage, InputVc, PointersOf, Work};
 use crate::capabilities::Switching;
 
 impl FlitRouter {
@@ -23,6 +25,58 @@ impl FlitRouter {
         credits >= needed
     }
 
+    /// A VC of which a flit has just left holds the crossbar for the next one, if that is of the same packet and here.
+    /// Its state has been noted.
+    fn hold_crossbar(&mut self, index: usize) {
+        let input = &mut self.inputs[index];
+        let has_next = input.stage == FlitStage::SwitchAllocation && input.sent > 0 && input.flits > 0;
+        let holds = self.parameters.holds_crossbar && has_next;
+        if input.holds != holds {
+            input.holds = holds;
+            self.set_bits(index);
+        }
+    }
+
+    /// The next flits of VCs that hold the crossbar leave. Without a credit a VC gives it up, and asks from the next
+    /// step on. Nothing else may ask for what was held when the step began.
+    fn send_over_held_crossbar<O: RouterOutputs<FlitRouter>>(
+        &mut self,
+        (now, cycle, step): (Time, u64, u64),
+        work: &mut Work,
+        context: &RoutingContext<'_>,
+        out: &mut O,
+    ) {
+        work.held_inputs.clear();
+        work.held_outputs.clear();
+        for port in 0..self.ports.len() {
+            let mut bits = self.holding[port];
+            while bits != 0 {
+                let vc = bits.trailing_zeros() as u8;
+                bits &= bits - 1;
+                let index = self.index(port as u16, vc);
+                let InputVc {
+                    output, vc: to_vc, ..
+                } = self.inputs[index];
+                work.held_inputs.push(port as u32);
+                work.held_outputs.push(u32::from(output));
+                work.again = true;
+                if self.ports[usize::from(output)].to_host {
+                    self.take_host_credits(output, cycle, out);
+                }
+                if self.has_credits(index, self.index(output, to_vc)) {
+                    work.able.push(output);
+                    self.send_flit((now, cycle, step), index, context, out);
+                    self.hold_crossbar(index);
+                } else {
+                    work.lacking.push(output);
+                    self.note_input(index, out);
+                    self.inputs[index].holds = false;
+                    self.set_bits(index);
+                }
+            }
+        }
+    }
+
     /// Flits get the crossbar and leave.
     pub(super) fn allocate_switch<O: RouterOutputs<FlitRouter>>(
         &mut self,
@@ -33,10 +87,17 @@ impl FlitRouter {
     ) {
         work.requests.clear();
         work.stands_for.clear();
+        if self.parameters.holds_crossbar {
+            self.send_over_held_crossbar((now, cycle, step), work, context, out);
+        }
         let first_pointer = self.place_of(PointersOf::Inputs).0;
         for port in 0..self.ports.len() {
             let all = self.sending[port];
             if all == 0 {
+                continue;
+            }
+            if work.held_inputs.contains(&(port as u32)) {
+                work.again = true;
                 continue;
             }
             let preferred = self.pointers[first_pointer + port];
@@ -64,6 +125,10 @@ impl FlitRouter {
                     }
                     work.able.push(input.output);
                     let request = (port as u32, u32::from(input.output));
+                    if work.held_outputs.contains(&request.1) {
+                        work.again = true;
+                        continue;
+                    }
                     if work.requests[of_port..].contains(&request) {
                         work.again = true;
                         continue;
@@ -84,6 +149,7 @@ impl FlitRouter {
             out.note(|| super::FlitUndo::Pointer(place as u32, before));
             let index = self.index(port as u16, vc);
             self.send_flit((now, cycle, step), index, context, out);
+            self.hold_crossbar(index);
             work.again |= self.sending[port as usize] | self.allocating[port as usize] != 0;
         }
         // A VC that a tail has left may be asked for in the next step.
