@@ -156,6 +156,10 @@ class Router(Given):
     allocator : {"separable-input-first", "separable-output-first", "islip", "wavefront", \
         "rotating-wavefront"}
         Model flit only: allocator of virtual channels and of the switch (default: separable-input-first).
+    input_speedup : int
+        Model flit only: inputs of the crossbar for each input port, 1 to 64 (default: 1).
+    output_speedup : int
+        Model flit only: outputs of the crossbar for each output port, 1 to 64 (default: 1).
     switch_allocation : {"per-flit", "per-packet"}
         Model flit only: each flit asks for the crossbar, or a packet holds it while it has flits and credits
         (default: per-flit).
@@ -192,8 +196,8 @@ class Router(Given):
         Model crossbar: whether a packet goes on when its head or its tail has arrived
         (default: cut-through). Model flit: wormhole (default) or cut-through.
     output_buffer : Size, such as "16 KiB"
-        Model input-queued only: buffer of an output port, between crossbar and link, at most 1 GiB
-        (default: no limit).
+        Models input-queued and flit only: buffer of an output port, between crossbar and link, in whole
+        flits for flit, at most 1 GiB (default: no limit).
     delay : Time, such as "100 ns"
         Time from the arrival of a packet's head to its earliest departure, at most 1 s (default: 100 ns).
     buffer : Size, such as "100 KB"
@@ -212,6 +216,8 @@ class Router(Given):
         Literal["separable-input-first", "separable-output-first", "islip", "wavefront", "rotating-wavefront"]
         | None
     ) = None
+    input_speedup: int | None = None
+    output_speedup: int | None = None
     switch_allocation: Literal["per-flit", "per-packet"] | None = None
     vc_assignment: Literal["any", "next-output"] | None = None
     vc_reuse: Literal["after-tail", "after-credits"] | None = None

@@ -84,6 +84,15 @@ const ITERATIONS: Parameter = Parameter::computed(
     "iterations of islip in one cycle, 1 to 64",
 );
 
+const OUTPUT_BUFFER: Parameter = Parameter::computed(
+    "output_buffer",
+    Type::Size,
+    "no limit",
+    "queue of one output port, between crossbar and link, in whole flits, at most 1 GiB",
+);
+
+const MOST_OUTPUT_BUFFER: u64 = 1 << 30;
+
 const DEFAULT_FLIT: u32 = 16;
 const MOST_FLIT: u32 = 1 << 16;
 
@@ -108,6 +117,12 @@ pub struct FlitParameters {
     pub vcs_by_next_output: bool,
     /// Whether a VC that has won the crossbar holds it while its packet has flits and credits.
     pub holds_crossbar: bool,
+    /// Inputs of the crossbar for each input port.
+    pub input_speedup: u8,
+    /// Outputs of the crossbar for each output port.
+    pub output_speedup: u8,
+    /// Flits between the crossbar and a link at which no other flit gets the crossbar; `None`: without a limit.
+    pub output_flits: Option<u32>,
     /// Steps of a cycle.
     pub speedup: Speedup,
     /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
@@ -123,6 +138,19 @@ const FREE: u32 = u32::MAX;
 
 /// No packet holds the VC, and credits of one before have not returned.
 const DRAINING: u32 = u32::MAX - 1;
+
+/// The places of VCs that flits from links bring into a stage, by input port, are after those of others in a step.
+const FROM_LINK: u32 = 1 << 19;
+
+/// The turn of a VC that goes before all that have come into its stage in earlier steps.
+fn first_turn(step: u64, place: u32) -> i64 {
+    ((step as i64) << 20).wrapping_neg() + i64::from(place)
+}
+
+/// The turn of a VC that goes after all that have come into its stage in earlier steps.
+fn last_turn(step: u64, place: u32) -> i64 {
+    ((step as i64) << 20) + i64::from(place)
+}
 
 /// No cycle is to be evaluated.
 const ASLEEP: u64 = u64::MAX;
@@ -159,6 +187,8 @@ enum FlitStage {
 pub struct InputVc {
     /// The first step in which its stage may be passed.
     ready: u64,
+    /// Its place among the VCs of the same stage: see [`FlitRouter::in_turn`].
+    turn: i64,
     /// Flits in its buffer.
     flits: u32,
     /// Flits of its first packet that have left.
@@ -198,8 +228,13 @@ pub struct FlitPortState {
     link_free: u64,
     /// First cycle in which another message with credits goes back.
     credit_free: u64,
+    /// The step of the flits whose credits the last message has.
+    credit_step: u64,
     /// Cycles in which flits leave, to come and not long ago.
     booked: VecDeque<u64>,
+    /// If the queue before the link is bounded: flits that have the crossbar and have not left, as the steps in which
+    /// they reach the queue, and the cycles in which they leave.
+    queued: VecDeque<(u64, u64)>,
     /// Time from which the link idles because no flit has credits.
     blocked_since: Option<Time>,
     /// Flits that a host has not returned: the cycle in which the credit counts, and the VC.
@@ -295,6 +330,8 @@ pub struct FlitRouter {
     sending: Box<[u64]>,
     /// By input port, a bit for each VC that holds the crossbar.
     holding: Box<[u64]>,
+    /// By number of an input of the crossbar at its port, a bit for each VC that uses it.
+    lanes: Box<[u64]>,
     /// `None` before the first cycle.
     work: Option<Box<Work>>,
 }
@@ -325,7 +362,7 @@ enum PointersOf {
     Vcs,
     /// The allocator of the switch.
     Switch,
-    /// The inputs: which of its VCs an input port prefers.
+    /// The inputs of the crossbar: which of its VCs each prefers.
     Inputs,
 }
 
@@ -402,14 +439,16 @@ impl FlitRouter {
         self.index(port, first)
     }
 
-    /// The first entry of an allocator, the number of its entries, and that of its requesters and resources.
-    fn place_of(&self, of: PointersOf) -> (usize, usize, u32) {
-        let (all, ports) = (self.inputs.len() as u32, self.ports.len());
+    /// The first entry of an allocator, the number of its entries, and those of its requesters and its resources.
+    fn place_of(&self, of: PointersOf) -> (usize, usize, (u32, u32)) {
+        let (all, ports) = (self.inputs.len() as u32, self.ports.len() as u32);
         let [vcs, switch] = self.entries;
+        let inputs = ports * u32::from(self.parameters.input_speedup);
+        let outputs = ports * u32::from(self.parameters.output_speedup);
         match of {
-            PointersOf::Vcs => (0, vcs, all),
-            PointersOf::Switch => (vcs, switch, ports as u32),
-            PointersOf::Inputs => (vcs + switch, ports, ports as u32),
+            PointersOf::Vcs => (0, vcs, (all, all)),
+            PointersOf::Switch => (vcs, switch, (inputs, outputs)),
+            PointersOf::Inputs => (vcs + switch, inputs as usize, (inputs, outputs)),
         }
     }
 
@@ -461,17 +500,21 @@ impl FlitRouter {
         self.note_input(index, out);
         let input = &mut self.inputs[index];
         input.flits = input.flits.wrapping_add(1);
+        let port = self.port_of(index).0;
+        let step = steps_before(self.parameters.speedup, self.clock.after(now));
+        let input = &mut self.inputs[index];
         if input.stage == FlitStage::SwitchAllocation && input.flits == 1 {
+            input.turn = last_turn(step, FROM_LINK + u32::from(port));
             self.set_bits(index);
             self.wake(now, out);
         }
     }
 
-    /// The first packet of an input VC is routed, from a step on.
+    /// The first packet of an input VC is routed, from a step on. It has a place among those of that step.
     fn begin_packet<O: RouterOutputs<FlitRouter>>(
         &mut self,
         now: Time,
-        (index, step): (usize, u64),
+        (index, step, place): (usize, u64, u32),
         context: &RoutingContext<'_>,
         out: &mut O,
     ) {
@@ -526,6 +569,10 @@ impl FlitRouter {
         (input.output, input.vc, input.sent) = (hop.port.0, hop.vc, 0);
         (input.first_vc, input.vcs) = (vcs.start, vcs.len() as u8);
         input.stage = FlitStage::VcAllocation;
+        input.turn = match self.parameters.routing_delay {
+            0 => last_turn(step, place),
+            _ => first_turn(step, place),
+        };
         self.set_bits(index);
     }
 
@@ -573,12 +620,12 @@ impl FlitRouter {
         if work.requests.is_empty() {
             return;
         }
-        let (first, count, side) = self.place_of(of);
+        let (first, count, (requesters, resources)) = self.place_of(of);
         let mut arbiters = Arbiters {
             arbiter: self.parameters.arbiter,
             memory: &mut self.pointers[first..first + count],
-            requesters: side,
-            resources: side,
+            requesters,
+            resources,
             changed: &mut work.changed,
             scratch: &mut work.scratch,
         };
@@ -587,6 +634,15 @@ impl FlitRouter {
             .allocate(&work.requests, &mut arbiters, &mut work.granted);
         for (place, before) in work.changed.drain(..) {
             journal.note(|| FlitUndo::Pointer(first as u32 + place, before));
+        }
+    }
+
+    /// Sorts grants by the turns of their input VCs, as BookSim does, which takes VCs with new output VCs first, then
+    /// those that stay in a stage, then those to which a link brings flits. It makes a difference only where two flits
+    /// can reach one output in a step.
+    fn in_turn(&self, granted: &mut [usize], input_vc: impl Fn(usize) -> usize) {
+        if self.parameters.output_speedup > 1 {
+            granted.sort_by_key(|request| self.inputs[input_vc(*request)].turn);
         }
     }
 
@@ -656,11 +712,18 @@ impl FlitRouter {
         let has_owner =
             |vc: &OutputVc| [FREE, DRAINING].contains(&vc.owner) || (vc.owner as usize) < self.inputs.len();
         let is_matrix = self.parameters.arbiter == FlitArbiter::Matrix;
-        let sizes = |place: usize| match place {
-            _ if place >= self.place_of(PointersOf::Inputs).0 => usize::from(self.vcs),
-            _ if is_matrix => usize::MAX,
-            _ if place < self.place_of(PointersOf::Switch).0 => self.inputs.len(),
-            _ => self.ports.len(),
+        let sizes = |place: usize| {
+            let (switch, of_switch, (inputs, outputs)) = self.place_of(PointersOf::Switch);
+            let size = match place {
+                _ if place >= switch + of_switch => u32::from(self.vcs),
+                _ if is_matrix => u32::MAX,
+                _ if place < switch => self.inputs.len() as u32,
+                // A wavefront has one pointer, other allocators those of inputs, then those of outputs.
+                _ if of_switch == 1 => inputs.max(outputs),
+                _ if place - switch < inputs as usize => outputs,
+                _ => inputs,
+            };
+            size as usize
         };
         let mut pointers = state.pointers.iter().enumerate();
         let at_hosts = state.ports.iter().flat_map(|port| &port.at_host);
@@ -687,6 +750,9 @@ impl RouterModel for FlitRouter {
             choice("switch_allocation", &SWITCH_ALLOCATION, "whether each flit asks for the crossbar, or a packet holds it while it has flits and credits");
             choice("vc_reuse", &VC_REUSE, "whether a virtual channel is free when a tail has left, or when all of its credits have returned");
             ITERATIONS;
+            OUTPUT_BUFFER;
+            integer("input_speedup", 1, "inputs of the crossbar for each input port, 1 to 64");
+            integer("output_speedup", 1, "outputs of the crossbar for each output port, 1 to 64");
             number("speedup", 1.0, "internal steps of a cycle, 1 to 1000 with at most six decimals");
             integer("routing_delay", 1, "cycles in which a head is routed, 0 (lookahead) to 1000");
             integer("crossbar_delay", 1, "cycles in which a flit passes the crossbar, 1 to 1000");
@@ -750,6 +816,30 @@ impl RouterModel for FlitRouter {
                 }
             }
         };
+        let speedup = |key: &str| {
+            let speedup: u32 = section.get(key)?;
+            match u8::try_from(speedup)
+                .ok()
+                .filter(|times| (1..=MOST_VCS).contains(times))
+            {
+                Some(times) => Ok(times),
+                None => {
+                    let message = format!("{speedup} is out of range; expected 1 to {MOST_VCS}");
+                    Err(section.error(key, message))
+                }
+            }
+        };
+        let output_buffer: Option<Bytes> = section.optional(OUTPUT_BUFFER.name)?;
+        let output_flits = match output_buffer {
+            None => None,
+            Some(size) if (u64::from(flit)..=MOST_OUTPUT_BUFFER).contains(&size.bytes) => {
+                Some((size.bytes / u64::from(flit)) as u32)
+            }
+            Some(size) => {
+                let message = format!("{size} is out of range; expected a flit, {flit} B, to 1 GiB");
+                return Err(section.error(OUTPUT_BUFFER.name, message));
+            }
+        };
         let vcs_by_next_output = section.choice("vc_assignment")? == VC_ASSIGNMENT[1];
         let routing_delay = cycles("routing_delay", 0)?;
         if vcs_by_next_output && routing_delay > 0 {
@@ -767,6 +857,9 @@ impl RouterModel for FlitRouter {
             awaits_credits: section.choice("vc_reuse")? == VC_REUSE[1],
             vcs_by_next_output,
             holds_crossbar: section.choice("switch_allocation")? == SWITCH_ALLOCATION[1],
+            input_speedup: speedup("input_speedup")?,
+            output_speedup: speedup("output_speedup")?,
+            output_flits,
             speedup: Speedup::read(section)?,
             routing_delay,
             crossbar_delay: cycles("crossbar_delay", 1)?,
@@ -817,7 +910,9 @@ impl RouterModel for FlitRouter {
                     requested: 0,
                     link_free: 0,
                     credit_free: 0,
+                    credit_step: u64::MAX,
                     booked: VecDeque::new(),
+                    queued: VecDeque::new(),
                     blocked_since: None,
                     at_host: VecDeque::new(),
                     counters: LinkCounters::default(),
@@ -828,6 +923,7 @@ impl RouterModel for FlitRouter {
         let all = setup.ports.len() * usize::from(setup.vcs);
         let input = InputVc {
             ready: 0,
+            turn: 0,
             flits: 0,
             sent: 0,
             output: 0,
@@ -843,13 +939,26 @@ impl RouterModel for FlitRouter {
             waiting: 0,
         });
         let count = setup.ports.len();
-        let memory = |side: usize| {
-            let side = side as u32;
-            parameters.allocator.memory(parameters.arbiter, side, side)
+        let memory = |requesters: usize, resources: usize| {
+            let (requesters, resources) = (requesters as u32, resources as u32);
+            parameters
+                .allocator
+                .memory(parameters.arbiter, requesters, resources)
         };
-        let (of_vcs, of_switch) = (memory(all), memory(count));
+        let (input_speedup, output_speedup) = (
+            usize::from(parameters.input_speedup),
+            usize::from(parameters.output_speedup),
+        );
+        let (of_vcs, of_switch) = (
+            memory(all, all),
+            memory(count * input_speedup, count * output_speedup),
+        );
         let entries = [of_vcs.len(), of_switch.len()];
-        let pointers: Vec<u32> = [of_vcs, of_switch, vec![0; count]].concat();
+        let pointers: Vec<u32> = [of_vcs, of_switch, vec![0; count * input_speedup]].concat();
+        let lane = |lane: usize| {
+            let vcs = (lane..usize::from(setup.vcs)).step_by(input_speedup);
+            vcs.fold(0u64, |bits, vc| bits | 1 << vc)
+        };
         FlitRouter {
             id: setup.id,
             vcs: setup.vcs,
@@ -868,6 +977,7 @@ impl RouterModel for FlitRouter {
             allocating: vec![0; count].into(),
             sending: vec![0; count].into(),
             holding: vec![0; count].into(),
+            lanes: (0..input_speedup).map(lane).collect(),
             work: None,
         }
     }
@@ -899,7 +1009,7 @@ impl RouterModel for FlitRouter {
         self.take_flit(now, index, out);
         if is_first {
             let step = steps_before(self.parameters.speedup, self.clock.after(now));
-            self.begin_packet(now, (index, step), context, out);
+            self.begin_packet(now, (index, step, FROM_LINK + u32::from(input)), context, out);
             self.wake(now, out);
         }
     }

@@ -181,6 +181,10 @@ impl Case {
                 Allocator::Islip(iterations.expect(islip).parse().expect("iterations"))
             }
         };
+        let times = |key: &str| {
+            self.given(key)
+                .map_or(1, |times| times.parse().expect("a number"))
+        };
         FlitParameters {
             flit: BYTES,
             allocator,
@@ -190,6 +194,11 @@ impl Case {
             },
             awaits_credits: self.number("wait_for_tail_credit") == 1,
             vcs_by_next_output: self.given("noq") == Some("1"),
+            input_speedup: times("input_speedup"),
+            output_speedup: times("output_speedup"),
+            output_flits: self
+                .given("output_buffer_size")
+                .map(|flits| flits.parse().expect("flits")),
             holds_crossbar: self.given("hold_switch_for_packet") == Some("1"),
             speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
                 .expect("a speedup"),
@@ -677,8 +686,8 @@ const KINDS: [&str; 5] = [
     "flit = \"16 B\"",
     "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
     "flit = \"64 B\"\nallocator = \"separable-output-first\"\ncrossbar_delay = 3\nswitch_allocation = \"per-packet\"",
-    "flit = \"16 B\"\nspeedup = 2\nswitching = \"cut-through\"\narbiter = \"matrix\"",
-    "allocator = \"wavefront\"\nvc_reuse = \"after-credits\"",
+    "flit = \"16 B\"\nspeedup = 2\ninput_speedup = 2\noutput_buffer = \"40 B\"\nswitching = \"cut-through\"\narbiter = \"matrix\"",
+    "allocator = \"wavefront\"\noutput_speedup = 2\nvc_reuse = \"after-credits\"",
 ];
 
 /// The parameters of a section `network.router`.
@@ -794,6 +803,12 @@ fn parameters_out_of_range_are_refused() {
         ),
         ("allocator = \"islip\"\niterations = 65", "expected 1 to 64"),
         ("crossbar_delay = 0", "expected 1 to 1000 cycles"),
+        ("input_speedup = 0", "expected 1 to 64"),
+        ("output_speedup = 65", "expected 1 to 64"),
+        (
+            "flit = \"32 B\"\noutput_buffer = \"31 B\"",
+            "expected a flit, 32 B, to 1 GiB",
+        ),
         ("routing_delay = 1001", "expected 0 to 1000 cycles"),
         (
             "vc_assignment = \"next-output\"",

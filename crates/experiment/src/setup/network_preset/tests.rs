@@ -106,6 +106,8 @@ const OF_THE_MODEL: &[&str] = &[
     "network.router.allocator",
     "network.router.switch_allocation",
     "network.router.vc_assignment",
+    "network.router.input_speedup",
+    "network.router.output_speedup",
     "network.router.vc_reuse",
     "network.router.routing_delay",
     "network.router.crossbar_delay",

@@ -2,13 +2,16 @@
 //!
 //! With allocation per packet, the VC that has won holds the crossbar for the next flits of its packet.
 //!
-//! Of the VCs of an input port that ask for one output, only the first one from a pointer on stands. Then the allocator
-//! matches input ports with output ports. The pointer of an input moves past a VC that wins.
+//! With speedups of inputs and outputs, a port has several inputs or outputs of the crossbar: its VCs are dealt out to
+//! the inputs, and the input ports to the outputs.
+//!
+//! Of the VCs of an input that ask for one output, only the first one from a pointer on stands. Then the allocator
+//! matches inputs with outputs of the crossbar. The pointer of an input moves past a VC that wins.
 
 use des::Time;
 
 use super::super::{RouterOutputs, RoutingContext};
-use super::{FlitRouter, FlitStage, InputVc, PointersOf, Work};
+use super::{FROM_LINK, FlitRouter, FlitStage, InputVc, PointersOf, Work, first_turn};
 use crate::capabilities::Switching;
 
 impl FlitRouter {
@@ -23,6 +26,24 @@ impl FlitRouter {
             _ => flit,
         };
         credits >= needed
+    }
+
+    /// The output of the crossbar through which an input port reaches an output port.
+    #[inline]
+    fn crossbar_output(&self, input: u16, output: u16) -> u32 {
+        let lanes = u32::from(self.parameters.output_speedup);
+        u32::from(output) * lanes + u32::from(input) % lanes
+    }
+
+    /// Whether the queue before a link, without the flits that pass the crossbar, has room in a step.
+    #[inline]
+    fn has_room(&self, output: u16, (cycle, step): (u64, u64)) -> bool {
+        let Some(most) = self.parameters.output_flits else {
+            return true;
+        };
+        let queued = self.ports[usize::from(output)].state.queued.iter();
+        let waits = |(reached, leaves): &&(u64, u64)| *reached < step && *leaves >= cycle;
+        queued.filter(waits).count() < most as usize
     }
 
     /// A VC of which a flit has just left holds the crossbar for the next one, if that is of the same packet and here.
@@ -57,20 +78,27 @@ impl FlitRouter {
                 let InputVc {
                     output, vc: to_vc, ..
                 } = self.inputs[index];
-                work.held_inputs.push(port as u32);
-                work.held_outputs.push(u32::from(output));
+                let lanes = u32::from(self.parameters.input_speedup);
+                work.held_inputs.push(port as u32 * lanes + u32::from(vc) % lanes);
+                work.held_outputs.push(self.crossbar_output(port as u16, output));
                 work.again = true;
                 if self.ports[usize::from(output)].to_host {
                     self.take_host_credits(output, cycle, out);
                 }
-                if self.has_credits(index, self.index(output, to_vc)) {
-                    work.able.push(output);
-                    self.send_flit((now, cycle, step), index, context, out);
+                let has_credits = self.has_credits(index, self.index(output, to_vc));
+                match has_credits {
+                    true => work.able.push(output),
+                    false => work.lacking.push(output),
+                }
+                if has_credits && self.has_room(output, (cycle, step)) {
+                    let place = work.held_inputs.len() as u32;
+                    self.send_flit((now, cycle, step), (index, place), context, out);
                     self.hold_crossbar(index);
                 } else {
-                    work.lacking.push(output);
                     self.note_input(index, out);
-                    self.inputs[index].holds = false;
+                    let place = work.held_inputs.len() as u32;
+                    let input = &mut self.inputs[index];
+                    (input.holds, input.turn) = (false, first_turn(step, FROM_LINK + place));
                     self.set_bits(index);
                 }
             }
@@ -91,45 +119,54 @@ impl FlitRouter {
             self.send_over_held_crossbar((now, cycle, step), work, context, out);
         }
         let first_pointer = self.place_of(PointersOf::Inputs).0;
-        for port in 0..self.ports.len() {
-            let all = self.sending[port];
+        let lanes = self.lanes.len();
+        for input in 0..self.ports.len() * lanes {
+            // Short divisions are faster, and most crossbars have one input for each port.
+            let (port, lane) = match lanes {
+                1 => (input, 0),
+                _ => (input / lanes, input % lanes),
+            };
+            let all = self.sending[port] & self.lanes[lane];
             if all == 0 {
                 continue;
             }
-            if work.held_inputs.contains(&(port as u32)) {
+            if work.held_inputs.contains(&(input as u32)) {
                 work.again = true;
                 continue;
             }
-            let preferred = self.pointers[first_pointer + port];
+            let preferred = self.pointers[first_pointer + input];
             let later = all & (u64::MAX << preferred);
-            let of_port = work.requests.len();
+            let of_input = work.requests.len();
             for mut bits in [later, all & !later] {
                 while bits != 0 {
                     let vc = bits.trailing_zeros() as u8;
                     bits &= bits - 1;
                     let index = self.index(port as u16, vc);
-                    let input = self.inputs[index];
-                    if input.ready > step {
+                    let InputVc {
+                        ready,
+                        output,
+                        vc: to_vc,
+                        ..
+                    } = self.inputs[index];
+                    if ready > step {
                         work.again = true;
                         continue;
                     }
-                    let to = &self.ports[usize::from(input.output)];
-                    if to.to_host {
-                        self.take_host_credits(input.output, cycle, out);
+                    if self.ports[usize::from(output)].to_host {
+                        self.take_host_credits(output, cycle, out);
                     }
-                    if !self.has_credits(index, self.index(input.output, input.vc)) {
+                    if !self.has_credits(index, self.index(output, to_vc)) {
                         // The credits of hosts come without an event.
-                        work.again |= self.ports[usize::from(input.output)].to_host;
-                        work.lacking.push(input.output);
+                        work.again |= self.ports[usize::from(output)].to_host;
+                        work.lacking.push(output);
                         continue;
                     }
-                    work.able.push(input.output);
-                    let request = (port as u32, u32::from(input.output));
-                    if work.held_outputs.contains(&request.1) {
-                        work.again = true;
-                        continue;
-                    }
-                    if work.requests[of_port..].contains(&request) {
+                    work.able.push(output);
+                    let request = (input as u32, self.crossbar_output(port as u16, output));
+                    if work.held_outputs.contains(&request.1)
+                        || !self.has_room(output, (cycle, step))
+                        || work.requests[of_input..].contains(&request)
+                    {
                         work.again = true;
                         continue;
                     }
@@ -140,15 +177,21 @@ impl FlitRouter {
         }
         self.allocate(PointersOf::Switch, work, out);
         work.again |= work.granted.len() < work.requests.len();
-        let granted = std::mem::take(&mut work.granted);
-        for request in &granted {
-            let (port, vc) = (work.requests[*request].0, work.stands_for[*request]);
-            let place = first_pointer + port as usize;
-            let next = (u32::from(vc) + 1) % u32::from(self.vcs);
-            let before = std::mem::replace(&mut self.pointers[place], next);
-            out.note(|| super::FlitUndo::Pointer(place as u32, before));
+        let mut granted = std::mem::take(&mut work.granted);
+        self.in_turn(&mut granted, |request| {
+            let port = work.requests[request].0 as usize / lanes;
+            self.index(port as u16, work.stands_for[request])
+        });
+        let held = work.held_inputs.len() as u32;
+        for (place, request) in (held..).zip(&granted) {
+            let (input, vc) = (work.requests[*request].0, work.stands_for[*request]);
+            let port = input / lanes as u32;
+            let pointer = first_pointer + input as usize;
+            let next = (u32::from(vc) + lanes as u32) % u32::from(self.vcs);
+            let before = std::mem::replace(&mut self.pointers[pointer], next);
+            out.note(|| super::FlitUndo::Pointer(pointer as u32, before));
             let index = self.index(port as u16, vc);
-            self.send_flit((now, cycle, step), index, context, out);
+            self.send_flit((now, cycle, step), (index, place), context, out);
             self.hold_crossbar(index);
             work.again |= self.sending[port as usize] | self.allocating[port as usize] != 0;
         }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::super::RouterOutputs;
-use super::{FREE, FlitRouter, FlitStage, InputVc, PointersOf, Work};
+use super::{FREE, FlitRouter, FlitStage, InputVc, PointersOf, Work, first_turn};
 use crate::Packet;
 
 /// Of some VCs, those of one of so many outputs: as many for each output, the rest of the division for none. All of
@@ -95,7 +95,8 @@ impl FlitRouter {
         }
         work.again = true;
         self.allocate(PointersOf::Vcs, work, out);
-        for request in work.granted.drain(..) {
+        self.in_turn(&mut work.granted, |request| work.requests[request].0 as usize);
+        for (place, request) in (0..).zip(work.granted.drain(..)) {
             let (input, output) = work.requests[request];
             let (index, output) = (input as usize, output as usize);
             self.note_output(output, out);
@@ -103,6 +104,7 @@ impl FlitRouter {
             let vc = self.port_of(output).1;
             self.note_input(index, out);
             let of = &mut self.inputs[index];
+            of.turn = first_turn(step, place);
             (of.stage, of.vc, of.ready) = (FlitStage::SwitchAllocation, vc, step + 1);
             self.set_bits(index);
         }
