@@ -166,6 +166,17 @@ class Router(Given):
     vc_assignment : {"any", "next-output"}
         Model flit only: a packet may get any virtual channel that routing allows, or one of those for its
         output at the next router (default: any).
+    vc_requests : {"free", "with-credit"}
+        Model flit only: a head asks for all free virtual channels, or for those with a credit
+        (default: free).
+    vc_preference : {"none", "empty"}
+        Model flit only: whether a head prefers virtual channels whose buffers are empty, with separable
+        allocators (default: none).
+    vc_requesters : {"by-port", "by-vc"}
+        Model flit only: the arbiters of virtual channels know their requesters by port, then channel, or
+        by channel, then port (default: by-port).
+    priority : {"none", "age"}
+        Model flit only: whether the oldest packets go first in all arbiters (default: none).
     vc_reuse : {"after-tail", "after-credits"}
         Model flit only: a virtual channel is free when a tail has left, or when all of its credits have
         returned (default: after-tail).
@@ -220,6 +231,10 @@ class Router(Given):
     output_speedup: int | None = None
     switch_allocation: Literal["per-flit", "per-packet"] | None = None
     vc_assignment: Literal["any", "next-output"] | None = None
+    vc_requests: Literal["free", "with-credit"] | None = None
+    vc_preference: Literal["none", "empty"] | None = None
+    vc_requesters: Literal["by-port", "by-vc"] | None = None
+    priority: Literal["none", "age"] | None = None
     vc_reuse: Literal["after-tail", "after-credits"] | None = None
     routing_delay: int | None = None
     crossbar_delay: int | None = None

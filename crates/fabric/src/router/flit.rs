@@ -72,6 +72,18 @@ const VC_ASSIGNMENT: [&str; 2] = ["any", "next-output"];
 /// How long a VC keeps the crossbar that it has won; the first is the default.
 const SWITCH_ALLOCATION: [&str; 2] = ["per-flit", "per-packet"];
 
+/// Which free VCs of an output a head asks for; the first is the default.
+const VC_REQUESTS: [&str; 2] = ["free", "with-credit"];
+
+/// Which of the VCs that it asks for a head prefers; the first is the default.
+const VC_PREFERENCE: [&str; 2] = ["none", "empty"];
+
+/// In which order the arbiters of VC allocation know the input VCs; the first is the default.
+const VC_REQUESTERS: [&str; 2] = ["by-port", "by-vc"];
+
+/// Which packets go first in all arbiters; the first is the default.
+const PRIORITY: [&str; 2] = ["none", "age"];
+
 /// Names of the ways in which packets move into buffers; the first is the default.
 const SWITCHING: [&str; 2] = ["wormhole", "cut-through"];
 
@@ -123,6 +135,14 @@ pub struct FlitParameters {
     pub output_speedup: u8,
     /// Flits between the crossbar and a link at which no other flit gets the crossbar; `None`: without a limit.
     pub output_flits: Option<u32>,
+    /// Whether a head asks only for VCs that have a credit.
+    pub asks_with_credit: bool,
+    /// Whether a head prefers VCs that have all of their credits.
+    pub prefers_empty: bool,
+    /// Whether VC allocation numbers input VCs by VC, then port, and not by port, then VC.
+    pub requesters_by_vc: bool,
+    /// Whether packets that were created in an earlier cycle go first.
+    pub oldest_first: bool,
     /// Steps of a cycle.
     pub speedup: Speedup,
     /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
@@ -342,6 +362,8 @@ struct Work {
     requests: Vec<allocators::Request>,
     /// VCs of the requests for the switch.
     stands_for: Vec<u8>,
+    /// By request, what goes before the arbiters of requester and resource, the least first; empty: nothing.
+    ranks: Vec<[u64; 2]>,
     granted: Vec<usize>,
     changed: Vec<(u32, u32)>,
     scratch: Scratch,
@@ -627,6 +649,7 @@ impl FlitRouter {
             requesters,
             resources,
             changed: &mut work.changed,
+            ranks: &work.ranks,
             scratch: &mut work.scratch,
         };
         self.parameters
@@ -748,6 +771,10 @@ impl RouterModel for FlitRouter {
             choice("arbiter", &ARBITERS, "arbiters of separable allocators and islip");
             choice("vc_assignment", &VC_ASSIGNMENT, "whether a packet may get any virtual channel that routing allows, or one of those for its output at the next router");
             choice("switch_allocation", &SWITCH_ALLOCATION, "whether each flit asks for the crossbar, or a packet holds it while it has flits and credits");
+            choice("vc_requests", &VC_REQUESTS, "whether a head asks for all free virtual channels, or for those with a credit");
+            choice("vc_preference", &VC_PREFERENCE, "whether a head prefers virtual channels whose buffers are empty");
+            choice("vc_requesters", &VC_REQUESTERS, "whether the arbiters of virtual channels know their requesters by port, then channel, or by channel, then port");
+            choice("priority", &PRIORITY, "whether the oldest packets go first in all arbiters");
             choice("vc_reuse", &VC_REUSE, "whether a virtual channel is free when a tail has left, or when all of its credits have returned");
             ITERATIONS;
             OUTPUT_BUFFER;
@@ -840,6 +867,22 @@ impl RouterModel for FlitRouter {
                 return Err(section.error(OUTPUT_BUFFER.name, message));
             }
         };
+        let oldest_first = section.choice("priority")? == PRIORITY[1];
+        if oldest_first && !allocator.has_priorities() {
+            let message = format!(
+                "the allocator {name} has no priorities; expected priority = \"none\", or a separable allocator or a \
+                 wavefront"
+            );
+            return Err(section.error("priority", message));
+        }
+        let prefers_empty = section.choice("vc_preference")? == VC_PREFERENCE[1];
+        if prefers_empty && !allocator.has_preferences() {
+            let message = format!(
+                "with the allocator {name} requesters have no preferences; expected vc_preference = \"none\", or a \
+                 separable allocator"
+            );
+            return Err(section.error("vc_preference", message));
+        }
         let vcs_by_next_output = section.choice("vc_assignment")? == VC_ASSIGNMENT[1];
         let routing_delay = cycles("routing_delay", 0)?;
         if vcs_by_next_output && routing_delay > 0 {
@@ -860,6 +903,10 @@ impl RouterModel for FlitRouter {
             input_speedup: speedup("input_speedup")?,
             output_speedup: speedup("output_speedup")?,
             output_flits,
+            asks_with_credit: section.choice("vc_requests")? == VC_REQUESTS[1],
+            prefers_empty,
+            requesters_by_vc: section.choice("vc_requesters")? == VC_REQUESTERS[1],
+            oldest_first,
             speedup: Speedup::read(section)?,
             routing_delay,
             crossbar_delay: cycles("crossbar_delay", 1)?,

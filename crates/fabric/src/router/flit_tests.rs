@@ -199,6 +199,10 @@ impl Case {
             output_flits: self
                 .given("output_buffer_size")
                 .map(|flits| flits.parse().expect("flits")),
+            asks_with_credit: self.given("vc_busy_when_full") == Some("1"),
+            prefers_empty: self.given("vc_prioritize_empty") == Some("1"),
+            requesters_by_vc: self.given("vc_shuffle_requests") == Some("1"),
+            oldest_first: self.given("priority") == Some("age"),
             holds_crossbar: self.given("hold_switch_for_packet") == Some("1"),
             speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
                 .expect("a speedup"),
@@ -685,9 +689,11 @@ struct Subject<const KIND: usize>(FlitRouter);
 const KINDS: [&str; 5] = [
     "flit = \"16 B\"",
     "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
-    "flit = \"64 B\"\nallocator = \"separable-output-first\"\ncrossbar_delay = 3\nswitch_allocation = \"per-packet\"",
+    "flit = \"64 B\"\nallocator = \"separable-output-first\"\nvc_preference = \"empty\"\npriority = \"age\"\n\
+     crossbar_delay = 3\nswitch_allocation = \"per-packet\"",
     "flit = \"16 B\"\nspeedup = 2\ninput_speedup = 2\noutput_buffer = \"40 B\"\nswitching = \"cut-through\"\narbiter = \"matrix\"",
-    "allocator = \"wavefront\"\noutput_speedup = 2\nvc_reuse = \"after-credits\"",
+    "allocator = \"wavefront\"\noutput_speedup = 2\npriority = \"age\"\n\
+     vc_requests = \"with-credit\"\nvc_requesters = \"by-vc\"\nvc_reuse = \"after-credits\"",
 ];
 
 /// The parameters of a section `network.router`.
@@ -803,6 +809,14 @@ fn parameters_out_of_range_are_refused() {
         ),
         ("allocator = \"islip\"\niterations = 65", "expected 1 to 64"),
         ("crossbar_delay = 0", "expected 1 to 1000 cycles"),
+        (
+            "allocator = \"islip\"\npriority = \"age\"",
+            "the allocator islip has no priorities; expected priority = \"none\", or a separable",
+        ),
+        (
+            "allocator = \"islip\"\nvc_preference = \"empty\"",
+            "expected vc_preference = \"none\", or a separable",
+        ),
         ("input_speedup = 0", "expected 1 to 64"),
         ("output_speedup = 65", "expected 1 to 64"),
         (

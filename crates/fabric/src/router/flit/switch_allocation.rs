@@ -5,7 +5,7 @@
 //! With speedups of inputs and outputs, a port has several inputs or outputs of the crossbar: its VCs are dealt out to
 //! the inputs, and the input ports to the outputs.
 //!
-//! Of the VCs of an input that ask for one output, only the first one from a pointer on stands. Then the allocator
+//! Of the VCs of an input that ask for one output, only the first one from a pointer on stands, or the oldest. Then the allocator
 //! matches inputs with outputs of the crossbar. The pointer of an input moves past a VC that wins.
 
 use des::Time;
@@ -115,11 +115,13 @@ impl FlitRouter {
     ) {
         work.requests.clear();
         work.stands_for.clear();
+        work.ranks.clear();
         if self.parameters.holds_crossbar {
             self.send_over_held_crossbar((now, cycle, step), work, context, out);
         }
         let first_pointer = self.place_of(PointersOf::Inputs).0;
         let lanes = self.lanes.len();
+        let oldest_first = self.parameters.oldest_first;
         for input in 0..self.ports.len() * lanes {
             // Short divisions are faster, and most crossbars have one input for each port.
             let (port, lane) = match lanes {
@@ -163,12 +165,22 @@ impl FlitRouter {
                     }
                     work.able.push(output);
                     let request = (input as u32, self.crossbar_output(port as u16, output));
-                    if work.held_outputs.contains(&request.1)
-                        || !self.has_room(output, (cycle, step))
-                        || work.requests[of_input..].contains(&request)
-                    {
+                    if work.held_outputs.contains(&request.1) || !self.has_room(output, (cycle, step)) {
                         work.again = true;
                         continue;
+                    }
+                    let age = if oldest_first { self.age(index) } else { 0 };
+                    let mut others = work.requests[of_input..].iter();
+                    if let Some(place) = others.position(|other| *other == request) {
+                        work.again = true;
+                        let place = of_input + place;
+                        if oldest_first && age < work.ranks[place][0] {
+                            (work.stands_for[place], work.ranks[place]) = (vc, [age, age]);
+                        }
+                        continue;
+                    }
+                    if oldest_first {
+                        work.ranks.push([age, age]);
                     }
                     work.requests.push(request);
                     work.stands_for.push(vc);

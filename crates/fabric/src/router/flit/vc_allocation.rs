@@ -1,6 +1,7 @@
 //! VC allocation: a head asks for each VC of its output that no packet holds.
 //!
-//! Credits are not asked for. Requesters are input VCs, resources output VCs, in the order of ports, then VCs.
+//! Credits are not asked for, unless parameters say so. Requesters are input VCs, resources output VCs, in the order of
+//! ports, then VCs; requesters also in that of VCs, then ports.
 
 use std::ops::Range;
 
@@ -59,6 +60,64 @@ impl FlitRouter {
         first..first + usize::from(vcs)
     }
 
+    /// The number of an input VC among the requesters.
+    #[inline]
+    fn requester(&self, index: usize) -> u32 {
+        match self.parameters.requesters_by_vc {
+            false => index as u32,
+            true => {
+                let (port, vc) = self.port_of(index);
+                u32::from(vc) * self.ports.len() as u32 + u32::from(port)
+            }
+        }
+    }
+
+    /// The input VC of a requester.
+    #[inline]
+    fn requesting(&self, requester: u32) -> usize {
+        match self.parameters.requesters_by_vc {
+            false => requester as usize,
+            true => {
+                let ports = self.ports.len() as u32;
+                self.index((requester % ports) as u16, (requester / ports) as u8)
+            }
+        }
+    }
+
+    /// Takes back requests of an input VC for VCs without a credit, and ranks the others. Those from a place on are its
+    /// requests.
+    fn look_at_credits(&self, (index, place): (usize, usize), work: &mut Work) {
+        if self.parameters.asks_with_credit {
+            let mut kept = place;
+            for request in place..work.requests.len() {
+                let (_, output) = work.requests[request];
+                if self.outputs[output as usize].credits >= self.parameters.flit {
+                    work.requests[kept] = work.requests[request];
+                    kept += 1;
+                }
+            }
+            // It asks again when there are credits.
+            work.again |= kept < work.requests.len();
+            work.requests.truncate(kept);
+        }
+        if self.parameters.prefers_empty || self.parameters.oldest_first {
+            let age = self.age(index);
+            for (_, output) in &work.requests[place..] {
+                let far = self.ports[usize::from(self.port_of(*output as usize).0)].far;
+                let is_used = self.outputs[*output as usize].credits < far;
+                work.ranks
+                    .push([u64::from(self.parameters.prefers_empty && is_used), age]);
+            }
+        }
+    }
+
+    /// The cycle in which the first packet of an input VC was created, if older packets go first.
+    pub(super) fn age(&self, index: usize) -> u64 {
+        let first = self.pool.front(self.buffers[index]);
+        let age = first.map(|held| held.packet.created_at().ps() / self.clock.cycle().ps());
+        age.filter(|_| self.parameters.oldest_first).unwrap_or(0)
+    }
+
     /// Heads get VCs.
     pub(super) fn allocate_vcs<O: RouterOutputs<FlitRouter>>(
         &mut self,
@@ -67,6 +126,7 @@ impl FlitRouter {
         out: &mut O,
     ) {
         work.requests.clear();
+        work.ranks.clear();
         for port in 0..self.ports.len() {
             let mut bits = self.allocating[port];
             while bits != 0 {
@@ -78,7 +138,8 @@ impl FlitRouter {
                     continue;
                 }
                 let to = self.inputs[index].output;
-                if self.parameters.awaits_credits && self.ports[usize::from(to)].to_host {
+                let sees_credits = self.parameters.asks_with_credit || self.parameters.prefers_empty;
+                if (self.parameters.awaits_credits || sees_credits) && self.ports[usize::from(to)].to_host {
                     // The credits of hosts come without an event.
                     self.take_host_credits(to, cycle, out);
                     work.again = true;
@@ -86,8 +147,13 @@ impl FlitRouter {
                 let free = self
                     .asked_for(index)
                     .filter(|output| self.outputs[*output].owner == FREE);
+                let before = work.requests.len();
+                let requester = self.requester(index);
                 work.requests
-                    .extend(free.map(|output| (index as u32, output as u32)));
+                    .extend(free.map(|output| (requester, output as u32)));
+                if sees_credits || self.parameters.oldest_first {
+                    self.look_at_credits((index, before), work);
+                }
             }
         }
         if work.requests.is_empty() {
@@ -95,12 +161,14 @@ impl FlitRouter {
         }
         work.again = true;
         self.allocate(PointersOf::Vcs, work, out);
-        self.in_turn(&mut work.granted, |request| work.requests[request].0 as usize);
+        self.in_turn(&mut work.granted, |request| {
+            self.requesting(work.requests[request].0)
+        });
         for (place, request) in (0..).zip(work.granted.drain(..)) {
             let (input, output) = work.requests[request];
-            let (index, output) = (input as usize, output as usize);
+            let (index, output) = (self.requesting(input), output as usize);
             self.note_output(output, out);
-            self.outputs[output].owner = input;
+            self.outputs[output].owner = index as u32;
             let vc = self.port_of(output).1;
             self.note_input(index, out);
             let of = &mut self.inputs[index];

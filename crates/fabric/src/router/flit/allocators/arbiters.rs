@@ -43,6 +43,8 @@ pub(crate) struct Arbiters<'a> {
     pub(crate) resources: u32,
     /// Values before they changed, by place.
     pub(crate) changed: &'a mut Vec<(u32, u32)>,
+    /// By request, what goes before the arbiters of requester and resource, the least first; empty: nothing.
+    pub(crate) ranks: &'a [[u64; 2]],
     pub(crate) scratch: &'a mut Scratch,
 }
 
@@ -98,6 +100,11 @@ impl Arbiters<'_> {
         self.rank(self.places(request).1, request.0, self.requesters)
     }
 
+    /// What goes before the arbiters of requester and resource for a request.
+    pub(super) fn ranks_of(&self, request: usize) -> [u64; 2] {
+        self.ranks.get(request).copied().unwrap_or_default()
+    }
+
     pub(super) fn set(&mut self, place: u32, value: u32) {
         let before = std::mem::replace(&mut self.memory[place as usize], value);
         if before != value {
@@ -126,11 +133,11 @@ impl Arbiters<'_> {
 }
 
 /// Of several requests, keeps the index of the one with the least distance for each place.
-pub(super) fn keep_best(
+pub(super) fn keep_best<D: PartialOrd>(
     (best, used): (&mut Vec<u32>, &mut Vec<u32>),
     places: u32,
     candidates: impl Iterator<Item = (u32, u32)>,
-    distance: impl Fn(u32) -> u32,
+    distance: impl Fn(u32) -> D,
 ) {
     best.resize(places as usize, NONE);
     for (place, request) in candidates {

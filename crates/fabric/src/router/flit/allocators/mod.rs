@@ -35,6 +35,19 @@ impl Allocator {
         !matches!(self, Allocator::Wavefront(_))
     }
 
+    /// Whether requests of some packets can go before those of others.
+    pub(super) fn has_priorities(self) -> bool {
+        !matches!(self, Allocator::Islip(_))
+    }
+
+    /// Whether a requester can prefer some of its resources.
+    pub(super) fn has_preferences(self) -> bool {
+        matches!(
+            self,
+            Allocator::SeparableInputFirst | Allocator::SeparableOutputFirst
+        )
+    }
+
     /// What the arbiters of an allocator know at first.
     pub(super) fn memory(self, arbiter: FlitArbiter, requesters: u32, resources: u32) -> Vec<u32> {
         match self.has_arbiters() {

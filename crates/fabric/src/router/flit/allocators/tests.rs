@@ -17,6 +17,7 @@ fn run(allocator: Allocator, pointers: [u32; 8], requests: &[Request]) -> (Vec<R
             requesters: 4,
             resources: 4,
             changed: &mut changed,
+            ranks: &[],
             scratch: &mut scratch,
         };
         allocator.allocate(requests, &mut arbiters, &mut granted);
