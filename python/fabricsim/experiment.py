@@ -154,8 +154,11 @@ class Router(Given):
         Models input-queued (round-robin, random), crossbar (all but matrix): how packets cross; flit
         (round-robin, matrix): arbiters of the allocator (default: round-robin).
     allocator : {"separable-input-first", "separable-output-first", "islip", "wavefront", \
-        "rotating-wavefront"}
+        "rotating-wavefront", "lonely-output", "maximum-size", "select"}
         Model flit only: allocator of virtual channels and of the switch (default: separable-input-first).
+    arbiter_groups : int
+        Model flit only: groups of the members of an arbiter, each with an arbiter of its own in a tree of
+        two levels, 1 to 64 (default: 1).
     input_speedup : int
         Model flit only: inputs of the crossbar for each input port, 1 to 64 (default: 1).
     output_speedup : int
@@ -185,7 +188,8 @@ class Router(Given):
     crossbar_delay : int
         Model flit only: steps in which a flit passes the crossbar, 1 to 1000 (default: 1).
     iterations : int
-        Models crossbar and flit only: iterations of islip in one cycle, 1 to 64 (default: 1).
+        Models crossbar and flit only: iterations of islip or select in one cycle, 1 to 64
+        (default: 1).
     crossbar : {"per-port", "shared"}
         Model crossbar only: a crossbar port for each output, or one server for the whole router, with the
         arbiter first-come (default: per-port).
@@ -224,9 +228,19 @@ class Router(Given):
 
     model: Literal["packet", "input-queued", "crossbar", "flit", "output-queued", "analytic"] | None = None
     allocator: (
-        Literal["separable-input-first", "separable-output-first", "islip", "wavefront", "rotating-wavefront"]
+        Literal[
+            "separable-input-first",
+            "separable-output-first",
+            "islip",
+            "wavefront",
+            "rotating-wavefront",
+            "lonely-output",
+            "maximum-size",
+            "select",
+        ]
         | None
     ) = None
+    arbiter_groups: int | None = None
     input_speedup: int | None = None
     output_speedup: int | None = None
     switch_allocation: Literal["per-flit", "per-packet"] | None = None

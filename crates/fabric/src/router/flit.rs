@@ -47,17 +47,20 @@ use crate::{LinkUse, Measured, Packet, Rate, TrafficClasses};
 use allocators::{Arbiters, Scratch};
 use clock::{cycle_of, steps_before};
 
-pub use allocators::{Allocator, FlitArbiter, WavefrontPointer};
+pub use allocators::{Allocator, ArbiterTree, FlitArbiter, WavefrontPointer};
 pub(crate) use clock::FlitClock;
 pub(crate) use vc_allocation::vcs_by_output;
 
 /// Names of the allocators; the first is the default.
-const ALLOCATORS: [&str; 5] = [
+const ALLOCATORS: [&str; 8] = [
     "separable-input-first",
     "separable-output-first",
     "islip",
     "wavefront",
     "rotating-wavefront",
+    "lonely-output",
+    "maximum-size",
+    "select",
 ];
 
 /// Names of [`FlitArbiter`] in experiments; the first is the default.
@@ -93,7 +96,7 @@ const ITERATIONS: Parameter = Parameter::computed(
     "iterations",
     Type::Integer,
     "1",
-    "iterations of islip in one cycle, 1 to 64",
+    "iterations of islip or select in one cycle, 1 to 64",
 );
 
 const OUTPUT_BUFFER: Parameter = Parameter::computed(
@@ -122,7 +125,7 @@ pub struct FlitParameters {
     /// Allocator of VCs and of the switch.
     pub allocator: Allocator,
     /// Arbiters of the allocators that have any.
-    pub arbiter: FlitArbiter,
+    pub arbiter: ArbiterTree,
     /// Whether a VC of an output is free when all of its credits have returned, and not when a tail has left.
     pub awaits_credits: bool,
     /// Whether the VCs of a link are divided by the output at the router behind it, and not shared by all packets.
@@ -373,6 +376,8 @@ struct Work {
     held_outputs: Vec<u32>,
     lacking: Vec<u16>,
     able: Vec<u16>,
+    /// Whether a VC waits in the stage of the allocator.
+    has_waiting: bool,
     /// Whether something may happen in the next cycle.
     again: bool,
 }
@@ -636,10 +641,15 @@ impl FlitRouter {
         }
     }
 
+    /// Whether an allocator changes in a step without requests.
+    fn turns(&self, work: &Work) -> bool {
+        work.has_waiting && self.parameters.allocator.turns_without_requests()
+    }
+
     /// Lets an allocator grant requests: their indices are in `work.granted`.
     fn allocate<J: des::Journal<FlitUndo>>(&mut self, of: PointersOf, work: &mut Work, journal: &mut J) {
         work.granted.clear();
-        if work.requests.is_empty() {
+        if work.requests.is_empty() && !self.turns(work) {
             return;
         }
         let (first, count, (requesters, resources)) = self.place_of(of);
@@ -734,12 +744,14 @@ impl FlitRouter {
         };
         let has_owner =
             |vc: &OutputVc| [FREE, DRAINING].contains(&vc.owner) || (vc.owner as usize) < self.inputs.len();
-        let is_matrix = self.parameters.arbiter == FlitArbiter::Matrix;
+        let ArbiterTree { arbiter, groups } = self.parameters.arbiter;
+        // The arbiters of a tree have several sizes, and any pointer is a place for them.
+        let is_open = arbiter == FlitArbiter::Matrix || groups > 1;
         let sizes = |place: usize| {
             let (switch, of_switch, (inputs, outputs)) = self.place_of(PointersOf::Switch);
             let size = match place {
                 _ if place >= switch + of_switch => u32::from(self.vcs),
-                _ if is_matrix => u32::MAX,
+                _ if is_open => u32::MAX,
                 _ if place < switch => self.inputs.len() as u32,
                 // A wavefront has one pointer, other allocators those of inputs, then those of outputs.
                 _ if of_switch == 1 => inputs.max(outputs),
@@ -768,7 +780,7 @@ impl RouterModel for FlitRouter {
         parameters: parameters! {
             FLIT;
             choice("allocator", &ALLOCATORS, "how virtual channels and the switch are allocated in a cycle");
-            choice("arbiter", &ARBITERS, "arbiters of separable allocators and islip");
+            choice("arbiter", &ARBITERS, "arbiters of separable allocators, islip and select");
             choice("vc_assignment", &VC_ASSIGNMENT, "whether a packet may get any virtual channel that routing allows, or one of those for its output at the next router");
             choice("switch_allocation", &SWITCH_ALLOCATION, "whether each flit asks for the crossbar, or a packet holds it while it has flits and credits");
             choice("vc_requests", &VC_REQUESTS, "whether a head asks for all free virtual channels, or for those with a credit");
@@ -776,6 +788,7 @@ impl RouterModel for FlitRouter {
             choice("vc_requesters", &VC_REQUESTERS, "whether the arbiters of virtual channels know their requesters by port, then channel, or by channel, then port");
             choice("priority", &PRIORITY, "whether the oldest packets go first in all arbiters");
             choice("vc_reuse", &VC_REUSE, "whether a virtual channel is free when a tail has left, or when all of its credits have returned");
+            integer("arbiter_groups", 1, "groups of the members of an arbiter, each with an arbiter of its own in a tree of two levels, 1 to 64");
             ITERATIONS;
             OUTPUT_BUFFER;
             integer("input_speedup", 1, "inputs of the crossbar for each input port, 1 to 64");
@@ -815,9 +828,9 @@ impl RouterModel for FlitRouter {
         let name = section.choice("allocator")?;
         let iterations: Option<u8> = section.optional(ITERATIONS.name)?;
         match iterations {
-            Some(_) if name != "islip" => {
-                let message =
-                    "only the allocator islip iterates; expected no iterations, or allocator = \"islip\"";
+            Some(_) if !["islip", "select"].contains(&name) => {
+                let message = "only the allocators islip and select iterate; expected no iterations, or allocator = \
+                               \"islip\" or \"select\"";
                 return Err(section.error(ITERATIONS.name, message));
             }
             Some(0 | 65..) => {
@@ -828,6 +841,9 @@ impl RouterModel for FlitRouter {
         let allocator = match name {
             "separable-output-first" => Allocator::SeparableOutputFirst,
             "islip" => Allocator::Islip(iterations.unwrap_or(1)),
+            "select" => Allocator::Select(iterations.unwrap_or(1)),
+            "lonely-output" => Allocator::LonelyOutput,
+            "maximum-size" => Allocator::MaximumSize,
             "wavefront" => Allocator::Wavefront(WavefrontPointer::Next),
             "rotating-wavefront" => Allocator::Wavefront(WavefrontPointer::AfterFirstGrant),
             _ => Allocator::SeparableInputFirst,
@@ -867,6 +883,26 @@ impl RouterModel for FlitRouter {
                 return Err(section.error(OUTPUT_BUFFER.name, message));
             }
         };
+        let arbiter = ArbiterTree {
+            arbiter: match section.choice("arbiter")? {
+                "matrix" => FlitArbiter::Matrix,
+                _ => FlitArbiter::RoundRobin,
+            },
+            groups: u32::from(speedup("arbiter_groups")?),
+        };
+        let is_default = [
+            ("arbiter", arbiter.arbiter == FlitArbiter::RoundRobin),
+            ("arbiter_groups", arbiter.groups == 1),
+        ];
+        for (key, is_default) in is_default {
+            if !is_default && !allocator.has_arbiters() {
+                let message = format!(
+                    "the allocator {name} makes no use of arbiters; expected no {key}, or a separable allocator, islip \
+                     or select"
+                );
+                return Err(section.error(key, message));
+            }
+        }
         let oldest_first = section.choice("priority")? == PRIORITY[1];
         if oldest_first && !allocator.has_priorities() {
             let message = format!(
@@ -893,10 +929,7 @@ impl RouterModel for FlitRouter {
         Ok(FlitParameters {
             flit,
             allocator,
-            arbiter: match section.choice("arbiter")? {
-                "matrix" => FlitArbiter::Matrix,
-                _ => FlitArbiter::RoundRobin,
-            },
+            arbiter,
             awaits_credits: section.choice("vc_reuse")? == VC_REUSE[1],
             vcs_by_next_output,
             holds_crossbar: section.choice("switch_allocation")? == SWITCH_ALLOCATION[1],

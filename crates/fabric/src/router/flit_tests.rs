@@ -172,6 +172,10 @@ impl Case {
             "separable_output_first" => Allocator::SeparableOutputFirst,
             "separable_input_first(matrix)" => Allocator::SeparableInputFirst,
             "wavefront" => Allocator::Wavefront(WavefrontPointer::Next),
+            "separable_input_first(tree(2,round_robin))" => Allocator::SeparableInputFirst,
+            "loa" => Allocator::LonelyOutput,
+            "max_size" => Allocator::MaximumSize,
+            "select(2)" => Allocator::Select(2),
             "rr_wavefront" => Allocator::Wavefront(WavefrontPointer::AfterFirstGrant),
             "islip" => Allocator::Islip(1),
             islip => {
@@ -188,9 +192,15 @@ impl Case {
         FlitParameters {
             flit: BYTES,
             allocator,
-            arbiter: match self.get("vc_allocator").ends_with("(matrix)") {
-                true => FlitArbiter::Matrix,
-                false => FlitArbiter::RoundRobin,
+            arbiter: ArbiterTree {
+                arbiter: match self.get("vc_allocator").ends_with("(matrix)") {
+                    true => FlitArbiter::Matrix,
+                    false => FlitArbiter::RoundRobin,
+                },
+                groups: match self.get("vc_allocator").contains("(tree(2,") {
+                    true => 2,
+                    false => 1,
+                },
             },
             awaits_credits: self.number("wait_for_tail_credit") == 1,
             vcs_by_next_output: self.given("noq") == Some("1"),
@@ -686,7 +696,7 @@ enum Op {
 /// A router under the reverse check, with ports of two speeds, and a warm-up. The number selects parameters.
 struct Subject<const KIND: usize>(FlitRouter);
 
-const KINDS: [&str; 5] = [
+const KINDS: [&str; 8] = [
     "flit = \"16 B\"",
     "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
     "flit = \"64 B\"\nallocator = \"separable-output-first\"\nvc_preference = \"empty\"\npriority = \"age\"\n\
@@ -694,6 +704,9 @@ const KINDS: [&str; 5] = [
     "flit = \"16 B\"\nspeedup = 2\ninput_speedup = 2\noutput_buffer = \"40 B\"\nswitching = \"cut-through\"\narbiter = \"matrix\"",
     "allocator = \"wavefront\"\noutput_speedup = 2\npriority = \"age\"\n\
      vc_requests = \"with-credit\"\nvc_requesters = \"by-vc\"\nvc_reuse = \"after-credits\"",
+    "allocator = \"lonely-output\"",
+    "allocator = \"maximum-size\"",
+    "allocator = \"select\"\niterations = 2\narbiter_groups = 3\narbiter = \"matrix\"",
 ];
 
 /// The parameters of a section `network.router`.
@@ -796,6 +809,9 @@ proptest! {
         check::<Subject<2>>(&script)?;
         check::<Subject<3>>(&script)?;
         check::<Subject<4>>(&script)?;
+        check::<Subject<5>>(&script)?;
+        check::<Subject<6>>(&script)?;
+        check::<Subject<7>>(&script)?;
     }
 }
 
@@ -805,10 +821,19 @@ fn parameters_out_of_range_are_refused() {
         ("flit = \"0 B\"", "expected 1 B to 65536 B"),
         (
             "iterations = 2",
-            "expected no iterations, or allocator = \"islip\"",
+            "expected no iterations, or allocator = \"islip\" or \"select\"",
         ),
         ("allocator = \"islip\"\niterations = 65", "expected 1 to 64"),
         ("crossbar_delay = 0", "expected 1 to 1000 cycles"),
+        (
+            "allocator = \"wavefront\"\narbiter = \"matrix\"",
+            "the allocator wavefront makes no use of arbiters; expected no arbiter, or a separable",
+        ),
+        (
+            "allocator = \"maximum-size\"\narbiter_groups = 2",
+            "expected no arbiter_groups, or a separable",
+        ),
+        ("arbiter_groups = 0", "expected 1 to 64"),
         (
             "allocator = \"islip\"\npriority = \"age\"",
             "the allocator islip has no priorities; expected priority = \"none\", or a separable",

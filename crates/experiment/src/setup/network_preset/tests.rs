@@ -106,6 +106,7 @@ const OF_THE_MODEL: &[&str] = &[
     "network.router.allocator",
     "network.router.switch_allocation",
     "network.router.vc_assignment",
+    "network.router.arbiter_groups",
     "network.router.vc_requests",
     "network.router.vc_preference",
     "network.router.vc_requesters",

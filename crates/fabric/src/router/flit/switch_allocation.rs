@@ -116,6 +116,7 @@ impl FlitRouter {
         work.requests.clear();
         work.stands_for.clear();
         work.ranks.clear();
+        work.has_waiting = false;
         if self.parameters.holds_crossbar {
             self.send_over_held_crossbar((now, cycle, step), work, context, out);
         }
@@ -154,6 +155,7 @@ impl FlitRouter {
                         work.again = true;
                         continue;
                     }
+                    work.has_waiting = true;
                     if self.ports[usize::from(output)].to_host {
                         self.take_host_credits(output, cycle, out);
                     }
@@ -188,7 +190,7 @@ impl FlitRouter {
             }
         }
         self.allocate(PointersOf::Switch, work, out);
-        work.again |= work.granted.len() < work.requests.len();
+        work.again |= work.granted.len() < work.requests.len() || self.turns(work);
         let mut granted = std::mem::take(&mut work.granted);
         self.in_turn(&mut granted, |request| {
             let port = work.requests[request].0 as usize / lanes;

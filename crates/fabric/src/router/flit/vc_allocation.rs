@@ -127,6 +127,7 @@ impl FlitRouter {
     ) {
         work.requests.clear();
         work.ranks.clear();
+        work.has_waiting = false;
         for port in 0..self.ports.len() {
             let mut bits = self.allocating[port];
             while bits != 0 {
@@ -137,6 +138,7 @@ impl FlitRouter {
                     work.again = true;
                     continue;
                 }
+                work.has_waiting = true;
                 let to = self.inputs[index].output;
                 let sees_credits = self.parameters.asks_with_credit || self.parameters.prefers_empty;
                 if (self.parameters.awaits_credits || sees_credits) && self.ports[usize::from(to)].to_host {
@@ -156,7 +158,7 @@ impl FlitRouter {
                 }
             }
         }
-        if work.requests.is_empty() {
+        if work.requests.is_empty() && !self.turns(work) {
             return;
         }
         work.again = true;
