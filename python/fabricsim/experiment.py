@@ -169,6 +169,16 @@ class Router(Given):
     vc_assignment : {"any", "next-output"}
         Model flit only: a packet may get any virtual channel that routing allows, or one of those for its
         output at the next router (default: any).
+    speculation : {"none", "low-priority", "masked-by-grants", "masked-by-requests"}
+        Model flit only: a head asks for the crossbar before it has a virtual channel, with a lower priority
+        than other flits, or by an allocator of its own whose grants count where they meet no grants or no
+        requests of others (default: none).
+    speculation_needs : {"credit", "free", "nothing"}
+        Model flit only: what a head needs for that: a free virtual channel with a credit, a free one, or
+        nothing (default: credit).
+    vc_allocation : {"allocator", "with-switch"}
+        Model flit only: virtual channels have an allocator, or a head gets one when it has won the crossbar
+        by speculation (default: allocator).
     vc_requests : {"free", "with-credit"}
         Model flit only: a head asks for all free virtual channels, or for those with a credit
         (default: free).
@@ -245,6 +255,9 @@ class Router(Given):
     output_speedup: int | None = None
     switch_allocation: Literal["per-flit", "per-packet"] | None = None
     vc_assignment: Literal["any", "next-output"] | None = None
+    speculation: Literal["none", "low-priority", "masked-by-grants", "masked-by-requests"] | None = None
+    speculation_needs: Literal["credit", "free", "nothing"] | None = None
+    vc_allocation: Literal["allocator", "with-switch"] | None = None
     vc_requests: Literal["free", "with-credit"] | None = None
     vc_preference: Literal["none", "empty"] | None = None
     vc_requesters: Literal["by-port", "by-vc"] | None = None

@@ -87,6 +87,15 @@ const VC_REQUESTERS: [&str; 2] = ["by-port", "by-vc"];
 /// Which packets go first in all arbiters; the first is the default.
 const PRIORITY: [&str; 2] = ["none", "age"];
 
+/// How heads ask for the crossbar before they have a VC; the first is the default.
+const SPECULATION: [&str; 4] = ["none", "low-priority", "masked-by-grants", "masked-by-requests"];
+
+/// What a head needs for that; the first is the default.
+const SPECULATION_NEEDS: [&str; 3] = ["credit", "free", "nothing"];
+
+/// How VCs are allocated; the first is the default.
+const VC_ALLOCATION: [&str; 2] = ["allocator", "with-switch"];
+
 /// Names of the ways in which packets move into buffers; the first is the default.
 const SWITCHING: [&str; 2] = ["wormhole", "cut-through"];
 
@@ -117,6 +126,30 @@ const MOST_CYCLES: u32 = 1000;
 /// The most VCs of a port: a word has a bit for each.
 pub const MOST_VCS: u8 = 64;
 
+/// How heads ask for the crossbar before they have a VC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speculation {
+    /// They do not.
+    None,
+    /// With a lower priority than flits that have one.
+    LowPriority,
+    /// By an allocator of their own, of whose grants those count that meet no grant to other flits.
+    MaskedByGrants,
+    /// The same, but those that meet no request of other flits for the output.
+    MaskedByRequests,
+}
+
+/// What a head needs to ask for the crossbar before it has a VC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpeculationNeeds {
+    /// A free VC with a credit.
+    Credit,
+    /// A free VC.
+    Free,
+    /// Nothing.
+    Nothing,
+}
+
 /// The parameters of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlitParameters {
@@ -146,6 +179,12 @@ pub struct FlitParameters {
     pub requesters_by_vc: bool,
     /// Whether packets that were created in an earlier cycle go first.
     pub oldest_first: bool,
+    /// How heads ask for the crossbar before they have a VC.
+    pub speculation: Speculation,
+    /// What they need for that.
+    pub speculation_needs: SpeculationNeeds,
+    /// Whether a head gets a VC when it has won the crossbar, without an allocator of VCs.
+    pub vcs_with_switch: bool,
     /// Steps of a cycle.
     pub speedup: Speedup,
     /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
@@ -345,8 +384,8 @@ pub struct FlitRouter {
     outputs: Box<[OutputVc]>,
     /// What arbiters know: see [`FlitRouter::place_of`].
     pointers: Box<[u32]>,
-    /// Entries of `pointers` of the allocators of VCs and of the switch.
-    entries: [usize; 2],
+    /// Entries of `pointers` of the allocators of VCs and of the switch, and of that for heads without a VC.
+    entries: [usize; 3],
     /// By input port, a bit for each VC whose first packet waits for a VC.
     allocating: Box<[u64]>,
     /// By input port, a bit for each VC whose first packet has a VC, and a flit here.
@@ -367,6 +406,12 @@ struct Work {
     stands_for: Vec<u8>,
     /// By request, what goes before the arbiters of requester and resource, the least first; empty: nothing.
     ranks: Vec<[u64; 2]>,
+    /// By input port, a bit for each VC whose head asks for the crossbar and has no VC of its output.
+    early: Vec<u64>,
+    /// The requests of such heads, where they have an allocator of their own.
+    early_requests: Vec<allocators::Request>,
+    early_stands_for: Vec<u8>,
+    early_granted: Vec<usize>,
     granted: Vec<usize>,
     changed: Vec<(u32, u32)>,
     scratch: Scratch,
@@ -391,6 +436,10 @@ enum PointersOf {
     Switch,
     /// The inputs of the crossbar: which of its VCs each prefers.
     Inputs,
+    /// The allocator of the switch for heads without a VC.
+    Early,
+    /// The outputs: which of its VCs the next head gets that has won the crossbar.
+    Outputs,
 }
 
 /// The mutable state of a router.
@@ -469,13 +518,18 @@ impl FlitRouter {
     /// The first entry of an allocator, the number of its entries, and those of its requesters and its resources.
     fn place_of(&self, of: PointersOf) -> (usize, usize, (u32, u32)) {
         let (all, ports) = (self.inputs.len() as u32, self.ports.len() as u32);
-        let [vcs, switch] = self.entries;
+        let [vcs, switch, early] = self.entries;
         let inputs = ports * u32::from(self.parameters.input_speedup);
         let outputs = ports * u32::from(self.parameters.output_speedup);
         match of {
             PointersOf::Vcs => (0, vcs, (all, all)),
             PointersOf::Switch => (vcs, switch, (inputs, outputs)),
             PointersOf::Inputs => (vcs + switch, inputs as usize, (inputs, outputs)),
+            PointersOf::Early => (vcs + switch + inputs as usize, early, (inputs, outputs)),
+            PointersOf::Outputs => {
+                let first = vcs + switch + inputs as usize + early;
+                (first, self.pointers.len() - first, (ports, ports))
+            }
         }
     }
 
@@ -569,7 +623,8 @@ impl FlitRouter {
         let hop = context
             .routing
             .route(at, &mut packet.route, &seen, &mut out.random());
-        let allocated = step + u64::from(self.parameters.routing_delay) + 1;
+        let waits_for_vc = u64::from(self.parameters.speculation == Speculation::None);
+        let allocated = step + u64::from(self.parameters.routing_delay) + waits_for_vc;
         let ready = self.crossed(allocated);
         if let Some(of) = self.pool.front_mut(self.buffers[index]) {
             of.packet.route = packet.route;
@@ -749,13 +804,18 @@ impl FlitRouter {
         let is_open = arbiter == FlitArbiter::Matrix || groups > 1;
         let sizes = |place: usize| {
             let (switch, of_switch, (inputs, outputs)) = self.place_of(PointersOf::Switch);
+            let (early, of_early, _) = self.place_of(PointersOf::Early);
+            let first = match place {
+                _ if (early..early + of_early).contains(&place) => early,
+                _ => switch,
+            };
             let size = match place {
-                _ if place >= switch + of_switch => u32::from(self.vcs),
+                _ if place >= first + of_switch => u32::from(self.vcs),
                 _ if is_open => u32::MAX,
-                _ if place < switch => self.inputs.len() as u32,
+                _ if place < first => self.inputs.len() as u32,
                 // A wavefront has one pointer, other allocators those of inputs, then those of outputs.
                 _ if of_switch == 1 => inputs.max(outputs),
-                _ if place - switch < inputs as usize => outputs,
+                _ if place - first < inputs as usize => outputs,
                 _ => inputs,
             };
             size as usize
@@ -783,6 +843,9 @@ impl RouterModel for FlitRouter {
             choice("arbiter", &ARBITERS, "arbiters of separable allocators, islip and select");
             choice("vc_assignment", &VC_ASSIGNMENT, "whether a packet may get any virtual channel that routing allows, or one of those for its output at the next router");
             choice("switch_allocation", &SWITCH_ALLOCATION, "whether each flit asks for the crossbar, or a packet holds it while it has flits and credits");
+            choice("speculation", &SPECULATION, "whether a head asks for the crossbar before it has a virtual channel, and what comes before it");
+            choice("speculation_needs", &SPECULATION_NEEDS, "whether such a head needs a free virtual channel with a credit, a free one, or nothing");
+            choice("vc_allocation", &VC_ALLOCATION, "whether virtual channels have an allocator, or a head gets one when it has won the crossbar");
             choice("vc_requests", &VC_REQUESTS, "whether a head asks for all free virtual channels, or for those with a credit");
             choice("vc_preference", &VC_PREFERENCE, "whether a head prefers virtual channels whose buffers are empty");
             choice("vc_requesters", &VC_REQUESTERS, "whether the arbiters of virtual channels know their requesters by port, then channel, or by channel, then port");
@@ -911,6 +974,32 @@ impl RouterModel for FlitRouter {
             );
             return Err(section.error("priority", message));
         }
+        let speculation = match section.choice("speculation")? {
+            "low-priority" => Speculation::LowPriority,
+            "masked-by-grants" => Speculation::MaskedByGrants,
+            "masked-by-requests" => Speculation::MaskedByRequests,
+            _ => Speculation::None,
+        };
+        let speculation_needs = match section.choice("speculation_needs")? {
+            "free" => SpeculationNeeds::Free,
+            "nothing" => SpeculationNeeds::Nothing,
+            _ => SpeculationNeeds::Credit,
+        };
+        let vcs_with_switch = section.choice("vc_allocation")? == VC_ALLOCATION[1];
+        if speculation == Speculation::None {
+            let expected = "expected speculation = \"low-priority\" or another kind";
+            if vcs_with_switch {
+                let message = format!(
+                    "heads ask for the crossbar without a virtual channel, which is speculation; {expected}, or \
+                     vc_allocation = \"allocator\""
+                );
+                return Err(section.error("vc_allocation", message));
+            }
+            if speculation_needs != SpeculationNeeds::Credit {
+                let message = format!("there is no speculation; {expected}, or no speculation_needs");
+                return Err(section.error("speculation_needs", message));
+            }
+        }
         let prefers_empty = section.choice("vc_preference")? == VC_PREFERENCE[1];
         if prefers_empty && !allocator.has_preferences() {
             let message = format!(
@@ -940,6 +1029,9 @@ impl RouterModel for FlitRouter {
             prefers_empty,
             requesters_by_vc: section.choice("vc_requesters")? == VC_REQUESTERS[1],
             oldest_first,
+            speculation,
+            speculation_needs,
+            vcs_with_switch,
             speedup: Speedup::read(section)?,
             routing_delay,
             crossbar_delay: cycles("crossbar_delay", 1)?,
@@ -1033,8 +1125,18 @@ impl RouterModel for FlitRouter {
             memory(all, all),
             memory(count * input_speedup, count * output_speedup),
         );
-        let entries = [of_vcs.len(), of_switch.len()];
-        let pointers: Vec<u32> = [of_vcs, of_switch, vec![0; count * input_speedup]].concat();
+        let of_early = match parameters.speculation {
+            Speculation::MaskedByGrants | Speculation::MaskedByRequests => of_switch.clone(),
+            Speculation::None | Speculation::LowPriority => Vec::new(),
+        };
+        // As in BookSim, from the last VC on.
+        let of_outputs = match parameters.vcs_with_switch {
+            true => vec![u32::from(setup.vcs) - 1; count],
+            false => Vec::new(),
+        };
+        let entries = [of_vcs.len(), of_switch.len(), of_early.len()];
+        let of_inputs = vec![0; count * input_speedup];
+        let pointers: Vec<u32> = [of_vcs, of_switch, of_inputs, of_early, of_outputs].concat();
         let lane = |lane: usize| {
             let vcs = (lane..usize::from(setup.vcs)).step_by(input_speedup);
             vcs.fold(0u64, |bits, vc| bits | 1 << vc)

@@ -167,7 +167,7 @@ impl Case {
     }
 
     fn parameters(&self) -> FlitParameters {
-        let allocator = match self.get("vc_allocator") {
+        let allocator = match self.get("sw_allocator") {
             "separable_input_first" => Allocator::SeparableInputFirst,
             "separable_output_first" => Allocator::SeparableOutputFirst,
             "separable_input_first(matrix)" => Allocator::SeparableInputFirst,
@@ -213,6 +213,18 @@ impl Case {
             prefers_empty: self.given("vc_prioritize_empty") == Some("1"),
             requesters_by_vc: self.given("vc_shuffle_requests") == Some("1"),
             oldest_first: self.given("priority") == Some("age"),
+            speculation: match (self.given("speculative"), self.given("spec_sw_allocator")) {
+                (None, _) => Speculation::None,
+                (Some(_), None) => Speculation::LowPriority,
+                _ if self.given("spec_mask_by_reqs") == Some("1") => Speculation::MaskedByRequests,
+                _ => Speculation::MaskedByGrants,
+            },
+            speculation_needs: match (self.given("spec_check_elig"), self.given("spec_check_cred")) {
+                (None, None) => SpeculationNeeds::Credit,
+                (None, Some(_)) => SpeculationNeeds::Free,
+                _ => SpeculationNeeds::Nothing,
+            },
+            vcs_with_switch: self.get("vc_allocator") == "piggyback",
             holds_crossbar: self.given("hold_switch_for_packet") == Some("1"),
             speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
                 .expect("a speedup"),
@@ -696,7 +708,7 @@ enum Op {
 /// A router under the reverse check, with ports of two speeds, and a warm-up. The number selects parameters.
 struct Subject<const KIND: usize>(FlitRouter);
 
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 10] = [
     "flit = \"16 B\"",
     "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
     "flit = \"64 B\"\nallocator = \"separable-output-first\"\nvc_preference = \"empty\"\npriority = \"age\"\n\
@@ -704,7 +716,9 @@ const KINDS: [&str; 8] = [
     "flit = \"16 B\"\nspeedup = 2\ninput_speedup = 2\noutput_buffer = \"40 B\"\nswitching = \"cut-through\"\narbiter = \"matrix\"",
     "allocator = \"wavefront\"\noutput_speedup = 2\npriority = \"age\"\n\
      vc_requests = \"with-credit\"\nvc_requesters = \"by-vc\"\nvc_reuse = \"after-credits\"",
-    "allocator = \"lonely-output\"",
+    "allocator = \"lonely-output\"\nspeculation = \"masked-by-grants\"",
+    "speculation = \"low-priority\"\nspeculation_needs = \"nothing\"",
+    "speculation = \"masked-by-requests\"\nvc_allocation = \"with-switch\"",
     "allocator = \"maximum-size\"",
     "allocator = \"select\"\niterations = 2\narbiter_groups = 3\narbiter = \"matrix\"",
 ];
@@ -812,6 +826,8 @@ proptest! {
         check::<Subject<5>>(&script)?;
         check::<Subject<6>>(&script)?;
         check::<Subject<7>>(&script)?;
+        check::<Subject<8>>(&script)?;
+        check::<Subject<9>>(&script)?;
     }
 }
 
@@ -834,6 +850,14 @@ fn parameters_out_of_range_are_refused() {
             "expected no arbiter_groups, or a separable",
         ),
         ("arbiter_groups = 0", "expected 1 to 64"),
+        (
+            "vc_allocation = \"with-switch\"",
+            "which is speculation; expected speculation = \"low-priority\"",
+        ),
+        (
+            "speculation_needs = \"free\"",
+            "there is no speculation; expected speculation = \"low-priority\"",
+        ),
         (
             "allocator = \"islip\"\npriority = \"age\"",
             "the allocator islip has no priorities; expected priority = \"none\", or a separable",

@@ -2,6 +2,9 @@
 //!
 //! With allocation per packet, the VC that has won holds the crossbar for the next flits of its packet.
 //!
+//! With speculation, a head asks for the crossbar in the step in which it asks for a VC, after or beside the others. What
+//! it has won counts only if it has got a VC with a credit, too.
+//!
 //! With speedups of inputs and outputs, a port has several inputs or outputs of the crossbar: its VCs are dealt out to
 //! the inputs, and the input ports to the outputs.
 //!
@@ -11,12 +14,12 @@
 use des::Time;
 
 use super::super::{RouterOutputs, RoutingContext};
-use super::{FROM_LINK, FlitRouter, FlitStage, InputVc, PointersOf, Work, first_turn};
+use super::{FROM_LINK, FlitRouter, FlitStage, InputVc, PointersOf, Speculation, Work, first_turn};
 use crate::capabilities::Switching;
 
 impl FlitRouter {
     /// Whether the next flit of an input VC, which has a VC of its output, has credits.
-    fn has_credits(&self, index: usize, output: usize) -> bool {
+    pub(super) fn has_credits(&self, index: usize, output: usize) -> bool {
         let (flit, credits) = (self.parameters.flit, self.outputs[output].credits);
         let needed = match self.parameters.switching {
             Switching::CutThrough if self.inputs[index].sent == 0 => {
@@ -105,6 +108,42 @@ impl FlitRouter {
         }
     }
 
+    /// Heads without a VC get what is left of the crossbar by an allocator of their own: its grants are added to the
+    /// others.
+    fn allocate_early<O: RouterOutputs<FlitRouter>>(&mut self, work: &mut Work, out: &mut O) {
+        if work.early_requests.is_empty() {
+            return;
+        }
+        let swap = |work: &mut Work| {
+            std::mem::swap(&mut work.requests, &mut work.early_requests);
+            std::mem::swap(&mut work.granted, &mut work.early_granted);
+        };
+        // They have no priorities among each other.
+        work.ranks.clear();
+        swap(work);
+        self.allocate(PointersOf::Early, work, out);
+        swap(work);
+        let masked_by_requests = self.parameters.speculation == Speculation::MaskedByRequests;
+        let others = work.granted.len();
+        let requests = work.requests.len();
+        for place in work.early_granted.drain(..) {
+            let (input, output) = work.early_requests[place];
+            let granted = &work.granted[..others];
+            let meets = |request: &usize| {
+                let (other_input, other_output) = work.requests[*request];
+                other_input == input || other_output == output
+            };
+            let mut asked = work.requests[..requests].iter();
+            let is_masked = granted.iter().any(meets)
+                || masked_by_requests && asked.any(|(_, other_output)| *other_output == output);
+            if !is_masked {
+                work.granted.push(work.requests.len());
+                work.requests.push((input, output));
+                work.stands_for.push(work.early_stands_for[place]);
+            }
+        }
+    }
+
     /// Flits get the crossbar and leave.
     pub(super) fn allocate_switch<O: RouterOutputs<FlitRouter>>(
         &mut self,
@@ -123,13 +162,19 @@ impl FlitRouter {
         let first_pointer = self.place_of(PointersOf::Inputs).0;
         let lanes = self.lanes.len();
         let oldest_first = self.parameters.oldest_first;
+        let speculates = self.parameters.speculation != Speculation::None;
+        let low_priority = self.parameters.speculation == Speculation::LowPriority;
+        let is_ranked = oldest_first || low_priority;
+        work.early_requests.clear();
+        work.early_stands_for.clear();
         for input in 0..self.ports.len() * lanes {
             // Short divisions are faster, and most crossbars have one input for each port.
             let (port, lane) = match lanes {
                 1 => (input, 0),
                 _ => (input / lanes, input % lanes),
             };
-            let all = self.sending[port] & self.lanes[lane];
+            let early = if speculates { work.early[port] } else { 0 };
+            let all = (self.sending[port] | early) & self.lanes[lane];
             if all == 0 {
                 continue;
             }
@@ -139,7 +184,7 @@ impl FlitRouter {
             }
             let preferred = self.pointers[first_pointer + input];
             let later = all & (u64::MAX << preferred);
-            let of_input = work.requests.len();
+            let (of_input, early_of_input) = (work.requests.len(), work.early_requests.len());
             for mut bits in [later, all & !later] {
                 while bits != 0 {
                     let vc = bits.trailing_zeros() as u8;
@@ -151,7 +196,8 @@ impl FlitRouter {
                         vc: to_vc,
                         ..
                     } = self.inputs[index];
-                    if ready > step {
+                    let is_early = early & 1 << vc != 0;
+                    if ready > step && !is_early {
                         work.again = true;
                         continue;
                     }
@@ -159,29 +205,39 @@ impl FlitRouter {
                     if self.ports[usize::from(output)].to_host {
                         self.take_host_credits(output, cycle, out);
                     }
-                    if !self.has_credits(index, self.index(output, to_vc)) {
+                    if !is_early && !self.has_credits(index, self.index(output, to_vc)) {
                         // The credits of hosts come without an event.
                         work.again |= self.ports[usize::from(output)].to_host;
                         work.lacking.push(output);
                         continue;
                     }
-                    work.able.push(output);
+                    if !is_early {
+                        work.able.push(output);
+                    }
                     let request = (input as u32, self.crossbar_output(port as u16, output));
                     if work.held_outputs.contains(&request.1) || !self.has_room(output, (cycle, step)) {
                         work.again = true;
                         continue;
                     }
+                    if is_early && !low_priority {
+                        if !work.early_requests[early_of_input..].contains(&request) {
+                            work.early_requests.push(request);
+                            work.early_stands_for.push(vc);
+                        }
+                        continue;
+                    }
                     let age = if oldest_first { self.age(index) } else { 0 };
+                    let age = age | u64::from(is_early) << 63;
                     let mut others = work.requests[of_input..].iter();
                     if let Some(place) = others.position(|other| *other == request) {
                         work.again = true;
                         let place = of_input + place;
-                        if oldest_first && age < work.ranks[place][0] {
+                        if is_ranked && age < work.ranks[place][0] {
                             (work.stands_for[place], work.ranks[place]) = (vc, [age, age]);
                         }
                         continue;
                     }
-                    if oldest_first {
+                    if is_ranked {
                         work.ranks.push([age, age]);
                     }
                     work.requests.push(request);
@@ -191,6 +247,7 @@ impl FlitRouter {
         }
         self.allocate(PointersOf::Switch, work, out);
         work.again |= work.granted.len() < work.requests.len() || self.turns(work);
+        self.allocate_early(work, out);
         let mut granted = std::mem::take(&mut work.granted);
         self.in_turn(&mut granted, |request| {
             let port = work.requests[request].0 as usize / lanes;
@@ -205,6 +262,10 @@ impl FlitRouter {
             let before = std::mem::replace(&mut self.pointers[pointer], next);
             out.note(|| super::FlitUndo::Pointer(pointer as u32, before));
             let index = self.index(port as u16, vc);
+            let is_early = speculates && work.early[port as usize] & 1 << vc != 0;
+            if is_early && !self.has_speculated_well(index, step, out) {
+                continue;
+            }
             self.send_flit((now, cycle, step), (index, place), context, out);
             self.hold_crossbar(index);
             work.again |= self.sending[port as usize] | self.allocating[port as usize] != 0;

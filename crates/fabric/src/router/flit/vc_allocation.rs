@@ -6,7 +6,10 @@
 use std::ops::Range;
 
 use super::super::RouterOutputs;
-use super::{FREE, FlitRouter, FlitStage, InputVc, PointersOf, Work, first_turn};
+use super::{
+    FREE, FlitRouter, FlitStage, FlitUndo, InputVc, PointersOf, Speculation, SpeculationNeeds, Work,
+    first_turn,
+};
 use crate::Packet;
 
 /// Of some VCs, those of one of so many outputs: as many for each output, the rest of the division for none. All of
@@ -84,6 +87,73 @@ impl FlitRouter {
         }
     }
 
+    /// Whether a head without a VC may ask for the crossbar. Its flit is missing only in a timeline that is undone later.
+    fn may_speculate<O: RouterOutputs<FlitRouter>>(&mut self, index: usize, cycle: u64, out: &mut O) -> bool {
+        let InputVc {
+            output: to, flits, ..
+        } = self.inputs[index];
+        if flits == 0 {
+            return false;
+        }
+        if self.ports[usize::from(to)].to_host {
+            self.take_host_credits(to, cycle, out);
+        }
+        let mut free = self
+            .asked_for(index)
+            .filter(|output| self.outputs[*output].owner == FREE);
+        match self.parameters.speculation_needs {
+            SpeculationNeeds::Nothing => true,
+            SpeculationNeeds::Free => free.next().is_some(),
+            SpeculationNeeds::Credit => {
+                free.any(|output| self.outputs[output].credits >= self.parameters.flit)
+            }
+        }
+    }
+
+    /// A head without a VC has won the crossbar. Whether it may pass: it got a VC in this step, or gets one now, with a
+    /// credit.
+    pub(super) fn has_speculated_well<O: RouterOutputs<FlitRouter>>(
+        &mut self,
+        index: usize,
+        step: u64,
+        out: &mut O,
+    ) -> bool {
+        if self.parameters.vcs_with_switch {
+            return self.take_vc(index, step, out);
+        }
+        let InputVc {
+            output, vc, stage, ..
+        } = self.inputs[index];
+        stage == FlitStage::SwitchAllocation && self.has_credits(index, self.index(output, vc))
+    }
+
+    /// Takes a free VC with a credit, the first one from the pointer of the output on.
+    fn take_vc<O: RouterOutputs<FlitRouter>>(&mut self, index: usize, step: u64, out: &mut O) -> bool {
+        let to = self.inputs[index].output;
+        let place = self.place_of(PointersOf::Outputs).0 + usize::from(to);
+        let first = self.pointers[place] as u8;
+        let range = self.asked_for(index);
+        let mut all =
+            (0..self.vcs).map(|by| ((u16::from(first) + u16::from(by)) % u16::from(self.vcs)) as u8);
+        let found = all.find(|vc| {
+            let output = self.index(to, *vc);
+            let is_free = range.contains(&output) && self.outputs[output].owner == FREE;
+            is_free && self.has_credits(index, output)
+        });
+        let Some(vc) = found else {
+            return false;
+        };
+        let before = std::mem::replace(&mut self.pointers[place], u32::from((vc + 1) % self.vcs));
+        out.note(|| FlitUndo::Pointer(place as u32, before));
+        let output = self.index(to, vc);
+        self.note_output(output, out);
+        self.outputs[output].owner = index as u32;
+        self.note_input(index, out);
+        let of = &mut self.inputs[index];
+        (of.stage, of.vc, of.ready) = (FlitStage::SwitchAllocation, vc, step + 1);
+        true
+    }
+
     /// Takes back requests of an input VC for VCs without a credit, and ranks the others. Those from a place on are its
     /// requests.
     fn look_at_credits(&self, (index, place): (usize, usize), work: &mut Work) {
@@ -128,6 +198,11 @@ impl FlitRouter {
         work.requests.clear();
         work.ranks.clear();
         work.has_waiting = false;
+        let speculates = self.parameters.speculation != Speculation::None;
+        if speculates {
+            work.early.clear();
+            work.early.resize(self.ports.len(), 0);
+        }
         for port in 0..self.ports.len() {
             let mut bits = self.allocating[port];
             while bits != 0 {
@@ -145,6 +220,15 @@ impl FlitRouter {
                     // The credits of hosts come without an event.
                     self.take_host_credits(to, cycle, out);
                     work.again = true;
+                }
+                if speculates && self.may_speculate(index, cycle, out) {
+                    work.early[port] |= 1 << vc;
+                    work.again = true;
+                }
+                if self.parameters.vcs_with_switch {
+                    // It asks again when there are credits.
+                    work.again = true;
+                    continue;
                 }
                 let free = self
                     .asked_for(index)
