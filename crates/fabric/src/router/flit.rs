@@ -386,16 +386,23 @@ pub struct FlitRouter {
     pointers: Box<[u32]>,
     /// Entries of `pointers` of the allocators of VCs and of the switch, and of that for heads without a VC.
     entries: [usize; 3],
-    /// By input port, a bit for each VC whose first packet waits for a VC.
-    allocating: Box<[u64]>,
-    /// By input port, a bit for each VC whose first packet has a VC, and a flit here.
-    sending: Box<[u64]>,
-    /// By input port, a bit for each VC that holds the crossbar.
-    holding: Box<[u64]>,
+    /// By input port.
+    waiting: Box<[WaitingVcs]>,
     /// By number of an input of the crossbar at its port, a bit for each VC that uses it.
     lanes: Box<[u64]>,
     /// `None` before the first cycle.
     work: Option<Box<Work>>,
+}
+
+/// VCs of an input port, one bit each. They follow from the states of the VCs.
+#[derive(Clone, Copy, Debug, Default)]
+struct WaitingVcs {
+    /// The first packet waits for a VC.
+    allocating: u64,
+    /// The first packet has a VC, and a flit here.
+    sending: u64,
+    /// It holds the crossbar.
+    holding: u64,
 }
 
 /// Memory that is empty between cycles.
@@ -557,12 +564,15 @@ impl FlitRouter {
             stage, flits, holds, ..
         } = self.inputs[index];
         let set = |word: &mut u64, is_set: bool| if is_set { *word |= bit } else { *word &= !bit };
-        set(&mut self.allocating[port], stage == FlitStage::VcAllocation);
         set(
-            &mut self.sending[port],
+            &mut self.waiting[port].allocating,
+            stage == FlitStage::VcAllocation,
+        );
+        set(
+            &mut self.waiting[port].sending,
             stage == FlitStage::SwitchAllocation && flits > 0,
         );
-        set(&mut self.holding[port], holds);
+        set(&mut self.waiting[port].holding, holds);
     }
 
     /// The first cycle that is evaluated after a time will be evaluated.
@@ -1056,7 +1066,7 @@ impl RouterModel for FlitRouter {
 
     fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
         let per_vc = size_of::<InputVc>() + size_of::<OutputVc>() + size_of::<Fifo>() + 2 * size_of::<u32>();
-        let port = size_of::<FlitPort>() + 3 * size_of::<u32>() + 3 * size_of::<u64>();
+        let port = size_of::<FlitPort>() + 3 * size_of::<u32>() + size_of::<WaitingVcs>();
         port as u64 + vcs * per_vc as u64
     }
 
@@ -1156,9 +1166,7 @@ impl RouterModel for FlitRouter {
             outputs: outputs.into(),
             pointers: pointers.into(),
             entries,
-            allocating: vec![0; count].into(),
-            sending: vec![0; count].into(),
-            holding: vec![0; count].into(),
+            waiting: vec![WaitingVcs::default(); count].into(),
             lanes: (0..input_speedup).map(lane).collect(),
             work: None,
         }
@@ -1213,7 +1221,7 @@ impl RouterModel for FlitRouter {
         *load = load.wrapping_sub(u64::from(bytes));
         if owner < self.inputs.len() {
             let (port, vc) = self.port_of(owner);
-            if self.sending[usize::from(port)] & 1 << vc != 0 {
+            if self.waiting[usize::from(port)].sending & 1 << vc != 0 {
                 self.wake(now, out);
             }
         }

@@ -368,6 +368,13 @@ const VC_PER_OUTPUT_ISLIP_4: &Curve = &[
     (1.0, None, 0.9362),
 ];
 
+/// A mesh of 6 x 6 routers, three VCs of six flits, lookahead, speculation.
+const SPECULATIVE_MESH: &Curve = &[
+    (0.15, Some((17.036, 0.053)), 0.1502),
+    (0.4, Some((19.395, 0.024)), 0.4010),
+    (0.7, None, 0.5449),
+];
+
 /// Latencies within 1 %, twice the deviation or a tenth of a cycle, as each host makes its packets at a moment of a
 /// cycle of its own; accepted loads within 1 %. Means over four seeds.
 #[test]
@@ -381,15 +388,19 @@ fn flits_have_the_curves_of_booksim() {
     let voq = "routing_delay = 0, vc_assignment = \"next-output\"";
     let voq_islip = format!("{voq}, allocator = \"islip\"");
     let voq_islip_4 = format!("{voq_islip}, iterations = 4");
+    let small_mesh = mesh.replace("8, 8", "6, 6");
+    let speculative = "routing_delay = 0, speculation = \"low-priority\"";
     for (network, keys, vcs, curve) in [
         (mesh, of_mesh, 2, MESH),
+        (&small_mesh, speculative, 3, SPECULATIVE_MESH),
         (switch, "routing_delay = 0", 2, SWITCH),
         (switch, "routing_delay = 0, speedup = 2", 1, ONE_VC),
         (switch, voq, 16, VC_PER_OUTPUT),
         (switch, &voq_islip, 16, VC_PER_OUTPUT_ISLIP),
         (switch, &voq_islip_4, 16, VC_PER_OUTPUT_ISLIP_4),
     ] {
-        let buffer = 256 * vcs;
+        let flits = if vcs == 3 { 6 } else { 8 };
+        let buffer = 32 * flits * vcs;
         for (load, latency, accepted) in curve {
             let run_with = |seed: u32| {
                 let text = format!(

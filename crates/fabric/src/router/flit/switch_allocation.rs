@@ -73,7 +73,7 @@ impl FlitRouter {
         work.held_inputs.clear();
         work.held_outputs.clear();
         for port in 0..self.ports.len() {
-            let mut bits = self.holding[port];
+            let mut bits = self.waiting[port].holding;
             while bits != 0 {
                 let vc = bits.trailing_zeros() as u8;
                 bits &= bits - 1;
@@ -174,7 +174,7 @@ impl FlitRouter {
                 _ => (input / lanes, input % lanes),
             };
             let early = if speculates { work.early[port] } else { 0 };
-            let all = (self.sending[port] | early) & self.lanes[lane];
+            let all = (self.waiting[port].sending | early) & self.lanes[lane];
             if all == 0 {
                 continue;
             }
@@ -268,11 +268,11 @@ impl FlitRouter {
             }
             self.send_flit((now, cycle, step), (index, place), context, out);
             self.hold_crossbar(index);
-            work.again |= self.sending[port as usize] | self.allocating[port as usize] != 0;
+            work.again |= self.waiting[port as usize].sending | self.waiting[port as usize].allocating != 0;
         }
         // A VC that a tail has left may be asked for in the next step.
         if !granted.is_empty() {
-            work.again |= self.allocating.iter().any(|bits| *bits != 0);
+            work.again |= self.waiting.iter().any(|vcs| vcs.allocating != 0);
         }
         work.granted = granted;
     }

@@ -204,7 +204,7 @@ impl FlitRouter {
             work.early.resize(self.ports.len(), 0);
         }
         for port in 0..self.ports.len() {
-            let mut bits = self.allocating[port];
+            let mut bits = self.waiting[port].allocating;
             while bits != 0 {
                 let vc = bits.trailing_zeros();
                 bits &= bits - 1;
