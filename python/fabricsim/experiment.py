@@ -154,8 +154,42 @@ class Router(Given):
         Models input-queued (round-robin, random), crossbar (all but matrix): how packets cross; flit
         (round-robin, matrix): arbiters of the allocator (default: round-robin).
     allocator : {"separable-input-first", "separable-output-first", "islip", "wavefront", \
-        "rotating-wavefront"}
+        "rotating-wavefront", "lonely-output", "maximum-size", "select"}
         Model flit only: allocator of virtual channels and of the switch (default: separable-input-first).
+    arbiter_groups : int
+        Model flit only: groups of the members of an arbiter, each with an arbiter of its own in a tree of
+        two levels, 1 to 64 (default: 1).
+    input_speedup : int
+        Model flit only: inputs of the crossbar for each input port, 1 to 64 (default: 1).
+    output_speedup : int
+        Model flit only: outputs of the crossbar for each output port, 1 to 64 (default: 1).
+    switch_allocation : {"per-flit", "per-packet"}
+        Model flit only: each flit asks for the crossbar, or a packet holds it while it has flits and credits
+        (default: per-flit).
+    vc_assignment : {"any", "next-output"}
+        Model flit only: a packet may get any virtual channel that routing allows, or one of those for its
+        output at the next router (default: any).
+    speculation : {"none", "low-priority", "masked-by-grants", "masked-by-requests"}
+        Model flit only: a head asks for the crossbar before it has a virtual channel, with a lower priority
+        than other flits, or by an allocator of its own whose grants count where they meet no grants or no
+        requests of others (default: none).
+    speculation_needs : {"credit", "free", "nothing"}
+        Model flit only: what a head needs for that: a free virtual channel with a credit, a free one, or
+        nothing (default: credit).
+    vc_allocation : {"allocator", "with-switch"}
+        Model flit only: virtual channels have an allocator, or a head gets one when it has won the crossbar
+        by speculation (default: allocator).
+    vc_requests : {"free", "with-credit"}
+        Model flit only: a head asks for all free virtual channels, or for those with a credit
+        (default: free).
+    vc_preference : {"none", "empty"}
+        Model flit only: whether a head prefers virtual channels whose buffers are empty, with separable
+        allocators (default: none).
+    vc_requesters : {"by-port", "by-vc"}
+        Model flit only: the arbiters of virtual channels know their requesters by port, then channel, or
+        by channel, then port (default: by-port).
+    priority : {"none", "age"}
+        Model flit only: whether the oldest packets go first in all arbiters (default: none).
     vc_reuse : {"after-tail", "after-credits"}
         Model flit only: a virtual channel is free when a tail has left, or when all of its credits have
         returned (default: after-tail).
@@ -164,7 +198,8 @@ class Router(Given):
     crossbar_delay : int
         Model flit only: steps in which a flit passes the crossbar, 1 to 1000 (default: 1).
     iterations : int
-        Models crossbar and flit only: iterations of islip in one cycle, 1 to 64 (default: 1).
+        Models crossbar and flit only: iterations of islip or select in one cycle, 1 to 64
+        (default: 1).
     crossbar : {"per-port", "shared"}
         Model crossbar only: a crossbar port for each output, or one server for the whole router, with the
         arbiter first-come (default: per-port).
@@ -186,8 +221,8 @@ class Router(Given):
         Model crossbar: whether a packet goes on when its head or its tail has arrived
         (default: cut-through). Model flit: wormhole (default) or cut-through.
     output_buffer : Size, such as "16 KiB"
-        Model input-queued only: buffer of an output port, between crossbar and link, at most 1 GiB
-        (default: no limit).
+        Models input-queued and flit only: buffer of an output port, between crossbar and link, in whole
+        flits for flit, at most 1 GiB (default: no limit).
     delay : Time, such as "100 ns"
         Time from the arrival of a packet's head to its earliest departure, at most 1 s (default: 100 ns).
     buffer : Size, such as "100 KB"
@@ -203,9 +238,30 @@ class Router(Given):
 
     model: Literal["packet", "input-queued", "crossbar", "flit", "output-queued", "analytic"] | None = None
     allocator: (
-        Literal["separable-input-first", "separable-output-first", "islip", "wavefront", "rotating-wavefront"]
+        Literal[
+            "separable-input-first",
+            "separable-output-first",
+            "islip",
+            "wavefront",
+            "rotating-wavefront",
+            "lonely-output",
+            "maximum-size",
+            "select",
+        ]
         | None
     ) = None
+    arbiter_groups: int | None = None
+    input_speedup: int | None = None
+    output_speedup: int | None = None
+    switch_allocation: Literal["per-flit", "per-packet"] | None = None
+    vc_assignment: Literal["any", "next-output"] | None = None
+    speculation: Literal["none", "low-priority", "masked-by-grants", "masked-by-requests"] | None = None
+    speculation_needs: Literal["credit", "free", "nothing"] | None = None
+    vc_allocation: Literal["allocator", "with-switch"] | None = None
+    vc_requests: Literal["free", "with-credit"] | None = None
+    vc_preference: Literal["none", "empty"] | None = None
+    vc_requesters: Literal["by-port", "by-vc"] | None = None
+    priority: Literal["none", "age"] | None = None
     vc_reuse: Literal["after-tail", "after-credits"] | None = None
     routing_delay: int | None = None
     crossbar_delay: int | None = None

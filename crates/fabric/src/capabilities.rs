@@ -20,6 +20,8 @@ pub struct FlitFlow {
     pub bytes: u32,
     /// Whether a packet takes a virtual channel only when all of its credits have returned.
     pub awaits_credits: bool,
+    /// Whether the virtual channels of a link are divided by the output that a packet takes at the router behind it.
+    pub vcs_by_next_output: bool,
 }
 
 /// What a router model declares.

@@ -194,7 +194,7 @@ pub trait Routing: Send + Sync {
     ) -> Hop;
 
     /// The port that [`Routing::route`] will choose in this situation, if it depends neither on congestion nor on
-    /// random numbers and is cheap to compute. A hint for prefetching the memory of the port.
+    /// random numbers and is cheap to compute. For lookahead, and for prefetching the memory of the port.
     fn predicted_port(&self, at: At, state: RouteState) -> Option<Port> {
         let _ = (at, state);
         None

@@ -2,8 +2,9 @@
 
 use config::Section;
 use fabric::router::{RouterParameters, models_with};
-use fabric::{NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, nic};
-use routing::Routing;
+use fabric::{NicCapabilities, PacketLimit, PacketLimits, RouterCapabilities, TrafficClasses, nic};
+use routing::{At, RouteState, Routing};
+use topology::{HostId, RouterId, Topology};
 
 /// Requires what routing needs of the router model.
 ///
@@ -66,6 +67,43 @@ pub(super) fn require(
     let models = choices(models_with(has));
     let message = format!("this router model {lack}; expected model = {models}, or {instead}");
     Err(router.error("model", message))
+}
+
+/// Requires what virtual channels by the next output need: routing whose outputs are known one router ahead, and a
+/// virtual channel for each output.
+///
+/// # Errors
+/// Routing depends on congestion or chance, or there are fewer copies than ports of a router.
+pub(super) fn check_lookahead(
+    router: &Section,
+    (topology, routing): (&dyn Topology, &dyn Routing),
+    classes: &TrafficClasses,
+) -> Result<(), config::Error> {
+    let host = HostId(0);
+    let (first, input) = topology.attachment(host);
+    let at = At {
+        router: first,
+        input,
+        vc: 0,
+        source: host,
+        destination: host,
+    };
+    if routing.predicted_port(at, RouteState::default()).is_none() {
+        let message = "this routing depends on congestion or chance, so that the output of a packet at the next router \
+                       is not known; expected routing with fixed paths, or vc_assignment = \"any\"";
+        return Err(router.error("vc_assignment", message));
+    }
+    let ports = (0..topology.routers()).map(|router| topology.ports(RouterId(router)));
+    let most = ports.max().unwrap_or(0);
+    if u16::from(classes.copies()) < most {
+        let message = format!(
+            "vc_copies = {} virtual channels for the {most} ports of a router; expected vc_copies = {most} or more, or \
+             vc_assignment = \"any\"",
+            classes.copies()
+        );
+        return Err(router.error("vc_assignment", message));
+    }
+    Ok(())
 }
 
 /// Requires that the NIC model and the router model understand each other's signals.

@@ -13,7 +13,7 @@ use topology::{
 };
 
 use crate::setup::limits::{LONGEST_DELAY, at_most};
-use crate::setup::model_needs::{check_limits, check_model, check_signals};
+use crate::setup::model_needs::{check_limits, check_lookahead, check_model, check_signals};
 use crate::setup::rails::Rails;
 use crate::setup::{network_preset, traffic_classes};
 
@@ -201,6 +201,13 @@ impl NetworkModel {
                 fabric::router::flit::MOST_VCS
             );
             return Err(router.error("vc_copies", message));
+        }
+        if model
+            .capabilities()
+            .flits
+            .is_some_and(|flits| flits.vcs_by_next_output)
+        {
+            check_lookahead(router, (topology.as_ref(), routing.as_ref()), &traffic_classes)?;
         }
         let delays = read_delays(section, topology.as_ref())?;
         let credit_delay: Duration = router.get("credit_delay")?;

@@ -22,7 +22,7 @@ use super::model::{
 use super::queued::{QueuedNic, QueuedNicParameters, QueuedNicState, QueuedNicTimer, QueuedNicUndo};
 use crate::capabilities::{FlitFlow, NicCapabilities, Switching};
 use crate::link::{LinkCounters, StallCounters};
-use crate::router::flit::{BodyFlit, FlitClock, FlitRouter};
+use crate::router::flit::{BodyFlit, FlitClock, FlitRouter, vcs_by_output};
 use crate::{LinkUse, Measured, NicSource, Packet, PacketFate, Rate, TrafficClasses};
 
 /// Bandwidth at which packets leave the queues: they take hardly any time, and wait for the flits before them.
@@ -110,6 +110,8 @@ struct FlitNicPort<T> {
     credits: Box<[u32]>,
     /// Credits of a VC with which a packet takes it.
     needed: u32,
+    /// Whether a VC is chosen by the packet's output at the router.
+    vcs_by_next_output: bool,
     /// Bytes of a flit.
     flit: u32,
     /// Bytes of the largest packet, and of a header.
@@ -217,16 +219,27 @@ impl<T: NicReport> FlitNic<T> {
         }
     }
 
-    /// The VC of a head, if one has a credit.
-    fn choose_vc(&self) -> Option<u8> {
+    /// The VC of a packet's head, if one has a credit.
+    fn choose_vc<O: NicOutputs<Self>>(&self, packet: &Packet, out: &O) -> Option<u8> {
         let FlitNicPort {
             credits,
             needed,
             sender,
+            vcs_by_next_output,
             ..
         } = &*self.0;
-        let count = credits.len() as u8;
-        let mut after = (1..=count).map(|by| (sender.vc + by) % count);
+        let all = 0..credits.len() as u8;
+        let allowed = match vcs_by_next_output.then(|| out.first_output(packet)) {
+            Some(Some(output)) => vcs_by_output(all, output),
+            _ => all,
+        };
+        let count = allowed.len() as u8;
+        let (from, tries) = match allowed.contains(&sender.vc) {
+            true => (sender.vc - allowed.start + 1, count),
+            // As in BookSim: only the first one.
+            false => (0, 1),
+        };
+        let mut after = (from..from + tries).map(|by| allowed.start + by % count);
         after.find(|vc| credits[usize::from(*vc)] >= *needed)
     }
 
@@ -242,7 +255,7 @@ impl<T: NicReport> FlitNic<T> {
             return;
         };
         let vc = match of.sent {
-            0 => self.choose_vc(),
+            0 => self.choose_vc(&of.packet, out),
             _ => Some(self.0.sender.vc).filter(|vc| self.0.credits[usize::from(*vc)] >= self.0.flit),
         };
         let Some(vc) = vc else {
@@ -367,6 +380,7 @@ impl<T: NicReport> NicModel for FlitNic<T> {
         let flow = setup.flits.unwrap_or(FlitFlow {
             bytes: setup.format.largest(),
             awaits_credits: false,
+            vcs_by_next_output: false,
         });
         let flit = flow.bytes;
         let vcs = setup.traffic_classes.all_vcs();
@@ -391,6 +405,7 @@ impl<T: NicReport> NicModel for FlitNic<T> {
             credits: vec![setup.credits; usize::from(vcs)].into(),
             // A VC is taken with a credit for a flit, or with all of them.
             needed: if flow.awaits_credits { setup.credits } else { flit },
+            vcs_by_next_output: flow.vcs_by_next_output,
             flit,
             largest: setup.format.largest(),
             header: setup.format.header,

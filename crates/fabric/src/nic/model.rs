@@ -247,6 +247,13 @@ pub trait NicOutputs<N: NicModel>: Journal<N::Undo> {
     /// The signal starts onto the injection link after this span. It takes the latency of the cable.
     fn signal(&mut self, signal: SignalOf<N>, after: Time);
 
+    /// Lookahead: the output of a packet at the first router, and the number of that router's ports. `None`: the output
+    /// depends on more than the packet.
+    fn first_output(&self, packet: &Packet) -> Option<(u16, u16)> {
+        let _ = packet;
+        None
+    }
+
     /// The random stream of the host.
     fn random(&mut self) -> impl Random;
 

@@ -47,16 +47,20 @@ use crate::{LinkUse, Measured, Packet, Rate, TrafficClasses};
 use allocators::{Arbiters, Scratch};
 use clock::{cycle_of, steps_before};
 
-pub use allocators::{Allocator, FlitArbiter, WavefrontPointer};
+pub use allocators::{Allocator, ArbiterTree, FlitArbiter, WavefrontPointer};
 pub(crate) use clock::FlitClock;
+pub(crate) use vc_allocation::vcs_by_output;
 
 /// Names of the allocators; the first is the default.
-const ALLOCATORS: [&str; 5] = [
+const ALLOCATORS: [&str; 8] = [
     "separable-input-first",
     "separable-output-first",
     "islip",
     "wavefront",
     "rotating-wavefront",
+    "lonely-output",
+    "maximum-size",
+    "select",
 ];
 
 /// Names of [`FlitArbiter`] in experiments; the first is the default.
@@ -64,6 +68,33 @@ const ARBITERS: [&str; 2] = ["round-robin", "matrix"];
 
 /// When a VC of an output may be allocated to another packet; the first is the default.
 const VC_REUSE: [&str; 2] = ["after-tail", "after-credits"];
+
+/// Which of the VCs that routing allows a packet may get; the first is the default.
+const VC_ASSIGNMENT: [&str; 2] = ["any", "next-output"];
+
+/// How long a VC keeps the crossbar that it has won; the first is the default.
+const SWITCH_ALLOCATION: [&str; 2] = ["per-flit", "per-packet"];
+
+/// Which free VCs of an output a head asks for; the first is the default.
+const VC_REQUESTS: [&str; 2] = ["free", "with-credit"];
+
+/// Which of the VCs that it asks for a head prefers; the first is the default.
+const VC_PREFERENCE: [&str; 2] = ["none", "empty"];
+
+/// In which order the arbiters of VC allocation know the input VCs; the first is the default.
+const VC_REQUESTERS: [&str; 2] = ["by-port", "by-vc"];
+
+/// Which packets go first in all arbiters; the first is the default.
+const PRIORITY: [&str; 2] = ["none", "age"];
+
+/// How heads ask for the crossbar before they have a VC; the first is the default.
+const SPECULATION: [&str; 4] = ["none", "low-priority", "masked-by-grants", "masked-by-requests"];
+
+/// What a head needs for that; the first is the default.
+const SPECULATION_NEEDS: [&str; 3] = ["credit", "free", "nothing"];
+
+/// How VCs are allocated; the first is the default.
+const VC_ALLOCATION: [&str; 2] = ["allocator", "with-switch"];
 
 /// Names of the ways in which packets move into buffers; the first is the default.
 const SWITCHING: [&str; 2] = ["wormhole", "cut-through"];
@@ -74,8 +105,17 @@ const ITERATIONS: Parameter = Parameter::computed(
     "iterations",
     Type::Integer,
     "1",
-    "iterations of islip in one cycle, 1 to 64",
+    "iterations of islip or select in one cycle, 1 to 64",
 );
+
+const OUTPUT_BUFFER: Parameter = Parameter::computed(
+    "output_buffer",
+    Type::Size,
+    "no limit",
+    "queue of one output port, between crossbar and link, in whole flits, at most 1 GiB",
+);
+
+const MOST_OUTPUT_BUFFER: u64 = 1 << 30;
 
 const DEFAULT_FLIT: u32 = 16;
 const MOST_FLIT: u32 = 1 << 16;
@@ -86,6 +126,30 @@ const MOST_CYCLES: u32 = 1000;
 /// The most VCs of a port: a word has a bit for each.
 pub const MOST_VCS: u8 = 64;
 
+/// How heads ask for the crossbar before they have a VC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speculation {
+    /// They do not.
+    None,
+    /// With a lower priority than flits that have one.
+    LowPriority,
+    /// By an allocator of their own, of whose grants those count that meet no grant to other flits.
+    MaskedByGrants,
+    /// The same, but those that meet no request of other flits for the output.
+    MaskedByRequests,
+}
+
+/// What a head needs to ask for the crossbar before it has a VC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpeculationNeeds {
+    /// A free VC with a credit.
+    Credit,
+    /// A free VC.
+    Free,
+    /// Nothing.
+    Nothing,
+}
+
 /// The parameters of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlitParameters {
@@ -94,9 +158,33 @@ pub struct FlitParameters {
     /// Allocator of VCs and of the switch.
     pub allocator: Allocator,
     /// Arbiters of the allocators that have any.
-    pub arbiter: FlitArbiter,
+    pub arbiter: ArbiterTree,
     /// Whether a VC of an output is free when all of its credits have returned, and not when a tail has left.
     pub awaits_credits: bool,
+    /// Whether the VCs of a link are divided by the output at the router behind it, and not shared by all packets.
+    pub vcs_by_next_output: bool,
+    /// Whether a VC that has won the crossbar holds it while its packet has flits and credits.
+    pub holds_crossbar: bool,
+    /// Inputs of the crossbar for each input port.
+    pub input_speedup: u8,
+    /// Outputs of the crossbar for each output port.
+    pub output_speedup: u8,
+    /// Flits between the crossbar and a link at which no other flit gets the crossbar; `None`: without a limit.
+    pub output_flits: Option<u32>,
+    /// Whether a head asks only for VCs that have a credit.
+    pub asks_with_credit: bool,
+    /// Whether a head prefers VCs that have all of their credits.
+    pub prefers_empty: bool,
+    /// Whether VC allocation numbers input VCs by VC, then port, and not by port, then VC.
+    pub requesters_by_vc: bool,
+    /// Whether packets that were created in an earlier cycle go first.
+    pub oldest_first: bool,
+    /// How heads ask for the crossbar before they have a VC.
+    pub speculation: Speculation,
+    /// What they need for that.
+    pub speculation_needs: SpeculationNeeds,
+    /// Whether a head gets a VC when it has won the crossbar, without an allocator of VCs.
+    pub vcs_with_switch: bool,
     /// Steps of a cycle.
     pub speedup: Speedup,
     /// Steps in which a head is routed; 0: its output is known when it arrives (lookahead).
@@ -112,6 +200,19 @@ const FREE: u32 = u32::MAX;
 
 /// No packet holds the VC, and credits of one before have not returned.
 const DRAINING: u32 = u32::MAX - 1;
+
+/// The places of VCs that flits from links bring into a stage, by input port, are after those of others in a step.
+const FROM_LINK: u32 = 1 << 19;
+
+/// The turn of a VC that goes before all that have come into its stage in earlier steps.
+fn first_turn(step: u64, place: u32) -> i64 {
+    ((step as i64) << 20).wrapping_neg() + i64::from(place)
+}
+
+/// The turn of a VC that goes after all that have come into its stage in earlier steps.
+fn last_turn(step: u64, place: u32) -> i64 {
+    ((step as i64) << 20) + i64::from(place)
+}
 
 /// No cycle is to be evaluated.
 const ASLEEP: u64 = u64::MAX;
@@ -148,6 +249,8 @@ enum FlitStage {
 pub struct InputVc {
     /// The first step in which its stage may be passed.
     ready: u64,
+    /// Its place among the VCs of the same stage: see [`FlitRouter::in_turn`].
+    turn: i64,
     /// Flits in its buffer.
     flits: u32,
     /// Flits of its first packet that have left.
@@ -157,6 +260,12 @@ pub struct InputVc {
     /// VC of that output: the one for routing until one is allocated.
     vc: u8,
     stage: FlitStage,
+    /// The first VC of that output that it may get.
+    first_vc: u8,
+    /// How many from that one on it may get.
+    vcs: u8,
+    /// Whether it holds the crossbar from its input to its output.
+    holds: bool,
 }
 
 /// The mutable state of a VC of an output.
@@ -181,8 +290,13 @@ pub struct FlitPortState {
     link_free: u64,
     /// First cycle in which another message with credits goes back.
     credit_free: u64,
+    /// The step of the flits whose credits the last message has.
+    credit_step: u64,
     /// Cycles in which flits leave, to come and not long ago.
     booked: VecDeque<u64>,
+    /// If the queue before the link is bounded: flits that have the crossbar and have not left, as the steps in which
+    /// they reach the queue, and the cycles in which they leave.
+    queued: VecDeque<(u64, u64)>,
     /// Time from which the link idles because no flit has credits.
     blocked_since: Option<Time>,
     /// Flits that a host has not returned: the cycle in which the credit counts, and the VC.
@@ -270,14 +384,25 @@ pub struct FlitRouter {
     outputs: Box<[OutputVc]>,
     /// What arbiters know: see [`FlitRouter::place_of`].
     pointers: Box<[u32]>,
-    /// Entries of `pointers` of the allocators of VCs and of the switch.
-    entries: [usize; 2],
-    /// By input port, a bit for each VC whose first packet waits for a VC.
-    allocating: Box<[u64]>,
-    /// By input port, a bit for each VC whose first packet has a VC, and a flit here.
-    sending: Box<[u64]>,
+    /// Entries of `pointers` of the allocators of VCs and of the switch, and of that for heads without a VC.
+    entries: [usize; 3],
+    /// By input port.
+    waiting: Box<[WaitingVcs]>,
+    /// By number of an input of the crossbar at its port, a bit for each VC that uses it.
+    lanes: Box<[u64]>,
     /// `None` before the first cycle.
     work: Option<Box<Work>>,
+}
+
+/// VCs of an input port, one bit each. They follow from the states of the VCs.
+#[derive(Clone, Copy, Debug, Default)]
+struct WaitingVcs {
+    /// The first packet waits for a VC.
+    allocating: u64,
+    /// The first packet has a VC, and a flit here.
+    sending: u64,
+    /// It holds the crossbar.
+    holding: u64,
 }
 
 /// Memory that is empty between cycles.
@@ -286,12 +411,25 @@ struct Work {
     requests: Vec<allocators::Request>,
     /// VCs of the requests for the switch.
     stands_for: Vec<u8>,
+    /// By request, what goes before the arbiters of requester and resource, the least first; empty: nothing.
+    ranks: Vec<[u64; 2]>,
+    /// By input port, a bit for each VC whose head asks for the crossbar and has no VC of its output.
+    early: Vec<u64>,
+    /// The requests of such heads, where they have an allocator of their own.
+    early_requests: Vec<allocators::Request>,
+    early_stands_for: Vec<u8>,
+    early_granted: Vec<usize>,
     granted: Vec<usize>,
     changed: Vec<(u32, u32)>,
     scratch: Scratch,
     /// Ports with flits that lack credits, and with flits that have them.
+    /// Inputs and outputs of the crossbar that a packet held when the step began.
+    held_inputs: Vec<u32>,
+    held_outputs: Vec<u32>,
     lacking: Vec<u16>,
     able: Vec<u16>,
+    /// Whether a VC waits in the stage of the allocator.
+    has_waiting: bool,
     /// Whether something may happen in the next cycle.
     again: bool,
 }
@@ -303,8 +441,12 @@ enum PointersOf {
     Vcs,
     /// The allocator of the switch.
     Switch,
-    /// The inputs: which of its VCs an input port prefers.
+    /// The inputs of the crossbar: which of its VCs each prefers.
     Inputs,
+    /// The allocator of the switch for heads without a VC.
+    Early,
+    /// The outputs: which of its VCs the next head gets that has won the crossbar.
+    Outputs,
 }
 
 /// The mutable state of a router.
@@ -380,14 +522,21 @@ impl FlitRouter {
         self.index(port, first)
     }
 
-    /// The first entry of an allocator, the number of its entries, and that of its requesters and resources.
-    fn place_of(&self, of: PointersOf) -> (usize, usize, u32) {
-        let (all, ports) = (self.inputs.len() as u32, self.ports.len());
-        let [vcs, switch] = self.entries;
+    /// The first entry of an allocator, the number of its entries, and those of its requesters and its resources.
+    fn place_of(&self, of: PointersOf) -> (usize, usize, (u32, u32)) {
+        let (all, ports) = (self.inputs.len() as u32, self.ports.len() as u32);
+        let [vcs, switch, early] = self.entries;
+        let inputs = ports * u32::from(self.parameters.input_speedup);
+        let outputs = ports * u32::from(self.parameters.output_speedup);
         match of {
-            PointersOf::Vcs => (0, vcs, all),
-            PointersOf::Switch => (vcs, switch, ports as u32),
-            PointersOf::Inputs => (vcs + switch, ports, ports as u32),
+            PointersOf::Vcs => (0, vcs, (all, all)),
+            PointersOf::Switch => (vcs, switch, (inputs, outputs)),
+            PointersOf::Inputs => (vcs + switch, inputs as usize, (inputs, outputs)),
+            PointersOf::Early => (vcs + switch + inputs as usize, early, (inputs, outputs)),
+            PointersOf::Outputs => {
+                let first = vcs + switch + inputs as usize + early;
+                (first, self.pointers.len() - first, (ports, ports))
+            }
         }
     }
 
@@ -411,13 +560,19 @@ impl FlitRouter {
     fn set_bits(&mut self, index: usize) {
         let (port, vc) = self.port_of(index);
         let (port, bit) = (usize::from(port), 1u64 << vc);
-        let InputVc { stage, flits, .. } = self.inputs[index];
+        let InputVc {
+            stage, flits, holds, ..
+        } = self.inputs[index];
         let set = |word: &mut u64, is_set: bool| if is_set { *word |= bit } else { *word &= !bit };
-        set(&mut self.allocating[port], stage == FlitStage::VcAllocation);
         set(
-            &mut self.sending[port],
+            &mut self.waiting[port].allocating,
+            stage == FlitStage::VcAllocation,
+        );
+        set(
+            &mut self.waiting[port].sending,
             stage == FlitStage::SwitchAllocation && flits > 0,
         );
+        set(&mut self.waiting[port].holding, holds);
     }
 
     /// The first cycle that is evaluated after a time will be evaluated.
@@ -436,17 +591,21 @@ impl FlitRouter {
         self.note_input(index, out);
         let input = &mut self.inputs[index];
         input.flits = input.flits.wrapping_add(1);
+        let port = self.port_of(index).0;
+        let step = steps_before(self.parameters.speedup, self.clock.after(now));
+        let input = &mut self.inputs[index];
         if input.stage == FlitStage::SwitchAllocation && input.flits == 1 {
+            input.turn = last_turn(step, FROM_LINK + u32::from(port));
             self.set_bits(index);
             self.wake(now, out);
         }
     }
 
-    /// The first packet of an input VC is routed, from a step on.
+    /// The first packet of an input VC is routed, from a step on. It has a place among those of that step.
     fn begin_packet<O: RouterOutputs<FlitRouter>>(
         &mut self,
         now: Time,
-        (index, step): (usize, u64),
+        (index, step, place): (usize, u64, u32),
         context: &RoutingContext<'_>,
         out: &mut O,
     ) {
@@ -474,7 +633,8 @@ impl FlitRouter {
         let hop = context
             .routing
             .route(at, &mut packet.route, &seen, &mut out.random());
-        let allocated = step + u64::from(self.parameters.routing_delay) + 1;
+        let waits_for_vc = u64::from(self.parameters.speculation == Speculation::None);
+        let allocated = step + u64::from(self.parameters.routing_delay) + waits_for_vc;
         let ready = self.crossed(allocated);
         if let Some(of) = self.pool.front_mut(self.buffers[index]) {
             of.packet.route = packet.route;
@@ -494,11 +654,17 @@ impl FlitRouter {
         self.note_output(output, out);
         let waiting = &mut self.outputs[output].waiting;
         *waiting = waiting.wrapping_add(bytes);
+        let vcs = self.allowed_vcs((port, vc), (hop.port.0, hop.vc), &packet, out);
         self.note_input(index, out);
         let input = &mut self.inputs[index];
         input.ready = step + u64::from(self.parameters.routing_delay);
         (input.output, input.vc, input.sent) = (hop.port.0, hop.vc, 0);
+        (input.first_vc, input.vcs) = (vcs.start, vcs.len() as u8);
         input.stage = FlitStage::VcAllocation;
+        input.turn = match self.parameters.routing_delay {
+            0 => last_turn(step, place),
+            _ => first_turn(step, place),
+        };
         self.set_bits(index);
     }
 
@@ -540,19 +706,25 @@ impl FlitRouter {
         }
     }
 
+    /// Whether an allocator changes in a step without requests.
+    fn turns(&self, work: &Work) -> bool {
+        work.has_waiting && self.parameters.allocator.turns_without_requests()
+    }
+
     /// Lets an allocator grant requests: their indices are in `work.granted`.
     fn allocate<J: des::Journal<FlitUndo>>(&mut self, of: PointersOf, work: &mut Work, journal: &mut J) {
         work.granted.clear();
-        if work.requests.is_empty() {
+        if work.requests.is_empty() && !self.turns(work) {
             return;
         }
-        let (first, count, side) = self.place_of(of);
+        let (first, count, (requesters, resources)) = self.place_of(of);
         let mut arbiters = Arbiters {
             arbiter: self.parameters.arbiter,
             memory: &mut self.pointers[first..first + count],
-            requesters: side,
-            resources: side,
+            requesters,
+            resources,
             changed: &mut work.changed,
+            ranks: &work.ranks,
             scratch: &mut work.scratch,
         };
         self.parameters
@@ -560,6 +732,15 @@ impl FlitRouter {
             .allocate(&work.requests, &mut arbiters, &mut work.granted);
         for (place, before) in work.changed.drain(..) {
             journal.note(|| FlitUndo::Pointer(first as u32 + place, before));
+        }
+    }
+
+    /// Sorts grants by the turns of their input VCs, as BookSim does, which takes VCs with new output VCs first, then
+    /// those that stay in a stage, then those to which a link brings flits. It makes a difference only where two flits
+    /// can reach one output in a step.
+    fn in_turn(&self, granted: &mut [usize], input_vc: impl Fn(usize) -> usize) {
+        if self.parameters.output_speedup > 1 {
+            granted.sort_by_key(|request| self.inputs[input_vc(*request)].turn);
         }
     }
 
@@ -615,8 +796,11 @@ impl FlitRouter {
         }
         let is_input = |(input, packets): (&InputVc, &Vec<BufferedPacket>)| {
             let is_idle = input.stage == FlitStage::Idle;
-            let has_place = usize::from(input.output) < self.ports.len() && input.vc < self.vcs;
+            let has_place = usize::from(input.output) < self.ports.len()
+                && input.vc < self.vcs
+                && u16::from(input.first_vc) + u16::from(input.vcs) <= u16::from(self.vcs);
             packets.is_empty() == is_idle
+                && (input.stage == FlitStage::SwitchAllocation || !input.holds)
                 && (is_idle || has_place)
                 && packets.iter().all(|held| held.packet.bytes > 0)
                 && packets
@@ -625,12 +809,26 @@ impl FlitRouter {
         };
         let has_owner =
             |vc: &OutputVc| [FREE, DRAINING].contains(&vc.owner) || (vc.owner as usize) < self.inputs.len();
-        let is_matrix = self.parameters.arbiter == FlitArbiter::Matrix;
-        let sizes = |place: usize| match place {
-            _ if place >= self.place_of(PointersOf::Inputs).0 => usize::from(self.vcs),
-            _ if is_matrix => usize::MAX,
-            _ if place < self.place_of(PointersOf::Switch).0 => self.inputs.len(),
-            _ => self.ports.len(),
+        let ArbiterTree { arbiter, groups } = self.parameters.arbiter;
+        // The arbiters of a tree have several sizes, and any pointer is a place for them.
+        let is_open = arbiter == FlitArbiter::Matrix || groups > 1;
+        let sizes = |place: usize| {
+            let (switch, of_switch, (inputs, outputs)) = self.place_of(PointersOf::Switch);
+            let (early, of_early, _) = self.place_of(PointersOf::Early);
+            let first = match place {
+                _ if (early..early + of_early).contains(&place) => early,
+                _ => switch,
+            };
+            let size = match place {
+                _ if place >= first + of_switch => u32::from(self.vcs),
+                _ if is_open => u32::MAX,
+                _ if place < first => self.inputs.len() as u32,
+                // A wavefront has one pointer, other allocators those of inputs, then those of outputs.
+                _ if of_switch == 1 => inputs.max(outputs),
+                _ if place - first < inputs as usize => outputs,
+                _ => inputs,
+            };
+            size as usize
         };
         let mut pointers = state.pointers.iter().enumerate();
         let at_hosts = state.ports.iter().flat_map(|port| &port.at_host);
@@ -652,9 +850,22 @@ impl RouterModel for FlitRouter {
         parameters: parameters! {
             FLIT;
             choice("allocator", &ALLOCATORS, "how virtual channels and the switch are allocated in a cycle");
-            choice("arbiter", &ARBITERS, "arbiters of separable allocators and islip");
+            choice("arbiter", &ARBITERS, "arbiters of separable allocators, islip and select");
+            choice("vc_assignment", &VC_ASSIGNMENT, "whether a packet may get any virtual channel that routing allows, or one of those for its output at the next router");
+            choice("switch_allocation", &SWITCH_ALLOCATION, "whether each flit asks for the crossbar, or a packet holds it while it has flits and credits");
+            choice("speculation", &SPECULATION, "whether a head asks for the crossbar before it has a virtual channel, and what comes before it");
+            choice("speculation_needs", &SPECULATION_NEEDS, "whether such a head needs a free virtual channel with a credit, a free one, or nothing");
+            choice("vc_allocation", &VC_ALLOCATION, "whether virtual channels have an allocator, or a head gets one when it has won the crossbar");
+            choice("vc_requests", &VC_REQUESTS, "whether a head asks for all free virtual channels, or for those with a credit");
+            choice("vc_preference", &VC_PREFERENCE, "whether a head prefers virtual channels whose buffers are empty");
+            choice("vc_requesters", &VC_REQUESTERS, "whether the arbiters of virtual channels know their requesters by port, then channel, or by channel, then port");
+            choice("priority", &PRIORITY, "whether the oldest packets go first in all arbiters");
             choice("vc_reuse", &VC_REUSE, "whether a virtual channel is free when a tail has left, or when all of its credits have returned");
+            integer("arbiter_groups", 1, "groups of the members of an arbiter, each with an arbiter of its own in a tree of two levels, 1 to 64");
             ITERATIONS;
+            OUTPUT_BUFFER;
+            integer("input_speedup", 1, "inputs of the crossbar for each input port, 1 to 64");
+            integer("output_speedup", 1, "outputs of the crossbar for each output port, 1 to 64");
             number("speedup", 1.0, "internal steps of a cycle, 1 to 1000 with at most six decimals");
             integer("routing_delay", 1, "cycles in which a head is routed, 0 (lookahead) to 1000");
             integer("crossbar_delay", 1, "cycles in which a flit passes the crossbar, 1 to 1000");
@@ -690,9 +901,9 @@ impl RouterModel for FlitRouter {
         let name = section.choice("allocator")?;
         let iterations: Option<u8> = section.optional(ITERATIONS.name)?;
         match iterations {
-            Some(_) if name != "islip" => {
-                let message =
-                    "only the allocator islip iterates; expected no iterations, or allocator = \"islip\"";
+            Some(_) if !["islip", "select"].contains(&name) => {
+                let message = "only the allocators islip and select iterate; expected no iterations, or allocator = \
+                               \"islip\" or \"select\"";
                 return Err(section.error(ITERATIONS.name, message));
             }
             Some(0 | 65..) => {
@@ -703,6 +914,9 @@ impl RouterModel for FlitRouter {
         let allocator = match name {
             "separable-output-first" => Allocator::SeparableOutputFirst,
             "islip" => Allocator::Islip(iterations.unwrap_or(1)),
+            "select" => Allocator::Select(iterations.unwrap_or(1)),
+            "lonely-output" => Allocator::LonelyOutput,
+            "maximum-size" => Allocator::MaximumSize,
             "wavefront" => Allocator::Wavefront(WavefrontPointer::Next),
             "rotating-wavefront" => Allocator::Wavefront(WavefrontPointer::AfterFirstGrant),
             _ => Allocator::SeparableInputFirst,
@@ -718,16 +932,118 @@ impl RouterModel for FlitRouter {
                 }
             }
         };
-        Ok(FlitParameters {
-            flit,
-            allocator,
+        let speedup = |key: &str| {
+            let speedup: u32 = section.get(key)?;
+            match u8::try_from(speedup)
+                .ok()
+                .filter(|times| (1..=MOST_VCS).contains(times))
+            {
+                Some(times) => Ok(times),
+                None => {
+                    let message = format!("{speedup} is out of range; expected 1 to {MOST_VCS}");
+                    Err(section.error(key, message))
+                }
+            }
+        };
+        let output_buffer: Option<Bytes> = section.optional(OUTPUT_BUFFER.name)?;
+        let output_flits = match output_buffer {
+            None => None,
+            Some(size) if (u64::from(flit)..=MOST_OUTPUT_BUFFER).contains(&size.bytes) => {
+                Some((size.bytes / u64::from(flit)) as u32)
+            }
+            Some(size) => {
+                let message = format!("{size} is out of range; expected a flit, {flit} B, to 1 GiB");
+                return Err(section.error(OUTPUT_BUFFER.name, message));
+            }
+        };
+        let arbiter = ArbiterTree {
             arbiter: match section.choice("arbiter")? {
                 "matrix" => FlitArbiter::Matrix,
                 _ => FlitArbiter::RoundRobin,
             },
+            groups: u32::from(speedup("arbiter_groups")?),
+        };
+        let is_default = [
+            ("arbiter", arbiter.arbiter == FlitArbiter::RoundRobin),
+            ("arbiter_groups", arbiter.groups == 1),
+        ];
+        for (key, is_default) in is_default {
+            if !is_default && !allocator.has_arbiters() {
+                let message = format!(
+                    "the allocator {name} makes no use of arbiters; expected no {key}, or a separable allocator, islip \
+                     or select"
+                );
+                return Err(section.error(key, message));
+            }
+        }
+        let oldest_first = section.choice("priority")? == PRIORITY[1];
+        if oldest_first && !allocator.has_priorities() {
+            let message = format!(
+                "the allocator {name} has no priorities; expected priority = \"none\", or a separable allocator or a \
+                 wavefront"
+            );
+            return Err(section.error("priority", message));
+        }
+        let speculation = match section.choice("speculation")? {
+            "low-priority" => Speculation::LowPriority,
+            "masked-by-grants" => Speculation::MaskedByGrants,
+            "masked-by-requests" => Speculation::MaskedByRequests,
+            _ => Speculation::None,
+        };
+        let speculation_needs = match section.choice("speculation_needs")? {
+            "free" => SpeculationNeeds::Free,
+            "nothing" => SpeculationNeeds::Nothing,
+            _ => SpeculationNeeds::Credit,
+        };
+        let vcs_with_switch = section.choice("vc_allocation")? == VC_ALLOCATION[1];
+        if speculation == Speculation::None {
+            let expected = "expected speculation = \"low-priority\" or another kind";
+            if vcs_with_switch {
+                let message = format!(
+                    "heads ask for the crossbar without a virtual channel, which is speculation; {expected}, or \
+                     vc_allocation = \"allocator\""
+                );
+                return Err(section.error("vc_allocation", message));
+            }
+            if speculation_needs != SpeculationNeeds::Credit {
+                let message = format!("there is no speculation; {expected}, or no speculation_needs");
+                return Err(section.error("speculation_needs", message));
+            }
+        }
+        let prefers_empty = section.choice("vc_preference")? == VC_PREFERENCE[1];
+        if prefers_empty && !allocator.has_preferences() {
+            let message = format!(
+                "with the allocator {name} requesters have no preferences; expected vc_preference = \"none\", or a \
+                 separable allocator"
+            );
+            return Err(section.error("vc_preference", message));
+        }
+        let vcs_by_next_output = section.choice("vc_assignment")? == VC_ASSIGNMENT[1];
+        let routing_delay = cycles("routing_delay", 0)?;
+        if vcs_by_next_output && routing_delay > 0 {
+            let message = "virtual channels by the next output need lookahead; expected routing_delay = 0, or \
+                           vc_assignment = \"any\"";
+            return Err(section.error("vc_assignment", message));
+        }
+        Ok(FlitParameters {
+            flit,
+            allocator,
+            arbiter,
             awaits_credits: section.choice("vc_reuse")? == VC_REUSE[1],
+            vcs_by_next_output,
+            holds_crossbar: section.choice("switch_allocation")? == SWITCH_ALLOCATION[1],
+            input_speedup: speedup("input_speedup")?,
+            output_speedup: speedup("output_speedup")?,
+            output_flits,
+            asks_with_credit: section.choice("vc_requests")? == VC_REQUESTS[1],
+            prefers_empty,
+            requesters_by_vc: section.choice("vc_requesters")? == VC_REQUESTERS[1],
+            oldest_first,
+            speculation,
+            speculation_needs,
+            vcs_with_switch,
             speedup: Speedup::read(section)?,
-            routing_delay: cycles("routing_delay", 0)?,
+            routing_delay,
             crossbar_delay: cycles("crossbar_delay", 1)?,
             switching: match section.choice("switching")? {
                 "cut-through" => Switching::CutThrough,
@@ -742,6 +1058,7 @@ impl RouterModel for FlitRouter {
             flits: Some(FlitFlow {
                 bytes: parameters.flit,
                 awaits_credits: parameters.awaits_credits,
+                vcs_by_next_output: parameters.vcs_by_next_output,
             }),
             ..Self::MODEL.capabilities
         }
@@ -749,7 +1066,7 @@ impl RouterModel for FlitRouter {
 
     fn bytes_per_port(_: u64, vcs: u64, _: bool) -> u64 {
         let per_vc = size_of::<InputVc>() + size_of::<OutputVc>() + size_of::<Fifo>() + 2 * size_of::<u32>();
-        let port = size_of::<FlitPort>() + 3 * size_of::<u32>() + 2 * size_of::<u64>();
+        let port = size_of::<FlitPort>() + 3 * size_of::<u32>() + size_of::<WaitingVcs>();
         port as u64 + vcs * per_vc as u64
     }
 
@@ -775,7 +1092,9 @@ impl RouterModel for FlitRouter {
                     requested: 0,
                     link_free: 0,
                     credit_free: 0,
+                    credit_step: u64::MAX,
                     booked: VecDeque::new(),
+                    queued: VecDeque::new(),
                     blocked_since: None,
                     at_host: VecDeque::new(),
                     counters: LinkCounters::default(),
@@ -786,11 +1105,15 @@ impl RouterModel for FlitRouter {
         let all = setup.ports.len() * usize::from(setup.vcs);
         let input = InputVc {
             ready: 0,
+            turn: 0,
             flits: 0,
             sent: 0,
             output: 0,
             vc: 0,
             stage: FlitStage::Idle,
+            first_vc: 0,
+            vcs: 0,
+            holds: false,
         };
         let outputs = setup.per_vc(|port| OutputVc {
             owner: FREE,
@@ -798,13 +1121,36 @@ impl RouterModel for FlitRouter {
             waiting: 0,
         });
         let count = setup.ports.len();
-        let memory = |side: usize| {
-            let side = side as u32;
-            parameters.allocator.memory(parameters.arbiter, side, side)
+        let memory = |requesters: usize, resources: usize| {
+            let (requesters, resources) = (requesters as u32, resources as u32);
+            parameters
+                .allocator
+                .memory(parameters.arbiter, requesters, resources)
         };
-        let (of_vcs, of_switch) = (memory(all), memory(count));
-        let entries = [of_vcs.len(), of_switch.len()];
-        let pointers: Vec<u32> = [of_vcs, of_switch, vec![0; count]].concat();
+        let (input_speedup, output_speedup) = (
+            usize::from(parameters.input_speedup),
+            usize::from(parameters.output_speedup),
+        );
+        let (of_vcs, of_switch) = (
+            memory(all, all),
+            memory(count * input_speedup, count * output_speedup),
+        );
+        let of_early = match parameters.speculation {
+            Speculation::MaskedByGrants | Speculation::MaskedByRequests => of_switch.clone(),
+            Speculation::None | Speculation::LowPriority => Vec::new(),
+        };
+        // As in BookSim, from the last VC on.
+        let of_outputs = match parameters.vcs_with_switch {
+            true => vec![u32::from(setup.vcs) - 1; count],
+            false => Vec::new(),
+        };
+        let entries = [of_vcs.len(), of_switch.len(), of_early.len()];
+        let of_inputs = vec![0; count * input_speedup];
+        let pointers: Vec<u32> = [of_vcs, of_switch, of_inputs, of_early, of_outputs].concat();
+        let lane = |lane: usize| {
+            let vcs = (lane..usize::from(setup.vcs)).step_by(input_speedup);
+            vcs.fold(0u64, |bits, vc| bits | 1 << vc)
+        };
         FlitRouter {
             id: setup.id,
             vcs: setup.vcs,
@@ -820,8 +1166,8 @@ impl RouterModel for FlitRouter {
             outputs: outputs.into(),
             pointers: pointers.into(),
             entries,
-            allocating: vec![0; count].into(),
-            sending: vec![0; count].into(),
+            waiting: vec![WaitingVcs::default(); count].into(),
+            lanes: (0..input_speedup).map(lane).collect(),
             work: None,
         }
     }
@@ -853,7 +1199,7 @@ impl RouterModel for FlitRouter {
         self.take_flit(now, index, out);
         if is_first {
             let step = steps_before(self.parameters.speedup, self.clock.after(now));
-            self.begin_packet(now, (index, step), context, out);
+            self.begin_packet(now, (index, step, FROM_LINK + u32::from(input)), context, out);
             self.wake(now, out);
         }
     }
@@ -875,7 +1221,7 @@ impl RouterModel for FlitRouter {
         *load = load.wrapping_sub(u64::from(bytes));
         if owner < self.inputs.len() {
             let (port, vc) = self.port_of(owner);
-            if self.sending[usize::from(port)] & 1 << vc != 0 {
+            if self.waiting[usize::from(port)].sending & 1 << vc != 0 {
                 self.wake(now, out);
             }
         }

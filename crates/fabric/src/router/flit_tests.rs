@@ -132,16 +132,50 @@ impl Case {
             .1
     }
 
+    /// The value of a key that is given only where it differs from BookSim's default.
+    fn given(&self, key: &str) -> Option<&'static str> {
+        let mut given = self.settings.iter().filter(|(name, _)| *name == key);
+        given.next().map(|(_, value)| *value)
+    }
+
     fn number(&self, key: &str) -> u32 {
         self.get(key).parse().expect("a number")
     }
 
+    /// The router of a hop of a packet.
+    fn router_of(&self, packet: &ListedPacket, hop: usize) -> u32 {
+        let first = self.nodes[packet.source as usize][0];
+        packet.hops[..hop].iter().fold(first, |router, (output, ..)| {
+            let is_taken = |cable: &&[u32; 5]| cable[0] == router && cable[1] == u32::from(*output);
+            self.cables.iter().find(is_taken).expect("a cable")[2]
+        })
+    }
+
+    /// Number of ports of a router.
+    fn ports_of(&self, router: u32) -> u16 {
+        let of_node = |node: &[u32; 5]| (node[0] == router).then(|| node[1].max(node[2]));
+        let of_cable = |cable: &[u32; 5]| {
+            let ends = [(cable[0], cable[1]), (cable[2], cable[3])];
+            ends.into_iter()
+                .filter(|end| end.0 == router)
+                .map(|end| end.1)
+                .max()
+        };
+        let of_nodes = self.nodes.iter().filter_map(of_node);
+        let last = of_nodes.chain(self.cables.iter().filter_map(of_cable)).max();
+        last.map_or(0, |last| last as u16 + 1)
+    }
+
     fn parameters(&self) -> FlitParameters {
-        let allocator = match self.get("vc_allocator") {
+        let allocator = match self.get("sw_allocator") {
             "separable_input_first" => Allocator::SeparableInputFirst,
             "separable_output_first" => Allocator::SeparableOutputFirst,
             "separable_input_first(matrix)" => Allocator::SeparableInputFirst,
             "wavefront" => Allocator::Wavefront(WavefrontPointer::Next),
+            "separable_input_first(tree(2,round_robin))" => Allocator::SeparableInputFirst,
+            "loa" => Allocator::LonelyOutput,
+            "max_size" => Allocator::MaximumSize,
+            "select(2)" => Allocator::Select(2),
             "rr_wavefront" => Allocator::Wavefront(WavefrontPointer::AfterFirstGrant),
             "islip" => Allocator::Islip(1),
             islip => {
@@ -151,14 +185,47 @@ impl Case {
                 Allocator::Islip(iterations.expect(islip).parse().expect("iterations"))
             }
         };
+        let times = |key: &str| {
+            self.given(key)
+                .map_or(1, |times| times.parse().expect("a number"))
+        };
         FlitParameters {
             flit: BYTES,
             allocator,
-            arbiter: match self.get("vc_allocator").ends_with("(matrix)") {
-                true => FlitArbiter::Matrix,
-                false => FlitArbiter::RoundRobin,
+            arbiter: ArbiterTree {
+                arbiter: match self.get("vc_allocator").ends_with("(matrix)") {
+                    true => FlitArbiter::Matrix,
+                    false => FlitArbiter::RoundRobin,
+                },
+                groups: match self.get("vc_allocator").contains("(tree(2,") {
+                    true => 2,
+                    false => 1,
+                },
             },
             awaits_credits: self.number("wait_for_tail_credit") == 1,
+            vcs_by_next_output: self.given("noq") == Some("1"),
+            input_speedup: times("input_speedup"),
+            output_speedup: times("output_speedup"),
+            output_flits: self
+                .given("output_buffer_size")
+                .map(|flits| flits.parse().expect("flits")),
+            asks_with_credit: self.given("vc_busy_when_full") == Some("1"),
+            prefers_empty: self.given("vc_prioritize_empty") == Some("1"),
+            requesters_by_vc: self.given("vc_shuffle_requests") == Some("1"),
+            oldest_first: self.given("priority") == Some("age"),
+            speculation: match (self.given("speculative"), self.given("spec_sw_allocator")) {
+                (None, _) => Speculation::None,
+                (Some(_), None) => Speculation::LowPriority,
+                _ if self.given("spec_mask_by_reqs") == Some("1") => Speculation::MaskedByRequests,
+                _ => Speculation::MaskedByGrants,
+            },
+            speculation_needs: match (self.given("spec_check_elig"), self.given("spec_check_cred")) {
+                (None, None) => SpeculationNeeds::Credit,
+                (None, Some(_)) => SpeculationNeeds::Free,
+                _ => SpeculationNeeds::Nothing,
+            },
+            vcs_with_switch: self.get("vc_allocator") == "piggyback",
+            holds_crossbar: self.given("hold_switch_for_packet") == Some("1"),
             speedup: Speedup::new(self.get("internal_speedup").parse().expect("a number"))
                 .expect("a speedup"),
             routing_delay: self.number("routing_delay"),
@@ -266,20 +333,21 @@ enum Part {
 
 /// What a part does, with the time after now.
 #[derive(Default)]
-struct Outputs {
+struct Outputs<'a> {
     now: Time,
+    case: Option<&'a Case>,
     /// By port; 0 of a NIC port.
     sent: Vec<(u16, Event, Time)>,
     own: Vec<(Event, Time)>,
     injected: Vec<(u32, Time)>,
 }
 
-impl Journal<FlitUndo> for Outputs {
+impl Journal<FlitUndo> for Outputs<'_> {
     const KEPT: bool = false;
     fn keep(&mut self, _: FlitUndo) {}
 }
 
-impl<T> Journal<crate::nic::flit::FlitNicUndo<T>> for Outputs {
+impl<T> Journal<crate::nic::flit::FlitNicUndo<T>> for Outputs<'_> {
     const KEPT: bool = false;
     fn keep(&mut self, _: crate::nic::flit::FlitNicUndo<T>) {}
 }
@@ -292,7 +360,21 @@ impl Random for NoDraws {
     }
 }
 
-impl RouterOutputs<FlitRouter> for Outputs {
+impl Outputs<'_> {
+    /// The output of a packet at its next router, after those where it has been routed.
+    fn next_output(&self, packet: &Packet) -> Option<(u16, u16)> {
+        let case = self.case?;
+        let of = &case.packets[packet.destination.0 as usize];
+        let next = of.hops.get(usize::from(packet.route.phase))?;
+        let router = case.router_of(of, usize::from(packet.route.phase));
+        Some((next.0, case.ports_of(router)))
+    }
+}
+
+impl RouterOutputs<FlitRouter> for Outputs<'_> {
+    fn output_ahead(&self, _: u16, _: u8, packet: &Packet) -> Option<(u16, u16)> {
+        self.next_output(packet)
+    }
     fn depart(&mut self, port: u16, vc: u8, packet: Packet, wait: Time, _: Time) {
         self.sent.push((port, Event::Head(0, vc, packet), wait));
     }
@@ -313,7 +395,10 @@ impl RouterOutputs<FlitRouter> for Outputs {
     }
 }
 
-impl NicOutputs<FlitNic<u32>> for Outputs {
+impl NicOutputs<FlitNic<u32>> for Outputs<'_> {
+    fn first_output(&self, packet: &Packet) -> Option<(u16, u16)> {
+        self.next_output(packet)
+    }
     fn depart(&mut self, vc: u8, packet: Packet, _: NicSource, wait: Time, _: Time, _: bool) {
         self.sent.push((0, Event::Head(0, vc, packet), wait));
     }
@@ -462,6 +547,7 @@ fn run(case: &Case) -> Vec<Happened> {
         let (part, event) = known[index];
         let mut out = Outputs {
             now,
+            case: Some(case),
             ..Outputs::default()
         };
         // What leaves in a cycle starts at its end.
@@ -622,12 +708,19 @@ enum Op {
 /// A router under the reverse check, with ports of two speeds, and a warm-up. The number selects parameters.
 struct Subject<const KIND: usize>(FlitRouter);
 
-const KINDS: [&str; 5] = [
+const KINDS: [&str; 10] = [
     "flit = \"16 B\"",
     "flit = \"8 B\"\nspeedup = 1.5\nallocator = \"islip\"\niterations = 3\nrouting_delay = 0",
-    "flit = \"64 B\"\nallocator = \"separable-output-first\"\ncrossbar_delay = 3",
-    "flit = \"16 B\"\nspeedup = 2\nswitching = \"cut-through\"\narbiter = \"matrix\"",
-    "allocator = \"wavefront\"\nvc_reuse = \"after-credits\"",
+    "flit = \"64 B\"\nallocator = \"separable-output-first\"\nvc_preference = \"empty\"\npriority = \"age\"\n\
+     crossbar_delay = 3\nswitch_allocation = \"per-packet\"",
+    "flit = \"16 B\"\nspeedup = 2\ninput_speedup = 2\noutput_buffer = \"40 B\"\nswitching = \"cut-through\"\narbiter = \"matrix\"",
+    "allocator = \"wavefront\"\noutput_speedup = 2\npriority = \"age\"\n\
+     vc_requests = \"with-credit\"\nvc_requesters = \"by-vc\"\nvc_reuse = \"after-credits\"",
+    "allocator = \"lonely-output\"\nspeculation = \"masked-by-grants\"",
+    "speculation = \"low-priority\"\nspeculation_needs = \"nothing\"",
+    "speculation = \"masked-by-requests\"\nvc_allocation = \"with-switch\"",
+    "allocator = \"maximum-size\"",
+    "allocator = \"select\"\niterations = 2\narbiter_groups = 3\narbiter = \"matrix\"",
 ];
 
 /// The parameters of a section `network.router`.
@@ -730,6 +823,11 @@ proptest! {
         check::<Subject<2>>(&script)?;
         check::<Subject<3>>(&script)?;
         check::<Subject<4>>(&script)?;
+        check::<Subject<5>>(&script)?;
+        check::<Subject<6>>(&script)?;
+        check::<Subject<7>>(&script)?;
+        check::<Subject<8>>(&script)?;
+        check::<Subject<9>>(&script)?;
     }
 }
 
@@ -739,11 +837,46 @@ fn parameters_out_of_range_are_refused() {
         ("flit = \"0 B\"", "expected 1 B to 65536 B"),
         (
             "iterations = 2",
-            "expected no iterations, or allocator = \"islip\"",
+            "expected no iterations, or allocator = \"islip\" or \"select\"",
         ),
         ("allocator = \"islip\"\niterations = 65", "expected 1 to 64"),
         ("crossbar_delay = 0", "expected 1 to 1000 cycles"),
+        (
+            "allocator = \"wavefront\"\narbiter = \"matrix\"",
+            "the allocator wavefront makes no use of arbiters; expected no arbiter, or a separable",
+        ),
+        (
+            "allocator = \"maximum-size\"\narbiter_groups = 2",
+            "expected no arbiter_groups, or a separable",
+        ),
+        ("arbiter_groups = 0", "expected 1 to 64"),
+        (
+            "vc_allocation = \"with-switch\"",
+            "which is speculation; expected speculation = \"low-priority\"",
+        ),
+        (
+            "speculation_needs = \"free\"",
+            "there is no speculation; expected speculation = \"low-priority\"",
+        ),
+        (
+            "allocator = \"islip\"\npriority = \"age\"",
+            "the allocator islip has no priorities; expected priority = \"none\", or a separable",
+        ),
+        (
+            "allocator = \"islip\"\nvc_preference = \"empty\"",
+            "expected vc_preference = \"none\", or a separable",
+        ),
+        ("input_speedup = 0", "expected 1 to 64"),
+        ("output_speedup = 65", "expected 1 to 64"),
+        (
+            "flit = \"32 B\"\noutput_buffer = \"31 B\"",
+            "expected a flit, 32 B, to 1 GiB",
+        ),
         ("routing_delay = 1001", "expected 0 to 1000 cycles"),
+        (
+            "vc_assignment = \"next-output\"",
+            "vc_assignment: virtual channels by the next output need lookahead; expected routing_delay = 0",
+        ),
         ("speedup = 0.5", "expected a number from 1 to 1000"),
     ];
     for (text, expected) in refused {

@@ -338,6 +338,14 @@ pub trait RouterOutputs<M: RouterModel>: Journal<M::Undo> {
     /// pipeline of the router at the far end.
     fn signal(&mut self, port: u16, signal: M::Signal, after: Time);
 
+    /// Lookahead: the output of a packet at the router behind a port, and the number of that router's ports. The packet
+    /// takes a virtual channel of routing and has been routed here. `None`: there is a host, or the output depends on
+    /// more than the packet.
+    fn output_ahead(&self, port: u16, routing_vc: u8, packet: &Packet) -> Option<(u16, u16)> {
+        let _ = (port, routing_vc, packet);
+        None
+    }
+
     /// The router's random stream.
     fn random(&mut self) -> impl Random;
 

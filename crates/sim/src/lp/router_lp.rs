@@ -21,7 +21,7 @@ use crate::lp::sampling::Plan;
 use crate::lp::saved;
 use crate::lp::shortcuts::credit_batching::CreditBatches;
 use crate::lp::simulation::{LpFailure, Simulation};
-use crate::lp::wiring::LinkEnd;
+use crate::lp::wiring::{LinkEnd, LpIdentity};
 
 /// A router and what its ports are connected to.
 pub struct RouterLp {
@@ -444,6 +444,16 @@ impl<C: Context<Simulation>, M: Registered> RouterOutputs<M> for Outputs<'_, '_,
         };
         let delay = after + link_end.cable(&self.0.simulation.network);
         self.0.context.send(link_end.lp, delay, event);
+    }
+
+    fn output_ahead(&self, port: u16, routing_vc: u8, packet: &Packet) -> Option<(u16, u16)> {
+        let (link_end, simulation) = (self.0.link_end(port), self.0.simulation);
+        match simulation.numbering.identity(link_end.lp) {
+            LpIdentity::Router(far) => {
+                simulation.output_ahead((far, Port(link_end.port)), routing_vc, packet)
+            }
+            _ => None,
+        }
     }
 
     #[inline]

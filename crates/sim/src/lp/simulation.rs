@@ -5,6 +5,8 @@ use std::sync::Arc;
 use des::Time;
 use experiment::{Experiment, HostOccupants, Job, JobKind, NetworkModel, PowerSetting};
 use fabric::{Measured, Packet};
+use routing::At;
+use topology::{Port, RouterId};
 
 use crate::Error;
 use crate::lp::hop_latency::HopLatency;
@@ -59,6 +61,25 @@ pub enum LpFailure {
 }
 
 impl Simulation {
+    /// The output of a packet at a router that it will enter by a port, and the number of ports of the router; `None`
+    /// if that depends on more than the packet.
+    pub fn output_ahead(
+        &self,
+        (router, input): (RouterId, Port),
+        routing_vc: u8,
+        packet: &Packet,
+    ) -> Option<(u16, u16)> {
+        let at = At {
+            router,
+            input,
+            vc: routing_vc,
+            source: packet.source,
+            destination: packet.destination,
+        };
+        let port = self.network.routing.predicted_port(at, packet.route)?;
+        Some((port.0, self.network.topology.ports(router)))
+    }
+
     /// The model of an experiment.
     pub fn new(experiment: &Experiment, shortcuts: Shortcuts) -> Simulation {
         Simulation {

@@ -293,6 +293,35 @@ fn buffers_without_space_for_flits_are_refused() {
     );
 }
 
+#[test]
+fn virtual_channels_by_the_next_output_need_known_outputs_and_one_for_each() {
+    let error = |topology: &str, routing: &str, copies: u32| {
+        let text = format!(
+            "[network]\ntopology = {{ {topology} }}\nrouting = {{ {routing} }}\n\
+             router = {{ model = \"flit\", routing_delay = 0, vc_assignment = \"next-output\", vc_copies = {copies} }}\n\
+             [[job]]\ntraffic = {{ pattern = \"uniform\", load = 0.1 }}\n[run]\nuntil = \"1 us\"\n"
+        );
+        let error = Experiment::from_toml(&text, "experiment.toml", &[]).err();
+        error.map(|error| error.to_string())
+    };
+    let mesh = "kind = \"mesh\", sizes = [4, 4]";
+    let order = "algorithm = \"dimension-order\"";
+    assert_eq!(error(mesh, order, 5), None);
+    let few = error(mesh, order, 4).expect("fewer virtual channels than ports");
+    assert!(
+        few.contains(
+            "network.router.vc_assignment: vc_copies = 4 virtual channels for the 5 ports of a router"
+        ) && few.contains("expected vc_copies = 5 or more, or vc_assignment = \"any\""),
+        "{few}"
+    );
+    let hyperx = "kind = \"hyperx\", shape = [4], hosts_per_router = 1";
+    let unknown = error(hyperx, "algorithm = \"valiant\"", 5).expect("outputs by chance");
+    assert!(
+        unknown.contains("network.router.vc_assignment: this routing depends on congestion or chance"),
+        "{unknown}"
+    );
+}
+
 /// BookSim 2 (28f4329), packets of one flit, uniform traffic: offered load, mean latency in cycles below saturation
 /// with the standard deviation of a run's mean, accepted load. Means over five seeds.
 type Curve = [(f64, Option<(f64, f64)>, f64)];
@@ -311,6 +340,41 @@ const SWITCH: &Curve = &[
     (1.0, None, 0.5967),
 ];
 
+/// The same router with one VC and internal speedup 2.
+const ONE_VC: &Curve = &[
+    (0.1, Some((5.054, 0.003)), 0.0998),
+    (0.5, Some((6.737, 0.096)), 0.4995),
+    (1.0, None, 0.6004),
+];
+
+/// The same router with 16 VCs: one for each output, so that no packet waits behind one for another output.
+const VC_PER_OUTPUT: &Curve = &[
+    (0.5, Some((7.412, 0.041)), 0.4995),
+    (0.7, Some((27.765, 0.579)), 0.6999),
+    (1.0, None, 0.7839),
+];
+
+/// The same with iSLIP.
+const VC_PER_OUTPUT_ISLIP: &Curve = &[
+    (0.5, Some((7.377, 0.029)), 0.4996),
+    (0.7, Some((29.391, 1.196)), 0.6996),
+    (1.0, None, 0.7715),
+];
+
+/// The same with iSLIP of four iterations.
+const VC_PER_OUTPUT_ISLIP_4: &Curve = &[
+    (0.5, Some((6.775, 0.011)), 0.4996),
+    (0.8, Some((9.998, 0.111)), 0.7997),
+    (1.0, None, 0.9362),
+];
+
+/// A mesh of 6 x 6 routers, three VCs of six flits, lookahead, speculation.
+const SPECULATIVE_MESH: &Curve = &[
+    (0.15, Some((17.036, 0.053)), 0.1502),
+    (0.4, Some((19.395, 0.024)), 0.4010),
+    (0.7, None, 0.5449),
+];
+
 /// Latencies within 1 %, twice the deviation or a tenth of a cycle, as each host makes its packets at a moment of a
 /// cycle of its own; accepted loads within 1 %. Means over four seeds.
 #[test]
@@ -321,15 +385,31 @@ fn flits_have_the_curves_of_booksim() {
     let switch = "topology = { kind = \"hyperx\", shape = [1], hosts_per_router = 16 }\n\
                   routing = { algorithm = \"minimal\" }";
     let of_mesh = "allocator = \"islip\", credit_delay = \"1 ns\"";
-    for (network, keys, curve) in [(mesh, of_mesh, MESH), (switch, "routing_delay = 0", SWITCH)] {
+    let voq = "routing_delay = 0, vc_assignment = \"next-output\"";
+    let voq_islip = format!("{voq}, allocator = \"islip\"");
+    let voq_islip_4 = format!("{voq_islip}, iterations = 4");
+    let small_mesh = mesh.replace("8, 8", "6, 6");
+    let speculative = "routing_delay = 0, speculation = \"low-priority\"";
+    for (network, keys, vcs, curve) in [
+        (mesh, of_mesh, 2, MESH),
+        (&small_mesh, speculative, 3, SPECULATIVE_MESH),
+        (switch, "routing_delay = 0", 2, SWITCH),
+        (switch, "routing_delay = 0, speedup = 2", 1, ONE_VC),
+        (switch, voq, 16, VC_PER_OUTPUT),
+        (switch, &voq_islip, 16, VC_PER_OUTPUT_ISLIP),
+        (switch, &voq_islip_4, 16, VC_PER_OUTPUT_ISLIP_4),
+    ] {
+        let flits = if vcs == 3 { 6 } else { 8 };
+        let buffer = 32 * flits * vcs;
         for (load, latency, accepted) in curve {
             let run_with = |seed: u32| {
                 let text = format!(
                     "[network]\n{network}\nlink = {{ bandwidth = \"256 Gbps\", latency = \"1 ns\" }}\n\
-                     router = {{ model = \"flit\", flit = \"32 B\", {keys}, vc_copies = 2, delay = \"0 ns\", buffer = \"512 B\" }}\n\
+                     router = {{ model = \"flit\", flit = \"32 B\", {keys}, vc_copies = {vcs}, delay = \"0 ns\", \
+                     buffer = \"{buffer} B\" }}\n\
                      packet = \"32 B\"\n[[job]]\n\
                      traffic = {{ pattern = \"uniform\", include_self = true, arrival = \"bernoulli\", load = {load} }}\n\
-                     [run]\nuntil = \"7 us\"\nwarmup = \"2 us\"\nseed = {seed}\n"
+                     [run]\nuntil = \"7 us\"\nwarmup = \"2 us\"\ndrain = \"1 us\"\nseed = {seed}\n"
                 );
                 let network = run(&experiment(&text)).summary.network;
                 let mean = network.latency_ns.mean.expect("packets arrived") - 1.0;

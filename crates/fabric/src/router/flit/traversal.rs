@@ -1,7 +1,7 @@
 //! Switch and link traversal, and credits: a flit that has got the crossbar leaves its buffer, passes the crossbar, and
-//! starts onto the link when it is free, in the order of the grants: a queue without bound.
+//! starts onto the link when it is free, in the order of the grants, from a queue with or without bound.
 //!
-//! The input port sends one message with credits in a cycle. A host takes a flit in each cycle, and returns its credit
+//! The input port sends one message with credits in a cycle: those of the flits of one step. A host takes a flit in each cycle, and returns its credit
 //! at once.
 
 use des::Time;
@@ -10,7 +10,8 @@ use super::super::{RouterOutputs, RoutingContext};
 use crate::waits::{CrossbarCrossing, CrossbarDeparture, CrossbarObservation};
 
 use super::{
-    BodyFlit, BufferedPacket, DRAINING, FREE, FlitPort, FlitRouter, FlitStage, FlitUndo, InputVc, Work,
+    BodyFlit, BufferedPacket, DRAINING, FREE, FlitPort, FlitPortState, FlitRouter, FlitStage, FlitUndo,
+    InputVc, Work,
 };
 
 impl FlitRouter {
@@ -41,11 +42,11 @@ impl FlitRouter {
         }
     }
 
-    /// The next flit of an input VC has got the crossbar.
+    /// The next flit of an input VC has got the crossbar, which has a place among those of the step.
     pub(super) fn send_flit<O: RouterOutputs<FlitRouter>>(
         &mut self,
         (now, cycle, step): (Time, u64, u64),
-        index: usize,
+        (index, place): (usize, u32),
         context: &RoutingContext<'_>,
         out: &mut O,
     ) {
@@ -65,11 +66,17 @@ impl FlitRouter {
         input.flits = input.flits.wrapping_sub(1);
         input.sent += 1;
 
-        // The credit of its place goes back.
+        // The credit of its place goes back, with those of other flits from there in this step.
         self.note_port(port, out);
-        let back = &mut self.ports[usize::from(port)].state.credit_free;
-        let leaves = cycle.max(*back);
-        *back = leaves + 1;
+        let FlitPortState {
+            credit_free,
+            credit_step,
+            ..
+        } = &mut self.ports[usize::from(port)].state;
+        if *credit_step != step {
+            (*credit_free, *credit_step) = (cycle.max(*credit_free) + 1, step);
+        }
+        let leaves = *credit_free - 1;
         out.credit(port, vc, flit, self.clock.end(leaves) - now);
 
         // It takes a credit of the buffer behind the link.
@@ -102,6 +109,14 @@ impl FlitRouter {
         };
         self.note_port(to, out);
         let start = self.book(to, cycle, crossed, (bytes, departs));
+        if self.parameters.output_flits.is_some() {
+            let queued = &mut self.ports[usize::from(to)].state.queued;
+            while queued.front().is_some_and(|(_, leaves)| *leaves < cycle) {
+                queued.pop_front();
+            }
+            let reached = step + u64::from(self.parameters.crossbar_delay);
+            queued.push_back((reached, start));
+        }
         let wait = self.clock.end(start) - now;
         if departs && out.tracks_waits() {
             self.observe_departure((index, &held), (crossed, wait), out);
@@ -141,7 +156,7 @@ impl FlitRouter {
             self.inputs[index].stage = FlitStage::Idle;
             self.inputs[index].sent = 0;
             if !self.buffers[index].is_empty() {
-                self.begin_packet(now, (index, step + 1), context, out);
+                self.begin_packet(now, (index, step + 1, place), context, out);
             }
         }
         self.set_bits(index);

@@ -250,6 +250,12 @@ impl<C: Context<Simulation>, N: RegisteredNic<Report = Injected>> NicOutputs<N>
         adapter.context.send(adapter.link_end.lp, delay, event);
     }
 
+    fn first_output(&self, packet: &Packet) -> Option<(u16, u16)> {
+        let simulation = self.0.simulation;
+        let at = simulation.network.topology.attachment(packet.source);
+        simulation.output_ahead(at, 0, packet)
+    }
+
     fn random(&mut self) -> impl Random {
         LpRandom(&mut *self.0.context)
     }

@@ -9,10 +9,13 @@
 
 mod arbiters;
 mod islip;
+mod lonely_output;
+mod maximum_size;
+mod select;
 mod separable;
 mod wavefront;
 
-pub use arbiters::FlitArbiter;
+pub use arbiters::{ArbiterTree, FlitArbiter};
 pub(super) use arbiters::{Arbiters, Request, Scratch};
 pub use wavefront::WavefrontPointer;
 
@@ -25,25 +28,58 @@ pub enum Allocator {
     SeparableOutputFirst,
     /// Grants and accepts in so many iterations.
     Islip(u8),
+    /// Grants and accepts in so many iterations; grants of one stay for the next.
+    Select(u8),
+    /// Each requester picks the resource with the fewest requests, then each resource one of those.
+    LonelyOutput,
+    /// As many pairs as there can be.
+    MaximumSize,
     /// Diagonals of the matrix of requests, from a pointer on.
     Wavefront(WavefrontPointer),
 }
 
 impl Allocator {
-    /// Whether requesters and resources have arbiters.
-    fn has_arbiters(self) -> bool {
-        !matches!(self, Allocator::Wavefront(_))
-    }
-
-    /// What the arbiters of an allocator know at first.
-    pub(super) fn memory(self, arbiter: FlitArbiter, requesters: u32, resources: u32) -> Vec<u32> {
-        match self.has_arbiters() {
-            true => arbiter.memory(requesters, resources),
-            false => vec![0],
+    /// Whether requesters and resources have arbiters of any kind.
+    pub(super) fn has_arbiters(self) -> bool {
+        match self {
+            Allocator::SeparableInputFirst | Allocator::SeparableOutputFirst => true,
+            Allocator::Islip(_) | Allocator::Select(_) => true,
+            Allocator::LonelyOutput | Allocator::MaximumSize | Allocator::Wavefront(_) => false,
         }
     }
 
-    /// Appends the indices of the granted requests. Requests of one requester follow each other.
+    /// Whether it changes in steps in which VCs wait and nothing is requested.
+    pub(super) fn turns_without_requests(self) -> bool {
+        self == Allocator::MaximumSize
+    }
+
+    /// Whether requests of some packets can go before those of others.
+    pub(super) fn has_priorities(self) -> bool {
+        match self {
+            Allocator::SeparableInputFirst | Allocator::SeparableOutputFirst => true,
+            Allocator::Select(_) | Allocator::Wavefront(_) => true,
+            Allocator::Islip(_) | Allocator::LonelyOutput | Allocator::MaximumSize => false,
+        }
+    }
+
+    /// Whether a requester can prefer some of its resources.
+    pub(super) fn has_preferences(self) -> bool {
+        matches!(
+            self,
+            Allocator::SeparableInputFirst | Allocator::SeparableOutputFirst
+        )
+    }
+
+    /// What the arbiters of an allocator know at first.
+    pub(super) fn memory(self, arbiter: ArbiterTree, requesters: u32, resources: u32) -> Vec<u32> {
+        match self {
+            Allocator::MaximumSize | Allocator::Wavefront(_) => vec![0],
+            _ => arbiter.memory(requesters, resources),
+        }
+    }
+
+    /// Appends the indices of the granted requests. Without requests only allocators are called that change then
+    /// ([`Allocator::turns_without_requests`]).
     pub(super) fn allocate(
         self,
         requests: &[Request],
@@ -55,7 +91,14 @@ impl Allocator {
             granted.push(0);
             return;
         }
+        if requests.is_empty() {
+            maximum_size::turn(arbiters);
+            return;
+        }
         match self {
+            Allocator::LonelyOutput => lonely_output::allocate(requests, arbiters, granted),
+            Allocator::MaximumSize => maximum_size::allocate(requests, arbiters, granted),
+            Allocator::Select(iterations) => select::allocate(iterations, requests, arbiters, granted),
             Allocator::SeparableInputFirst => separable::input_first(requests, arbiters, granted),
             Allocator::SeparableOutputFirst => separable::output_first(requests, arbiters, granted),
             Allocator::Islip(iterations) => islip::allocate(iterations, requests, arbiters, granted),

@@ -19,10 +19,11 @@ fn rounds(requests: &[Request], arbiters: &mut Arbiters<'_>, granted: &mut Vec<u
         if of_requester { requester } else { resource }
     };
     let distance = |of_requester: bool, request: u32| {
+        let [of_its_requester, of_its_resource] = arbiters.ranks_of(request as usize);
         let request = requests[request as usize];
         match of_requester {
-            true => arbiters.of_requester(request),
-            false => arbiters.of_resource(request),
+            true => (of_its_requester, arbiters.of_requester(request)),
+            false => (of_its_resource, arbiters.of_resource(request)),
         }
     };
     let sizes = |of_requester: bool| if of_requester { requesters } else { resources };

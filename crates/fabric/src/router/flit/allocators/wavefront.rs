@@ -1,6 +1,6 @@
 //! The wavefront allocator: the matrix of requesters and resources is passed diagonal by diagonal, from a pointer on.
 //! The places of a diagonal are in different rows and columns, so that all of its requests with a free requester and a
-//! free resource are granted.
+//! free resource are granted. With priorities there is one pass for each, the highest first.
 //!
 //! Source: Y. Tamir and H.-C. Chi, "Symmetric crossbar arbiters for VLSI communication switches", IEEE Trans. Parallel
 //! and Distributed Systems 4(1), 1993.
@@ -27,7 +27,10 @@ pub(super) fn allocate(
     let diagonal = |(requester, resource): Request| (requester + resource + side - first) % side;
     let mut order = std::mem::take(&mut arbiters.scratch.used);
     order.extend(0..requests.len() as u32);
-    order.sort_unstable_by_key(|request| (diagonal(requests[*request as usize]), *request));
+    order.sort_unstable_by_key(|request| {
+        let [_, rank] = arbiters.ranks_of(*request as usize);
+        (rank, diagonal(requests[*request as usize]), *request)
+    });
     let before = granted.len();
     for request in order.drain(..) {
         let (requester, resource) = requests[request as usize];
